@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# weir_library(NAME
+#   [DEPENDS lib...]            libraries of weir that the public headers use
+#   [USES target...]            libraries from outside, needed to compile against us
+#   [USES_PRIVATE target...]    libraries from outside that only the sources need
+#   HEADERS ... [SOURCES ...] [TESTS ...] [BENCHES ...] [FUZZERS ...]
+#   [TESTING ...]               sources below testing/src of weir::NAME_testing, with headers below testing/include:
+#                               what the tests of other libraries need of this one; never installed
+#   [TESTS_USE target...])      what only the tests need
+# Paths are short: HEADERS below include/weir/NAME, SOURCES below src, TESTS below test, BENCHES below
+# bench, FUZZERS below fuzz. The library is weir::NAME; a test file test/x_test.cpp is part of the
+# program NAME_test; a bench or fuzz file is a program of its own. Only what is listed in DEPENDS can
+# be included, so an arrow that goes up or sideways does not compile.
+function(weir_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS;USES;USES_PRIVATE;HEADERS;SOURCES;TESTS;BENCHES;FUZZERS;TESTING;TESTS_USE")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "weir_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  set(target weir_${name})
+  set(depends ${arg_DEPENDS})
+  list(TRANSFORM depends PREPEND weir::)
+  list(TRANSFORM arg_HEADERS PREPEND include/weir/${name}/)
+  list(TRANSFORM arg_SOURCES PREPEND src/)
+
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    set(scope PUBLIC)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:weir_build_flags> ${arg_USES_PRIVATE})
+    target_compile_options(${target} PRIVATE ${weir_installed_flags})
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(weir::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(${target} ${scope} cxx_std_23)
+  target_link_libraries(${target} ${scope} ${depends} ${arg_USES} Threads::Threads)
+  target_sources(${target} ${scope} FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
+  install(TARGETS ${target} EXPORT weir-targets FILE_SET HEADERS)
+  set_property(GLOBAL APPEND PROPERTY WEIR_LIBRARIES ${name})
+  set_property(GLOBAL PROPERTY WEIR_DEPENDS_${name} ${arg_DEPENDS})
+
+  if(WEIR_TESTS AND arg_TESTING)
+    list(TRANSFORM arg_TESTING PREPEND testing/src/)
+    add_library(${target}_testing STATIC ${arg_TESTING})
+    add_library(weir::${name}_testing ALIAS ${target}_testing)
+    target_include_directories(${target}_testing PUBLIC testing/include)
+    target_link_libraries(${target}_testing PUBLIC weir::${name} PRIVATE weir_build_flags)
+    target_compile_options(${target}_testing PRIVATE ${weir_cold_flags})
+  endif()
+  if(WEIR_TESTS AND arg_TESTS)
+    list(TRANSFORM arg_TESTS PREPEND test/)
+    add_executable(${name}_test ${arg_TESTS})
+    target_link_libraries(${name}_test PRIVATE weir::${name} weir_build_flags ${arg_USES_PRIVATE} ${arg_TESTS_USE}
+                          GTest::gtest_main GTest::gmock)
+    target_include_directories(${name}_test PRIVATE src test)
+    target_compile_options(${name}_test PRIVATE ${weir_cold_flags})
+    target_precompile_headers(${name}_test PRIVATE <gtest/gtest.h>)
+    target_compile_definitions(${name}_test PRIVATE WEIR_TEST_VECTORS="${CMAKE_CURRENT_SOURCE_DIR}/test/vectors")
+    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
+                         PROPERTIES TIMEOUT 120)
+  endif()
+  if(WEIR_BENCHES)
+    foreach(file ${arg_BENCHES})
+      cmake_path(GET file STEM stem)
+      add_executable(${stem} bench/${file})
+      target_link_libraries(${stem} PRIVATE weir::${name} weir_build_flags ${arg_USES_PRIVATE} benchmark::benchmark)
+      if(WEIR_TESTS)  # at a tiny size, so that it cannot rot
+        add_test(NAME bench.${stem} COMMAND ${stem} --benchmark_min_time=0.001)
+        set_tests_properties(bench.${stem} PROPERTIES TIMEOUT 120 LABELS bench)
+      endif()
+    endforeach()
+  endif()
+  if(WEIR_FUZZERS)
+    foreach(file ${arg_FUZZERS})
+      cmake_path(GET file STEM stem)
+      set(corpus ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${stem})
+      add_executable(${stem} fuzz/${file})
+      target_link_libraries(${stem} PRIVATE weir::${name} weir_build_flags)
+      target_compile_options(${stem} PRIVATE ${weir_cold_flags})
+      if(WEIR_FUZZ_ENGINE)
+        target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+        set_property(GLOBAL APPEND PROPERTY WEIR_FUZZ_PROGRAMS ${stem})
+      else()
+        target_sources(${stem} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/fuzz_replay.cpp)
+        if(WEIR_TESTS)  # the fuzz target runs over its corpus and fixed pseudo-random bytes
+          add_test(NAME fuzz.${stem} COMMAND ${stem} ${corpus})
+          set_tests_properties(fuzz.${stem} PROPERTIES TIMEOUT 120 LABELS fuzz)
+        endif()
+      endif()
+    endforeach()
+  endif()
+endfunction()
