@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/memory/buffer_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+namespace weir::memory {
+namespace {
+
+TEST(BufferPool, ABufferIsAlignedAndAsLargeAsAsked) {
+    BufferPool pool(16_MiB);
+    for (std::size_t size : {1UL, 4096UL, 4097UL, 1'000'000UL, 5'000'000UL}) {
+        const auto buffer = pool.try_take(size);
+        ASSERT_TRUE(buffer.has_value());
+        EXPECT_EQ(buffer->size(), size);
+        EXPECT_GE(buffer->capacity(), size);
+        EXPECT_LE(buffer->capacity(), std::max<std::size_t>(4096, size + size / 4 + 4096));
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data().data()) % BufferPool::alignment, 0U);
+    }
+}
+
+TEST(BufferPool, FullIsAnAnswerAndNeverMoreThanTheLimitIsHeld) {
+    BufferPool pool(1_MiB);
+    std::vector<Buffer> held;
+    while (auto buffer = pool.try_take(100'000)) held.push_back(std::move(*buffer));
+    EXPECT_FALSE(pool.try_take(100'000).has_value());
+    EXPECT_LE(pool.stats().in_use + pool.stats().kept, 1_MiB);
+    EXPECT_GE(held.size(), 8U);
+    held.pop_back();
+    EXPECT_TRUE(pool.try_take(100'000).has_value());
+}
+
+TEST(BufferPool, KeptMemoryOfOneSizeMakesRoomForAnother) {
+    BufferPool pool(1_MiB);
+    { const auto small = pool.try_take(900'000); }
+    EXPECT_GT(pool.stats().kept, 0_B);
+    EXPECT_TRUE(pool.try_take(pool.largest()).has_value());
+}
+
+TEST(BufferPool, TheLargestSizeCanBeHadAndOneMoreCannot) {
+    BufferPool pool(64_MiB);
+    { EXPECT_TRUE(pool.try_take(pool.largest()).has_value()); }
+    EXPECT_FALSE(pool.try_take(64 * 1024 * 1024 + 1).has_value());
+}
+
+TEST(BufferPool, WhoWasRefusedHearsOfTheNextFreedBufferOnce) {
+    BufferPool pool(8_KiB);
+    int heard = 0;
+    const auto ticket = pool.subscribe([&] { ++heard; });
+    auto a = pool.try_take(8192);
+    a->release();
+    EXPECT_EQ(heard, 0);
+    a = pool.try_take(8192);
+    EXPECT_FALSE(pool.try_take(1).has_value());
+    a->release();
+    EXPECT_EQ(heard, 1);
+    pool.unsubscribe(ticket);
+    a = pool.try_take(8192);
+    EXPECT_FALSE(pool.try_take(1).has_value());
+    a->release();
+    EXPECT_EQ(heard, 1);
+}
+
+TEST(BufferPool, BuffersFreedByOtherThreadsComeBack) {
+    BufferPool pool(4_MiB);
+    std::vector<std::jthread> threads;
+    for (unsigned seed = 0; seed < 4; ++seed) {
+        threads.emplace_back([&pool, seed] {
+            std::mt19937 random(seed);
+            for (int i = 0; i < 2000; ++i) {
+                auto buffer = pool.try_take(random() % 500'000 + 1);
+                if (!buffer) continue;
+                buffer->data()[0] = std::byte{1};
+                if (random() % 8 == 0) std::jthread([taken = std::move(*buffer)]() mutable { taken.release(); });
+            }
+        });
+    }
+    threads.clear();
+    EXPECT_EQ(pool.stats().in_use, 0_B);
+    EXPECT_LE(pool.stats().kept, 4_MiB);
+}
+
+}  // namespace
+}  // namespace weir::memory
