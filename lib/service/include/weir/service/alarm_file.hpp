@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Alarms on disk: an alarm stays latched over a restart of its station, and over a crash. A small text file that
+// is replaced as a whole, so that it is always the old one or the new one. The same text answers whoever asks a
+// running station (alarm_keeper.hpp). One line an alarm, fields with a tab between them, after a line that says the
+// version; docs/apps/alarms.md has the fields.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/result.hpp"
+#include "weir/service/reports.hpp"
+
+namespace weir {
+
+/// Where the alarms of a station are: `weir.alarms`, and `weir.control`, the socket of the running station.
+struct AlarmPlace {
+    std::filesystem::path directory;
+    std::string station = "weir";  // so that two stations of one directory do not meet
+
+    [[nodiscard]] std::filesystem::path file() const { return directory / (station + ".alarms"); }
+    [[nodiscard]] std::filesystem::path socket() const { return directory / (station + ".control"); }
+};
+
+[[nodiscard]] std::string to_text(const std::vector<Alarm>& alarms);
+/// Errc::corrupt names the line; Errc::unsupported: another version. What a report said is one text then, in `what`.
+[[nodiscard]] Result<std::vector<Alarm>> alarms_from(std::string_view text);
+
+/// Replaces the file, durably. When that fails the old one is as it was.
+[[nodiscard]] Result<> save_alarms(const AlarmPlace& place, const std::vector<Alarm>& alarms);
+/// None when there is no file.
+[[nodiscard]] Result<std::vector<Alarm>> load_alarms(const AlarmPlace& place);
+
+/// Nobody may acknowledge without a name, and a name is one line of at most 100 bytes.
+[[nodiscard]] bool valid_person(std::string_view person) noexcept;
+
+}  // namespace weir

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps the alarms of a running station on disk, and lets people list and acknowledge them through a socket in
+// the same directory. A socket in the file system and not a port: who may acknowledge is what the rights of
+// the directory say, and nothing can be reached from another machine.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/base/result.hpp"
+#include "weir/service/alarm_file.hpp"
+#include "weir/service/reports.hpp"
+
+namespace weir {
+
+class AlarmKeeper {
+public:
+    /// Latches again what the file holds, then saves every change at once, on a thread of its own. The caller owns the
+    /// directory (no second station uses the place), and `reports` outlives the keeper. A file that cannot be
+    /// read is put aside as `.damaged`, which is an alarm of its own: recording goes on.
+    [[nodiscard]] static Result<AlarmKeeper> start(Reports& reports, const AlarmPlace& place);
+
+    AlarmKeeper(AlarmKeeper&&) noexcept;
+    AlarmKeeper& operator=(AlarmKeeper&&) noexcept;
+    ~AlarmKeeper();  // after a last save
+
+private:
+    class Thread;
+    explicit AlarmKeeper(std::unique_ptr<Thread> thread);
+    std::unique_ptr<Thread> thread_;
+};
+
+/// The alarms of the station that runs there; nothing: none runs.
+[[nodiscard]] Result<std::optional<std::vector<Alarm>>> ask_alarms(const AlarmPlace& place);
+/// Whether the running station had that alarm latched; nothing: none runs.
+[[nodiscard]] Result<std::optional<bool>> ask_to_acknowledge(const AlarmPlace& place, const std::string& alarm,
+                                                             const std::string& person);
+
+}  // namespace weir

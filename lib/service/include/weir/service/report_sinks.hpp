@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sinks that every station has: one line on stderr, and a counter by severity.
+#pragma once
+
+#include "weir/service/metrics.hpp"
+#include "weir/service/reports.hpp"
+
+namespace weir {
+
+/// One line a report, with the time in UTC, on stderr.
+[[nodiscard]] std::unique_ptr<ReportSink> log_sink();
+
+/// weir_reports_total{severity,shown}: every report, also those that the rate limit holds back. `metrics` must outlive it.
+[[nodiscard]] std::unique_ptr<ReportSink> counter_sink(Metrics& metrics);
+
+}  // namespace weir

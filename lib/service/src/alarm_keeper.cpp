@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request is one line: "list", or "acknowledge", alarm and person with a tab between them. The answer is the text of
+// the alarms, or "yes" or "no"; then the connection ends.
+#include "weir/service/alarm_keeper.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "one_line.hpp"
+
+namespace weir {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t request_size_max = 4096;
+constexpr std::size_t answer_size_max = 64U << 20;
+constexpr auto peer_deadline = 2s;     // of the station, for one peer: it serves them one after the other
+constexpr auto asking_deadline = 30s;  // of the one who asks
+
+class Descriptor {
+public:
+    explicit Descriptor(int fd = -1) noexcept : fd_(fd) {}
+    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Descriptor& operator=(Descriptor&& other) noexcept {
+        if (this != &other) {
+            if (fd_ >= 0) ::close(fd_);
+            fd_ = std::exchange(other.fd_, -1);
+        }
+        return *this;
+    }
+    ~Descriptor() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+    [[nodiscard]] int get() const noexcept { return fd_; }
+
+private:
+    int fd_;
+};
+
+/// An address of a socket is short, a path need not be: so it goes through a descriptor of its directory.
+struct SocketName {
+    Descriptor directory;
+    sockaddr_un address{};
+};
+
+Result<SocketName> name_of(const AlarmPlace& place) {
+    SocketName name;
+    name.directory = Descriptor(::open(place.directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (name.directory.get() < 0)
+        return fail_errno(errno, fmt::format("cannot open directory {}", place.directory.native()));
+    name.address.sun_family = AF_UNIX;
+    const auto path = fmt::format("/proc/self/fd/{}/{}", name.directory.get(), place.socket().filename().native());
+    if (path.size() >= sizeof(name.address.sun_path)) return fail(Errc::usage, "the name of the station is too long");
+    std::memcpy(name.address.sun_path, path.c_str(), path.size() + 1);
+    return name;
+}
+
+SteadyTime now() { return std::chrono::steady_clock::now(); }
+
+/// False when the deadline passed first.
+bool wait_for(int fd, short what, SteadyTime deadline) {
+    while (true) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now()).count();
+        if (left <= 0) return false;
+        pollfd one{fd, what, 0};
+        const int ready = ::poll(&one, 1, static_cast<int>(left));
+        if (ready > 0) return true;
+        if (ready == 0 || errno != EINTR) return false;
+    }
+}
+
+bool send_all(int fd, std::string_view text, SteadyTime deadline) {
+    while (!text.empty()) {
+        const auto count = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (count > 0)
+            text.remove_prefix(static_cast<std::size_t>(count));
+        else if (errno != EINTR && (errno != EAGAIN || !wait_for(fd, POLLOUT, deadline)))
+            return false;
+    }
+    return true;
+}
+
+/// What came until the peer's end, or until a newline when `a_line`; nothing when it is too long or too late.
+std::optional<std::string> receive(int fd, std::size_t size_max, bool a_line, SteadyTime deadline) {
+    std::string text;
+    std::array<char, 4096> piece;
+    while (true) {
+        if (!wait_for(fd, POLLIN, deadline)) return std::nullopt;
+        const auto count = ::recv(fd, piece.data(), piece.size(), MSG_DONTWAIT);
+        if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (count < 0) return std::nullopt;
+        text.append(piece.data(), static_cast<std::size_t>(count));
+        if (text.size() > size_max) return std::nullopt;
+        if (a_line && text.ends_with('\n')) return text.pop_back(), text;
+        if (count == 0) return a_line ? std::nullopt : std::optional(std::move(text));
+    }
+}
+
+}  // namespace
+
+class AlarmKeeper::Thread {
+public:
+    Thread(Reports& reports, AlarmPlace place) : reports_(reports), place_(std::move(place)) {}
+
+    ~Thread() {
+        reports_.watch_alarms({});
+        ending_.store(true, std::memory_order_release);  // partner: run()
+        wake();
+        if (thread_.joinable()) thread_.join();
+        if (listener_.get() >= 0) static_cast<void>(::unlink(place_.socket().c_str()));
+    }
+
+    Result<> start() {
+        wake_ = Descriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+        if (wake_.get() < 0) return fail_errno(errno, "cannot watch alarms; raise the limit of open files");
+        if (auto listening = listen(); !listening) return listening;
+        if (auto loaded = load_alarms(place_)) {
+            reports_.restore(*loaded);
+        } else {
+            auto aside = place_.file();
+            aside += ".damaged";
+            static_cast<void>(std::rename(place_.file().c_str(), aside.c_str()));
+            Report report;
+            report.severity = Severity::error;
+            report.what = "the alarms of before cannot be read";
+            report.why = loaded.error().message();
+            report.advice = "look at " + aside.native();
+            reports_.raise("alarms unreadable", std::move(report));
+        }
+        reports_.watch_alarms([this] { wake(); });
+        thread_ = std::jthread([this] { run(); });
+        return {};
+    }
+
+private:
+    Result<> listen() {
+        const auto name = name_of(place_);
+        if (!name) return std::unexpected(name.error());
+        Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        static_cast<void>(::unlink(place_.socket().c_str()));  // of a station that crashed: the directory is ours
+        const auto* address = reinterpret_cast<const sockaddr*>(&name->address);
+        if (socket.get() < 0 || ::bind(socket.get(), address, sizeof(name->address)) != 0 ||
+            ::chmod(place_.socket().c_str(), S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP) != 0 ||
+            ::listen(socket.get(), 16) != 0)
+            return fail_errno(errno, fmt::format("cannot listen on {}", place_.socket().native()));
+        listener_ = std::move(socket);
+        return {};
+    }
+
+    void wake() const noexcept {
+        const std::uint64_t one = 1;
+        static_cast<void>(!::write(wake_.get(), &one, sizeof(one)));  // full means that it is awake anyway
+    }
+
+    void run() {
+        while (true) {
+            std::array<pollfd, 2> watched{pollfd{wake_.get(), POLLIN, 0}, pollfd{listener_.get(), POLLIN, 0}};
+            static_cast<void>(::poll(watched.data(), watched.size(), retry_ ? 1000 : -1));
+            const bool ending = ending_.load(std::memory_order_acquire);
+            std::uint64_t wakes = 0;
+            if (::read(wake_.get(), &wakes, sizeof(wakes)) > 0 || retry_ || ending) save();
+            if (ending) return;
+            if (watched[1].revents != 0) serve();
+        }
+    }
+
+    void save() {
+        const auto saved = save_alarms(place_, reports_.alarms());
+        if (!saved && !retry_) {  // a full disk, most likely; said once, tried again until it works
+            auto report =
+                report_of(Severity::error, "alarms cannot be saved; a restart would forget them", saved.error());
+            reports_.submit(std::move(report));
+        }
+        retry_ = !saved;
+    }
+
+    void serve() {
+        const Descriptor peer(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (peer.get() < 0) return;
+        const auto deadline = now() + peer_deadline;
+        const auto request = receive(peer.get(), request_size_max, true, deadline);
+        if (!request) return;
+        constexpr std::string_view acknowledge = "acknowledge\t";
+        if (*request == "list") {
+            static_cast<void>(send_all(peer.get(), to_text(reports_.alarms()), deadline));
+        } else if (request->starts_with(acknowledge)) {
+            const auto rest = std::string_view(*request).substr(acknowledge.size());
+            const auto tab = rest.find('\t');
+            const auto person = tab == rest.npos ? std::string_view{} : rest.substr(tab + 1);
+            const bool done =
+                valid_person(person) && reports_.acknowledge(std::string(rest.substr(0, tab)), std::string(person));
+            if (done) save();  // before the answer, so that "yes" is true after a crash too
+            static_cast<void>(send_all(peer.get(), done ? "yes" : "no", deadline));
+        }
+    }
+
+    Reports& reports_;
+    const AlarmPlace place_;
+    Descriptor wake_;
+    Descriptor listener_;
+    std::atomic<bool> ending_{false};
+    bool retry_ = false;  // the last save failed; of the thread
+    std::jthread thread_;
+};
+
+AlarmKeeper::AlarmKeeper(std::unique_ptr<Thread> thread) : thread_(std::move(thread)) {}
+AlarmKeeper::AlarmKeeper(AlarmKeeper&&) noexcept = default;
+AlarmKeeper& AlarmKeeper::operator=(AlarmKeeper&&) noexcept = default;
+AlarmKeeper::~AlarmKeeper() = default;
+
+Result<AlarmKeeper> AlarmKeeper::start(Reports& reports, const AlarmPlace& place) {
+    auto thread = std::make_unique<Thread>(reports, place);
+    if (auto started = thread->start(); !started) return std::unexpected(started.error());
+    return AlarmKeeper(std::move(thread));
+}
+
+namespace {
+
+Result<std::optional<std::string>> ask(const AlarmPlace& place, const std::string& request) {
+    const auto name = name_of(place);
+    if (!name) return std::unexpected(name.error());
+    const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (socket.get() < 0) return fail_errno(errno, "cannot make a socket");
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name->address), sizeof(name->address)) != 0) {
+        if (errno == ENOENT || errno == ECONNREFUSED) return std::nullopt;
+        return fail_errno(errno, fmt::format("cannot ask the station at {}", place.socket().native()));
+    }
+    const auto deadline = now() + asking_deadline;
+    if (send_all(socket.get(), request, deadline)) {
+        if (auto answer = receive(socket.get(), answer_size_max, false, deadline); answer && !answer->empty())
+            return std::optional(std::move(*answer));
+    }
+    return fail(Errc::io, fmt::format("the station at {} does not answer", place.socket().native()));
+}
+
+}  // namespace
+
+Result<std::optional<std::vector<Alarm>>> ask_alarms(const AlarmPlace& place) {
+    const auto answer = ask(place, "list\n");
+    if (!answer) return std::unexpected(answer.error());
+    if (!*answer) return std::nullopt;
+    auto alarms = alarms_from(**answer);
+    if (!alarms) return std::unexpected(alarms.error());
+    return std::optional(std::move(*alarms));
+}
+
+Result<std::optional<bool>> ask_to_acknowledge(const AlarmPlace& place, const std::string& alarm,
+                                               const std::string& person) {
+    const auto answer = ask(place, fmt::format("acknowledge\t{}\t{}\n", on_one_line(alarm), person));
+    if (!answer) return std::unexpected(answer.error());
+    if (!*answer) return std::nullopt;
+    return std::optional(**answer == "yes");
+}
+
+}  // namespace weir

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads TOML beside the table of keys. Everything is checked first and applied last. Text is limited
+// before it is parsed: toml++ builds and destroys tables recursively, so that a key of a million dotted
+// parts would use up the stack.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "one_line.hpp"
+#include "toml.hpp"
+#include "utf8.hpp"
+#include "weir/base/file.hpp"
+#include "weir/base/suggest.hpp"
+#include "weir/service/configuration.hpp"
+
+namespace weir {
+namespace {
+
+constexpr Bytes text_size_max = 1_MiB;
+constexpr int dots_max = 256;  // in one line
+
+std::string path_of(const std::string& section, std::string_view name) {
+    return section.empty() ? std::string(name) : fmt::format("{}.{}", section, name);
+}
+
+std::string in_quotes(std::string_view text) { return fmt::format("\"{}\"", on_one_line(text, 100)); }
+
+/// The value in our terms; nothing when no key can have such a value.
+std::optional<SettingValue> value_of(const toml::node& node) {
+    if (const auto* text = node.as_string()) return SettingValue{text->get()};
+    if (const auto* number = node.as_integer()) return SettingValue{number->get()};
+    if (const auto* flag = node.as_boolean()) return SettingValue{flag->get()};
+    const auto* array = node.as_array();
+    if (array == nullptr) return std::nullopt;
+    std::vector<std::string> list;
+    for (const auto& item : *array) {
+        const auto* text = item.as_string();
+        if (text == nullptr) return std::nullopt;
+        list.push_back(text->get());
+    }
+    return SettingValue{std::move(list)};
+}
+
+/// What must not reach the parser, with its line; nothing when the text is fit.
+std::optional<std::string> unfit(std::string_view text) {
+    std::size_t line = 1;
+    int dots = 0;
+    while (!text.empty()) {
+        const auto size = utf8_length(text);
+        if (size == 0) return fmt::format("{}: bytes that are not UTF-8", line);
+        if (text.front() == '\n') {
+            ++line;
+            dots = 0;
+        } else if (text.front() == '.' && ++dots > dots_max) {
+            return fmt::format("{}: more than {} dots in one line; write it on several lines", line, dots_max);
+        }
+        text.remove_prefix(size);
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+class SettingsReader {
+public:
+    SettingsReader(const Settings& settings, std::string_view file_name)
+        : settings_(settings), file_name_(on_one_line(file_name)) {
+        for (const auto& key : settings.keys_) sections_.push_back(key->section_);
+        sections_.insert(sections_.end(), settings.others_.begin(), settings.others_.end());
+    }
+
+    void walk(const toml::table& table, const std::string& section) {
+        for (const auto& [key, node] : table) {
+            const auto path = path_of(section, key.str());
+            const auto line = key.source().begin.line;
+            if (std::ranges::find(settings_.others_, path) != settings_.others_.end()) continue;
+            if (const auto* inner = node.as_table(); inner != nullptr && leads_to_a_section(path)) {
+                walk(*inner, path);
+            } else if (const auto* declared = find(section, key.str())) {
+                take(*declared, node, path, line);
+            } else {
+                unknown(section, key.str(), node.is_table(), line);
+            }
+        }
+    }
+
+    /// Stores every value, or nothing when there was an error: the first in the file.
+    [[nodiscard]] Result<> apply() {
+        if (errors_.empty()) {
+            for (const auto& [key, value] : taken_) key->store_(value);
+            return {};
+        }
+        const auto first = std::ranges::min_element(errors_, {}, &Problem::line);
+        const auto more = errors_.size() - 1;
+        return fail(Errc::usage, fmt::format("{}:{}: {}{}", file_name_, first->line, first->what,
+                                             more > 0 ? fmt::format(" (and {} more)", more) : ""));
+    }
+
+private:
+    struct Problem {
+        std::size_t line;
+        std::string what;
+    };
+
+    [[nodiscard]] bool leads_to_a_section(const std::string& path) const {
+        return std::ranges::any_of(sections_, [&](const std::string& known) { return known == path || known.starts_with(path + "."); });
+    }
+
+    [[nodiscard]] const Settings::Key* find(const std::string& section, std::string_view name) const {
+        const auto found = std::ranges::find_if(
+            settings_.keys_, [&](const auto& key) { return key->section_ == section && key->name_ == name; });
+        return found == settings_.keys_.end() ? nullptr : found->get();
+    }
+
+    void take(const Settings::Key& key, const toml::node& node, const std::string& path, std::size_t line) {
+        const auto value = value_of(node);
+        // A list stands for "no such type" here: it is wrong for every key but a list, and says the right form.
+        auto checked = key.checked(value.value_or(key.kind_ == SettingKind::list ? SettingValue{false}
+                                                                                : SettingValue{std::vector<std::string>{}}));
+        if (checked) {
+            taken_.emplace_back(&key, std::move(*checked));
+            return;
+        }
+        const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
+        errors_.push_back({line, fmt::format("{}{} {}", on_one_line(path), text != nullptr ? fmt::format(" = {}", in_quotes(*text)) : "",
+                                             checked.error().context)});
+    }
+
+    void unknown(const std::string& section, std::string_view name, bool is_section, std::size_t line) {
+        if (is_section) {
+            const auto path = path_of(section, name);
+            errors_.push_back({line, fmt::format("unknown section [{}]{}", on_one_line(path, 100), did_you_mean(path, sections_))});
+            return;
+        }
+        std::vector<std::string> names;
+        std::string home;  // a section that has this very key
+        for (const auto& key : settings_.keys_) {
+            if (key->section_ == section) names.push_back(key->name_);
+            if (key->name_ == name) home = key->section_;
+        }
+        auto hint = did_you_mean(name, names);
+        if (hint.empty() && !home.empty()) hint = fmt::format("; it belongs into [{}]", home);
+        const auto where = section.empty() ? std::string("before the first section") : fmt::format("in [{}]", section);
+        errors_.push_back({line, fmt::format("unknown key {} {}{}", in_quotes(name), where, hint)});
+    }
+
+    const Settings& settings_;
+    const std::string file_name_;
+    std::vector<std::string> sections_;
+    std::vector<std::pair<const Settings::Key*, SettingValue>> taken_;
+    std::vector<Problem> errors_;
+};
+
+Result<> Settings::read_text(std::string_view text, std::string_view file_name) {
+    const auto shown_name = on_one_line(file_name);
+    if (text.size() > text_size_max.count())
+        return fail(Errc::limit, fmt::format("{}: a configuration of more than {}; is this the right file?", shown_name,
+                                             to_string(text_size_max)));
+    if (const auto why = unfit(text)) return fail(Errc::usage, fmt::format("{}:{}", shown_name, *why));
+    const auto parsed = toml::parse(text);
+    if (!parsed) {
+        const auto& error = parsed.error();
+        return fail(Errc::usage, fmt::format("{}:{}: {}", shown_name, error.source().begin.line, on_one_line(error.description())));
+    }
+    SettingsReader reader(*this, file_name);
+    reader.walk(parsed.table(), "");
+    return reader.apply();
+}
+
+Result<> Settings::read_file(const std::filesystem::path& path) {
+    const auto text = weir::read_text(path, text_size_max);
+    if (!text) return std::unexpected(text.error());
+    return read_text(*text, path.native());
+}
+
+}  // namespace weir

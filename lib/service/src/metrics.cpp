@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// prometheus-cpp writes the text format; the values are our own, because its counters are compare-and-
+// swap loops on doubles, and a counter of ours must not cost more than one addition.
+#include "weir/service/metrics.hpp"
+
+#include <prometheus/check_names.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <mutex>
+#include <sstream>
+#include <utility>
+
+#include "utf8.hpp"
+#include "weir/base/assert.hpp"
+
+namespace weir {
+namespace {
+
+using prometheus::MetricType;
+
+Labels overflow_of(Labels labels) {
+    for (auto& [label, value] : labels) value = "_other";
+    return labels;
+}
+
+void check_names(const std::string& name, const Labels& labels) {
+    WEIR_ASSERT(prometheus::CheckMetricName(name));
+    for (const auto& [label, value] : labels) WEIR_ASSERT(prometheus::CheckLabelName(label));
+}
+
+std::vector<prometheus::ClientMetric::Label> written(const Labels& labels) {
+    std::vector<prometheus::ClientMetric::Label> list;
+    for (const auto& [label, value] : labels) list.push_back({label, valid_utf8(value)});
+    return list;
+}
+
+/// What one scrape says of one name.
+struct Gathered {
+    MetricType type = MetricType::Untyped;
+    std::string help;
+    std::map<Labels, double> values;
+    std::vector<prometheus::ClientMetric> histograms;
+};
+
+using Gathering = std::map<std::string, Gathered, std::less<>>;
+
+Gathered& gathered(Gathering& all, std::string_view name, std::string_view help, MetricType type) {
+    auto found = all.find(name);
+    if (found == all.end()) found = all.emplace(std::string(name), Gathered{type, std::string(help), {}, {}}).first;
+    WEIR_ASSERT(found->second.type == type);
+    return found->second;
+}
+
+class GatheringSink final : public MetricSink {
+public:
+    GatheringSink(Gathering& all, std::size_t label_sets_max) : all_(all), label_sets_max_(label_sets_max) {}
+
+    void counter(std::string_view name, std::string_view help, const Labels& labels, double value) override {
+        add(name, help, labels, value, MetricType::Counter);
+    }
+    void gauge(std::string_view name, std::string_view help, const Labels& labels, double value) override {
+        add(name, help, labels, value, MetricType::Gauge);
+    }
+
+private:
+    void add(std::string_view name, std::string_view help, const Labels& labels, double value, MetricType type) {
+        check_names(std::string(name), labels);
+        auto& values = gathered(all_, name, help, type).values;
+        const bool room = values.size() < label_sets_max_ || values.contains(labels);
+        values[room ? labels : overflow_of(labels)] += value;  // parts that report the same labels are summed
+    }
+
+    Gathering& all_;
+    const std::size_t label_sets_max_;
+};
+
+prometheus::ClientMetric written(const Histogram& histogram, const Labels& labels) {
+    prometheus::ClientMetric metric;
+    metric.label = written(labels);
+    const auto counts = histogram.counts();
+    std::uint64_t below = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        below += counts[i];
+        const bool last = i == histogram.bounds().size();
+        metric.histogram.bucket.push_back({below, last ? std::numeric_limits<double>::infinity() : histogram.bounds()[i]});
+    }
+    metric.histogram.sample_count = below;
+    metric.histogram.sample_sum = histogram.sum();
+    return metric;
+}
+
+}  // namespace
+
+Histogram::Histogram(std::vector<double> bounds) : bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {
+    WEIR_ASSERT(std::ranges::adjacent_find(bounds_, std::greater_equal<>{}) == bounds_.end());
+    WEIR_ASSERT(std::ranges::all_of(bounds_, [](double bound) { return std::isfinite(bound); }));
+}
+
+void Histogram::observe(double value) noexcept {
+    const auto bucket = std::ranges::lower_bound(bounds_, value) - bounds_.begin();
+    counts_[static_cast<std::size_t>(bucket)].fetch_add(1, std::memory_order_relaxed);
+    sum_.fetch_add(value, std::memory_order_relaxed);
+}
+
+std::vector<std::uint64_t> Histogram::counts() const {
+    std::vector<std::uint64_t> counts;
+    for (const auto& count : counts_) counts.push_back(count.load(std::memory_order_relaxed));
+    return counts;
+}
+
+struct Metrics::State {
+    template <class Kind>
+    struct Family {
+        std::string help;
+        std::map<Labels, std::unique_ptr<Kind>> members;
+    };
+
+    template <class Kind, class... Arguments>
+    Kind& find_or_make(std::map<std::string, Family<Kind>>& families, const std::string& name, const std::string& help,
+                       const Labels& labels, const Arguments&... arguments) {
+        check_names(name, labels);
+        const std::lock_guard lock(mutex);
+        auto& family = families[name];
+        if (family.help.empty()) family.help = help;
+        WEIR_ASSERT(counters.count(name) + gauges.count(name) + histograms.count(name) == 1);
+        const bool room = family.members.size() < label_sets_max || family.members.contains(labels);
+        auto& member = family.members[room ? labels : overflow_of(labels)];
+        if (member == nullptr) member = std::make_unique<Kind>(arguments...);
+        return *member;
+    }
+
+    explicit State(std::size_t limit) : label_sets_max(limit) {}
+
+    const std::size_t label_sets_max;
+    std::mutex mutex;  // guards all below; held through a scrape
+    std::map<std::string, Family<Counter>> counters;
+    std::map<std::string, Family<Gauge>> gauges;
+    std::map<std::string, Family<Histogram>> histograms;
+    std::map<std::uint64_t, std::function<void(MetricSink&)>> collections;
+    std::uint64_t next_id = 1;
+};
+
+Metrics::Metrics(std::size_t label_sets_max) : state_(std::make_shared<State>(label_sets_max)) {}
+Metrics::~Metrics() = default;
+
+Counter& Metrics::counter(const std::string& name, const std::string& help, const Labels& labels) {
+    return state_->find_or_make(state_->counters, name, help, labels);
+}
+
+Gauge& Metrics::gauge(const std::string& name, const std::string& help, const Labels& labels) {
+    return state_->find_or_make(state_->gauges, name, help, labels);
+}
+
+Histogram& Metrics::histogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
+                              const Labels& labels) {
+    return state_->find_or_make(state_->histograms, name, help, labels, bounds);
+}
+
+Metrics::Collection Metrics::collect(std::function<void(MetricSink&)> report) {
+    const std::lock_guard lock(state_->mutex);
+    const auto id = state_->next_id++;
+    state_->collections.emplace(id, std::move(report));
+    return Collection(state_, id);
+}
+
+Metrics::Collection::Collection(Collection&& other) noexcept
+    : state_(std::exchange(other.state_, nullptr)), id_(std::exchange(other.id_, 0)) {}
+
+Metrics::Collection& Metrics::Collection::operator=(Collection&& other) noexcept {
+    std::swap(state_, other.state_);
+    std::swap(id_, other.id_);
+    return *this;
+}
+
+Metrics::Collection::~Collection() {
+    if (state_ == nullptr) return;
+    const std::lock_guard lock(state_->mutex);
+    state_->collections.erase(id_);
+}
+
+std::string Metrics::text() const {
+    Gathering all;
+    {
+        const std::lock_guard lock(state_->mutex);
+        for (const auto& [name, family] : state_->counters) {
+            auto& values = gathered(all, name, family.help, MetricType::Counter).values;
+            for (const auto& [labels, counter] : family.members) values[labels] = static_cast<double>(counter->value());
+        }
+        for (const auto& [name, family] : state_->gauges) {
+            auto& values = gathered(all, name, family.help, MetricType::Gauge).values;
+            for (const auto& [labels, gauge] : family.members) values[labels] = gauge->value();
+        }
+        for (const auto& [name, family] : state_->histograms) {
+            auto& metrics = gathered(all, name, family.help, MetricType::Histogram).histograms;
+            for (const auto& [labels, histogram] : family.members) metrics.push_back(written(*histogram, labels));
+        }
+        GatheringSink sink(all, state_->label_sets_max);
+        for (const auto& [id, report] : state_->collections) report(sink);
+    }
+    std::vector<prometheus::MetricFamily> families;
+    for (auto& [name, one] : all) {
+        prometheus::MetricFamily family{name, one.help, one.type, std::move(one.histograms)};
+        for (const auto& [labels, value] : one.values) {
+            prometheus::ClientMetric metric;
+            metric.label = written(labels);
+            (one.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+            family.metric.push_back(std::move(metric));
+        }
+        families.push_back(std::move(family));
+    }
+    std::ostringstream out;
+    prometheus::TextSerializer{}.Serialize(out, families);
+    return std::move(out).str();
+}
+
+}  // namespace weir

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/service/metrics_server.hpp"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <optional>
+#include <vector>
+
+namespace weir {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// A plain socket, so that a test can send what no HTTP library would.
+class Client {
+public:
+    explicit Client(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        const timeval patience{20, 0};  // a test must not hang for ever
+        ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        EXPECT_EQ(::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    }
+    Client(Client&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Client& operator=(Client&&) = delete;
+    ~Client() {
+        if (fd_ >= 0) ::close(fd_);
+    }
+
+    void send(std::string_view text) const { static_cast<void>(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL)); }
+
+    /// Until the server closes; nothing when it does not.
+    [[nodiscard]] std::optional<std::string> receive_all() const {
+        std::string all;
+        char buffer[4096];
+        while (true) {
+            const auto got = ::recv(fd_, buffer, sizeof buffer, 0);
+            if (got == 0 || (got < 0 && errno == ECONNRESET)) return all;
+            if (got < 0) return std::nullopt;
+            all.append(buffer, static_cast<std::size_t>(got));
+        }
+    }
+
+private:
+    int fd_;
+};
+
+class MetricsServing : public ::testing::Test {
+protected:
+    MetricsServer serve(const MetricsServerOptions& options = {}) {
+        metrics.counter("weir_events_total", "Events").add(42);
+        auto server = MetricsServer::start(metrics, options);
+        EXPECT_TRUE(server.has_value()) << server.error().message();
+        return std::move(server.value());
+    }
+
+    static std::string ask(std::uint16_t port, std::string_view request) {
+        const Client client(port);
+        client.send(request);
+        return client.receive_all().value_or("no end");
+    }
+
+    Metrics metrics;
+};
+
+TEST_F(MetricsServing, AnswersAScrape) {
+    const auto server = serve();
+    const auto answer = ask(server.port(), "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("version=0.0.4"), HasSubstr("\nweir_events_total 42\n")));
+}
+
+TEST_F(MetricsServing, AConnectionMayAskAgain) {
+    const auto server = serve();
+    const auto answer = ask(server.port(), "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+                                           "HEAD /metrics?a=b HTTP/1.1\r\nHost: x\r\n\r\n"
+                                           "GET /elsewhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    EXPECT_THAT(answer, HasSubstr("HTTP/1.1 200 OK\r\n"));
+    EXPECT_THAT(answer, HasSubstr("HTTP/1.1 404 Not Found\r\n"));
+    const auto first = answer.find("weir_events_total 42");
+    EXPECT_NE(first, answer.npos);
+    EXPECT_EQ(answer.find("weir_events_total 42", first + 1), answer.npos) << "HEAD was answered with a body";
+}
+
+TEST_F(MetricsServing, WhatIsNoSuchRequestIsRefusedAndTheConnectionClosed) {
+    const auto server = serve();
+    EXPECT_THAT(ask(server.port(), "DELETE /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), StartsWith("HTTP/1.1 405 "));
+    EXPECT_THAT(ask(server.port(), "\x16\x03\x01 no http at all\r\n\r\n"), StartsWith("HTTP/1.1 400 "));
+    EXPECT_THAT(ask(server.port(), "GET /metrics HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\n"), StartsWith("HTTP/1.1 4"));
+    EXPECT_THAT(ask(server.port(), "GET /metrics HTTP/1.1\r\nX: " + std::string(100'000, 'x')), testing::Not(StartsWith("HTTP/1.1 200")));
+    EXPECT_THAT(ask(server.port(), "GET /metrics HTTP/1.0\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(MetricsServing, ASlowRequestIsClosedAtTheDeadline) {
+    MetricsServerOptions options;
+    options.deadline = 50ms;
+    const auto server = serve(options);
+    const Client silent(server.port());
+    const Client slow(server.port());
+    slow.send("GET /metr");
+    EXPECT_EQ(silent.receive_all(), "");
+    EXPECT_EQ(slow.receive_all(), "");
+}
+
+TEST_F(MetricsServing, ConnectionsBeyondTheLimitAreClosedAndPlacesComeBack) {
+    MetricsServerOptions options;
+    options.connections_max = 2;
+    options.deadline = 2s;
+    const auto server = serve(options);
+    std::vector<Client> idle;
+    idle.emplace_back(server.port());
+    idle.emplace_back(server.port());
+    EXPECT_EQ(ask(server.port(), "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n"), "");
+    idle.clear();
+    std::string answer;
+    for (int i = 0; i < 200 && answer.empty(); ++i) answer = ask(server.port(), "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(MetricsServing, StopEndsAtOnceWithConnectionsOpen) {
+    MetricsServerOptions options;
+    options.deadline = 1h;
+    std::optional<MetricsServer> server(serve(options));
+    const Client idle(server->port());
+    const Client half(server->port());
+    half.send("GET /met");
+    EXPECT_THAT(ask(server->port(), "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
+    const auto before = std::chrono::steady_clock::now();
+    server.reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - before, 5s);
+    EXPECT_EQ(idle.receive_all(), "");
+    EXPECT_EQ(half.receive_all(), "");
+}
+
+TEST_F(MetricsServing, AnAddressInUseOrNoAddressIsAnError) {
+    const auto server = serve();
+    MetricsServerOptions options;
+    options.listen = "127.0.0.1:" + std::to_string(server.port());
+    const auto second = MetricsServer::start(metrics, options);
+    ASSERT_FALSE(second.has_value());
+    EXPECT_EQ(second.error().os_errno, EADDRINUSE);
+    EXPECT_THAT(second.error().message(), HasSubstr(options.listen));
+    for (const char* text : {"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "nobody:80", ":80", "127.0.0.1:80x", "[::1:80"}) {
+        options.listen = text;
+        const auto none = MetricsServer::start(metrics, options);
+        ASSERT_FALSE(none.has_value()) << text;
+        EXPECT_EQ(none.error().code, Errc::usage) << text;
+    }
+}
+
+}  // namespace
+}  // namespace weir

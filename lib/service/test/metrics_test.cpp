@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/service/metrics.hpp"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "utf8.hpp"
+
+namespace weir {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Metrics, AreWrittenInPrometheusText) {
+    Metrics metrics;
+    metrics.counter("weir_events_total", "Events received", {{"stream", "Main"}}).add(3);
+    metrics.gauge("weir_queue_bytes", "Bytes waiting").set(1.5);
+    const auto text = metrics.text();
+    EXPECT_THAT(text, HasSubstr("# HELP weir_events_total Events received\n# TYPE weir_events_total counter\n"
+                                "weir_events_total{stream=\"Main\"} 3\n"));
+    EXPECT_THAT(text, HasSubstr("# TYPE weir_queue_bytes gauge\nweir_queue_bytes 1.5\n"));
+}
+
+TEST(Metrics, TheSameNameAndLabelsAreTheSameCounter) {
+    Metrics metrics;
+    auto& a = metrics.counter("weir_a_total", "A", {{"x", "1"}});
+    auto& b = metrics.counter("weir_a_total", "A", {{"x", "2"}});
+    EXPECT_EQ(&metrics.counter("weir_a_total", "A", {{"x", "1"}}), &a);
+    EXPECT_NE(&a, &b);
+}
+
+TEST(Metrics, AHistogramCountsAtAndBelowEachBound) {
+    Metrics metrics;
+    auto& latency = metrics.histogram("weir_sync_seconds", "Time of a sync", {0.001, 0.01});
+    for (const double seconds : {0.0005, 0.001, 0.002, 5.0}) latency.observe(seconds);
+    EXPECT_EQ(latency.counts(), (std::vector<std::uint64_t>{2, 1, 1}));
+    const auto text = metrics.text();
+    EXPECT_THAT(text, HasSubstr("weir_sync_seconds_bucket{le=\"0.001\"} 2\n"));
+    EXPECT_THAT(text, HasSubstr("weir_sync_seconds_bucket{le=\"0.01\"} 3\n"));
+    EXPECT_THAT(text, HasSubstr("weir_sync_seconds_bucket{le=\"+Inf\"} 4\n"));
+    EXPECT_THAT(text, HasSubstr("weir_sync_seconds_count 4\n"));
+    EXPECT_THAT(text, HasSubstr("weir_sync_seconds_sum 5.003"));
+}
+
+TEST(Metrics, CollectedValuesAreAskedForAtEachScrapeWhileTheCollectionLives) {
+    Metrics metrics;
+    double value = 1;
+    {
+        const auto collection = metrics.collect([&](MetricSink& sink) {
+            sink.gauge("weir_open_files", "Files that are open", {}, value);
+            sink.counter("weir_bytes_total", "Bytes", {{"volume", "/a"}}, 10 * value);
+        });
+        EXPECT_THAT(metrics.text(), HasSubstr("weir_open_files 1\n"));
+        value = 2;
+        EXPECT_THAT(metrics.text(), HasSubstr("weir_open_files 2\n"));
+        EXPECT_THAT(metrics.text(), HasSubstr("weir_bytes_total{volume=\"/a\"} 20\n"));
+    }
+    EXPECT_EQ(metrics.text(), "");
+}
+
+TEST(Metrics, PartsThatReportTheSameNameAreSummed) {
+    Metrics metrics;
+    const auto report = [](MetricSink& sink) { sink.counter("weir_x_total", "X", {}, 2); };
+    const auto one = metrics.collect(report);
+    const auto two = metrics.collect(report);
+    EXPECT_THAT(metrics.text(), HasSubstr("weir_x_total 4\n"));
+}
+
+TEST(Metrics, ACollectionMayOutliveItsMetrics) {
+    Metrics::Collection collection;
+    {
+        Metrics metrics;
+        collection = metrics.collect([](MetricSink&) {});
+    }
+    collection = {};
+}
+
+TEST(Metrics, HostileLabelsNeitherBreakTheFormatNorTheScrape) {
+    Metrics metrics;
+    metrics.counter("weir_a_total", "A", {{"sender", "x\"} 1\nweir_fake 7\n\\ \xff\xed\xa0\x80 \xc3\xa9"}}).add();
+    const auto text = metrics.text();
+    EXPECT_THAT(text, Not(HasSubstr("\nweir_fake")));
+    EXPECT_THAT(text, HasSubstr("x\\\"} 1\\nweir_fake 7\\n\\\\ "));
+    EXPECT_EQ(valid_utf8(text), text);
+    EXPECT_THAT(text, HasSubstr("\xc3\xa9"));
+}
+
+TEST(Metrics, UnboundedLabelsShareOneSetBeyondTheLimit) {
+    Metrics metrics(2);
+    for (int i = 0; i < 5; ++i) metrics.counter("weir_a_total", "A", {{"sender", std::to_string(i)}}).add();
+    const auto collection = metrics.collect([](MetricSink& sink) {
+        for (int i = 0; i < 5; ++i) sink.gauge("weir_b", "B", {{"sender", std::to_string(i)}}, 1);
+    });
+    const auto text = metrics.text();
+    EXPECT_THAT(text, HasSubstr("weir_a_total{sender=\"1\"} 1\n"));
+    EXPECT_THAT(text, HasSubstr("weir_a_total{sender=\"_other\"} 3\n"));
+    EXPECT_THAT(text, HasSubstr("weir_b{sender=\"_other\"} 3\n"));
+}
+
+TEST(Metrics, CountersLoseNothingBetweenThreadsWhileBeingScraped) {
+    Metrics metrics;
+    auto& counter = metrics.counter("weir_a_total", "A");
+    auto& histogram = metrics.histogram("weir_h", "H", {1});
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 4; ++t) {
+            threads.emplace_back([&] {
+                for (int i = 0; i < 10'000; ++i) {
+                    counter.add();
+                    histogram.observe(0.5);
+                }
+            });
+        }
+        for (int i = 0; i < 20; ++i) EXPECT_FALSE(metrics.text().empty());
+    }
+    EXPECT_EQ(counter.value(), 40'000U);
+    EXPECT_EQ(histogram.counts()[0], 40'000U);
+    EXPECT_DOUBLE_EQ(histogram.sum(), 20'000);
+}
+
+TEST(Metrics, OnlyWellFormedUtf8IsKept) {
+    EXPECT_EQ(valid_utf8("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82"), "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82");
+    for (const char* bad : {"\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe0\x80\xaf", "\x80", "\xc3", "\xf0\x9f\x99"})
+        EXPECT_THAT(valid_utf8(bad), testing::StartsWith("\xef\xbf\xbd")) << testing::PrintToString(bad);
+}
+
+}  // namespace
+}  // namespace weir
