@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// adler32 on AVX2: vectors of 32 bytes.
+#include "implementations.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "adler32_modulus.hpp"
+#include "target.hpp"
+
+WEIR_TARGET_BEGIN("avx2")
+namespace weir::checksum {
+namespace {
+
+#include "adler32_columns.hpp"
+
+struct Avx2 {
+    static constexpr std::size_t width = 32;
+    using Vector = __m256i;
+
+    static Vector load(const std::byte* at) noexcept {
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+    }
+    static void keep(Vector& value) noexcept { __asm__("" : "+x"(value)); }
+    static Vector zero() noexcept { return _mm256_setzero_si256(); }
+    static Vector both(Vector a, Vector b) noexcept { return _mm256_and_si256(a, b); }
+    static Vector column_sums(Vector bytes) noexcept { return _mm256_maddubs_epi16(bytes, _mm256_set1_epi8(1)); }
+    static Vector second_bytes(Vector bytes) noexcept { return _mm256_srli_epi16(bytes, 8); }
+    static Vector add16(Vector a, Vector b) noexcept { return _mm256_add_epi16(a, b); }
+    static Vector sub16(Vector a, Vector b) noexcept { return _mm256_sub_epi16(a, b); }
+    static Vector add32(Vector a, Vector b) noexcept { return _mm256_add_epi32(a, b); }
+    static Vector widen(Vector columns, Vector factors) noexcept { return _mm256_madd_epi16(columns, factors); }
+    template <short value>
+    static Vector all16() noexcept {
+        return _mm256_set1_epi16(value);
+    }
+    static Vector factors16() noexcept {
+        return _mm256_setr_epi16(32, 30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2);
+    }
+    static Vector quads_unsigned(Vector lanes) noexcept {  // lanes 0 and 1, 2 and 3, ... added
+        const auto even = _mm256_and_si256(lanes, _mm256_set1_epi64x(0xffffffff));
+        return _mm256_add_epi64(even, _mm256_srli_epi64(lanes, 32));
+    }
+    static Vector quads_signed(Vector lanes) noexcept {
+        return _mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(lanes)),
+                                _mm256_cvtepi32_epi64(_mm256_extracti128_si256(lanes, 1)));
+    }
+    static Vector add64(Vector a, Vector b) noexcept { return _mm256_add_epi64(a, b); }
+    template <unsigned factor>
+    static Vector times(Vector quads) noexcept {
+        static_assert(std::has_single_bit(factor));
+        return _mm256_slli_epi64(quads, std::countr_zero(factor));
+    }
+    static std::uint64_t total(Vector quads) noexcept {
+        const auto half = _mm_add_epi64(_mm256_castsi256_si128(quads), _mm256_extracti128_si256(quads, 1));
+        return static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_add_epi64(half, _mm_unpackhi_epi64(half, half))));
+    }
+};
+
+}  // namespace
+
+std::uint32_t adler32_avx2(ConstData data, std::uint32_t value) noexcept {
+    return adler32_over<Adler32Columns<Avx2>>(data, value);
+}
+
+}  // namespace weir::checksum
+WEIR_TARGET_END
+#endif
