@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/event/rob_builder.hpp"
+
+#include <fmt/format.h>
+
+#include "payload_sum.hpp"
+#include "words.hpp"
+
+namespace weir::event {
+namespace {
+
+constexpr std::size_t rob_header_words = common_header_words + 1;
+constexpr std::size_t rod_words_without_data = rod_header_words + 1 + rod_trailer_words;
+
+}  // namespace
+
+std::size_t rob_size(std::size_t data_words, const RobOptions& options) noexcept {
+    const std::size_t checksum_words = options.checksum == ChecksumType::none ? 0 : 1;
+    return (rob_header_words + rod_words_without_data + data_words + checksum_words) * word_bytes;
+}
+
+Result<> append_rob(std::vector<std::byte>& to, const RodFields& rod, std::span<const std::uint32_t> data,
+                    const RobOptions& options) {
+    const bool sums = options.checksum == ChecksumType::adler32;
+    if (options.format == Format::opaque)
+        return fail(Errc::unsupported, "ROB: opaque events have no fragments; choose event-5.0 or event-3.0");
+    if (options.checksum != ChecksumType::none && (!sums || options.format == Format::event_3_0))
+        return fail(Errc::unsupported,
+                    fmt::format("ROB of source 0x{:06x}: checksum type {} is not made in {}; choose 0{}",
+                                number(rod.source), static_cast<std::uint32_t>(options.checksum), name(options.format),
+                                options.format == Format::event_5_0 ? " or 2 (adler32)" : ""));
+    const auto size = rob_size(data.size(), options);
+    if (size / word_bytes > 0xffff'ffff)
+        return fail(Errc::limit,
+                    fmt::format("ROB of source 0x{:06x}: {} bytes do not fit its size word", number(rod.source), size));
+    const auto begin = to.size();
+    to.resize(begin + size);
+    const MutableData rob(to.data() + begin, size);
+    std::size_t at = 0;
+    const auto put = [&](std::uint32_t value) { set_word(rob, at++, value); };
+
+    put(rob_marker);
+    put(static_cast<std::uint32_t>(size / word_bytes));
+    put(rob_header_words);
+    put((options.format == Format::event_5_0 ? version_5_0 : version_3_0) << 16);
+    put(number(rod.source));
+    put(1);
+    put(options.status);
+    put(static_cast<std::uint32_t>(options.checksum));  // event 3.0: no specific words, the same 0
+
+    put(rod_marker);
+    put(rod_header_words);
+    put((options.format == Format::event_5_0 ? rod_version_3_1 : version_3_0) << 16);
+    put(number(rod.source));
+    put(number(rod.run));
+    put(number(rod.level1_id));
+    put(rod.bunch_crossing_id);
+    put(rod.trigger_type);
+    put(rod.detector_event_type);
+    if (!rod.status_after_data) put(rod.status);
+    for (const auto value : data) put(value);
+    if (rod.status_after_data) put(rod.status);
+    put(1);
+    put(static_cast<std::uint32_t>(data.size()));
+    put(rod.status_after_data ? 1 : 0);
+    if (sums)
+        put(payload_adler32(
+            rob.subspan(rob_header_words * word_bytes, at * word_bytes - rob_header_words * word_bytes)));
+    WEIR_ASSERT(at * word_bytes == size);
+    return {};
+}
+
+Result<> append_lost_rob(std::vector<std::byte>& to, const RodFields& rod, RobOptions options) {
+    options.status |= status::rob_lost | status::dummy_collection_timeout | status::dummy_fragment | status::timeout;
+    return append_rob(to, rod, {}, options);
+}
+
+}  // namespace weir::event
