@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the payload of a lane's events is. The sender says it once, at HELLO; the recorder checks known
+// formats and takes opaque ones as they are.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace weir::wire {
+
+enum class EventFormat : std::uint8_t {
+    event_5_0 = 1,  // ATLAS full event, format version 5.0
+    event_3_0 = 2,  // ATLAS full event, format version 3.0
+    opaque = 3,     // any bytes; cannot be cut down to ROBs
+};
+
+/// "event-5.0", "event-3.0", "opaque".
+[[nodiscard]] const char* name(EventFormat format) noexcept;
+[[nodiscard]] std::optional<EventFormat> parse_event_format(std::string_view text) noexcept;
+
+/// Nothing for a number that this version does not know.
+[[nodiscard]] std::optional<EventFormat> event_format_from(std::uint8_t number) noexcept;
+
+}  // namespace weir::wire

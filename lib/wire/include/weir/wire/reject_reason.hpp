@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why an event is refused for good (RejectReason) and why a connection ends (ByeReason). The numbers are
+// on the wire and never change their meaning; a number that is not known here is kept and still final.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace weir::wire {
+
+enum class RejectReason : std::uint16_t {
+    duplicate = 1,         // the recorder holds the same event from another lane
+    corrupt_payload = 2,   // the payload does not have the checksum that its sender gave
+    malformed_event = 3,   // the payload is not a valid event of the announced format
+    too_large = 4,         // larger than the recorder takes
+    no_tags = 5,           // names no stream
+    bad_tag = 6,           // too many tags, or a tag that cannot become a stream
+    streams_exceeded = 7,  // the recorder's limit of streams is reached
+    format_mismatch = 8,   // not the format of the run or stream
+    wrong_run = 9,         // not the run that is being recorded
+    run_closed = 10,       // the run has ended
+    stopping = 11,         // the recorder stops
+    late = 12,             // its lumi block was closed before it came
+    cannot_cut = 13,       // a part was asked for of an event that cannot be cut down
+    other = 14,            // the text says it
+};
+inline constexpr std::size_t reject_reason_count = 15;  // one past the highest number known here
+
+/// Every known reason, in the order of its number: for tables and metrics.
+inline constexpr std::array reject_reasons{
+    RejectReason::duplicate,   RejectReason::corrupt_payload, RejectReason::malformed_event,
+    RejectReason::too_large,   RejectReason::no_tags,         RejectReason::bad_tag,
+    RejectReason::streams_exceeded, RejectReason::format_mismatch, RejectReason::wrong_run,
+    RejectReason::run_closed,  RejectReason::stopping,        RejectReason::late,
+    RejectReason::cannot_cut,  RejectReason::other};
+
+enum class ByeReason : std::uint16_t {
+    finished = 1,              // a sender has nothing more to say
+    stopping = 2,              // a recorder stops; come back later
+    malformed = 3,             // bytes that are not a message, or not one that may come here
+    unsupported_version = 4,   // of the framing or of the protocol
+    too_slow = 5,              // a message was begun and not finished in time
+    too_many_connections = 6,  // a limit of connections or lanes is reached
+    replaced = 7,              // another connection of the same lane has come
+    wrong_run = 8,             // not the run that is being recorded
+    run_closed = 9,            // the run has ended
+    format_mismatch = 10,      // the announced format is not taken
+    limit = 11,                // another limit; the text says which
+    send_again = 12,           // what was not answered is to be sent again: a disk failed under it
+};
+inline constexpr std::size_t bye_reason_count = 13;
+
+/// "corrupt_payload"; "unknown" for a number that is not known here.
+[[nodiscard]] const char* name(RejectReason reason) noexcept;
+[[nodiscard]] const char* name(ByeReason reason) noexcept;
+
+/// A place for each known reason, and place 0 for all others: what a table of counters is indexed by.
+[[nodiscard]] constexpr std::size_t index(RejectReason reason) noexcept {
+    const auto i = static_cast<std::size_t>(reason);
+    return i < reject_reason_count ? i : 0;
+}
+[[nodiscard]] constexpr std::size_t index(ByeReason reason) noexcept {
+    const auto i = static_cast<std::size_t>(reason);
+    return i < bye_reason_count ? i : 0;
+}
+
+}  // namespace weir::wire
