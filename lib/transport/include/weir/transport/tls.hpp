@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mutual TLS on a Socket: each side shows a certificate of one authority, and no byte is believed before both did.
+// TLS 1.2 or later, no renegotiation, no resumption, no compression. A socket that was secured is used like any other:
+// the handshake happens within its reads and writes.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "weir/base/result.hpp"
+#include "weir/transport/socket.hpp"
+
+struct ssl_ctx_st;  // OpenSSL's SSL_CTX
+
+namespace weir::transport {
+
+/// PEM files. All three, or none: plain TCP.
+struct TlsFiles {
+    std::filesystem::path certificate{};  // ours, and those between it and the authority
+    std::filesystem::path key{};          // of our certificate; readable by us only
+    std::filesystem::path authority{};    // whose certificates the other side may show
+
+    [[nodiscard]] bool any() const { return !certificate.empty() || !key.empty() || !authority.empty(); }
+};
+
+/// Certificates that were read, for any number of sockets. Copies share them; any thread.
+class TlsContext {
+public:
+    /// Errc::usage: one of the files is not named; else names the file that cannot be read or does not fit.
+    [[nodiscard]] static Result<TlsContext> for_server(const TlsFiles& files);
+    [[nodiscard]] static Result<TlsContext> for_client(const TlsFiles& files);
+
+    /// From now on the socket speaks TLS: of one that was accepted, or one that begins to connect to `host`, a name or
+    /// an address, for which the other side's certificate must be made out. Error: out of memory.
+    [[nodiscard]] Result<> accept(Socket& socket) const;
+    [[nodiscard]] Result<> connect(Socket& socket, const std::string& host) const;
+
+private:
+    explicit TlsContext(std::shared_ptr<ssl_ctx_st> context) : context_(std::move(context)) {}
+    [[nodiscard]] static Result<TlsContext> open(const TlsFiles& files, bool server);
+    std::shared_ptr<ssl_ctx_st> context_;  // shared by copies
+};
+
+}  // namespace weir::transport

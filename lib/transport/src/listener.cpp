@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "socket_setup.hpp"
+#include "weir/transport/socket.hpp"
+
+namespace weir::transport {
+namespace {
+
+const char* advice(int os_errno) noexcept {
+    switch (os_errno) {
+        case EADDRINUSE: return "stop the other program or choose another port with --listen";
+        case EACCES: return "ports below 1024 need a privilege; choose another port with --listen";
+        case EADDRNOTAVAIL: return "this machine has no such address; choose one of its own with --listen";
+        default: return "choose another address with --listen";
+    }
+}
+
+}  // namespace
+
+Result<Listener> Listener::open(const HostPort& where, const SocketOptions& options, int backlog) {
+    const auto addresses = resolve(where, true);
+    if (!addresses) return std::unexpected(addresses.error());
+    int failure = 0;
+    for (const auto& address : *addresses) {
+        Socket socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+        const int on = 1;
+        if (socket && ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0) {
+            set_buffers(socket.fd(), options);  // inherited by accepted sockets
+            if (::bind(socket.fd(), address.data(), address.size()) == 0 && ::listen(socket.fd(), backlog) == 0)
+                return Listener(std::move(socket), options);
+        }
+        failure = errno;
+    }
+    // The system's reason stands in the middle of the line, so it is not left to Error::message().
+    return fail(Errc::io, fmt::format("cannot listen on {}: {}; {}", to_string(where),
+                                      std::system_category().message(failure), advice(failure)));
+}
+
+Result<std::optional<Socket>> Listener::accept() {
+    while (true) {
+        Socket socket(::accept4(socket_.fd(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        if (socket) {
+            set_connection(socket.fd(), options_);
+            return socket;
+        }
+        switch (errno) {
+            case EAGAIN: return std::nullopt;
+            case EMFILE:
+            case ENFILE:
+            case ENOBUFS:
+            case ENOMEM:
+                return fail_errno(errno, fmt::format("cannot accept a connection on {}; raise the limit of open files "
+                                                     "or lower the number of senders", to_string(local())));
+            case EBADF:
+            case EINVAL:
+            case ENOTSOCK: return fail_errno(errno, "cannot accept a connection on a closed listener");
+            default: continue;  // this connection died while it waited; the next one may be well
+        }
+    }
+}
+
+}  // namespace weir::transport

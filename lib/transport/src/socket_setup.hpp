@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every TCP socket of ours is told before use.
+#pragma once
+
+#include "weir/transport/socket.hpp"
+
+namespace weir::transport {
+
+/// Kernel buffers: before listen or connect, because they decide the TCP window scale.
+void set_buffers(int fd, const SocketOptions& options) noexcept;
+
+/// No delay for small messages, and a peer that vanished is noticed after `peer_timeout`, whether bytes
+/// are underway or not.
+void set_connection(int fd, const SocketOptions& options) noexcept;
+
+}  // namespace weir::transport

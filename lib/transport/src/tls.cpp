@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/transport/tls.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <array>
+
+#include "tls_session.hpp"
+
+namespace weir::transport {
+namespace {
+
+constexpr std::size_t read_buffer_size = 64 * 1024;  // several records a system call; given back while idle
+
+std::unexpected<Error> bad_file(const char* what, const std::filesystem::path& path, const char* advice) {
+    const auto error = ERR_peek_error();  // the first: the others follow from it
+    const char* reason = ERR_reason_error_string(error);
+    auto text = fmt::format("cannot use {} as {}: {}; {}", path.native(), what,
+                            reason != nullptr ? reason : "not what it should be", advice);
+    const int os = ERR_SYSTEM_ERROR(error) ? static_cast<int>(ERR_GET_REASON(error)) : 0;
+    ERR_clear_error();
+    return os == 0 ? fail(Errc::usage, std::move(text))
+                   : fail_errno(os, fmt::format("cannot read {} as {}", path.native(), what));
+}
+
+/// SSL_set_tlsext_host_name without the cast of its macro.
+bool set_server_name(SSL* ssl, std::string host) {
+    return SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host.data()) == 1;
+}
+
+}  // namespace
+
+Result<TlsContext> TlsContext::for_server(const TlsFiles& files) { return open(files, true); }
+Result<TlsContext> TlsContext::for_client(const TlsFiles& files) { return open(files, false); }
+
+Result<TlsContext> TlsContext::open(const TlsFiles& files, bool server) {
+    if (files.certificate.empty() || files.key.empty() || files.authority.empty())
+        return fail(Errc::usage,
+                    "TLS needs three files: a certificate, its key, and the certificate of the authority "
+                    "(--tls-certificate, --tls-key, --tls-ca)");
+    ERR_clear_error();
+    const std::shared_ptr<SSL_CTX> context(SSL_CTX_new(server ? TLS_server_method() : TLS_client_method()),
+                                           &SSL_CTX_free);
+    if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1)
+        return fail(Errc::io, "cannot begin TLS");
+    SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET |
+                                           SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_set_num_tickets(context.get(), 0);
+    SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_read_ahead(context.get(), 1);
+    SSL_CTX_set_default_read_buffer_len(context.get(), read_buffer_size);
+    SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+
+    if (SSL_CTX_use_certificate_chain_file(context.get(), files.certificate.c_str()) != 1)
+        return bad_file("the certificate", files.certificate, "give a PEM file with --tls-certificate");
+    if (SSL_CTX_use_PrivateKey_file(context.get(), files.key.c_str(), SSL_FILETYPE_PEM) != 1)
+        return bad_file("the key", files.key, "give the PEM file of this certificate's key with --tls-key");
+    if (SSL_CTX_check_private_key(context.get()) != 1)
+        return bad_file("the key", files.key, "it is not the key of that certificate");
+    if (SSL_CTX_load_verify_locations(context.get(), files.authority.c_str(), nullptr) != 1)
+        return bad_file("the authority", files.authority, "give a PEM file with --tls-ca");
+    if (server) {  // clients are told whose certificates are taken
+        auto* names = SSL_load_client_CA_file(files.authority.c_str());
+        if (names == nullptr) return bad_file("the authority", files.authority, "give a PEM file with --tls-ca");
+        SSL_CTX_set_client_CA_list(context.get(), names);
+    }
+    return TlsContext(context);
+}
+
+Result<> TlsContext::accept(Socket& socket) const {
+    SSL* ssl = SSL_new(context_.get());
+    if (ssl == nullptr) return fail(Errc::io, "no memory for a TLS connection");
+    SSL_set_accept_state(ssl);
+    socket.tls_ = TlsSession::open(ssl, socket.fd());
+    if (!socket.tls_) return fail(Errc::io, "no memory for a TLS connection");
+    return {};
+}
+
+Result<> TlsContext::connect(Socket& socket, const std::string& host) const {
+    SSL* ssl = SSL_new(context_.get());
+    if (ssl == nullptr) return fail(Errc::io, "no memory for a TLS connection");
+    SSL_set_connect_state(ssl);
+    std::array<unsigned char, sizeof(in6_addr)> address{};
+    const bool literal = ::inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
+                         ::inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
+    const bool named = literal ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.c_str()) == 1
+                               : SSL_set1_host(ssl, host.c_str()) == 1 && set_server_name(ssl, host);
+    socket.tls_ = TlsSession::open(ssl, socket.fd());
+    if (!named || !socket.tls_) return fail(Errc::io, fmt::format("cannot begin TLS with \"{}\"", host));
+    return {};
+}
+
+}  // namespace weir::transport

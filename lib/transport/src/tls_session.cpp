@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tls_session.hpp"
+
+#include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace weir::transport {
+namespace {
+
+constexpr std::size_t piece_size = 16 * 1024;          // of a TLS record, at most
+constexpr std::size_t encrypted_at_once = 256 * 1024;  // before it is sent
+constexpr std::size_t unsent_max =
+    512 * 1024;  // then a peer who makes us talk while it does not read is not read either
+
+/// Why OpenSSL says that it cannot go on, in words for the one who set up the certificates.
+std::string reason_of(SSL* ssl, unsigned long error) {
+    if (const auto verified = SSL_get_verify_result(ssl); verified != X509_V_OK)
+        return fmt::format("its certificate is not taken: {}", X509_verify_cert_error_string(verified));
+    switch (ERR_GET_REASON(error)) {
+        case SSL_R_WRONG_VERSION_NUMBER:
+        case SSL_R_HTTP_REQUEST:
+        case SSL_R_HTTPS_PROXY_REQUEST:
+        case SSL_R_UNKNOWN_PROTOCOL:
+            return "it does not speak TLS";
+        case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+            return "it shows no certificate";
+        case SSL_R_UNSUPPORTED_PROTOCOL:
+            return "it speaks only versions of TLS before 1.2";
+        case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+        case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+        case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+        case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+        case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+            return fmt::format("it does not take our certificate ({})", ERR_reason_error_string(error));
+        case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+            return "it wants a certificate of ours and got none";
+        default:
+            break;
+    }
+    const char* text = ERR_reason_error_string(error);
+    return text != nullptr ? text : "a failure that has no name";
+}
+
+}  // namespace
+
+void TlsSessionEnd::operator()(TlsSession* session) const noexcept { delete session; }
+
+std::unique_ptr<TlsSession, TlsSessionEnd> TlsSession::open(SSL* ssl, int fd) {
+    std::unique_ptr<TlsSession, TlsSessionEnd> session(new TlsSession(ssl, fd));
+    BIO* incoming = BIO_new_socket(fd, BIO_NOCLOSE);
+    BIO* outgoing = BIO_new(BIO_s_mem());
+    if (incoming == nullptr || outgoing == nullptr) {
+        BIO_free(incoming);
+        BIO_free(outgoing);
+        return nullptr;
+    }
+    SSL_set_bio(ssl, incoming, outgoing);
+    session->encrypted_ = outgoing;
+    return session;
+}
+
+TlsSession::~TlsSession() { SSL_free(ssl_); }
+
+std::size_t TlsSession::unsent() const noexcept { return BIO_ctrl_pending(encrypted_) - sent_; }
+
+TlsSession::Flushed TlsSession::flush() noexcept {
+    char* data = nullptr;
+    const auto size = static_cast<std::size_t>(std::max(BIO_get_mem_data(encrypted_, &data), 0L));
+    while (sent_ < size) {
+        const auto count = ::send(fd_, data + sent_, size - sent_, MSG_NOSIGNAL);
+        if (count >= 0)
+            sent_ += static_cast<std::size_t>(count);
+        else if (errno == EAGAIN)
+            return Flushed::blocked;
+        else if (errno != EINTR)
+            return Flushed::closed;
+    }
+    static_cast<void>(BIO_reset(encrypted_));
+    sent_ = 0;
+    return Flushed::yes;
+}
+
+/// What a call of OpenSSL that brought nothing means.
+Result<Transfer> TlsSession::failed(int result, const char* doing) {
+    const int kind = SSL_get_error(ssl_, result);
+    const auto error = ERR_peek_error();
+    const bool cut = ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+    if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE) return Transfer{Transfer::State::would_block, 0};
+    if (kind == SSL_ERROR_ZERO_RETURN || kind == SSL_ERROR_SYSCALL || cut) return Transfer{Transfer::State::closed, 0};
+    static_cast<void>(flush());  // the alert that tells the other side
+    if (SSL_is_server(ssl_) != 0 && ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER &&
+        SSL_is_init_finished(ssl_) == 0) {
+        // OpenSSL tells nothing to who speaks no TLS. Alert, TLS 1.0 framing, fatal, protocol_version (RFC 8446, 5.1
+        // and 6).
+        constexpr std::array<unsigned char, 7> alert{21, 3, 1, 0, 2, 2, 70};
+        static_cast<void>(::send(fd_, alert.data(), alert.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    }
+    const auto reason = reason_of(ssl_, error);
+    ERR_clear_error();
+    return fail(Errc::refused,
+                fmt::format("TLS: cannot {}: {}", SSL_is_init_finished(ssl_) != 0 ? doing : "agree with the other side",
+                            reason));
+}
+
+Result<Transfer> TlsSession::read(std::span<const iovec> targets) {
+    if (failure_) return std::unexpected(*failure_);
+    read_wants_write_ = false;
+    more_ = false;
+    const auto before = flush();
+    if (before == Flushed::closed) return Transfer{Transfer::State::closed, 0};
+    if (unsent() > unsent_max) {
+        read_wants_write_ = true;
+        return Transfer{Transfer::State::would_block, 0};
+    }
+    std::size_t total = 0;
+    for (const auto& target : targets) {
+        for (std::size_t done = 0; done < target.iov_len;) {
+            std::size_t count = 0;
+            ERR_clear_error();
+            const int result =
+                SSL_read_ex(ssl_, static_cast<std::byte*>(target.iov_base) + done, target.iov_len - done, &count);
+            if (result <= 0) {
+                auto outcome = failed(result, "read");
+                if (flush() == Flushed::blocked && SSL_is_init_finished(ssl_) == 0) read_wants_write_ = true;
+                if (SSL_is_init_finished(ssl_) != 0) write_wants_read_ = false;
+                if (total == 0) return outcome;
+                // What came before is delivered; a failure is told by the next read.
+                if (!outcome) failure_ = std::move(outcome.error());
+                return Transfer{Transfer::State::done, total};
+            }
+            done += count;
+            total += count;
+        }
+    }
+    write_wants_read_ = false;
+    more_ = true;
+    if (total == 0) return Transfer{Transfer::State::would_block, 0};
+    return Transfer{Transfer::State::done, total};
+}
+
+/// As much of the sources as one flush may carry. Small pieces share a record.
+Result<> TlsSession::encrypt(std::span<const iovec> sources) {
+    std::array<std::byte, piece_size> together;
+    std::size_t gathered = 0;
+    const auto put = [this](const std::byte* data, std::size_t size) -> Result<> {
+        std::size_t count = 0;
+        ERR_clear_error();
+        const int result = SSL_write_ex(ssl_, data, size, &count);
+        if (result > 0) return accepted_ += count, Result<>{};
+        if (auto outcome = failed(result, "write"); !outcome) return std::unexpected(outcome.error());
+        return fail(Errc::io, "TLS: the other side has ended the connection");
+    };
+    for (const auto& source : sources) {
+        const auto* data = static_cast<const std::byte*>(source.iov_base);
+        for (std::size_t left = source.iov_len; left > 0;) {
+            const bool direct = gathered == 0 && left >= piece_size;
+            const auto count = std::min(left, piece_size - gathered);
+            if (!direct) std::memcpy(together.data() + gathered, data, count);
+            gathered += count;
+            if (gathered == piece_size) {
+                if (auto done = put(direct ? data : together.data(), gathered); !done) return done;
+                gathered = 0;
+                if (accepted_ >= encrypted_at_once) return {};
+            }
+            data += count;
+            left -= count;
+        }
+    }
+    if (gathered > 0) return put(together.data(), gathered);
+    return {};
+}
+
+Result<Transfer> TlsSession::write(std::span<const iovec> sources) {
+    write_wants_read_ = false;
+    if (SSL_is_init_finished(ssl_) == 0) {
+        ERR_clear_error();
+        if (const int result = SSL_do_handshake(ssl_); result <= 0) {
+            auto outcome = failed(result, "write");
+            const auto flushed = flush();
+            if (flushed == Flushed::closed) return Transfer{Transfer::State::closed, 0};
+            write_wants_read_ = flushed == Flushed::yes;
+            return outcome;
+        }
+    }
+    if (accepted_ == 0) {  // else the same bytes come again, and are only to be sent
+        if (auto encrypted = encrypt(sources); !encrypted) return std::unexpected(encrypted.error());
+    }
+    switch (flush()) {
+        case Flushed::closed:
+            return Transfer{Transfer::State::closed, 0};
+        case Flushed::blocked:
+            return Transfer{Transfer::State::would_block, 0};
+        case Flushed::yes:
+            break;
+    }
+    return Transfer{Transfer::State::done, std::exchange(accepted_, 0)};
+}
+
+void TlsSession::finish() noexcept {
+    if (SSL_is_init_finished(ssl_) != 0) {
+        ERR_clear_error();
+        static_cast<void>(SSL_shutdown(ssl_));
+        ERR_clear_error();
+    }
+    static_cast<void>(flush());
+}
+
+Interest TlsSession::waits_for(Interest wanted) const noexcept {
+    if (wanted.write && write_wants_read_) wanted = {.read = true, .write = false};
+    if (wanted.read && read_wants_write_) wanted.write = true;
+    return wanted;
+}
+
+}  // namespace weir::transport

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// One connection's TLS below a Socket. Bytes to send are encrypted into memory and go out in large pieces, not a record
+// a system call; bytes that came are decrypted straight into where the caller wants them.
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "weir/transport/socket.hpp"
+
+namespace weir::transport {
+
+class TlsSession {
+public:
+    /// `ssl` knows its role and has no BIO yet.
+    [[nodiscard]] static std::unique_ptr<TlsSession, TlsSessionEnd> open(SSL* ssl, int fd);
+    ~TlsSession();
+    TlsSession(const TlsSession&) = delete;
+    TlsSession& operator=(const TlsSession&) = delete;
+
+    [[nodiscard]] Result<Transfer> read(std::span<const iovec> targets);
+    /// After would_block the caller comes again with the same bytes in front: some of them are encrypted already.
+    [[nodiscard]] Result<Transfer> write(std::span<const iovec> sources);
+    /// Says that nothing more will come, as far as the socket takes it.
+    void finish() noexcept;
+
+    /// Bytes were read from the socket and wait here, so that the kernel does not say "readable".
+    [[nodiscard]] bool unread() const noexcept { return failure_ || (more_ && SSL_has_pending(ssl_) != 0); }
+    [[nodiscard]] Interest waits_for(Interest wanted) const noexcept;
+
+private:
+    TlsSession(SSL* ssl, int fd) : ssl_(ssl), fd_(fd) {}
+    enum class Flushed { yes, blocked, closed };
+    [[nodiscard]] Flushed flush() noexcept;
+    [[nodiscard]] std::size_t unsent() const noexcept;
+    [[nodiscard]] Result<> encrypt(std::span<const iovec> sources);
+    [[nodiscard]] Result<Transfer> failed(int result, const char* doing);
+
+    SSL* const ssl_;
+    const int fd_;
+    BIO* encrypted_ = nullptr;       // what SSL wants to send; owned by ssl_
+    std::size_t sent_ = 0;           // of its front
+    std::size_t accepted_ = 0;       // bytes of a write whose encrypted form is not sent yet
+    std::optional<Error> failure_;   // to be told by the next read
+    bool more_ = false;              // the last read stopped for want of room, not of bytes
+    bool read_wants_write_ = false;  // the last read could not go on before encrypted bytes leave
+    bool write_wants_read_ = false;  // the last write waits for the handshake
+};
+
+}  // namespace weir::transport

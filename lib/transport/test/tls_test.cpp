@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/transport/tls.hpp"
+
+#include <gmock/gmock.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "test_certificates.hpp"
+
+namespace weir::transport {
+namespace {
+
+using test::Authority;
+using testing::HasSubstr;
+
+struct Pair {
+    Socket client, server;
+};
+
+Pair connected_pair() {
+    auto listener = Listener::open({"127.0.0.1", 0}).value();
+    Pair pair;
+    pair.client = begin_connect(listener.local(), {}).value();
+    pollfd one{listener.fd(), POLLIN, 0};
+    EXPECT_EQ(::poll(&one, 1, 60'000), 1);
+    pair.server = std::move(listener.accept().value().value());
+    return pair;
+}
+
+Pair secure_pair(const TlsFiles& client, const TlsFiles& server, const std::string& host = "localhost") {
+    auto pair = connected_pair();
+    EXPECT_TRUE(TlsContext::for_client(client).value().connect(pair.client, host));
+    EXPECT_TRUE(TlsContext::for_server(server).value().accept(pair.server));
+    return pair;
+}
+
+/// One side of a conversation: has bytes to say and takes what comes, until it fails or the other side ends.
+struct Side {
+    Socket& socket;
+    std::string to_say{};
+    std::string heard{};
+    std::string failure{};
+    bool ended = false;
+    std::size_t said = 0;
+
+    void step() {
+        if (ended || !failure.empty()) return;
+        std::array<char, 50'000> a;
+        std::array<char, 3> b;
+        const std::array<iovec, 2> room{iovec{b.data(), b.size()}, iovec{a.data(), a.size()}};
+        do {
+            const auto read = socket.read(room);
+            if (!read) {
+                failure = read.error().message();
+                return;
+            }
+            if (read->state == Transfer::State::closed) ended = true;
+            if (read->state != Transfer::State::done) break;
+            heard.append(b.data(), std::min(read->count, b.size()));
+            if (read->count > b.size()) heard.append(a.data(), read->count - b.size());
+        } while (socket.unread());
+        while (said < to_say.size()) {
+            const auto half = (to_say.size() - said) / 2;
+            const std::array<iovec, 2> pieces{iovec{to_say.data() + said, half},
+                                              iovec{to_say.data() + said + half, to_say.size() - said - half}};
+            const auto written = socket.write(pieces);
+            if (!written) failure = written.error().message();
+            if (!written || written->state != Transfer::State::done) return;
+            said += written->count;
+        }
+    }
+};
+
+/// Steps both until the condition holds; waits only as epoll would, for what they say that they wait for.
+bool talk(Side& one, Side& other, const std::function<bool()>& until) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < deadline) {
+        one.step();
+        other.step();
+        if (until()) return true;
+        std::array<pollfd, 2> both{};
+        for (auto [side, at] : {std::pair{&one, 0U}, std::pair{&other, 1U}}) {
+            const auto wanted = side->socket.waits_for({.read = true, .write = side->said < side->to_say.size()});
+            const bool over = side->ended || !side->failure.empty();
+            both[at] = {over ? -1 : side->socket.fd(),
+                        static_cast<short>((wanted.read ? POLLIN : 0) | (wanted.write ? POLLOUT : 0)), 0};
+        }
+        if (::poll(both.data(), 2, 1000) == 0) return false;  // both wait for ever
+    }
+    return false;
+}
+
+std::string text_of(std::size_t size) {
+    std::string text(size, '\0');
+    std::uint32_t word = 1;
+    for (auto& c : text) c = static_cast<char>((word = word * 1664525U + 1013904223U) >> 24);
+    return text;
+}
+
+TEST(Tls, CarriesMuchBothWaysAtOnceThroughSmallBuffers) {
+    const Authority authority("weir test");
+    auto pair = secure_pair(authority.files("sender"), authority.files("recorder"));
+    Side client{pair.client, text_of(3'000'000)}, server{pair.server, text_of(2'000'001)};
+    EXPECT_TRUE(
+        talk(client, server, [&] { return client.heard.size() >= 2'000'001 && server.heard.size() >= 3'000'000; }))
+        << client.failure << server.failure;
+    EXPECT_TRUE(client.heard == server.to_say);
+    EXPECT_TRUE(server.heard == client.to_say);
+    pair.client.finish_sending();
+    EXPECT_TRUE(talk(client, server, [&] { return server.ended; }));
+}
+
+TEST(Tls, ManySmallPiecesGoOutTogether) {
+    const Authority authority("weir test");
+    auto pair = secure_pair(authority.files("sender"), authority.files("recorder"));
+    Side client{pair.client, "x"}, server{pair.server};
+    ASSERT_TRUE(talk(client, server, [&] { return server.heard == "x"; }));
+    const auto text = text_of(40'000);
+    std::vector<iovec> pieces;
+    for (std::size_t at = 0; at < text.size(); at += 100) pieces.push_back({const_cast<char*>(text.data()) + at, 100});
+    EXPECT_EQ(pair.client.write(pieces).value().count, text.size());
+    ASSERT_TRUE(talk(client, server, [&] { return server.heard.size() > text.size(); }));
+    EXPECT_TRUE(server.heard == "x" + text);
+}
+
+struct Refused {
+    std::string client, server;
+};
+
+/// Both try to say a word; nothing may be heard, and somebody says why.
+Refused refused(const TlsFiles& client_files, const TlsFiles& server_files, const std::string& host = "127.0.0.1") {
+    auto pair = secure_pair(client_files, server_files, host);
+    Side client{pair.client, "hello"}, server{pair.server, "hello"};
+    static_cast<void>(talk(client, server, [&] {
+        if (!client.failure.empty()) pair.client.close(), client.ended = true;
+        if (!server.failure.empty()) pair.server.close(), server.ended = true;
+        return client.ended && server.ended;
+    }));
+    EXPECT_EQ(server.heard, "");
+    return {client.failure, server.failure};
+}
+
+TEST(Tls, ASenderOfAnotherAuthorityOrWithAnExpiredCertificateIsNotHeard) {
+    const Authority ours("ours"), theirs("theirs");
+    auto stranger = theirs.files("stranger");
+    stranger.authority = ours.files("x").authority;  // it knows us; we do not know it
+    EXPECT_THAT(refused(stranger, ours.files("recorder")).server, HasSubstr("certificate is not taken"));
+    EXPECT_THAT(refused(ours.files("old", -10), ours.files("recorder")).server, HasSubstr("certificate has expired"));
+}
+
+TEST(Tls, ASenderTalksOnlyToARecorderOfItsAuthorityUnderItsOwnName) {
+    const Authority ours("ours"), theirs("theirs");
+    EXPECT_THAT(refused(ours.files("sender"), theirs.files("recorder")).client, HasSubstr("certificate is not taken"));
+    EXPECT_THAT(refused(ours.files("sender"), ours.files("old", -10)).client, HasSubstr("certificate has expired"));
+    EXPECT_THAT(refused(ours.files("sender"), ours.files("recorder"), "other.example").client,
+                HasSubstr("ostname mismatch"));
+    EXPECT_THAT(refused(ours.files("sender"), ours.files("recorder"), "127.0.0.2").client,
+                HasSubstr("IP address mismatch"));
+}
+
+TEST(Tls, PlainBytesAreRefusedAndNamedOnBothSides) {
+    const Authority authority("weir test");
+    {
+        auto pair = connected_pair();
+        ASSERT_TRUE(TlsContext::for_server(authority.files("recorder")).value().accept(pair.server));
+        Side client{pair.client, "WEIR plain bytes on a port that wants TLS"}, server{pair.server};
+        EXPECT_TRUE(talk(client, server, [&] { return !server.failure.empty(); }));
+        EXPECT_THAT(server.failure, HasSubstr("does not speak TLS"));
+    }
+    auto pair = connected_pair();
+    ASSERT_TRUE(TlsContext::for_client(authority.files("sender")).value().connect(pair.client, "localhost"));
+    Side client{pair.client, "hello"}, server{pair.server, "WEIR plain answer of a recorder without TLS"};
+    EXPECT_TRUE(talk(client, server, [&] { return !client.failure.empty(); }));
+    EXPECT_THAT(client.failure, HasSubstr("does not speak TLS"));
+}
+
+TEST(Tls, AHandshakeCutShortOrChangedAtAnyByteNeverBecomesData) {
+    const Authority authority("weir test");
+    const auto files = authority.files("sender");
+    // What a client says first, as the bytes of its handshake.
+    auto recorded = connected_pair();
+    ASSERT_TRUE(TlsContext::for_client(files).value().connect(recorded.client, "localhost"));
+    Side speaker{recorded.client, "hello"}, listener{recorded.server};
+    ASSERT_TRUE(talk(speaker, listener, [&] { return listener.heard.size() > 100; }));
+    const auto context = TlsContext::for_server(files).value();
+    for (std::size_t at = 0; at <= listener.heard.size(); ++at) {
+        auto pair = connected_pair();
+        ASSERT_TRUE(context.accept(pair.server));
+        auto bytes = listener.heard.substr(0, at);
+        if (at % 2 == 1) bytes = listener.heard, bytes[at - 1] = static_cast<char>(bytes[at - 1] ^ 0x41);
+        Side client{pair.client, bytes}, server{pair.server};
+        ASSERT_TRUE(talk(client, server, [&] {
+            if (client.said == bytes.size()) pair.client.finish_sending();
+            return server.ended || !server.failure.empty();
+        })) << at;
+        EXPECT_EQ(server.heard, "");
+    }
+}
+
+TEST(Tls, RenegotiationIsRefusedAndBringsNoData) {
+    const Authority authority("weir test");
+    const auto files = authority.files("sender");
+    auto pair = connected_pair();
+    ASSERT_TRUE(TlsContext::for_server(authority.files("recorder")).value().accept(pair.server));
+    const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
+    SSL_CTX_set_max_proto_version(context.get(), TLS1_2_VERSION);  // the last that has renegotiation
+    ASSERT_EQ(SSL_CTX_use_certificate_chain_file(context.get(), files.certificate.c_str()), 1);
+    ASSERT_EQ(SSL_CTX_use_PrivateKey_file(context.get(), files.key.c_str(), SSL_FILETYPE_PEM), 1);
+    const std::unique_ptr<SSL, decltype(&SSL_free)> client(SSL_new(context.get()), &SSL_free);
+    SSL_set_fd(client.get(), pair.client.fd());
+    SSL_set_connect_state(client.get());
+    Side server{pair.server};
+    const auto agreed = [&] {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+        while (std::chrono::steady_clock::now() < deadline) {
+            server.step();
+            const int result = SSL_do_handshake(client.get());
+            if (result > 0) return true;
+            if (SSL_get_error(client.get(), result) != SSL_ERROR_WANT_READ) return false;
+            pollfd one{pair.client.fd(), POLLIN, 0};
+            static_cast<void>(::poll(&one, 1, 10));
+        }
+        return false;
+    };
+    ASSERT_TRUE(agreed()) << server.failure;
+    ASSERT_EQ(SSL_renegotiate(client.get()), 1);
+    EXPECT_FALSE(agreed());
+    EXPECT_EQ(server.heard, "");
+}
+
+TEST(Tls, FilesThatDoNotFitAreNamed) {
+    const Authority authority("weir test");
+    const auto good = authority.files("recorder");
+    EXPECT_TRUE(TlsContext::for_server(good).has_value());
+    const auto why = [](const TlsFiles& files) {
+        const auto context = TlsContext::for_server(files);
+        return context ? std::string() : context.error().message();
+    };
+    EXPECT_THAT(why({good.certificate, good.key, {}}), HasSubstr("--tls-ca"));
+    EXPECT_THAT(why({good.certificate, authority.files("other").key, good.authority}), HasSubstr("other.key"));
+    EXPECT_THAT(why({good.key, good.key, good.authority}), HasSubstr("recorder.key"));
+    EXPECT_THAT(why({authority.folder() / "none.pem", good.key, good.authority}),
+                testing::AllOf(HasSubstr("none.pem"), HasSubstr("No such file")));
+    std::ofstream(authority.folder() / "empty.pem");
+    EXPECT_THAT(why({good.certificate, good.key, authority.folder() / "empty.pem"}), HasSubstr("empty.pem"));
+}
+
+}  // namespace
+}  // namespace weir::transport
