@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a receiver hands on, and to whom. An IncomingEvent owns everything about one event: moving it is
+// the handover; destroying it gives its memory back and returns the sender's credit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "weir/base/ids.hpp"
+#include "weir/memory/buffer_pool.hpp"
+#include "weir/wire/message.hpp"
+
+namespace weir::delivery {
+
+/// Short name of a lane within one Receiver; the same for all connections of the lane.
+enum class LaneId : std::uint32_t {};
+
+/// Bytes that a sender may send again once they are given back. Given back by destruction, from any thread.
+class CreditHold {
+public:
+    /// Where given-back bytes are counted; one per connection.
+    class Account {
+    public:
+        virtual ~Account() = default;
+        virtual void give_back(std::uint64_t bytes) noexcept = 0;
+    };
+
+    CreditHold() = default;
+    // Shared between the connection and its events that are still underway when it ends.
+    CreditHold(std::shared_ptr<Account> account, std::uint64_t bytes) noexcept
+        : account_(std::move(account)), bytes_(bytes) {}
+    CreditHold(CreditHold&&) noexcept = default;
+    CreditHold& operator=(CreditHold&& other) noexcept {
+        if (this != &other) {
+            give_back();
+            account_ = std::move(other.account_);
+            bytes_ = other.bytes_;
+        }
+        return *this;
+    }
+    ~CreditHold() { give_back(); }
+
+    void give_back() noexcept {
+        if (const auto account = std::exchange(account_, nullptr)) account->give_back(bytes_);
+    }
+
+private:
+    std::shared_ptr<Account> account_;
+    std::uint64_t bytes_ = 0;
+};
+
+struct IncomingEvent {
+    LaneId lane{};
+    wire::EventFormat format = wire::EventFormat::opaque;
+    wire::EventMeta meta{};   // sequence, ids, tags (their words are valid), flags
+    memory::Buffer payload{}; // from the receiver's pool, which outlives it
+    std::uint32_t payload_crc = 0;  // crc32c of the bytes as received; equal to meta.payload_crc
+    CreditHold credit{};      // the last member: returned after the memory
+};
+
+enum class Taken {
+    yes,   // the event was moved from; it will be answered by acknowledge() or reject()
+    full,  // it was left as it is; the sink calls Receiver::retry() when it has room again
+};
+
+/// Refuses a connection.
+struct Refusal {
+    wire::ByeReason reason = wire::ByeReason::wrong_run;
+    std::string text{};
+};
+
+/// Both calls come from the receiver's threads, concurrently, and must not wait: they hold up every
+/// connection of their thread. The events of one lane come one after the other, in the order sent.
+class EventSink {
+public:
+    virtual ~EventSink() = default;
+
+    /// A sender says hello: an answer refuses it. Called for each connection, so a lane may come again;
+    /// the lane's id is the same each time. A refused lane that was new is forgotten.
+    [[nodiscard]] virtual std::optional<Refusal> hello(LaneId lane, const wire::Hello& hello) = 0;
+
+    /// Every taken event is answered once, by Receiver::acknowledge or reject, from any thread, at any
+    /// time from now on (also before take returns).
+    [[nodiscard]] virtual Taken take(IncomingEvent& event) = 0;
+
+    /// The receiver itself made an end of an event that it did not hand on (a duplicate, a wrong
+    /// checksum, ...): for ledgers that count by stream.
+    virtual void dropped(const wire::EventMeta& event, wire::RejectReason reason) {
+        static_cast<void>(event);
+        static_cast<void>(reason);
+    }
+};
+
+}  // namespace weir::delivery

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sending end of the delivery protocol. A sender keeps every event until the recorder says that it
+// is on stable storage (acknowledged) or will never be (rejected), and sends it again after a reconnect.
+// So an event that send() accepted is recorded exactly once, as long as the sender's process lives; and beyond
+// that when the next process can send the same events again (SenderOptions::replays).
+//
+//     auto sender = Sender::open({.host = "recorder:9000", .name = "filter-3", .run = RunNumber{358395}});
+//     (*sender)->send({.global_id = GlobalEventId{1}, .tags = {main_stream}}, bytes);
+//     (*sender)->flush(10s);
+//
+// One sender is one lane with one I/O thread; its calls may be made from any thread.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/base/bytes.hpp"
+#include "weir/base/data.hpp"
+#include "weir/base/ids.hpp"
+#include "weir/base/result.hpp"
+#include "weir/base/stream_tag.hpp"
+#include "weir/transport/socket.hpp"
+#include "weir/transport/tls.hpp"
+#include "weir/wire/message.hpp"
+
+namespace weir::delivery {
+
+/// How an event ended: nothing = acknowledged, otherwise rejected for this reason. Called from the I/O
+/// thread, which it must not hold up, and in which it must not call the sender.
+using OnFinal = std::function<void(Sequence, std::optional<wire::RejectReason>)>;
+
+struct SenderOptions {
+    std::string host = "localhost:9000";  // "host:port" of the recorder
+    std::string name = "sender";          // wire::valid_sender_name
+    RunNumber run{};
+    wire::EventFormat format = wire::EventFormat::opaque;
+    std::uint64_t incarnation = 0;  // 0: a random one; give one only to continue an earlier lane
+    std::uint32_t connection = 0;   // to have several lanes in one process
+    Sequence first_sequence{1};     // more than 1 only to continue an earlier lane
+    bool replays = false;           // an earlier process of this lane ended without hearing every answer: from the first
+                                    // sequence on, the same events come again in the same order, and are recorded once
+    Bytes window{256ULL << 20};     // payload bytes kept at most; send() waits beyond it
+    std::uint32_t window_events = 16'384;
+    std::chrono::milliseconds backoff_first{50};  // between attempts to connect; doubles up to
+    std::chrono::milliseconds backoff_last{5'000};
+    std::chrono::milliseconds connect_timeout{5'000};
+    std::chrono::milliseconds give_up_after{0};  // without a connection; 0: never
+    transport::SocketOptions socket{};
+    transport::TlsFiles tls{};      // when named: TLS, to a recorder whose certificate is of that authority and for `host`
+    OnFinal on_final{};
+};
+
+struct EventDescription {
+    GlobalEventId global_id{};
+    Level1Id level1_id{};
+    LumiBlock lumi_block{};
+    std::vector<StreamTag> tags{};
+    bool sent_elsewhere = false;  // it was sent before to another recorder, which may hold it too
+};
+
+/// A part of a payload; not copied. `owner` keeps the bytes alive and unchanged until the event is final.
+struct Piece {
+    ConstData data{};
+    std::shared_ptr<const void> owner{};
+};
+
+/// An event that is not final, given back.
+struct ReturnedEvent {
+    EventDescription description;
+    std::vector<Piece> payload;
+};
+
+struct SenderStats {
+    // accepted = acknowledged + sum(rejected) + held + taken_back
+    std::uint64_t accepted = 0;  // by send()
+    std::uint64_t acknowledged = 0;
+    std::array<std::uint64_t, wire::reject_reason_count> rejected{};  // by wire::index(reason)
+    std::uint64_t held = 0;
+    std::uint64_t taken_back = 0;
+    std::uint64_t bytes_held = 0;
+    std::uint64_t bytes_accepted = 0;  // payload
+    std::uint64_t sent = 0;            // EVENT messages that went to the socket, repeated ones included
+    std::uint64_t resent = 0;
+    std::uint64_t reconnects = 0;      // connections after the first
+    bool connected = false;
+    std::string last_problem;          // of the connection; empty when there was none
+};
+
+class Sender {
+public:
+    /// Checks the options and begins to connect; does not wait for the connection. Error: Errc::usage.
+    [[nodiscard]] static Result<std::unique_ptr<Sender>> open(SenderOptions options);
+    ~Sender();  // as close()
+
+    /// Keeps the event and sends it; waits while the window is full. Error: the event cannot be sent
+    /// (usage, limit), or the sender has failed for good: refused by the recorder, gave up, closed.
+    [[nodiscard]] Result<Sequence> send(const EventDescription& event, std::span<const Piece> payload);
+    /// The same, with nothing instead of waiting.
+    [[nodiscard]] Result<std::optional<Sequence>> try_send(const EventDescription& event,
+                                                                   std::span<const Piece> payload);
+    /// Copies the payload.
+    [[nodiscard]] Result<Sequence> send(const EventDescription& event, ConstData payload);
+
+    /// Waits until every accepted event is final: true. False: the time is over. Error: the sender failed.
+    [[nodiscard]] Result<bool> flush(std::chrono::milliseconds timeout);
+
+    /// Events in the order sent that are not final, after which the sender has none; for sending them to
+    /// another recorder with `sent_elsewhere`. Closes the sender.
+    [[nodiscard]] std::vector<ReturnedEvent> take_back();
+
+    /// Says BYE and ends the I/O thread; does not wait for answers: call flush() before. Every waiting
+    /// send() ends. Events that are not final are released.
+    void close();
+
+    [[nodiscard]] SenderStats stats() const;
+    [[nodiscard]] wire::LaneKey lane() const;
+
+private:
+    class Line;
+    explicit Sender(std::unique_ptr<Line> line);
+    std::unique_ptr<Line> line_;
+};
+
+}  // namespace weir::delivery

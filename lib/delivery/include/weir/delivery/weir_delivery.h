@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Sending events to a weir recorder from C. The same as weir/delivery/sender.hpp: an event is kept until
+ * the recorder has it on stable storage, and sent again when the connection was lost.
+ * Calls on one sender may be made from any thread, except create and destroy. Functions that can fail
+ * return WEIR_DELIVERY_FAILED; weir_sender_error() then says why, in the thread that called. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weir_sender weir_sender;
+
+enum { WEIR_DELIVERY_OK = 0, WEIR_DELIVERY_FULL = 1, WEIR_DELIVERY_TIMEOUT = 2, WEIR_DELIVERY_FAILED = -1 };
+enum { WEIR_FORMAT_EVENT_5_0 = 1, WEIR_FORMAT_EVENT_3_0 = 2, WEIR_FORMAT_OPAQUE = 3 };
+
+/* Fill with zeros first: a zero means the default. Texts are copied. */
+typedef struct {
+    const char* host;            /* "recorder:9000"; needed */
+    const char* name;            /* of this sender; needed */
+    uint32_t run;
+    uint32_t format;             /* WEIR_FORMAT_...; 0: opaque */
+    uint64_t incarnation;        /* 0: a random one */
+    uint32_t connection;
+    uint32_t window_events;
+    uint64_t window_bytes;
+    uint32_t give_up_after_ms;   /* without a connection; 0: never */
+    const char* tls_certificate; /* PEM files for mutual TLS: all three, or none for plain TCP */
+    const char* tls_key;
+    const char* tls_ca;
+} weir_sender_options;
+
+typedef struct {
+    uint64_t global_id;
+    uint32_t level1_id;
+    uint32_t lumi_block;
+    const char* const* streams;  /* "physics_Main", ...; the whole event goes to each */
+    size_t stream_count;
+} weir_event;
+
+typedef struct {
+    uint64_t accepted, acknowledged, rejected, held, sent, resent, reconnects;
+    int connected;
+} weir_sender_stats;
+
+/* NULL when an option is wrong; `error` (may be NULL) then receives the reason, cut to error_size. */
+weir_sender* weir_sender_create(const weir_sender_options* options, char* error, size_t error_size);
+
+/* Copies the payload; waits while the window is full. `sequence` may be NULL. */
+int weir_sender_send(weir_sender* sender, const weir_event* event, const void* payload, size_t size,
+                     uint64_t* sequence);
+
+/* Does not copy and does not wait: WEIR_DELIVERY_FULL when the window is full. The payload stays
+ * unchanged until `release(context)` is called, once, from any thread. When the event is not taken
+ * (full or failed), release is not called. */
+int weir_sender_try_send_owned(weir_sender* sender, const weir_event* event, const void* payload, size_t size,
+                               void (*release)(void* context), void* context, uint64_t* sequence);
+
+/* WEIR_DELIVERY_OK: every event is on stable storage or was rejected. */
+int weir_sender_flush(weir_sender* sender, uint32_t timeout_ms);
+
+void weir_sender_get_stats(const weir_sender* sender, weir_sender_stats* stats);
+
+/* Why the last call of this thread on this sender failed; valid until its next call. Never NULL. */
+const char* weir_sender_error(const weir_sender* sender);
+
+/* Says goodbye and frees; events that are not final are released. NULL is allowed. */
+void weir_sender_destroy(weir_sender* sender);
+
+#ifdef __cplusplus
+}
+#endif

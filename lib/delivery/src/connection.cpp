@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// The course of a connection: bytes in and out, HELLO, deadlines, farewell. Events are in
+// connection_events.cpp.
+#include "connection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "weir/base/assert.hpp"
+
+namespace weir::delivery {
+
+using Step = wire::FrameAssembler::Step;
+
+void CreditAccount::give_back(std::uint64_t bytes) noexcept {
+    returned_.fetch_add(bytes);
+    if (!worth_telling() || asked_.exchange(true)) return;
+    thread_->write([this](Letters& letters) { letters.touched.push_back(connection_); });
+}
+
+Connection::Connection(Context& context, std::shared_ptr<Mailbox> thread, const bool& memory_wanted, ConnectionId id,
+                       transport::Socket socket, SteadyTime now)
+    : context_(context),
+      thread_(std::move(thread)),
+      memory_wanted_(memory_wanted),
+      id_(id),
+      socket_(std::move(socket)),
+      peer_(transport::to_string(socket_.peer())),
+      assembler_(context.options.verify_payload),
+      began_(now),
+      last_byte_(now) {}
+
+Connection::~Connection() { end(); }
+
+std::string Connection::who() const {
+    return lane_ ? fmt::format("{} ({})", peer_, wire::to_string(lane_->key)) : peer_;
+}
+
+transport::Interest Connection::interest() const noexcept {
+    return socket_.waits_for({.read = reading_ && parked_ == Parked::no, .write = out_sent_ < out_.size()});
+}
+
+void Connection::readable(MutableData staging, SteadyTime now) {
+    if (!reading_ || parked_ != Parked::no || state_ == State::ended) return;
+    const auto room = assembler_.payload_room();
+    std::array<iovec, 2> targets{};
+    std::size_t used = 0;
+    const auto direct = room.first(std::min(room.size(), chunk_size));
+    if (!direct.empty()) targets[used++] = {direct.data(), direct.size()};
+    // What follows the payload comes along in the same call: the head of the next event, or many small ones.
+    if (direct.size() == room.size()) targets[used++] = {staging.data(), staging.size()};
+
+    const auto read = socket_.read(std::span(targets).first(used));
+    if (!read) return broken(read.error());
+    if (read->state == transport::Transfer::State::closed) return end();
+    if (read->state == transport::Transfer::State::would_block) return;
+    last_byte_ = now;
+    const auto placed = std::min(read->count, direct.size());
+    if (placed > 0 && assembler_.filled(placed) == Step::payload_end) event_ends(now);
+    if (read->count > placed) consume(staging.first(read->count - placed), now);
+}
+
+void Connection::consume(ConstData input, SteadyTime now) {
+    while (state_ == State::greeting || state_ == State::running) {
+        if (!reading_) return;
+        if (parked_ != Parked::no) {
+            rest_.assign(input.begin(), input.end());
+            return;
+        }
+        const bool was_inside = assembler_.inside_message();
+        switch (assembler_.feed(input)) {
+            case Step::more:
+                if (!was_inside && assembler_.inside_message()) began_ = now;
+                return;
+            case Step::message: message(now); break;
+            case Step::payload: event_begins(now); break;
+            case Step::payload_end: event_ends(now); break;
+            case Step::broken: {
+                const auto& error = assembler_.error();
+                return malformed(error.message(), now,
+                                 error.code == Errc::unsupported ? wire::ByeReason::unsupported_version
+                                                                 : wire::ByeReason::malformed);
+            }
+        }
+    }
+    // Leaving: whatever else comes is not looked at.
+}
+
+void Connection::message(SteadyTime now) {
+    const auto& header = assembler_.header();
+    if (header.is(wire::MessageType::hello)) return hello(now);
+    if (header.is(wire::MessageType::bye) && state_ == State::running) {
+        state_ = State::leaving;
+        drop_unfinished();
+        return end();
+    }
+    if (header.is(wire::MessageType::event)) return malformed("an EVENT has no payload", now);
+    const bool known = header.type >= 1 && header.type <= static_cast<std::uint8_t>(wire::MessageType::bye);
+    if (!known && (header.flags & wire::flag_optional) != 0) return;
+    malformed(fmt::format("a message of type {} may not come here", header.type), now);
+}
+
+void Connection::hello(SteadyTime now) {
+    if (state_ != State::greeting) return malformed("HELLO came twice", now);
+    const auto hello = wire::decode_hello(assembler_.meta());
+    if (!hello) {
+        return malformed(hello.error().message(), now,
+                         hello.error().code == Errc::unsupported ? wire::ByeReason::format_mismatch
+                                                                 : wire::ByeReason::malformed);
+    }
+    const auto refuse = [&](wire::ByeReason reason, std::string text, Report::Kind kind = Report::Kind::refused) {
+        context_.report(kind, fmt::format("{} ({}) was refused: {}", peer_, wire::to_string(hello->lane), text));
+        leave(reason, std::move(text), now);
+    };
+    auto lane = context_.lanes.enter(hello->lane);
+    if (!lane)
+        return refuse(wire::ByeReason::limit, fmt::format("the limit of {} lanes is reached", context_.options.lanes_max),
+                      Report::Kind::over_limit);
+    if (auto refusal = context_.sink.hello(lane->id, *hello)) {
+        context_.lanes.leave(*lane, true);
+        return refuse(refusal->reason, std::move(refusal->text));
+    }
+    auto adoption = lane->adopt({thread_, id_}, *hello);
+    if (adoption.format_differs) {
+        context_.lanes.leave(*lane, true);
+        return refuse(wire::ByeReason::format_mismatch, "this lane came with another event format before");
+    }
+    if (adoption.former) {
+        context_.report(Report::Kind::replaced, fmt::format("{} ({}) replaces an older connection of its lane", peer_,
+                                                            wire::to_string(hello->lane)));
+        adoption.former->thread->write([&](Letters& letters) {
+            letters.ends.push_back({.connection = adoption.former->connection,
+                                    .reason = wire::ByeReason::replaced,
+                                    .text = "a newer connection of the same lane has come from " + peer_});
+        });
+    }
+    lane_ = std::move(lane);
+    format_ = hello->format;
+    previous_ = Sequence{number(hello->oldest_held) - 1};
+
+    const auto connections = std::max<std::uint64_t>(context_.ledger.snapshot().connections, 1);
+    const auto largest_message = wire::frame_header_size + wire::meta_size_max + context_.options.event_size_max.count();
+    const auto share = context_.pool.stats().limit.count() / connections;
+    // Two of the largest: so that what is not yet announced (a quarter) never keeps one from being sent.
+    const auto window = std::max(std::min(share, context_.options.credit_max.count()), 2 * largest_message);
+    account_ = std::make_shared<CreditAccount>(thread_, id_, window);
+    account_->announce(window);
+    state_ = State::running;
+    wire::encode(wire::Welcome{.protocol = wire::protocol_version,
+                               .credit = window,
+                               .event_size_max = context_.options.event_size_max.count(),
+                               .durable = std::move(adoption.durable)},
+                 out_);
+    tell(now);
+}
+
+void Connection::tell(SteadyTime now) {
+    if (state_ == State::ended) return;
+    flush(now);
+    // Answers are gathered in the lane while the peer does not read, so `out_` stays small.
+    for (bool more = true; more && out_.empty() && state_ == State::running;) {
+        const auto credit = account_->credit();
+        more = lane_->take_answers(id_, credit, account_->worth_telling(), out_);
+        if (out_.empty()) return;
+        account_->announce(credit);
+        flush(now);
+        more = more || account_->worth_telling();
+    }
+}
+
+void Connection::flush(SteadyTime now) {
+    while (out_sent_ < out_.size()) {
+        const auto written = socket_.write(ConstData(out_).subspan(out_sent_));
+        if (!written) return broken(written.error());
+        if (written->state == transport::Transfer::State::closed) return end();
+        if (written->state == transport::Transfer::State::would_block) return;
+        out_sent_ += written->count;
+    }
+    out_.clear();
+    if (out_.capacity() > staging_size) out_ = {};
+    out_sent_ = 0;
+    if (state_ == State::leaving && !std::exchange(sending_done_, true)) {
+        socket_.finish_sending();
+        began_ = now;
+    }
+}
+
+void Connection::writable(SteadyTime now) {
+    if (state_ == State::ended) return;
+    flush(now);
+    if (state_ == State::running && out_.empty()) tell(now);
+}
+
+void Connection::gone(SteadyTime) {
+    // While parked nothing is read, so the end of the peer is only seen here.
+    if (state_ != State::ended) end();
+}
+
+/// Neither side can say anything any more. What TLS found wrong is worth a word; a broken line is not.
+void Connection::broken(const Error& error) {
+    if (socket_.secure()) {
+        context_.ledger.update([](ReceiverStats& stats) { ++stats.insecure; });
+        context_.report(Report::Kind::insecure, fmt::format("{} was disconnected: {}", who(), error.message()));
+    }
+    end();
+}
+
+void Connection::malformed(std::string text, SteadyTime now, wire::ByeReason reason) {
+    context_.report(Report::Kind::malformed, fmt::format("{} was disconnected: {}", who(), text));
+    leave(reason, std::move(text), now);
+}
+
+void Connection::leave(wire::ByeReason reason, std::string text, SteadyTime now) {
+    if (state_ == State::leaving || state_ == State::ended) return;
+    context_.ledger.update([&](ReceiverStats& stats) { ++stats.closed[wire::index(reason)]; });
+    if (state_ == State::running) tell(now);  // what is final already goes out before
+    if (state_ == State::ended) return;
+    drop_unfinished();
+    if (lane_) lane_->leave(id_);
+    state_ = State::leaving;
+    reading_ = true;
+    began_ = now;
+    wire::encode(wire::Bye{reason, std::move(text)}, out_);
+    flush(now);
+}
+
+void Connection::stop_reading() {
+    drop_unfinished();
+    reading_ = false;
+}
+
+void Connection::drop_unfinished() {
+    const bool partial = assembler_.inside_message() && parked_ != Parked::for_sink &&
+                         assembler_.header().is(wire::MessageType::event) && assembler_.payload_missing() > 0;
+    const bool discarded = parked_ == Parked::for_sink;
+    parked_ = Parked::no;
+    rest_ = {};
+    if (discarded) lane_->put_back(waiting_.meta.sequence);
+    if (partial || discarded) {
+        context_.ledger.update([&](ReceiverStats& stats) {
+            stats.partial += partial ? 1U : 0U;
+            stats.waiting -= discarded ? 1U : 0U;
+            stats.discarded += discarded ? 1U : 0U;
+        });
+    }
+    assembler_ = wire::FrameAssembler();
+    underway_ = {};
+    waiting_ = {};
+}
+
+void Connection::end() {
+    if (state_ == State::ended) return;
+    drop_unfinished();
+    state_ = State::ended;
+    socket_.close();
+    if (lane_) {
+        lane_->leave(id_);
+        context_.lanes.leave(*std::exchange(lane_, nullptr), false);
+    }
+}
+
+std::optional<SteadyTime> Connection::deadline() const {
+    const auto& options = context_.options;
+    switch (state_) {
+        case State::ended: return std::nullopt;
+        case State::greeting: return began_ + options.header_deadline;
+        case State::leaving: return began_ + options.farewell;
+        case State::running: break;
+    }
+    if (parked_ != Parked::no || !reading_) return std::nullopt;  // it waits for us, not we for it
+    if (assembler_.inside_payload()) {
+        auto when = last_byte_ + options.payload_idle_max;
+        if (const auto rate = options.payload_rate_min.count(); rate > 0) {
+            // The time at which the bytes so far would be fewer than the rate asks for.
+            const auto came = assembler_.header().payload_size - assembler_.payload_missing();
+            const auto earned = std::chrono::milliseconds(came * 1000 / rate);
+            when = std::min(when, began_ + options.payload_idle_max + earned);
+        }
+        return when;
+    }
+    if (assembler_.inside_message()) return began_ + options.header_deadline;
+    return std::nullopt;
+}
+
+void Connection::deadline_passed(SteadyTime now) {
+    if (state_ == State::leaving) return end();
+    const char* text = assembler_.inside_payload() ? "a payload did not come at the pace that is asked for"
+                       : state_ == State::greeting ? "no HELLO came in time"
+                                                   : "a message was begun and not finished in time";
+    context_.report(Report::Kind::too_slow, fmt::format("{} was disconnected: {}", who(), text));
+    leave(wire::ByeReason::too_slow, text, now);
+}
+
+}  // namespace weir::delivery

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events of a connection: from the head, which decides what becomes of the payload, to the sink.
+#include <fmt/format.h>
+
+#include "connection.hpp"
+#include "weir/base/assert.hpp"
+
+namespace weir::delivery {
+namespace {
+
+void count_passed_on(ReceiverStats& stats, const wire::EventMeta& meta, std::size_t size) {
+    ++stats.passed_on;
+    ++stats.in_hand;
+    stats.bytes += size;
+    stats.copies += meta.tags.size();
+}
+
+}  // namespace
+
+void Connection::event_begins(SteadyTime now) {
+    const auto& header = assembler_.header();
+    began_ = now;
+    if (!header.is(wire::MessageType::event)) {
+        const bool known = header.type >= 1 && header.type <= static_cast<std::uint8_t>(wire::MessageType::bye);
+        if (known || (header.flags & wire::flag_optional) == 0)
+            return malformed(fmt::format("a message of type {} with a payload may not come here", header.type), now);
+        return assembler_.skip();
+    }
+    if (state_ != State::running) return malformed("an EVENT came before HELLO", now);
+
+    received_ += header.message_size();
+    if (received_ > account_->announced()) return malformed("more bytes were sent than credit was given", now);
+
+    underway_ = {};
+    underway_.message_size = header.message_size();
+    auto meta = wire::decode_event(assembler_.meta(), header.flags);
+    if (meta) {
+        underway_.meta = std::move(*meta);
+    } else if (meta.error().code == Errc::limit) {  // whole, but its tags are not taken: answered by sequence
+        underway_.meta.sequence = wire::decode_event_sequence(assembler_.meta()).value();
+        reject(wire::RejectReason::bad_tag, meta.error().message());
+    } else {
+        return malformed(meta.error().message(), now);
+    }
+    decide(now);
+}
+
+void Connection::decide(SteadyTime now) {
+    const auto& header = assembler_.header();
+    std::uint64_t skipped = 0;
+    const auto standing = lane_->arrives(underway_.meta, previous_, skipped);
+    if (skipped > 0) {
+        context_.ledger.update([&](ReceiverStats& stats) { stats.gaps += skipped; });
+        context_.report(Report::Kind::gap, fmt::format("{}: {} sequences are missing between {} and {}", who(), skipped,
+                                                       number(previous_), number(underway_.meta.sequence)));
+    }
+    previous_ = std::max(previous_, underway_.meta.sequence);
+    switch (standing) {
+        case Lane::Standing::final:
+        case Lane::Standing::in_hand:
+            underway_.duplicate = true;
+            underway_.rejected.reset();
+            return assembler_.skip();
+        case Lane::Standing::scattered:
+            context_.report(Report::Kind::over_limit, fmt::format("{}: its sequences are too scattered", who()));
+            return leave(wire::ByeReason::limit, "the sequences of this lane are too scattered", now);
+        case Lane::Standing::fresh: break;
+    }
+    if (header.payload_size > context_.options.event_size_max.count() && !underway_.rejected)
+        reject(wire::RejectReason::too_large, fmt::format("{} bytes; {} is the most that this recorder takes",
+                                                          header.payload_size, context_.options.event_size_max.count()));
+    if (underway_.rejected) return assembler_.skip();
+
+    // Whoever waits longer is served first, or else small events would overtake a large one for ever.
+    auto buffer = memory_wanted_ ? std::nullopt : context_.pool.try_take(header.payload_size);
+    if (!buffer) {
+        parked_ = Parked::for_memory;
+        ++stalls_;
+        context_.ledger.update([](ReceiverStats& stats) { ++stats.waits_for_memory; });
+        return;
+    }
+    underway_.buffer = std::move(*buffer);
+    assembler_.keep(underway_.buffer.data());
+}
+
+void Connection::reject(wire::RejectReason reason, std::string text) {
+    underway_.rejected = reason;
+    underway_.reject_text = std::move(text);
+}
+
+void Connection::resume(SteadyTime now) {
+    if (parked_ == Parked::for_memory) {
+        auto buffer = context_.pool.try_take(assembler_.header().payload_size);
+        if (!buffer) return;
+        underway_.buffer = std::move(*buffer);
+        assembler_.keep(underway_.buffer.data());
+        parked_ = Parked::no;
+        began_ = last_byte_ = now;  // the time that it was parked is not the sender's
+    } else if (parked_ == Parked::for_sink) {
+        parked_ = Parked::no;
+        context_.ledger.update([this](ReceiverStats& stats) {
+            --stats.waiting;
+            count_passed_on(stats, waiting_.meta, waiting_.payload.size());
+        });
+        deliver();
+    }
+    if (parked_ == Parked::no && !rest_.empty()) {
+        const auto rest = std::exchange(rest_, {});
+        consume(rest, now);
+    }
+}
+
+void Connection::event_ends(SteadyTime now) {
+    if (!assembler_.header().is(wire::MessageType::event)) return;  // an optional message was skipped
+    auto& event = underway_;
+    const bool verify = context_.options.verify_payload;
+    if (verify && !event.duplicate && !event.rejected && assembler_.payload_crc() != event.meta.payload_crc) {
+        context_.report(Report::Kind::corrupt,
+                        fmt::format("{}: the payload of sequence {} has crc32c {:08x}, its sender said {:08x}", who(),
+                                    number(event.meta.sequence), assembler_.payload_crc(), event.meta.payload_crc));
+        reject(wire::RejectReason::corrupt_payload, "the payload does not have the crc32c that was sent with it");
+    }
+    auto begun = Lane::Begun::duplicate;
+    if (!event.duplicate && !event.rejected) begun = lane_->begin(id_, event.meta.sequence);
+
+    const auto size = assembler_.header().payload_size;
+    const auto reason = event.rejected;
+    context_.ledger.update([&](ReceiverStats& stats) {
+        ++stats.received;
+        if (reason) ++stats.rejected_here[wire::index(*reason)], stats.bytes_skipped += size;
+        else if (begun == Lane::Begun::duplicate) ++stats.duplicates, stats.bytes_skipped += size;
+        else if (begun == Lane::Begun::not_owner) ++stats.discarded;
+        else count_passed_on(stats, event.meta, size);
+    });
+    CreditHold credit(account_, event.message_size);
+    if (reason || begun == Lane::Begun::duplicate)
+        context_.sink.dropped(event.meta, reason.value_or(wire::RejectReason::duplicate));
+    if (reason) {
+        lane_->reject_at_receipt(event.meta.sequence, *reason, std::move(event.reject_text));
+    } else if (begun == Lane::Begun::duplicate) {
+        lane_->tell_again(event.meta.sequence);
+    } else if (begun == Lane::Begun::not_owner) {
+        underway_ = {};
+        return leave(wire::ByeReason::replaced, "a newer connection of the same lane has come", now);
+    } else {
+        const auto payload_crc = event.meta.payload_crc;
+        waiting_ = IncomingEvent{.lane = lane_->id,
+                                 .format = format_,
+                                 .meta = std::move(event.meta),
+                                 .payload = std::move(event.buffer),
+                                 .payload_crc = payload_crc,
+                                 .credit = std::move(credit)};
+        deliver();
+        if (parked_ != Parked::no) ++stalls_;
+    }
+    underway_ = {};
+}
+
+/// `waiting_` goes to the sink. It is counted as passed on already, because the sink may answer it before
+/// take() returns.
+void Connection::deliver() {
+    if (context_.sink.take(waiting_) == Taken::yes) {
+        waiting_ = {};
+        return;
+    }
+    WEIR_ASSERT(waiting_.payload);
+    parked_ = Parked::for_sink;
+    context_.ledger.update([this](ReceiverStats& stats) {
+        ++stats.waits_for_sink;
+        ++stats.waiting;
+        --stats.passed_on;
+        --stats.in_hand;
+        stats.bytes -= waiting_.payload.size();
+        stats.copies -= waiting_.meta.tags.size();
+    });
+}
+
+}  // namespace weir::delivery

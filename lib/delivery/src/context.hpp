@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all connections of a receiver share: its limits, its pool and sink, its lanes and its counts.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "lane_registry.hpp"
+#include "ledger.hpp"
+#include "weir/delivery/receiver.hpp"
+
+namespace weir::delivery {
+
+struct Context {
+    Context(const ReceiverOptions& receiver_options, memory::BufferPool& buffer_pool, EventSink& event_sink,
+            std::function<void(const Report&)> report_to,
+            std::optional<transport::TlsContext> tls_context = std::nullopt)
+        : options(receiver_options),
+          tls(std::move(tls_context)),
+          pool(buffer_pool),
+          sink(event_sink),
+          report_(std::move(report_to)),
+          lanes(options.lanes_max, options.lane_intervals_max) {}
+
+    const ReceiverOptions options;
+    const std::optional<transport::TlsContext> tls;  // nothing: plain TCP
+    memory::BufferPool& pool;
+    EventSink& sink;
+    const std::function<void(const Report&)> report_;
+    Ledger ledger;
+    LaneRegistry lanes;
+
+    void report(Report::Kind kind, std::string text) const {
+        if (report_) report_({kind, std::move(text)});
+    }
+};
+
+}  // namespace weir::delivery

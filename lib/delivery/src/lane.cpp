@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lane.hpp"
+
+#include <algorithm>
+
+#include "weir/base/assert.hpp"
+
+namespace weir::delivery {
+namespace {
+
+constexpr std::size_t rejects_per_turn = 200;       // with the longest texts about 64 KiB
+constexpr std::size_t rejection_text_max = 256;
+
+Sequence before(Sequence sequence) noexcept { return Sequence{number(sequence) - 1}; }
+
+}  // namespace
+
+void Lane::restore(const wire::SequenceSet& durable) {
+    const std::scoped_lock lock(mutex_);
+    final_.merge(durable);
+}
+
+Lane::Adoption Lane::adopt(Owner owner, const wire::Hello& hello) {
+    const std::scoped_lock lock(mutex_);
+    Adoption adoption;
+    if (format_ && *format_ != hello.format) {
+        adoption.format_differs = true;
+        return adoption;
+    }
+    format_ = hello.format;
+    adoption.former = std::exchange(owner_, std::move(owner));
+    forget_below(hello.oldest_held);
+
+    adoption.durable = final_;
+    to_reject_.clear();
+    for (const auto& [sequence, rejection] : rejections_) {
+        adoption.durable.erase(sequence);
+        to_reject_.push_back(sequence);
+    }
+    to_acknowledge_ = {};
+    const auto ranges = adoption.durable.ranges();
+    if (ranges.size() > wire::message_ranges_max) {  // WELCOME holds no more; the others follow in ACKs
+        for (const auto& range : ranges.subspan(wire::message_ranges_max)) to_acknowledge_.insert(range);
+    }
+    notified_ = false;
+    return adoption;
+}
+
+void Lane::leave(ConnectionId connection) {
+    const std::scoped_lock lock(mutex_);
+    if (owner_ && owner_->connection == connection) owner_.reset();
+}
+
+void Lane::forget_below(Sequence oldest_held) {
+    if (oldest_held <= Sequence{1}) return;
+    rejections_.erase(rejections_.begin(), rejections_.lower_bound(oldest_held));
+    while (!to_reject_.empty() && to_reject_.front() < oldest_held) to_reject_.pop_front();
+    // Sequences that will never come again close their gaps, so that an old lane stays one interval.
+    // One that is in hand keeps its gap until it is answered.
+    if (final_.cumulative() < before(oldest_held)) {
+        wire::SequenceSet gone;
+        gone.insert({Sequence{1}, before(oldest_held)});
+        for (const auto& range : in_hand_.intervals()) gone.erase(range);
+        final_.merge(gone);
+    }
+}
+
+Lane::Standing Lane::arrives(const wire::EventMeta& meta, Sequence previous, std::uint64_t& skipped) {
+    const std::scoped_lock lock(mutex_);
+    skipped = 0;
+    if (number(meta.sequence) > number(previous) + 1) {
+        const wire::SequenceRange between{Sequence{number(previous) + 1}, before(meta.sequence)};
+        skipped = between.count() - final_.count(between) - in_hand_.count(between);
+    }
+    forget_below(meta.oldest_held);
+    if (final_.contains(meta.sequence)) return Standing::final;
+    if (in_hand_.contains(meta.sequence)) return Standing::in_hand;
+    if (final_.intervals().size() + in_hand_.intervals().size() + rejections_.size() >= intervals_max_)
+        return Standing::scattered;
+    return Standing::fresh;
+}
+
+Lane::Begun Lane::begin(ConnectionId connection, Sequence sequence) {
+    const std::scoped_lock lock(mutex_);
+    if (!owner_ || owner_->connection != connection) return Begun::not_owner;
+    if (final_.contains(sequence) || !in_hand_.insert(sequence)) return Begun::duplicate;
+    return Begun::yes;
+}
+
+void Lane::put_back(Sequence sequence) {
+    const std::scoped_lock lock(mutex_);
+    in_hand_.erase(sequence);
+}
+
+void Lane::tell_again(Sequence sequence) {
+    const std::scoped_lock lock(mutex_);
+    if (rejections_.contains(sequence)) {
+        if (std::ranges::find(to_reject_, sequence) == to_reject_.end()) to_reject_.push_back(sequence);
+    } else if (final_.contains(sequence)) {
+        to_acknowledge_.insert(sequence);
+    } else {
+        return;  // in hand: its answer is still to come
+    }
+    notify();
+}
+
+bool Lane::acknowledge(Sequence sequence) {
+    const std::scoped_lock lock(mutex_);
+    if (!wire::valid(sequence) || !in_hand_.erase(sequence)) return false;
+    final_.insert(sequence);
+    to_acknowledge_.insert(sequence);
+    notify();
+    return true;
+}
+
+bool Lane::reject(Sequence sequence, wire::RejectReason reason, std::string text) {
+    const std::scoped_lock lock(mutex_);
+    if (!wire::valid(sequence) || !in_hand_.erase(sequence)) return false;
+    add_rejection(sequence, reason, std::move(text));
+    return true;
+}
+
+bool Lane::give_back(Sequence sequence) {
+    const std::scoped_lock lock(mutex_);
+    return wire::valid(sequence) && in_hand_.erase(sequence);
+}
+
+void Lane::end_connection(wire::ByeReason reason, std::string text) {
+    const std::scoped_lock lock(mutex_);
+    if (!owner_) return;
+    owner_->thread->write([&, connection = owner_->connection](Letters& letters) {
+        letters.ends.push_back({.connection = connection, .run = key.run, .reason = reason, .text = std::move(text)});
+    });
+}
+
+void Lane::reject_at_receipt(Sequence sequence, wire::RejectReason reason, std::string text) {
+    const std::scoped_lock lock(mutex_);
+    if (final_.contains(sequence) || in_hand_.contains(sequence)) return;
+    add_rejection(sequence, reason, std::move(text));
+}
+
+void Lane::add_rejection(Sequence sequence, wire::RejectReason reason, std::string text) {
+    final_.insert(sequence);
+    if (text.size() > rejection_text_max) text.resize(rejection_text_max);
+    rejections_.insert_or_assign(sequence, Rejection{reason, std::move(text)});
+    to_reject_.push_back(sequence);
+    notify();
+}
+
+void Lane::notify() {
+    if (!owner_ || std::exchange(notified_, true)) return;
+    owner_->thread->write([id = owner_->connection](Letters& letters) { letters.touched.push_back(id); });
+}
+
+bool Lane::take_answers(ConnectionId connection, std::uint64_t credit, bool credit_is_news,
+                        std::vector<std::byte>& out) {
+    const std::scoped_lock lock(mutex_);
+    if (!owner_ || owner_->connection != connection) return false;
+    notified_ = false;
+    // REJECTs go first: an ACK may cover their sequences only after them.
+    for (std::size_t n = 0; n < rejects_per_turn && !to_reject_.empty(); ++n) {
+        const auto at = rejections_.find(to_reject_.front());
+        if (at != rejections_.end())
+            encode(wire::Reject{at->first, at->second.reason, at->second.text}, out);
+        to_reject_.pop_front();
+    }
+    if (!to_reject_.empty()) return true;
+    if (to_acknowledge_.empty() && !credit_is_news) return false;
+
+    wire::Ack ack{.credit = credit, .cumulative = final_.cumulative()};
+    if (ack.cumulative != Sequence{0}) to_acknowledge_.erase({Sequence{1}, ack.cumulative});
+    const auto intervals = to_acknowledge_.intervals();
+    const auto taken = intervals.first(std::min(intervals.size(), wire::message_ranges_max));
+    ack.ranges.assign(taken.begin(), taken.end());
+    encode(ack, out);
+    for (const auto& range : ack.ranges) to_acknowledge_.erase(range);
+    return !to_acknowledge_.empty();
+}
+
+wire::SequenceSet Lane::final_sequences() const {
+    const std::scoped_lock lock(mutex_);
+    return final_;
+}
+
+bool Lane::anything_in_hand() const {
+    const std::scoped_lock lock(mutex_);
+    return !in_hand_.empty();
+}
+
+}  // namespace weir::delivery

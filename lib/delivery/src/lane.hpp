@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a receiver knows of one lane: which sequences are final, which are in hand, and what its sender
+// has not been told yet. Lanes outlive connections; a connection adopts its lane and is then the only one
+// that may begin events of it. All calls from any thread.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mailbox.hpp"
+#include "weir/delivery/event_sink.hpp"
+#include "weir/wire/message.hpp"
+
+namespace weir::delivery {
+
+class Lane {
+public:
+    struct Owner {
+        std::shared_ptr<Mailbox> thread;
+        ConnectionId connection = 0;
+    };
+    struct Adoption {
+        bool format_differs = false;    // then nothing was changed
+        std::optional<Owner> former;    // whose connection is to be ended
+        wire::SequenceSet durable;      // for WELCOME
+    };
+    enum class Standing { fresh, in_hand, final, scattered };
+    enum class Begun { yes, duplicate, not_owner };
+
+    Lane(LaneId lane_id, wire::LaneKey lane_key, std::size_t intervals_max)
+        : id(lane_id), key(std::move(lane_key)), intervals_max_(intervals_max) {}
+
+    const LaneId id;
+    const wire::LaneKey key;
+
+    void restore(const wire::SequenceSet& durable);
+
+    /// Everything that the sender may not have heard is to be told again.
+    [[nodiscard]] Adoption adopt(Owner owner, const wire::Hello& hello);
+    /// The connection ends; a newer owner stays.
+    void leave(ConnectionId connection);
+
+    /// The head of an event came. Also forgets what the sender has been told for certain. `skipped`:
+    /// how many sequences after `previous` are missing before this one.
+    [[nodiscard]] Standing arrives(const wire::EventMeta& meta, Sequence previous, std::uint64_t& skipped);
+    /// A complete event is to be passed on: in hand from now on.
+    [[nodiscard]] Begun begin(ConnectionId connection, Sequence sequence);
+    /// It was not passed on after all.
+    void put_back(Sequence sequence);
+    /// The sender sent again what is final: it is told again.
+    void tell_again(Sequence sequence);
+
+    /// True when the event was in hand.
+    [[nodiscard]] bool acknowledge(Sequence sequence);
+    [[nodiscard]] bool reject(Sequence sequence, wire::RejectReason reason, std::string text);
+    /// It was in hand, and is neither final nor there any more: it is to come again. True when it was in hand.
+    [[nodiscard]] bool give_back(Sequence sequence);
+    /// Its connection, if there is one, says BYE.
+    void end_connection(wire::ByeReason reason, std::string text);
+    /// Of an event that was never in hand; nothing when it is final or in hand already.
+    void reject_at_receipt(Sequence sequence, wire::RejectReason reason, std::string text);
+
+    /// What is to be told now, appended to `out`; at most some 64 KiB. True when there is more.
+    bool take_answers(ConnectionId connection, std::uint64_t credit, bool credit_is_news, std::vector<std::byte>& out);
+
+    [[nodiscard]] wire::SequenceSet final_sequences() const;
+    [[nodiscard]] bool anything_in_hand() const;
+
+private:
+    struct Rejection {
+        wire::RejectReason reason;
+        std::string text;
+    };
+    void forget_below(Sequence oldest_held);
+    void add_rejection(Sequence sequence, wire::RejectReason reason, std::string text);
+    void notify();
+
+    mutable std::mutex mutex_;
+    const std::size_t intervals_max_;
+    std::optional<wire::EventFormat> format_;
+    std::optional<Owner> owner_;
+    wire::SequenceSet final_;
+    wire::SequenceSet in_hand_;
+    std::map<Sequence, Rejection> rejections_;  // final, and the sender may not know
+    wire::SequenceSet to_acknowledge_;          // final, not told on this connection
+    std::deque<Sequence> to_reject_;
+    bool notified_ = false;  // the owner has a letter already
+};
+
+}  // namespace weir::delivery

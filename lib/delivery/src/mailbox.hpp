@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// How other threads reach a receiver thread: they leave a letter and wake its event loop. Any number of
+// letters between two visits costs one wake-up. It is shared between its thread and everything that may
+// still write to it after the thread has ended (credit of events that are underway).
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/base/ids.hpp"
+#include "weir/transport/event_loop.hpp"
+#include "weir/transport/socket.hpp"
+#include "weir/wire/reject_reason.hpp"
+
+namespace weir::delivery {
+
+using ConnectionId = std::uint64_t;
+
+struct Letters {
+    struct End {  // a connection, or all of a run
+        std::optional<ConnectionId> connection;
+        RunNumber run{};
+        wire::ByeReason reason{};
+        std::string text;
+    };
+    std::vector<transport::Socket> arrivals;  // new connections
+    std::vector<ConnectionId> touched;        // answers or credit wait to be sent
+    std::vector<End> ends;
+    bool memory_freed = false;
+    bool sink_has_room = false;
+    std::optional<SteadyTime> stop;  // until when answers may come
+};
+
+class Mailbox {
+public:
+    explicit Mailbox(transport::EventLoop event_loop) : loop(std::move(event_loop)) {}
+
+    template <class Write>
+    void write(Write&& letter) {
+        bool wake = false;
+        {
+            const std::scoped_lock lock(mutex_);
+            letter(letters_);
+            // The owner looks again before it waits, so it need not wake itself.
+            wake = !std::exchange(waiting_, true) && std::this_thread::get_id() != owner_;
+        }
+        if (wake) loop.wake();
+    }
+
+    [[nodiscard]] Letters take() {
+        const std::scoped_lock lock(mutex_);
+        waiting_ = false;
+        return std::exchange(letters_, {});
+    }
+
+    /// The calling thread is the one that waits on the loop.
+    void own() {
+        const std::scoped_lock lock(mutex_);
+        owner_ = std::this_thread::get_id();
+    }
+    /// Letters are there; the owner asks before it waits.
+    [[nodiscard]] bool waiting() {
+        const std::scoped_lock lock(mutex_);
+        return waiting_;
+    }
+
+    transport::EventLoop loop;  // waited on by the owner's thread only; wake() by all
+
+private:
+    std::mutex mutex_;
+    Letters letters_;
+    bool waiting_ = false;
+    std::thread::id owner_;
+};
+
+}  // namespace weir::delivery

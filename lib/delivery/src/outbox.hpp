@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events that a sender keeps: put in by any thread, sent and settled by the sender's I/O thread. No
+// socket in it. An event leaves when it is final and none of its bytes are being written.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "weir/delivery/sender.hpp"
+#include "weir/wire/message.hpp"
+
+namespace weir::delivery {
+
+class Outbox {
+public:
+    struct Held {
+        wire::EventMeta meta;
+        std::vector<Piece> payload;
+        std::uint64_t size = 0;       // of the payload
+        std::vector<std::byte> head;  // header and meta as encoded for this connection
+        bool sent_before = false;     // completely, on any connection
+        bool being_sent = false;      // the I/O thread uses it
+        bool final = false;
+    };
+    struct Settled {
+        Sequence sequence;
+        std::optional<wire::RejectReason> rejected;
+    };
+
+    explicit Outbox(const SenderOptions& options);
+
+    // Any thread.
+    /// Nothing: the window is full, and `wait` was false. `wake`: the I/O thread sleeps for want of events.
+    [[nodiscard]] Result<std::optional<Sequence>> add(const EventDescription& event, std::span<const Piece> payload,
+                                                      bool wait, bool& wake);
+    [[nodiscard]] Result<bool> flush(std::chrono::milliseconds timeout);
+    [[nodiscard]] SenderStats stats() const;
+    /// The sender has failed for good, or is closed: every wait ends with this error.
+    void give_up(Error error);
+    [[nodiscard]] bool failed() const;
+
+    // The I/O thread.
+    [[nodiscard]] Sequence oldest_held() const;
+    /// A new connection: everything that is not final is to be sent again, in order.
+    void rewind();
+    /// The next event to send, with its head encoded, if it costs at most `credit` bytes. It stays where
+    /// it is until sent() or rewind(). Nothing: none is there (the next add() wakes) or credit is short.
+    [[nodiscard]] Held* next(std::uint64_t credit);
+    void sent(Held& event);
+    /// False: the recorder answers what was never sent; nothing was changed. Settled events are appended.
+    /// (When the lane is replayed, an earlier process has sent it: it is answered again after it was sent again.)
+    [[nodiscard]] bool acknowledge(wire::SequenceRange range, std::vector<Settled>& settled);
+    [[nodiscard]] bool reject(Sequence sequence, wire::RejectReason reason, std::vector<Settled>& settled);
+    /// WELCOME: from now on larger events are refused; those that are held already are settled.
+    void limit_event_size(std::uint64_t event_size_max, std::vector<Settled>& settled);
+    void connected();
+    void disconnected(std::string problem);
+    /// Lets go of the payloads of settled events, without a lock: call it now and then.
+    void release_settled();
+
+    // After the I/O thread has ended.
+    [[nodiscard]] std::vector<ReturnedEvent> take_back();
+
+private:
+    [[nodiscard]] Result<> check(const wire::EventMeta& meta, std::uint64_t size) const;
+    void settle(Held& event, std::optional<wire::RejectReason> rejected, std::vector<Settled>& settled);
+    void drop_settled_front();
+    void release(Held& event);
+    [[nodiscard]] Result<bool> wait_for_room(std::unique_lock<std::mutex>& lock, std::uint64_t size, bool wait);
+    [[nodiscard]] bool full(std::uint64_t size) const;
+    [[nodiscard]] Held& at(Sequence sequence) { return held_[number(sequence) - number(first_)]; }
+
+    const Bytes window_;
+    const std::uint32_t window_events_;
+    const bool replays_;
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;  // room in the window, all final, or failed
+    std::deque<Held> held_;            // of consecutive sequences, from first_ on
+    Sequence first_;
+    Sequence next_;                    // to be sent
+    std::map<Sequence, wire::RejectReason> early_rejections_;  // told before they were sent again, when the lane is replayed
+    Sequence highest_sent_;            // completely, on any connection
+    std::uint64_t unsettled_ = 0;
+    std::uint64_t event_size_max_ = wire::payload_size_max;
+    std::vector<Piece> released_;  // of settled events, to be destroyed without the lock
+    bool io_sleeps_ = false;
+    bool was_connected_ = false;
+    std::optional<Error> failed_;
+    SenderStats stats_;
+};
+
+}  // namespace weir::delivery

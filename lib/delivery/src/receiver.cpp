@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/delivery/receiver.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "context.hpp"
+#include "receiver_thread.hpp"
+#include "weir/base/assert.hpp"
+
+namespace weir::delivery {
+namespace {
+
+using Mailboxes = std::vector<std::shared_ptr<Mailbox>>;
+
+template <class Write>
+void write_to_all(const Mailboxes& threads, const Write& letter) {
+    for (const auto& thread : threads) thread->write(letter);
+}
+
+Result<> check(const ReceiverOptions& options, const memory::BufferPool& pool) {
+    if (options.event_size_max.count() < 1 || options.event_size_max.count() > wire::payload_size_max)
+        return fail(Errc::usage, fmt::format("the largest event may be 1 byte to {}, not {}",
+                                             to_string(Bytes{wire::payload_size_max}), to_string(options.event_size_max)));
+    if (options.event_size_max.count() > pool.largest())
+        return fail(Errc::usage, fmt::format("an event of {} does not fit the memory for events ({}); make the memory "
+                                             "larger or the largest event smaller",
+                                             to_string(options.event_size_max), to_string(pool.stats().limit)));
+    if (options.connections_max == 0 || options.lanes_max == 0 || options.lane_intervals_max == 0)
+        return fail(Errc::usage, "a receiver needs a limit of at least 1 for connections, lanes and intervals");
+    if (options.threads > 256) return fail(Errc::usage, fmt::format("{} receiver threads are too many; 4 are "
+                                                                    "usually enough", options.threads));
+    return {};
+}
+
+}  // namespace
+
+class Receiver::Station {
+public:
+    Station(const ReceiverOptions& options, memory::BufferPool& pool, EventSink& sink,
+            std::function<void(const Report&)> report, const Clock& clock, transport::Listener listener,
+            std::optional<transport::TlsContext> tls, Mailboxes threads)
+        : context(options, pool, sink, std::move(report), std::move(tls)),
+          mailboxes(std::make_shared<const Mailboxes>(std::move(threads))),
+          port(listener.port()),
+          clock_(clock) {
+        std::optional<Entrance> entrance(Entrance{std::move(listener), *mailboxes});
+        for (std::size_t i = 0; i < mailboxes->size(); ++i)
+            threads_.push_back(std::make_unique<ReceiverThread>(context, (*mailboxes)[i], clock, i,
+                                                                std::exchange(entrance, std::nullopt)));
+        // The pool may call while this object is destroyed: it holds the mailboxes, not the object.
+        ticket_ = pool.subscribe([shared = mailboxes] {
+            write_to_all(*shared, [](Letters& letters) { letters.memory_freed = true; });
+        });
+    }
+
+    ~Station() {
+        stop(std::chrono::milliseconds{0});
+        context.pool.unsubscribe(ticket_);
+    }
+
+    void start() {
+        WEIR_ASSERT(!std::exchange(started_, true));
+        for (auto& thread : threads_) thread->start();
+    }
+
+    bool stop(std::chrono::milliseconds deadline) {
+        const std::scoped_lock lock(stop_mutex_);
+        if (!std::exchange(stop_told_, true)) {
+            stopping_.store(true);  // partner: answered()
+            const auto until = clock_.now() + deadline;
+            write_to_all(*mailboxes, [until](Letters& letters) { letters.stop = until; });
+        }
+        if (!started_) {
+            threads_.clear();
+            started_ = true;
+        }
+        for (auto& thread : threads_) thread->join();
+        return context.ledger.in_hand() == 0;
+    }
+
+    /// Answers were given; when it was the last one of a stop, the threads need not wait any longer.
+    void answered() {
+        if (stopping_.load() && context.ledger.in_hand() == 0) write_to_all(*mailboxes, [](Letters&) {});
+    }
+
+    Context context;
+    const std::shared_ptr<const Mailboxes> mailboxes;  // shared with the pool's call
+    const std::uint16_t port;
+
+private:
+    const Clock& clock_;
+    std::size_t ticket_ = 0;
+    std::atomic<bool> stopping_{false};
+    std::mutex stop_mutex_;
+    bool stop_told_ = false;
+    bool started_ = false;
+    std::vector<std::unique_ptr<ReceiverThread>> threads_;
+};
+
+Receiver::Receiver(std::unique_ptr<Station> station) : station_(std::move(station)) {}
+Receiver::~Receiver() = default;
+
+const Clock& Receiver::default_clock() {
+    static const SystemClock clock;  // has no state
+    return clock;
+}
+
+Result<std::unique_ptr<Receiver>> Receiver::open(const ReceiverOptions& options, memory::BufferPool& pool,
+                                                 EventSink& sink, std::function<void(const Report&)> report,
+                                                 const Clock& clock) {
+    if (auto checked = check(options, pool); !checked) return std::unexpected(checked.error());
+    std::optional<transport::TlsContext> tls;
+    if (options.tls.any()) {
+        auto context = transport::TlsContext::for_server(options.tls);
+        if (!context) return std::unexpected(context.error());
+        tls = std::move(*context);
+    }
+    auto listener = transport::Listener::open(options.listen, options.socket);
+    if (!listener) return std::unexpected(listener.error());
+    const auto threads = options.threads > 0 ? options.threads : std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
+    Mailboxes mailboxes;
+    for (unsigned i = 0; i < threads; ++i) {
+        auto loop = transport::EventLoop::create();
+        if (!loop) return std::unexpected(loop.error());
+        mailboxes.push_back(std::make_shared<Mailbox>(std::move(*loop)));
+    }
+    return std::unique_ptr<Receiver>(new Receiver(std::make_unique<Station>(
+        options, pool, sink, std::move(report), clock, std::move(*listener), std::move(tls), std::move(mailboxes))));
+}
+
+std::uint16_t Receiver::port() const noexcept { return station_->port; }
+
+LaneId Receiver::restore(const wire::LaneKey& lane, const wire::SequenceSet& durable) {
+    const auto restored = station_->context.lanes.restore(lane);
+    restored->restore(durable);
+    return restored->id;
+}
+
+void Receiver::start() { station_->start(); }
+
+void Receiver::acknowledge(std::span<const Answer> events) {
+    std::shared_ptr<Lane> lane;
+    std::uint64_t count = 0;
+    for (const auto& [id, sequence] : events) {
+        if (!lane || lane->id != id) lane = station_->context.lanes.find(id);
+        if (lane && lane->acknowledge(sequence)) ++count;
+    }
+    if (count == 0) return;
+    station_->context.ledger.update([count](ReceiverStats& stats) {
+        stats.acknowledged += count;
+        stats.in_hand -= count;
+    });
+    station_->answered();
+}
+
+void Receiver::reject(Answer event, wire::RejectReason reason, std::string text) {
+    const auto lane = station_->context.lanes.find(event.lane);
+    if (!lane || !lane->reject(event.sequence, reason, std::move(text))) return;
+    station_->context.ledger.update([reason](ReceiverStats& stats) {
+        ++stats.rejected_by_sink[wire::index(reason)];
+        --stats.in_hand;
+    });
+    station_->answered();
+}
+
+void Receiver::send_again(std::span<const Answer> events) {
+    std::map<LaneId, std::shared_ptr<Lane>> lanes;  // shared with the registry
+    std::uint64_t count = 0;
+    for (const auto& [id, sequence] : events) {
+        auto& lane = lanes[id];
+        if (!lane) lane = station_->context.lanes.find(id);
+        if (lane && lane->give_back(sequence)) ++count;
+    }
+    if (count == 0) return;
+    station_->context.ledger.update([count](ReceiverStats& stats) {
+        stats.given_back += count;
+        stats.in_hand -= count;
+    });
+    // Only now: a connection that ended earlier could be back before all of its events are forgotten.
+    for (const auto& [id, lane] : lanes) {
+        if (lane) lane->end_connection(wire::ByeReason::send_again, "a disk has failed; send again what is not acknowledged");
+    }
+    station_->answered();
+}
+
+void Receiver::retry() {
+    write_to_all(*station_->mailboxes, [](Letters& letters) { letters.sink_has_room = true; });
+}
+
+std::optional<wire::LaneKey> Receiver::lane_key(LaneId lane) const {
+    const auto found = station_->context.lanes.find(lane);
+    return found ? std::optional(found->key) : std::nullopt;
+}
+
+wire::SequenceSet Receiver::final_sequences(LaneId lane) const {
+    const auto found = station_->context.lanes.find(lane);
+    return found ? found->final_sequences() : wire::SequenceSet{};
+}
+
+void Receiver::disconnect(RunNumber run, wire::ByeReason reason, std::string text) {
+    write_to_all(*station_->mailboxes, [&](Letters& letters) {
+        letters.ends.push_back({.connection = {}, .run = run, .reason = reason, .text = text});
+    });
+}
+
+std::size_t Receiver::forget(RunNumber run) { return station_->context.lanes.forget(run); }
+
+bool Receiver::stop(std::chrono::milliseconds deadline) { return station_->stop(deadline); }
+
+ReceiverStats Receiver::stats() const {
+    auto stats = station_->context.ledger.snapshot();
+    stats.lanes = station_->context.lanes.size();
+    return stats;
+}
+
+}  // namespace weir::delivery

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/delivery/sender.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "outbox.hpp"
+#include "sender_link.hpp"
+#include "weir/base/endian.hpp"
+#include "weir/base/guid.hpp"
+
+namespace weir::delivery {
+namespace {
+
+Result<> check(const SenderOptions& options) {
+    if (!wire::valid_sender_name(options.name))
+        return fail(Errc::usage, fmt::format("\"{}\" cannot be the name of a sender; use 1 to {} letters, digits and -_.:",
+                                             options.name.substr(0, 200), wire::sender_name_size_max));
+    if (!wire::valid(options.first_sequence)) return fail(Errc::usage, "the first sequence of a sender is 1 or more");
+    if (options.first_sequence > Sequence{1} && options.incarnation == 0)
+        return fail(Errc::usage, "a sender that continues a lane needs the incarnation of that lane");
+    if (options.replays && options.incarnation == 0)
+        return fail(Errc::usage, "a sender that replays a lane needs the incarnation of that lane");
+    if (options.window_events == 0 || options.window == Bytes{0})
+        return fail(Errc::usage, "the window of a sender is at least one event and one byte");
+    if (options.backoff_first.count() < 1 || options.backoff_last < options.backoff_first)
+        return fail(Errc::usage, "the pause between attempts to connect is 1 ms or more, and the last not below the first");
+    if (options.connect_timeout.count() < 1) return fail(Errc::usage, "the time to connect is 1 ms or more");
+    return {};
+}
+
+}  // namespace
+
+class Sender::Line {
+public:
+    Line(SenderOptions sender_options, transport::HostPort host, wire::LaneKey key, transport::EventLoop loop,
+         std::optional<transport::TlsContext> tls)
+        : options(std::move(sender_options)),
+          lane(std::move(key)),
+          outbox(options),
+          link(options, std::move(host), lane, std::move(loop), std::move(tls), outbox),
+          thread_([this](const std::stop_token& stop) { link.run(stop); }) {}
+
+    ~Line() { close(); }
+
+    void close() {
+        const std::scoped_lock lock(close_mutex_);
+        outbox.give_up({Errc::refused, 0, "the sender is closed"});
+        thread_.request_stop();
+        link.wake();
+        if (thread_.joinable()) thread_.join();
+    }
+
+    const SenderOptions options;
+    const wire::LaneKey lane;
+    Outbox outbox;
+    SenderLink link;
+
+private:
+    std::mutex close_mutex_;
+    std::jthread thread_;  // the last member: it ends before what it uses is gone
+};
+
+Result<std::unique_ptr<Sender>> Sender::open(SenderOptions options) {
+    if (auto checked = check(options); !checked) return std::unexpected(checked.error());
+    auto host = transport::parse_host_port(options.host);
+    if (!host) return std::unexpected(host.error());
+    if (host->port == 0) return fail(Errc::usage, fmt::format("{} has no port to connect to", options.host));
+    while (options.incarnation == 0) options.incarnation = load_little<std::uint64_t>(Guid::random().bytes);
+    auto loop = transport::EventLoop::create();
+    if (!loop) return std::unexpected(loop.error());
+    std::optional<transport::TlsContext> tls;
+    if (options.tls.any()) {
+        auto context = transport::TlsContext::for_client(options.tls);
+        if (!context) return std::unexpected(context.error());
+        tls = std::move(*context);
+    }
+    wire::LaneKey lane{options.name, options.incarnation, options.connection, options.run};
+    return std::unique_ptr<Sender>(new Sender(
+        std::make_unique<Line>(std::move(options), std::move(*host), std::move(lane), std::move(*loop), std::move(tls))));
+}
+
+Sender::Sender(std::unique_ptr<Line> line) : line_(std::move(line)) {}
+Sender::~Sender() = default;
+
+Result<Sequence> Sender::send(const EventDescription& event, std::span<const Piece> payload) {
+    bool wake = false;
+    const auto sequence = line_->outbox.add(event, payload, true, wake);
+    if (wake) line_->link.wake();
+    if (!sequence) return std::unexpected(sequence.error());
+    return **sequence;
+}
+
+Result<std::optional<Sequence>> Sender::try_send(const EventDescription& event, std::span<const Piece> payload) {
+    bool wake = false;
+    auto sequence = line_->outbox.add(event, payload, false, wake);
+    if (wake) line_->link.wake();
+    return sequence;
+}
+
+Result<Sequence> Sender::send(const EventDescription& event, ConstData payload) {
+    const auto copy = std::make_shared_for_overwrite<std::byte[]>(payload.size());
+    std::ranges::copy(payload, copy.get());
+    const Piece piece{ConstData(copy.get(), payload.size()), copy};
+    return send(event, std::span(&piece, 1));
+}
+
+Result<bool> Sender::flush(std::chrono::milliseconds timeout) { return line_->outbox.flush(timeout); }
+
+std::vector<ReturnedEvent> Sender::take_back() {
+    close();
+    return line_->outbox.take_back();
+}
+
+void Sender::close() { line_->close(); }
+
+SenderStats Sender::stats() const { return line_->outbox.stats(); }
+
+wire::LaneKey Sender::lane() const { return line_->lane; }
+
+}  // namespace weir::delivery

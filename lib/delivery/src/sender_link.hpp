@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The I/O thread of a sender: connects, says HELLO, writes what the outbox holds as far as credit goes,
+// reads answers, and begins again when the connection is lost. Everything but wake() belongs to it.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "outbox.hpp"
+#include "weir/transport/event_loop.hpp"
+#include "weir/transport/socket.hpp"
+#include "weir/wire/frame_assembler.hpp"
+
+namespace weir::delivery {
+
+class SenderLink {
+public:
+    static constexpr unsigned replaced_max = 3;
+
+    SenderLink(const SenderOptions& options, transport::HostPort host, wire::LaneKey lane, transport::EventLoop loop,
+               std::optional<transport::TlsContext> tls, Outbox& outbox);
+
+    /// Until stopped, or failed for good (the outbox then has the error).
+    void run(const std::stop_token& stop);
+    void wake() const noexcept { loop_.wake(); }
+
+private:
+    enum class Pace { full, drained };  // of writing: the socket takes no more, or nothing is left
+    struct Writing {
+        Outbox::Held* event;
+        std::uint64_t size;  // head and payload
+    };
+
+    [[nodiscard]] bool connect(const std::stop_token& stop);
+    [[nodiscard]] bool finish_connect(const std::stop_token& stop, const transport::Address& address);
+    void serve(const std::stop_token& stop);
+    void say_bye(const char* text);
+    [[nodiscard]] Result<Pace> write_some();
+    [[nodiscard]] Result<> read_some();
+    [[nodiscard]] std::unexpected<Error> not_understood(ConstData first) const;
+    [[nodiscard]] Result<> message();
+    [[nodiscard]] Result<> welcome();
+    [[nodiscard]] Result<> bye();
+    void gather(std::vector<iovec>& pieces) const;
+    void written(std::size_t count);
+    void report_settled();
+    void lost(std::string problem);
+    void pause(const std::stop_token& stop);
+
+    const SenderOptions& options_;
+    const transport::HostPort host_;
+    const wire::LaneKey lane_;
+    transport::EventLoop loop_;
+    const std::optional<transport::TlsContext> tls_;  // nothing: plain TCP
+    Outbox& outbox_;
+
+    transport::Socket socket_;
+    wire::FrameAssembler assembler_;
+    std::vector<std::byte> staging_;
+    std::vector<std::byte> control_;  // HELLO, BYE
+    std::size_t control_sent_ = 0;
+    bool welcomed_ = false;
+    std::uint64_t credit_ = 0;        // bytes that may be begun on this connection, in all
+    std::uint64_t begun_ = 0;
+    std::deque<Writing> writing_;     // the first may be partly written
+    std::uint64_t first_written_ = 0;
+    std::vector<iovec> pieces_;
+
+    std::vector<Outbox::Settled> settled_;
+    std::chrono::milliseconds backoff_;
+    SteadyTime last_connected_;
+    unsigned replaced_ = 0;  // times without an ACK between
+    bool failed_ = false;
+};
+
+}  // namespace weir::delivery

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lane.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "lane_registry.hpp"
+#include "weir/wire/frame_assembler.hpp"
+
+namespace weir::delivery {
+namespace {
+
+using wire::RejectReason;
+
+wire::EventMeta event(std::uint64_t sequence, std::uint64_t oldest = 1) {
+    wire::EventMeta meta;
+    meta.sequence = Sequence{sequence};
+    meta.oldest_held = Sequence{oldest};
+    return meta;
+}
+
+struct LaneTest : testing::Test {
+    Lane lane{LaneId{1}, {"s", 1, 0, RunNumber{1}}, 100};
+    std::shared_ptr<Mailbox> mailbox = std::make_shared<Mailbox>(transport::EventLoop::create().value());
+
+    Lane::Adoption adopt(ConnectionId connection, std::uint64_t oldest = 1) {
+        wire::Hello hello;
+        hello.oldest_held = Sequence{oldest};
+        return lane.adopt({mailbox, connection}, hello);
+    }
+    /// What the lane tells a connection: "R3 A1-2,4 " for a REJECT of 3, then an ACK of 1, 2 and 4.
+    std::string told(ConnectionId connection) {
+        std::vector<std::byte> bytes;
+        while (lane.take_answers(connection, 5, false, bytes)) {
+        }
+        wire::FrameAssembler assembler;
+        std::string text;
+        ConstData input(bytes);
+        while (assembler.feed(input) == wire::FrameAssembler::Step::message) {
+            if (assembler.header().is(wire::MessageType::reject)) {
+                text += "R" + std::to_string(number(wire::decode_reject(assembler.meta()).value().sequence)) + " ";
+            } else {
+                const auto ack = wire::decode_ack(assembler.meta()).value();
+                wire::SequenceSet set;
+                if (ack.cumulative != Sequence{0}) set.insert({Sequence{1}, ack.cumulative});
+                for (const auto& range : ack.ranges) set.insert(range);
+                text += "A" + to_string(set) + " ";
+            }
+        }
+        return text;
+    }
+};
+
+TEST_F(LaneTest, TellsEachAnswerOncePerConnectionRejectionsFirst) {
+    adopt(1);
+    for (std::uint64_t i = 1; i <= 6; ++i) ASSERT_EQ(lane.begin(1, Sequence{i}), Lane::Begun::yes);
+    EXPECT_TRUE(lane.acknowledge(Sequence{1}));
+    EXPECT_TRUE(lane.acknowledge(Sequence{4}));
+    EXPECT_EQ(told(1), "A1,4 ");
+    EXPECT_EQ(told(1), "");
+    EXPECT_TRUE(lane.acknowledge(Sequence{3}));
+    EXPECT_TRUE(lane.reject(Sequence{2}, RejectReason::late, "late"));
+    EXPECT_EQ(told(1), "R2 A1-4 ");
+    EXPECT_TRUE(lane.acknowledge(Sequence{6}));
+    EXPECT_EQ(told(1), "A1-4,6 ");
+    EXPECT_FALSE(lane.acknowledge(Sequence{6}));
+    EXPECT_FALSE(lane.reject(Sequence{6}, RejectReason::late, ""));
+}
+
+TEST_F(LaneTest, AfterAReconnectTheDurableAreInWelcomeAndTheRejectedAreNamedAgain) {
+    adopt(1);
+    for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_EQ(lane.begin(1, Sequence{i}), Lane::Begun::yes);
+    EXPECT_TRUE(lane.acknowledge(Sequence{1}));
+    EXPECT_TRUE(lane.reject(Sequence{2}, RejectReason::late, ""));
+    EXPECT_TRUE(lane.acknowledge(Sequence{3}));
+    EXPECT_EQ(told(1), "R2 A1-3 ");
+    const auto adoption = adopt(2);
+    ASSERT_TRUE(adoption.former.has_value());
+    EXPECT_EQ(adoption.former->connection, 1U);
+    EXPECT_EQ(to_string(adoption.durable), "1,3");
+    EXPECT_EQ(told(1), "");  // the old connection has nothing to say any more
+    EXPECT_EQ(told(2), "R2 ");
+    EXPECT_EQ(to_string(adopt(3, 4).durable), "1-3");  // holding nothing below 4, the sender has heard of 2
+    EXPECT_EQ(told(3), "");
+}
+
+TEST_F(LaneTest, OnlyTheOwnerBeginsEventsAndNoneTwice) {
+    adopt(1);
+    adopt(2);
+    EXPECT_EQ(lane.begin(1, Sequence{1}), Lane::Begun::not_owner);
+    EXPECT_EQ(lane.begin(2, Sequence{1}), Lane::Begun::yes);
+    EXPECT_EQ(lane.begin(2, Sequence{1}), Lane::Begun::duplicate);
+    lane.leave(1);  // of one that is not the owner any more
+    lane.put_back(Sequence{1});
+    EXPECT_EQ(lane.begin(2, Sequence{1}), Lane::Begun::yes);
+    lane.leave(2);
+    EXPECT_EQ(lane.begin(2, Sequence{2}), Lane::Begun::not_owner);
+}
+
+TEST_F(LaneTest, WhatTheSenderWillNeverSendClosesItsGapButNotWhatIsInHand) {
+    adopt(1);
+    std::uint64_t skipped = 0;
+    EXPECT_EQ(lane.arrives(event(3), Sequence{0}, skipped), Lane::Standing::fresh);
+    EXPECT_EQ(skipped, 2U);
+    ASSERT_EQ(lane.begin(1, Sequence{3}), Lane::Begun::yes);
+    EXPECT_EQ(lane.arrives(event(9, 8), Sequence{3}, skipped), Lane::Standing::fresh);
+    EXPECT_EQ(skipped, 5U);
+    EXPECT_EQ(to_string(lane.final_sequences()), "1-2,4-7");
+    EXPECT_TRUE(lane.acknowledge(Sequence{3}));
+    EXPECT_EQ(to_string(lane.final_sequences()), "1-7");
+}
+
+TEST_F(LaneTest, AWelcomeThatCannotHoldAllIsFollowedByTheRest) {
+    wire::SequenceSet scattered;
+    for (std::uint64_t i = 2; i <= 10'000; i += 2) scattered.insert(Sequence{i});
+    lane.restore(scattered);
+    const auto adoption = adopt(1);
+    std::vector<std::byte> welcome_bytes;
+    wire::encode(wire::Welcome{.durable = adoption.durable}, welcome_bytes);
+    const auto told_first =
+        wire::decode_welcome(ConstData(welcome_bytes).subspan(wire::frame_header_size)).value().durable;
+    EXPECT_EQ(told_first.count(), 4000U);
+    std::vector<std::byte> bytes;
+    EXPECT_FALSE(lane.take_answers(1, 5, false, bytes));
+    const auto rest = wire::decode_ack(ConstData(bytes).subspan(wire::frame_header_size)).value();
+    EXPECT_EQ(rest.ranges.size(), 1000U);
+    EXPECT_EQ(rest.ranges.front().first, Sequence{8002});
+}
+
+TEST_F(LaneTest, ManyRejectionsAreToldInPartsAndNoAckOvertakesThem) {
+    adopt(1);
+    for (std::uint64_t i = 1; i <= 500; ++i) lane.reject_at_receipt(Sequence{i}, RejectReason::bad_tag, "bad");
+    ASSERT_EQ(lane.begin(1, Sequence{501}), Lane::Begun::yes);
+    EXPECT_TRUE(lane.acknowledge(Sequence{501}));
+    std::vector<std::byte> bytes;
+    EXPECT_TRUE(lane.take_answers(1, 5, true, bytes));
+    EXPECT_LE(bytes.size(), 64U * 1024);
+    const auto all = told(1);
+    EXPECT_TRUE(all.ends_with("R500 A1-501 ")) << all.substr(all.size() - 40);
+}
+
+TEST(LaneRegistry, KeepsIdsForgetsOnlyWhatIsUnusedAndHasALimit) {
+    LaneRegistry registry(2, 100);
+    const wire::LaneKey a{"a", 1, 0, RunNumber{1}}, b{"b", 1, 0, RunNumber{2}}, c{"c", 1, 0, RunNumber{1}};
+    const auto lane_a = registry.enter(a);
+    EXPECT_EQ(registry.enter(a), lane_a);
+    const auto lane_b = registry.enter(b);
+    EXPECT_NE(lane_a->id, lane_b->id);
+    EXPECT_EQ(registry.enter(c), nullptr);
+    EXPECT_EQ(registry.find(lane_b->id), lane_b);
+    EXPECT_EQ(registry.forget(RunNumber{1}), 0U);  // pinned twice
+    registry.leave(*lane_a, false);
+    registry.leave(*lane_a, false);
+    EXPECT_EQ(registry.forget(RunNumber{1}), 1U);
+    EXPECT_EQ(registry.find(lane_a->id), nullptr);
+    EXPECT_NE(registry.enter(c)->id, lane_a->id);
+    registry.leave(*lane_b, true);  // refused, and nothing was received
+    EXPECT_EQ(registry.size(), 1U);
+}
+
+}  // namespace
+}  // namespace weir::delivery

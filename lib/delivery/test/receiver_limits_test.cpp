@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receiver's limits: time, pace, connections, memory and a sink that is full. Whoever runs into one
+// waits or goes; nobody else notices.
+#include <gtest/gtest.h>
+
+#include "end_to_end.hpp"
+#include "weir/delivery/receiver.hpp"
+
+namespace weir::delivery::test {
+namespace {
+
+using wire::ByeReason;
+
+void append(std::vector<std::byte>& to, const std::vector<std::byte>& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+std::vector<std::byte> hello_bytes(const std::string& name) {
+    std::vector<std::byte> bytes;
+    encode(hello_as(name), bytes);
+    return bytes;
+}
+
+TEST(ReceiverLimits, WhoDoesNotSayHelloInTimeIsDisconnected) {
+    ReceiverOptions options;
+    options.header_deadline = 80ms;
+    Recorder recorder(options);
+    recorder.start();
+    RawPeer silent(recorder.receiver->port());
+    EXPECT_EQ(silent.hear_bye(), ByeReason::too_slow);
+    RawPeer half(recorder.receiver->port());
+    half.say(ConstData(hello_bytes("half")).first(10));
+    EXPECT_EQ(half.hear_bye(), ByeReason::too_slow);
+    RawPeer idle(recorder.receiver->port());  // after HELLO, silence between messages is fine
+    idle.say_message(hello_as("idle"));
+    ASSERT_TRUE(idle.hear_welcome());
+    EXPECT_EQ(idle.hear(120ms), 0);
+    idle.say(ConstData(event_message(1, "x")).first(20));  // but not within one
+    EXPECT_EQ(idle.hear_bye(), ByeReason::too_slow);
+    EXPECT_EQ(recorder.reported(Report::Kind::too_slow), 3U);
+}
+
+TEST(ReceiverLimits, APayloadThatStandsStillOrDripsIsEndedAndItsMemoryFreed) {
+    ReceiverOptions options;
+    options.payload_idle_max = 40ms;
+    options.payload_rate_min = Bytes{100'000};
+    Recorder recorder(options);
+    recorder.start();
+    const auto whole = event_message(1, std::string(500'000, 'x'));
+    RawPeer still(recorder.receiver->port());
+    still.say_message(hello_as("still"));
+    still.say(std::span(whole).first(1000));
+    EXPECT_EQ(still.hear_bye(), ByeReason::too_slow);
+
+    RawPeer drip(recorder.receiver->port());
+    drip.say_message(hello_as("drip"));
+    ASSERT_TRUE(drip.hear_welcome());
+    drip.say(std::span(whole).first(1000));
+    std::jthread drops([&](const std::stop_token& stop) {
+        for (std::size_t at = 1000; !stop.stop_requested() && drip.say(std::span(whole).subspan(at, 1)); ++at)
+            std::this_thread::sleep_for(5ms);
+    });
+    EXPECT_TRUE(eventually([&] { return recorder.stats().closed[wire::index(ByeReason::too_slow)] == 2; }));
+    EXPECT_EQ(recorder.pool.stats().in_use, Bytes{0});
+    EXPECT_EQ(recorder.stats().partial, 2U);
+}
+
+TEST(ReceiverLimits, HundredsOfSilentAndSlowConnectionsDoNotDelayAGoodOne) {
+    ReceiverOptions options;  // so patient that the slow ones outlast the test
+    options.header_deadline = options.payload_idle_max = std::chrono::minutes(10);
+    Recorder recorder(options);
+    recorder.start();
+    std::vector<std::unique_ptr<RawPeer>> others;
+    for (int i = 0; i < 300; ++i) {
+        others.push_back(std::make_unique<RawPeer>(recorder.receiver->port()));
+        if (i % 3 == 0) continue;  // not even HELLO
+        others.back()->say_message(hello_as("slow-" + std::to_string(i)));
+        if (i % 3 == 1) others.back()->say(ConstData(event_message(1, std::string(10'000, 'x'))).first(500));
+    }
+    auto sender = Sender::open(to_recorder(recorder)).value();
+    const std::string payload(100'000, 'x');
+    for (std::uint64_t i = 1; i <= 100; ++i) ASSERT_TRUE(sender->send(described(i), as_data(payload)).has_value());
+    EXPECT_TRUE(sender->flush(std::chrono::minutes(1)).value());
+    EXPECT_EQ(recorder.stats().connections, 301U);
+}
+
+TEST(ReceiverLimits, AThousandSendersAreServed) {
+    Recorder recorder;
+    recorder.start();
+    std::vector<std::unique_ptr<RawPeer>> peers;
+    for (int i = 0; i < 1000; ++i) {
+        peers.push_back(std::make_unique<RawPeer>(recorder.receiver->port()));
+        auto bytes = hello_bytes("s" + std::to_string(i));
+        append(bytes, event_message(1, "one"));
+        append(bytes, event_message(2, "two"));
+        ASSERT_TRUE(peers.back()->say(bytes));
+    }
+    EXPECT_TRUE(eventually([&] { return recorder.stats().acknowledged == 2000; }));
+    EXPECT_EQ(recorder.stats().connections, 1000U);
+    for (auto& peer : peers) ASSERT_TRUE(peer->hear_welcome());
+}
+
+TEST(ReceiverLimits, OverItsLimitOfConnectionsRefusesWithAReason) {
+    ReceiverOptions options;
+    options.connections_max = 2;
+    Recorder recorder(options);
+    recorder.start();
+    RawPeer a(recorder.receiver->port()), b(recorder.receiver->port());
+    a.say_message(hello_as("a"));
+    b.say_message(hello_as("b"));
+    ASSERT_TRUE(a.hear_welcome() && b.hear_welcome());
+    RawPeer c(recorder.receiver->port());
+    EXPECT_EQ(c.hear_bye(), ByeReason::too_many_connections);
+    c.close();
+    a.close();
+    ASSERT_TRUE(eventually([&] { return recorder.stats().connections == 1; }));
+    RawPeer d(recorder.receiver->port());
+    d.say_message(hello_as("d"));
+    EXPECT_TRUE(d.hear_welcome());
+}
+
+TEST(ReceiverLimits, WhenThePoolIsFullConnectionsWaitAndGoOnWhenMemoryComesBack) {
+    ReceiverOptions options;
+    options.event_size_max = Bytes{100'000};
+    Recorder recorder(options, Bytes{300'000});
+    recorder.sink.answers = false;
+    recorder.start();
+    std::vector<std::unique_ptr<Sender>> senders;
+    const std::string payload(90'000, 'm');
+    for (int s = 0; s < 6; ++s) {
+        senders.push_back(Sender::open(to_recorder(recorder, "sender-" + std::to_string(s))).value());
+        for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_TRUE(senders.back()->send(described(i), as_data(payload)).has_value());
+    }
+    ASSERT_TRUE(eventually([&] { return recorder.stats().waits_for_memory >= 3; }));
+    EXPECT_LE(recorder.pool.stats().in_use, Bytes{300'000});
+    for (auto& sender : senders) {
+        while (!sender->flush(1ms).value()) recorder.sink.acknowledge_held();
+    }
+    EXPECT_EQ(recorder.stats().acknowledged, 18U);
+    EXPECT_TRUE(recorder.sink.each_once());
+}
+
+TEST(ReceiverLimits, WhenTheSinkIsFullEventsWaitAreCountedAndGoOnAtRetry) {
+    Recorder recorder;
+    recorder.sink.full = true;
+    recorder.start();
+    std::vector<std::unique_ptr<Sender>> senders;
+    for (int s = 0; s < 5; ++s) {
+        senders.push_back(Sender::open(to_recorder(recorder, "sender-" + std::to_string(s))).value());
+        for (std::uint64_t i = 1; i <= 10; ++i) ASSERT_TRUE(senders.back()->send(described(i), as_data("e")).has_value());
+    }
+    ASSERT_TRUE(eventually([&] { return recorder.stats().waiting == 5; }));
+    EXPECT_EQ(recorder.stats().bytes, 0U);
+    recorder.receiver->retry();  // still full
+    std::this_thread::sleep_for(5ms);
+    EXPECT_EQ(recorder.stats().waiting, 5U);
+    recorder.sink.set_full(false);
+    recorder.receiver->retry();
+    for (auto& sender : senders) EXPECT_TRUE(sender->flush(60s).value());
+    EXPECT_EQ(recorder.stats().acknowledged, 50U);
+    EXPECT_EQ(recorder.stats().bytes, 50U);
+    EXPECT_TRUE(recorder.sink.each_once());
+}
+
+TEST(ReceiverLimits, AnEventThatWaitsWhenItsConnectionEndsIsTakenFromTheNextOne) {
+    Recorder recorder;
+    recorder.sink.full = true;
+    recorder.start();
+    auto sender = Sender::open(to_recorder(recorder)).value();
+    ASSERT_TRUE(sender->send(described(1), as_data("e")).has_value());
+    ASSERT_TRUE(eventually([&] { return recorder.stats().waiting == 1; }));
+    recorder.receiver->disconnect(run, ByeReason::too_slow, "a test");
+    ASSERT_TRUE(eventually([&] { return recorder.stats().discarded == 1; }));
+    recorder.sink.set_full(false);
+    recorder.receiver->retry();
+    EXPECT_TRUE(sender->flush(60s).value());
+    EXPECT_EQ(recorder.stats().passed_on, 1U);
+}
+
+}  // namespace
+}  // namespace weir::delivery::test

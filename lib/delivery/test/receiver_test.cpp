@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receiver against peers that are broken, hostile or gone, and its end.
+#include "weir/delivery/receiver.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "end_to_end.hpp"
+
+namespace weir::delivery::test {
+namespace {
+
+using wire::ByeReason;
+using wire::RejectReason;
+
+void append(std::vector<std::byte>& to, const std::vector<std::byte>& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+std::vector<std::byte> hello_bytes(const std::string& name) {
+    std::vector<std::byte> bytes;
+    encode(hello_as(name), bytes);
+    return bytes;
+}
+
+TEST(Receiver, AStreamCutAtAnyByteCountsExactlyTheEventsBeforeTheCut) {
+    Recorder recorder;
+    recorder.start();
+    std::vector<std::size_t> event_ends;
+    auto stream = hello_bytes("whole");
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+        append(stream, event_message(i, "payload of some bytes"));
+        event_ends.push_back(stream.size());
+    }
+    std::uint64_t expected = 0;
+    for (std::size_t size = 0; size <= stream.size(); ++size) {
+        auto bytes = hello_bytes(std::to_string(10'000 + size));  // another lane for each cut, of the same length
+        for (std::uint64_t i = 1; i <= 3; ++i) append(bytes, event_message(i, "payload of some bytes"));
+        ASSERT_EQ(bytes.size(), stream.size());
+        RawPeer peer(recorder.receiver->port());
+        ASSERT_TRUE(peer.say(std::span(bytes).first(size)));
+        peer.close();
+        expected += static_cast<std::uint64_t>(std::ranges::count_if(event_ends, [size](auto end) { return end <= size; }));
+    }
+    EXPECT_TRUE(eventually([&] { return recorder.stats().connections == 0; }));
+    EXPECT_TRUE(eventually([&] { return recorder.stats().received == expected; })) << recorder.stats().received << " of " << expected;
+    EXPECT_EQ(recorder.stats().acknowledged, expected);
+    EXPECT_GT(recorder.stats().partial, 0U);
+    EXPECT_EQ(recorder.reported(Report::Kind::malformed), 0U);
+}
+
+TEST(Receiver, EveryKindOfMalformedMessageClosesTheConnectionWithAReason) {
+    Recorder recorder;
+    recorder.start();
+    struct Case {
+        const char* what;
+        std::vector<std::byte> bytes;
+        ByeReason reason;
+    };
+    auto large_meta = hello_bytes("x");
+    large_meta[8] = std::byte{0xff}, large_meta[9] = std::byte{0xff}, large_meta[10] = std::byte{0xff}, large_meta[11] = std::byte{0xff};
+    auto large_payload = event_message(1, "x");
+    large_payload[19] = std::byte{0xff};
+    auto version = hello_bytes("x");
+    version[4] = std::byte{9};
+    auto flipped = hello_bytes("x");
+    flipped.back() ^= std::byte{1};
+    auto with_hello = [](std::vector<std::byte> rest) {
+        auto bytes = hello_bytes("y");
+        append(bytes, rest);
+        return bytes;
+    };
+    std::vector<std::byte> no_payload;
+    wire::EventMeta meta;
+    meta.sequence = Sequence{1};
+    encode(meta, 0, no_payload);
+    std::vector<std::byte> foreign_type(wire::frame_header_size);
+    wire::encode_header(foreign_type, static_cast<wire::MessageType>(77), 0, {}, 0);
+    std::vector<std::byte> short_meta(wire::frame_header_size + 3);
+    wire::encode_header(short_meta, wire::MessageType::hello, 0, std::span(short_meta).subspan(24), 0);
+    std::vector<std::byte> ack;
+    encode(wire::Ack{}, ack);
+    const auto text = as_data("GET / HTTP/1.1\r\nHost: recorder\r\n\r\n");
+    const std::vector<Case> cases{{"another protocol", {text.begin(), text.end()}, ByeReason::malformed},
+                                  {"meta length 2^32-1", large_meta, ByeReason::malformed},
+                                  {"payload length over the limit", with_hello(large_payload), ByeReason::malformed},
+                                  {"unknown version", version, ByeReason::unsupported_version},
+                                  {"a flipped bit", flipped, ByeReason::malformed},
+                                  {"an event before hello", event_message(1, "x"), ByeReason::malformed},
+                                  {"hello twice", with_hello(hello_bytes("y")), ByeReason::malformed},
+                                  {"payload length 0", with_hello(no_payload), ByeReason::malformed},
+                                  {"unknown type", foreign_type, ByeReason::malformed},
+                                  {"a meta shorter than its fields", short_meta, ByeReason::malformed},
+                                  {"a message of the other side", with_hello(ack), ByeReason::malformed}};
+    for (const auto& [what, bytes, reason] : cases) {
+        RawPeer peer(recorder.receiver->port());
+        ASSERT_TRUE(peer.say(bytes)) << what;
+        EXPECT_EQ(peer.hear_bye(), reason) << what;
+    }
+    EXPECT_EQ(recorder.reported(Report::Kind::malformed), cases.size());
+    EXPECT_EQ(sum(recorder.stats().closed), cases.size());
+    EXPECT_EQ(recorder.pool.stats().taken, 0U);  // no memory was taken for any of the lengths
+    for (const auto& report : recorder.reports) EXPECT_NE(report.text.find("127.0.0.1:"), std::string::npos) << report.text;
+}
+
+TEST(Receiver, GarbageNeverHarmsAGoodSender) {
+    Recorder recorder;
+    recorder.start();
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    auto sender = Sender::open(to_recorder(recorder)).value();
+    const auto good = hello_bytes("garbage");
+    for (int round = 0; round < 60; ++round) {
+        auto bytes = good;
+        append(bytes, event_message(1, std::string(random() % 300 + 1, 'x')));
+        for (auto flips = random() % 6; flips > 0; --flips) bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+        RawPeer peer(recorder.receiver->port());
+        static_cast<void>(peer.say(bytes));
+        ASSERT_TRUE(sender->send(described(1), as_data("good")).has_value());
+    }
+    EXPECT_TRUE(sender->flush(60s).value());
+    EXPECT_EQ(sender->stats().acknowledged, 60U);
+    EXPECT_EQ(sender->stats().reconnects, 0U);
+}
+
+TEST(Receiver, AnUnknownMessageThatIsOptionalIsSkippedWithItsPayload) {
+    Recorder recorder;
+    recorder.start();
+    RawPeer peer(recorder.receiver->port());
+    auto bytes = hello_bytes("newer");
+    std::vector<std::byte> newer(wire::frame_header_size);
+    wire::encode_header(newer, static_cast<wire::MessageType>(40), wire::flag_optional, {}, 1000);
+    newer.resize(newer.size() + 1000);
+    append(bytes, newer);
+    append(bytes, event_message(1, "after"));
+    ASSERT_TRUE(peer.say(bytes));
+    ASSERT_TRUE(eventually([&] { return recorder.sink.taken() == 1; }));
+    EXPECT_EQ(recorder.sink.payloads[0], "after");
+    EXPECT_EQ(recorder.stats().received, 1U);
+}
+
+TEST(Receiver, AWrongPayloadChecksumRejectsThatEventAndTheConnectionLivesOn) {
+    Recorder recorder;
+    recorder.start();
+    RawPeer peer(recorder.receiver->port());
+    peer.say_message(hello_as("flip"));
+    ASSERT_TRUE(peer.hear_welcome());
+    auto damaged = event_message(1, "some payload");
+    damaged.back() ^= std::byte{4};
+    append(damaged, event_message(2, "fine"));
+    peer.say(damaged);
+    ASSERT_EQ(peer.hear(), static_cast<int>(wire::MessageType::reject));
+    EXPECT_EQ(wire::decode_reject(peer.meta).value().reason, RejectReason::corrupt_payload);
+    ASSERT_TRUE(eventually([&] { return recorder.stats().acknowledged == 1; }));
+    EXPECT_EQ(recorder.stats().rejected_here[wire::index(RejectReason::corrupt_payload)], 1U);
+    EXPECT_EQ(recorder.reported(Report::Kind::corrupt), 1U);
+    EXPECT_EQ(recorder.sink.payloads.at(0), "fine");
+}
+
+TEST(Receiver, EventsThatAreTooLargeOrBadlyTaggedAreRejectedBySequence) {
+    ReceiverOptions options;
+    options.event_size_max = Bytes{1000};
+    Recorder recorder(options);
+    recorder.start();
+    RawPeer peer(recorder.receiver->port());
+    peer.say_message(hello_as("odd"));
+    ASSERT_TRUE(peer.hear_welcome());
+    EXPECT_EQ(wire::decode_welcome(peer.meta).value().event_size_max, 1000U);
+    auto bytes = event_message(1, std::string(1001, 'x'));
+    wire::EventMeta bad;
+    bad.sequence = Sequence{2};
+    bad.payload_crc = checksum::crc32c(as_data("p"));
+    bad.tags = {{"physics", "../../etc", true, {}, {}}};
+    encode(bad, 1, bytes);
+    bytes.push_back(std::byte{'p'});
+    append(bytes, event_message(3, "fine"));
+    peer.say(bytes);
+    for (const auto& [sequence, reason] : {std::pair{1, RejectReason::too_large}, std::pair{2, RejectReason::bad_tag}}) {
+        ASSERT_EQ(peer.hear(), static_cast<int>(wire::MessageType::reject));
+        const auto reject = wire::decode_reject(peer.meta).value();
+        EXPECT_EQ(number(reject.sequence), static_cast<std::uint64_t>(sequence));
+        EXPECT_EQ(reject.reason, reason);
+    }
+    ASSERT_EQ(peer.hear(), static_cast<int>(wire::MessageType::ack));
+    EXPECT_EQ(wire::decode_ack(peer.meta).value().cumulative, Sequence{3});
+    EXPECT_EQ(recorder.sink.taken(), 1U);
+}
+
+TEST(Receiver, RepeatedEventsAreDroppedCountedAndAnsweredAgain) {
+    Recorder recorder;
+    recorder.start();
+    RawPeer peer(recorder.receiver->port());
+    peer.say_message(hello_as("again"));
+    ASSERT_TRUE(peer.hear_welcome());
+    for (int i = 0; i < 3; ++i) {
+        peer.say(event_message(1, "same"));
+        ASSERT_EQ(peer.hear(), static_cast<int>(wire::MessageType::ack));
+        EXPECT_EQ(wire::decode_ack(peer.meta).value().cumulative, Sequence{1});
+    }
+    EXPECT_EQ(recorder.stats().duplicates, 2U);
+    EXPECT_EQ(recorder.sink.taken(), 1U);
+}
+
+TEST(Receiver, AJumpInTheSequencesIsTakenCountedAndReported) {
+    Recorder recorder;
+    recorder.start();
+    RawPeer peer(recorder.receiver->port());
+    peer.say_message(hello_as("jump"));
+    for (const std::uint64_t sequence : {1U, 2U, 5U, 6U, 10U}) peer.say(event_message(sequence, "e"));
+    ASSERT_TRUE(eventually([&] { return recorder.stats().acknowledged == 5; }));
+    EXPECT_EQ(recorder.stats().gaps, 5U);  // 3, 4, 7, 8, 9
+    EXPECT_EQ(recorder.reported(Report::Kind::gap), 2U);
+}
+
+TEST(Receiver, SequencesTooScatteredEndTheConnectionInsteadOfTakingMemory) {
+    ReceiverOptions options;
+    options.lane_intervals_max = 10;
+    Recorder recorder(options);
+    recorder.start();
+    RawPeer peer(recorder.receiver->port());
+    std::vector<std::byte> bytes = hello_bytes("scattered");
+    for (std::uint64_t i = 1; i < 60; i += 2) append(bytes, event_message(i, "e"));
+    peer.say(bytes);
+    EXPECT_EQ(peer.hear_bye(), ByeReason::limit);
+    EXPECT_LE(recorder.stats().received, 10U);
+}
+
+TEST(Receiver, MoreBytesThanCreditIsMalformed) {
+    ReceiverOptions options;
+    options.event_size_max = Bytes{16 * 1024};
+    options.credit_max = Bytes{1};
+    Recorder recorder(options);
+    recorder.sink.answers = false;  // memory is kept, so no credit comes back
+    recorder.start();
+    RawPeer peer(recorder.receiver->port());
+    peer.say_message(hello_as("greedy"));
+    ASSERT_TRUE(peer.hear_welcome());
+    const auto credit = wire::decode_welcome(peer.meta).value().credit;
+    const std::string payload(16'000, 'x');
+    for (std::uint64_t i = 1; i * 16'000 < credit + 32'000; ++i) static_cast<void>(peer.say(event_message(i, payload)));
+    EXPECT_EQ(peer.hear_bye(), ByeReason::malformed);
+    EXPECT_LE(recorder.sink.holding() * 16'000, credit);
+}
+
+TEST(Receiver, ANewerConnectionOfALaneReplacesTheOlder) {
+    Recorder recorder;
+    recorder.start();
+    RawPeer older(recorder.receiver->port());
+    older.say_message(hello_as("same"));
+    ASSERT_TRUE(older.hear_welcome());
+    older.say(ConstData(event_message(1, std::string(1000, 'x'))).first(100));  // it died within an event
+    RawPeer newer(recorder.receiver->port());
+    newer.say_message(hello_as("same"));
+    ASSERT_TRUE(newer.hear_welcome());
+    EXPECT_EQ(older.hear_bye(), ByeReason::replaced);
+    newer.say(event_message(1, "e"));
+    EXPECT_EQ(newer.hear(), static_cast<int>(wire::MessageType::ack));
+    EXPECT_EQ(recorder.reported(Report::Kind::replaced), 1U);
+    EXPECT_EQ(recorder.stats().partial, 1U);
+}
+
+TEST(Receiver, ALaneThatComesWithAnotherFormatIsRefused) {
+    Recorder recorder;
+    recorder.start();
+    RawPeer first(recorder.receiver->port());
+    first.say_message(hello_as("one"));
+    ASSERT_TRUE(first.hear_welcome());
+    auto hello = hello_as("one");
+    hello.format = wire::EventFormat::event_5_0;
+    RawPeer second(recorder.receiver->port());
+    second.say_message(hello);
+    EXPECT_EQ(second.hear_bye(), ByeReason::format_mismatch);
+    first.say(event_message(1, "e"));  // the first is not disturbed
+    EXPECT_EQ(first.hear(), static_cast<int>(wire::MessageType::ack));
+}
+
+TEST(Receiver, StopWaitsForAnswersThatComeAndTellsThem) {
+    Recorder recorder;
+    recorder.sink.answers = false;
+    recorder.start();
+    RawPeer peer(recorder.receiver->port());
+    peer.say_message(hello_as("last"));
+    ASSERT_TRUE(peer.hear_welcome());
+    peer.say(event_message(1, "e"));
+    ASSERT_TRUE(eventually([&] { return recorder.sink.holding() == 1; }));
+    std::jthread stopping([&] { EXPECT_TRUE(recorder.receiver->stop(60s)); });
+    std::this_thread::sleep_for(5ms);
+    recorder.sink.acknowledge_held();
+    ASSERT_EQ(peer.hear(), static_cast<int>(wire::MessageType::ack));
+    EXPECT_EQ(peer.hear_bye(), ByeReason::stopping);
+    peer.close();
+    stopping.join();
+    EXPECT_EQ(recorder.stats().in_hand, 0U);
+    EXPECT_EQ(recorder.stats().connections, 0U);
+}
+
+TEST(Receiver, StopAlwaysEndsWhateverTheSinkOrThePeersDo) {
+    ReceiverOptions options;
+    options.farewell = 20ms;
+    Recorder recorder(options);
+    recorder.sink.answers = false;
+    recorder.start();
+    RawPeer silent(recorder.receiver->port());
+    RawPeer half(recorder.receiver->port());
+    half.say_message(hello_as("half"));
+    half.say(ConstData(event_message(1, std::string(5000, 'x'))).first(1000));
+    auto sender = Sender::open(to_recorder(recorder)).value();
+    ASSERT_TRUE(sender->send(described(1), as_data("never answered")).has_value());
+    ASSERT_TRUE(eventually([&] { return recorder.sink.holding() == 1; }));
+    std::atomic<bool> over{false};
+    std::jthread traffic([&] {
+        const Piece piece{as_data("more and more"), nullptr};
+        while (!over) static_cast<void>(sender->try_send(described(2), std::span(&piece, 1)));
+    });
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_FALSE(recorder.receiver->stop(30ms));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+    over = true;
+    EXPECT_EQ(recorder.stats().connections, 0U);
+    EXPECT_GE(recorder.stats().in_hand, 1U);
+}
+
+TEST(Receiver, ThatWasNeverStartedStopsAtOnce) {
+    Recorder recorder;
+    EXPECT_TRUE(recorder.receiver->stop(60s));
+}
+
+TEST(Receiver, ForgetsTheLanesOfARunOnceNothingUsesThem) {
+    Recorder recorder;
+    recorder.start();
+    RawPeer peer(recorder.receiver->port());
+    peer.say_message(hello_as("old"));
+    peer.say(event_message(1, "e"));
+    ASSERT_TRUE(eventually([&] { return recorder.stats().acknowledged == 1; }));
+    EXPECT_EQ(recorder.receiver->forget(run), 0U);
+    recorder.receiver->disconnect(run, ByeReason::run_closed, "the run has ended");
+    EXPECT_EQ(peer.hear_bye(), ByeReason::run_closed);
+    peer.close();
+    EXPECT_TRUE(eventually([&] { return recorder.receiver->forget(run) == 1; }));
+    EXPECT_EQ(recorder.stats().lanes, 0U);
+}
+
+TEST(Receiver, AnswersForWhatIsNotInHandAreIgnored) {
+    Recorder recorder;
+    recorder.start();
+    const std::vector<Answer> answers{{LaneId{9}, Sequence{1}}, {LaneId{1}, Sequence{0}}};
+    recorder.receiver->acknowledge(answers);
+    recorder.receiver->reject(answers[0], RejectReason::other, "nothing");
+    EXPECT_EQ(recorder.stats().acknowledged, 0U);
+}
+
+TEST(Receiver, OptionsThatCannotWorkAreRefusedAtOpen) {
+    memory::BufferPool pool(1_MiB);
+    RecordingSink sink;
+    ReceiverOptions options;
+    options.event_size_max = Bytes{2U << 20};
+    const auto receiver = Receiver::open(options, pool, sink);
+    ASSERT_FALSE(receiver.has_value());
+    EXPECT_EQ(receiver.error().code, Errc::usage);
+    options.event_size_max = Bytes{1000};
+    options.connections_max = 0;
+    EXPECT_FALSE(Receiver::open(options, pool, sink).has_value());
+}
+
+}  // namespace
+}  // namespace weir::delivery::test
