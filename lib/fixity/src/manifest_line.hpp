@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line of a manifest, in each of the forms that have lines.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weir/fixity/manifest.hpp"
+
+namespace weir::fixity {
+
+struct ParsedLine {
+    ManifestEntry entry;
+    std::string warning;  // worth saying; empty: nothing
+};
+
+/// What lines of the form hex-and-name are taken for when they do not say it.
+struct GnuGuess {
+    std::optional<digest::Algorithm> said;      // by the user: nothing else is accepted
+    std::optional<digest::Algorithm> probable;  // from the manifest's name: when it fits the digits
+};
+
+// Each: nothing when the line is not of that form.
+[[nodiscard]] std::optional<ParsedLine> parse_bsd_line(std::string_view line, bool escapes);
+[[nodiscard]] std::optional<ParsedLine> parse_gnu_line(std::string_view line, bool escapes, const GnuGuess& guess);
+[[nodiscard]] std::optional<ParsedLine> parse_sfv_line(std::string_view line);
+[[nodiscard]] std::optional<ParsedLine> parse_cksum_line(std::string_view line);
+/// `columns`: the algorithms between size and name; nothing for one that we do not have.
+[[nodiscard]] std::optional<ParsedLine> parse_hashdeep_line(std::string_view line,
+                                                            std::span<const std::optional<digest::Algorithm>> columns);
+
+/// It begins like a line of that form, whatever follows.
+[[nodiscard]] bool looks_like_bsd(std::string_view line);
+
+/// The algorithm that a manifest's file name tells: "SHA256SUMS", "run7.md5", "adler32.txt".
+[[nodiscard]] std::optional<digest::Algorithm> algorithm_of_file_name(std::string_view path);
+
+}  // namespace weir::fixity

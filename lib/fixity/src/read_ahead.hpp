@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread that reads a file some pieces ahead of the one who uses them.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "weir/fixity/pieces.hpp"
+
+namespace weir::fixity {
+
+class ReadAhead {
+public:
+    using Read = std::function<std::expected<std::size_t, Failure>(std::uint64_t offset, MutableData to)>;
+
+    /// Reads with `read`, one thread at a time, from `begin` until it has `end` or gets less than it asked for.
+    ReadAhead(Read read, std::uint64_t begin, std::uint64_t end, std::size_t piece, unsigned pieces);
+
+    /// Waits for the next piece, which is the caller's until the next call. Empty: that was all, or failed.
+    [[nodiscard]] ConstData next();
+    [[nodiscard]] const std::optional<Failure>& failure() const noexcept { return failure_; }  // once next() was empty
+
+private:
+    struct Piece {
+        std::size_t buffer;
+        std::size_t size;
+    };
+    void run(const std::stop_token& stop);
+
+    const Read read_;
+    const std::uint64_t begin_, end_;
+    std::vector<AlignedBuffer> buffers_;
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    std::vector<std::size_t> free_;
+    std::deque<Piece> full_;
+    std::optional<std::size_t> lent_;
+    bool over_ = false;
+    std::optional<Failure> failure_;
+    std::jthread thread_;  // the last member: it stops before what it uses is gone
+};
+
+}  // namespace weir::fixity
