@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes read as a change are one, or an error; what was read is read again as the same.
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "catalogue_change.hpp"
+#include "weir/base/assert.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    std::string text;
+    for (std::size_t i = 0; i < size; ++i) text += fmt::format("{:02x}", data[i]);
+    const auto change = weir::decode_change(text);
+    if (!change) return 0;
+    const auto once = weir::encode(*change);
+    const auto again = weir::decode_change(once);
+    WEIR_ASSERT(again.has_value());
+    WEIR_ASSERT(weir::encode(*again) == once);
+    return 0;
+}

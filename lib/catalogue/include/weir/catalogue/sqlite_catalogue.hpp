@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The catalogue of one machine: a single SQLite file in the data directory, written ahead (WAL) and
+// synced at every commit. Needs nothing installed or started.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "weir/catalogue/catalogue.hpp"
+
+namespace weir {
+
+struct SqliteCatalogueOptions {
+    bool create = true;                           // false: a missing file is an error
+    std::chrono::milliseconds busy_timeout{5000};  // how long another process may hold the write lock
+    std::size_t rows_max = 1'000'000;             // of one answer
+};
+
+/// Errc::corrupt: damaged, or not a catalogue of ours; Errc::unsupported: another schema version. It is
+/// never overwritten: the text says that it can be rebuilt from the files.
+[[nodiscard]] Result<std::unique_ptr<Catalogue>> open_sqlite_catalogue(const std::filesystem::path& path,
+                                                                       const SqliteCatalogueOptions& options = {});
+
+}  // namespace weir

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs, their parameters, streams and lumi blocks.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "sql_catalogue.hpp"
+
+namespace weir {
+namespace {
+
+std::string utc(WallTime time) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+    return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)));
+}
+
+/// "a" and "b" become "a, b"; what is already there is not said again.
+std::string joined(const std::string& had, const std::string& more) {
+    if (more.empty() || (", " + had + ", ").contains(", " + more + ", ")) return had;
+    return had.empty() ? more : had + ", " + more;
+}
+
+}  // namespace
+
+Result<std::vector<RunRow>> SqlCatalogue::runs_in_lock(std::optional<RunNumber> run) {
+    constexpr std::string_view all =
+        "SELECT run, recorder, state, mode, relaxations, started_us, ended_us FROM runs ORDER BY run, recorder";
+    constexpr std::string_view one =
+        "SELECT run, recorder, state, mode, relaxations, started_us, ended_us FROM runs WHERE run = ? ORDER BY recorder";
+    auto rows = run ? database_.query(one, {*run}) : database_.query(all);
+    if (!rows) return std::unexpected(std::move(rows.error()));
+    std::vector<RunRow> found;
+    while (true) {
+        const auto more = rows->next();
+        if (!more) return std::unexpected(more.error());
+        if (!*more) return found;
+        if (found.size() == rows_max_)
+            return fail(Errc::limit, fmt::format("catalogue {} holds more than {} runs; ask for one", database_.name(),
+                                                 rows_max_));
+        RunRow row;
+        row.run = rows->run(0);
+        row.recorder = rows->text(1);
+        row.state = rows->word(2, &parse_open_state);
+        row.mode = rows->text(3);
+        row.relaxations = rows->text(4);
+        row.started = rows->time(5);
+        row.ended = rows->optional_time(6);
+        WEIR_TRY(rows->row_ok());
+        found.push_back(std::move(row));
+    }
+}
+
+Result<std::vector<RunRow>> SqlCatalogue::runs(std::optional<RunNumber> run) {
+    const std::lock_guard lock(mutex_);
+    return runs_in_lock(run);
+}
+
+Result<RunNumber> SqlCatalogue::free_run_in_lock() {
+    const auto highest = database_.number_of(
+        "SELECT max(run) FROM (SELECT run FROM runs UNION ALL SELECT run FROM files UNION ALL SELECT run FROM lane_marks) "
+        "AS known");
+    if (!highest) return std::unexpected(highest.error());
+    if (!*highest) return RunNumber{1};
+    if (**highest >= std::numeric_limits<std::uint32_t>::max())
+        return fail(Errc::limit, fmt::format("catalogue {} holds the highest run number there is, {}; give a number",
+                                             database_.name(), **highest));
+    return RunNumber{static_cast<std::uint32_t>(**highest + 1)};
+}
+
+Result<RunNumber> SqlCatalogue::next_free_run() {
+    const std::lock_guard lock(mutex_);
+    return free_run_in_lock();
+}
+
+Result<RunOpening> SqlCatalogue::open_run(const RunStart& start) {
+    auto opening = RunOpening::fresh;
+    auto changed = change([&]() -> Result<> {
+        auto opened = write_run_start(start);
+        if (!opened) return std::unexpected(std::move(opened.error()));
+        opening = *opened;
+        return {};
+    });
+    if (!changed) return std::unexpected(std::move(changed.error()));
+    return opening;
+}
+
+Result<RunNumber> SqlCatalogue::open_free_run(const RunStart& start) {
+    RunNumber run{};
+    auto changed = change([&]() -> Result<> {
+        const auto free = free_run_in_lock();
+        if (!free) return std::unexpected(free.error());
+        auto with_number = start;
+        with_number.run = run = *free;
+        auto opened = write_run_start(with_number);
+        if (!opened) return std::unexpected(std::move(opened.error()));
+        return {};
+    });
+    if (!changed) return std::unexpected(std::move(changed.error()));
+    return run;
+}
+
+Result<RunOpening> SqlCatalogue::write_run_start(const RunStart& start) {
+    WEIR_TRY(check_text("the name of the recorder", start.recorder, word_size_max));
+    WEIR_TRY(check_text("the mode of the run", start.mode, word_size_max));
+    if (!start.relaxations.empty()) WEIR_TRY(check_text("the relaxations of the run", start.relaxations, word_size_max));
+    const auto known = runs_in_lock(start.run);
+    if (!known) return std::unexpected(known.error());
+
+    const auto mine = std::ranges::find(*known, start.recorder, &RunRow::recorder);
+    const auto closed = [](const RunRow& row) { return row.state == OpenState::closed; };
+    const bool over = mine != known->end() ? closed(*mine) : !known->empty() && std::ranges::all_of(*known, closed);
+    if (over) {
+        const auto& row = mine != known->end() ? *mine : known->front();
+        const auto free = free_run_in_lock();
+        return fail(Errc::refused, fmt::format("run {} was closed on {}; choose another number{}", number(start.run),
+                                               utc(row.ended.value_or(row.started)),
+                                               free ? fmt::format(", the next free one is {}", number(*free)) : ""));
+    }
+    if (mine == known->end()) {
+        WEIR_TRY(database_.execute("INSERT INTO runs (run, recorder, state, mode, relaxations, started_us) "
+                                   "VALUES (?, ?, 'OPENED', ?, ?, ?)",
+                                   {start.run, start.recorder, start.mode, start.relaxations, start.at}));
+        return RunOpening::fresh;
+    }
+    WEIR_TRY(database_.execute("UPDATE runs SET mode = ?, relaxations = ? WHERE run = ? AND recorder = ?",
+                               {joined(mine->mode, start.mode), joined(mine->relaxations, start.relaxations), start.run,
+                                start.recorder}));
+    return RunOpening::continued;
+}
+
+Result<> SqlCatalogue::refuse_open_files(RunNumber run, const std::string& recorder, std::optional<LumiBlock> block) {
+        const auto open = block ? database_.number_of("SELECT count(*) FROM files WHERE run = ? AND recorder = ? AND "
+                                                      "lumi_block = ? AND file_state = 'OPENED'",
+                                                      {run, recorder, *block})
+                                : database_.number_of("SELECT count(*) FROM files WHERE run = ? AND recorder = ? AND "
+                                                      "file_state = 'OPENED'",
+                                                      {run, recorder});
+        if (!open) return std::unexpected(open.error());
+        if (*open == 0U) return {};
+        const auto which = block ? fmt::format("lumi block {} of run {}", number(*block), number(run))
+                                 : fmt::format("run {}", number(run));
+        return fail(Errc::refused, fmt::format("{} cannot be closed at {}: files of it are still open ({}); close them first",
+                                               which, recorder, open->value_or(0)));
+    }
+
+    Result<> SqlCatalogue::close_run(RunNumber run, const std::string& recorder, WallTime at) {
+    return change([&]() -> Result<> {
+        const auto known = runs_in_lock(run);
+        if (!known) return std::unexpected(known.error());
+        const auto mine = std::ranges::find(*known, recorder, &RunRow::recorder);
+        if (mine == known->end())
+            return fail(Errc::refused,
+                        fmt::format("run {} was never opened at {}; look at the list of runs", number(run), recorder));
+        if (mine->state == OpenState::closed) return {};
+        WEIR_TRY(refuse_open_files(run, recorder, std::nullopt));
+        WEIR_TRY(database_.execute("UPDATE lumi_blocks SET state = 'CLOSED' WHERE run = ? AND recorder = ?", {run, recorder}));
+        WEIR_TRY(database_.execute("UPDATE streams SET state = 'CLOSED' WHERE run = ? AND recorder = ?", {run, recorder}));
+        WEIR_TRY(database_.execute("UPDATE runs SET state = 'CLOSED', ended_us = ? WHERE run = ? AND recorder = ?",
+                                   {at, run, recorder}));
+        return {};
+    });
+}
+
+Result<> SqlCatalogue::put_run(const RunRow& row) {
+    WEIR_TRY(check_text("the name of the recorder", row.recorder, word_size_max));
+    return change([&]() -> Result<> {
+        WEIR_TRY(database_.execute(
+            "INSERT INTO runs (run, recorder, state, mode, relaxations, started_us, ended_us) VALUES (?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (run, recorder) DO UPDATE SET state = excluded.state, mode = excluded.mode, "
+            "relaxations = excluded.relaxations, started_us = excluded.started_us, ended_us = excluded.ended_us",
+            {row.run, row.recorder, name(row.state), row.mode, row.relaxations, row.started, row.ended}));
+        return {};
+    });
+}
+
+Result<> SqlCatalogue::set_run_parameter(RunNumber run, const std::string& name, const std::string& value) {
+    WEIR_TRY(check_text("the name of the parameter", name, word_size_max));
+    if (!value.empty()) WEIR_TRY(check_text("the value of the parameter", value, long_text_size_max));
+    return change([&]() -> Result<> {
+        WEIR_TRY(database_.execute("INSERT INTO run_parameters (run, name, value) VALUES (?, ?, ?) "
+                                   "ON CONFLICT (run, name) DO UPDATE SET value = excluded.value",
+                                   {run, name, value}));
+        return {};
+    });
+}
+
+Result<std::map<std::string, std::string>> SqlCatalogue::run_parameters(RunNumber run) {
+    const std::lock_guard lock(mutex_);
+    auto rows = database_.query("SELECT name, value FROM run_parameters WHERE run = ?", {run});
+    if (!rows) return std::unexpected(std::move(rows.error()));
+    std::map<std::string, std::string> found;
+    while (true) {
+        const auto more = rows->next();
+        if (!more) return std::unexpected(more.error());
+        if (!*more) return found;
+        auto key = rows->text(0);
+        auto value = rows->text(1);
+        WEIR_TRY(rows->row_ok());
+        found.emplace(std::move(key), std::move(value));
+    }
+}
+
+Result<std::vector<StreamRow>> SqlCatalogue::streams(RunNumber run) {
+    const std::lock_guard lock(mutex_);
+    auto rows = database_.query("SELECT run, recorder, stream_type, stream_name, state FROM streams WHERE run = ? "
+                                "ORDER BY recorder, stream_type, stream_name",
+                                {run});
+    if (!rows) return std::unexpected(std::move(rows.error()));
+    std::vector<StreamRow> found;
+    while (true) {
+        const auto more = rows->next();
+        if (!more) return std::unexpected(more.error());
+        if (!*more) return found;
+        StreamRow row{rows->run(0), rows->text(1), rows->text(2), rows->text(3), rows->word(4, &parse_open_state)};
+        WEIR_TRY(rows->row_ok());
+        found.push_back(std::move(row));
+    }
+}
+
+Result<std::vector<LumiBlockRow>> SqlCatalogue::lumi_blocks(RunNumber run) {
+    const std::lock_guard lock(mutex_);
+    auto rows = database_.query("SELECT run, recorder, stream_type, stream_name, lumi_block, state FROM lumi_blocks "
+                                "WHERE run = ? ORDER BY recorder, stream_type, stream_name, lumi_block",
+                                {run});
+    if (!rows) return std::unexpected(std::move(rows.error()));
+    std::vector<LumiBlockRow> found;
+    while (true) {
+        const auto more = rows->next();
+        if (!more) return std::unexpected(more.error());
+        if (!*more) return found;
+        LumiBlockRow row{rows->run(0),  rows->text(1),           rows->text(2),
+                         rows->text(3), LumiBlock{rows->u32(4)}, rows->word(5, &parse_open_state)};
+        WEIR_TRY(rows->row_ok());
+        found.push_back(std::move(row));
+    }
+}
+
+Result<> SqlCatalogue::close_lumi_block(RunNumber run, const std::string& recorder, LumiBlock block) {
+    return change([&]() -> Result<> {
+        WEIR_TRY(refuse_open_files(run, recorder, block));
+        WEIR_TRY(database_.execute("UPDATE lumi_blocks SET state = 'CLOSED' WHERE run = ? AND recorder = ? AND lumi_block = ?",
+                                   {run, recorder, block}));
+        return {};
+    });
+}
+
+}  // namespace weir

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <sqlite3.h>
+
+#include <fstream>
+
+#include "catalogue_fixture.hpp"
+
+namespace weir {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class CatalogueOpen : public CatalogueTest {
+protected:
+    void raw(const char* statements) {
+        sqlite3* handle = nullptr;
+        ASSERT_EQ(sqlite3_open(path_.c_str(), &handle), SQLITE_OK);
+        ASSERT_EQ(sqlite3_exec(handle, statements, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
+        sqlite3_close(handle);
+    }
+    std::string read() {
+        std::ifstream in(path_, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+};
+
+TEST_F(CatalogueOpen, AMissingFileIsMadeOnlyWhenThatIsWanted) {
+    SqliteCatalogueOptions options;
+    options.create = false;
+    const auto missing = open_sqlite_catalogue(path_, options);
+    ASSERT_FALSE(missing.has_value());
+    EXPECT_EQ(missing.error().code, Errc::io);
+    EXPECT_THAT(missing.error().message(), HasSubstr(path_.native()));
+    EXPECT_FALSE(std::filesystem::exists(path_));
+    open();
+    EXPECT_TRUE(open_sqlite_catalogue(path_, options).has_value());
+}
+
+TEST_F(CatalogueOpen, ACatalogueInADirectoryThatIsMissingIsAnErrorWithItsName) {
+    const auto opened = open_sqlite_catalogue(directory_ / "no" / "c.sqlite");
+    ASSERT_FALSE(opened.has_value());
+    EXPECT_EQ(opened.error().os_errno, ENOENT);
+    EXPECT_FALSE(open_sqlite_catalogue("").has_value());
+}
+
+TEST_F(CatalogueOpen, AnOlderOrNewerSchemaIsRefusedAndLeftAlone) {
+    open();
+    raw("PRAGMA user_version = 0");
+    const auto older = open_sqlite_catalogue(path_);
+    ASSERT_FALSE(older.has_value());
+    EXPECT_EQ(older.error().code, Errc::unsupported);
+    EXPECT_THAT(older.error().context, AllOf(HasSubstr("schema version 0, older than version 2"),
+                                             HasSubstr("can be rebuilt from the files"), HasSubstr(path_.native())));
+    raw("PRAGMA user_version = 3");
+    const auto newer = open_sqlite_catalogue(path_);
+    ASSERT_FALSE(newer.has_value());
+    EXPECT_EQ(newer.error().code, Errc::unsupported);
+    EXPECT_THAT(newer.error().context, HasSubstr("newer program"));
+}
+
+TEST_F(CatalogueOpen, ACatalogueOfVersion1IsBroughtForwardAndKeepsWhatItHas) {
+    const auto file = file_of(17);
+    {
+        auto catalogue = open();
+        ASSERT_TRUE(catalogue->open_run(start(17)).has_value());
+        ASSERT_TRUE(catalogue->file_opened(file).has_value());
+        ASSERT_TRUE(catalogue->file_closed(close_of(file)).has_value());
+    }
+    raw("DROP TABLE transfers; PRAGMA user_version = 1");
+    TransferRow row;
+    row.guid = file.guid;
+    row.destination = "eos";
+    auto catalogue = open();
+    EXPECT_EQ(catalogue->files().value().size(), 1U);
+    ASSERT_TRUE(catalogue->set_transfer(row).has_value());
+    EXPECT_EQ(open()->transfers().value(), std::vector{row});
+    EXPECT_TRUE(catalogue->check().has_value());
+}
+
+TEST_F(CatalogueOpen, ADatabaseOfSomebodyElseIsNotTouched) {
+    raw("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)");
+    const auto before = read();
+    const auto opened = open_sqlite_catalogue(path_);
+    ASSERT_FALSE(opened.has_value());
+    EXPECT_EQ(opened.error().code, Errc::corrupt);
+    EXPECT_EQ(read(), before);
+}
+
+TEST_F(CatalogueOpen, BytesThatAreNoDatabaseAreDamageThatNamesTheFile) {
+    std::ofstream(path_) << std::string(8192, 'x');
+    const auto opened = open_sqlite_catalogue(path_);
+    ASSERT_FALSE(opened.has_value());
+    EXPECT_EQ(opened.error().code, Errc::corrupt);
+    EXPECT_THAT(opened.error().context, AllOf(HasSubstr(path_.native()), HasSubstr("can be rebuilt from the files")));
+}
+
+TEST_F(CatalogueOpen, ADamagedPageIsFoundByCheck) {
+    {
+        auto catalogue = open();
+        ASSERT_TRUE(catalogue->open_run(start(1)).has_value());
+        for (std::uint32_t i = 1; i <= 50; ++i) ASSERT_TRUE(catalogue->file_opened(file_of(1, i)).has_value());
+        ASSERT_TRUE(catalogue->check().has_value());
+    }
+    const auto size = std::filesystem::file_size(path_);
+    ASSERT_GT(size, 5 * 4096U);
+    {
+        std::fstream out(path_, std::ios::in | std::ios::out | std::ios::binary);
+        for (std::uint64_t page = 2; page * 4096 < size; ++page) {
+            out.seekp(static_cast<std::streamoff>(page * 4096));
+            out.write("\xff\xff\xff\xff\xff\xff\xff\xff", 8);
+        }
+    }
+    const auto opened = open_sqlite_catalogue(path_);
+    const auto checked = opened ? (*opened)->check() : Result<>(std::unexpected(opened.error()));
+    ASSERT_FALSE(checked.has_value());
+    EXPECT_EQ(checked.error().code, Errc::corrupt);
+    EXPECT_THAT(checked.error().context, AllOf(HasSubstr(path_.native()), HasSubstr("can be rebuilt from the files")));
+}
+
+TEST_F(CatalogueOpen, AValueThatCannotBeIsDamageNotAMisreading) {
+    auto catalogue = open();
+    ASSERT_TRUE(catalogue->open_run(start(1)).has_value());
+    ASSERT_TRUE(catalogue->file_opened(file_of(1)).has_value());
+    for (const char* change : {"UPDATE files SET guid = 'no guid'", "UPDATE files SET sequence = -1",
+                               "UPDATE files SET first_event = '12'", "UPDATE files SET opened_us = 9223372036854775807"}) {
+        raw(change);
+        const auto files = catalogue->files();
+        ASSERT_FALSE(files.has_value()) << change;
+        EXPECT_EQ(files.error().code, Errc::corrupt) << change;
+        EXPECT_EQ(code_of(catalogue->check()), Errc::corrupt) << change;
+        raw("UPDATE files SET guid = '00000000-0000-0000-0000-000000000000', sequence = 1, first_event = NULL, opened_us = 1");
+        ASSERT_TRUE(catalogue->files().has_value()) << change;
+    }
+}
+
+TEST_F(CatalogueOpen, ALockThatIsHeldTooLongIsAnErrorThatSaysSo) {
+    open();
+    sqlite3* other = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &other), SQLITE_OK);
+    SqliteCatalogueOptions options;
+    options.busy_timeout = std::chrono::milliseconds{20};
+    auto catalogue = open_sqlite_catalogue(path_, options).value();
+    ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+    const auto opened = catalogue->open_run(start(1));
+    ASSERT_FALSE(opened.has_value());
+    EXPECT_EQ(opened.error().os_errno, EBUSY);
+    EXPECT_THAT(opened.error().context, HasSubstr("locked by another process"));
+    sqlite3_close(other);
+    EXPECT_TRUE(catalogue->open_run(start(1)).has_value());
+}
+
+}  // namespace
+}  // namespace weir
