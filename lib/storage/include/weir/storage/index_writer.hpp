@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The index of one file while it is written: entries are appended as they become durable, without a
+// sync of their own, because the journal holds them too until the index is complete and synced.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "weir/base/file.hpp"
+#include "weir/storage/journal.hpp"
+
+namespace weir::storage {
+
+class IndexWriter {
+public:
+    using LaneNames = std::function<LaneDeclared(std::uint32_t lane)>;
+
+    /// Creates `<data file without ending>.index.writing`, replacing what a crash left there.
+    [[nodiscard]] static Result<IndexWriter> create(const std::filesystem::path& directory, const FileOpened& opened,
+                                                    LaneNames lane_names, FileSystem& system = real_file_system());
+
+    void add(const StoredCopy& copy);
+    /// Appends what was added since.
+    [[nodiscard]] Result<> write();
+    /// Completes the index, syncs it, gives it its final name and syncs that: complete(), sync() and rename(). So it is
+    /// there before the data file has its own.
+    [[nodiscard]] Result<> close(const FileClosed& closed);
+    /// Writes the last record. When there was no room for it, it may be called again.
+    [[nodiscard]] Result<> complete(const FileClosed& closed);
+    /// And closes. A failure is final.
+    [[nodiscard]] Result<> sync();
+    /// Gives it its final name, and syncs that: it is there before the data file has its own.
+    [[nodiscard]] Result<> rename();
+
+    [[nodiscard]] static std::filesystem::path path_of(const std::filesystem::path& directory, const std::string& name);
+
+private:
+    IndexWriter(std::filesystem::path target, File file, LaneNames lane_names, FileSystem& system)
+        : target_(std::move(target)), file_(std::move(file)), lane_names_(std::move(lane_names)), system_(&system) {}
+
+    std::filesystem::path target_;
+    File file_;
+    LaneNames lane_names_;
+    FileSystem* system_;
+    std::uint64_t end_ = 0;
+    std::vector<std::byte> pending_;
+    std::set<std::uint32_t> declared_lanes_;
+    bool complete_ = false;  // the last record is written, or pending
+};
+
+}  // namespace weir::storage

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recorder: receives events of one run, stores each once per stream tag, acknowledges what is on
+// stable storage. It connects the parts (receiver, streams, files, volumes, catalogue) and owns them.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/catalogue/catalogue.hpp"
+#include "weir/delivery/receiver.hpp"
+#include "weir/memory/buffer_pool.hpp"
+#include "weir/storage/durable_lanes.hpp"
+#include "weir/storage/event_copier.hpp"
+#include "weir/storage/file_keeper.hpp"
+#include "weir/storage/partial_copies.hpp"
+#include "weir/storage/recorder_options.hpp"
+#include "weir/storage/stream.hpp"
+#include "weir/storage/stream_thread.hpp"
+
+namespace weir::storage {
+
+/// What an operator should hear; from any thread.
+struct RecorderReport {
+    enum class Severity { information, warning, error };
+    Severity severity = Severity::information;
+    std::string text;
+    std::string alarm{};  // not empty: to be latched under this name until somebody acknowledges it
+};
+
+struct VolumeSummary {
+    std::string directory;
+    VolumeState state = VolumeState::good;
+    Bytes free_space;
+};
+
+struct StreamSummary {
+    std::string name;  // type_name
+    Ledger::Counts copies;
+    std::uint64_t files = 0;
+};
+
+struct RecorderSummary {
+    RunNumber run{};
+    delivery::ReceiverStats receiver;
+    std::vector<StreamSummary> streams;  // in the order of their names
+    std::uint64_t copies_received = 0, copies_stored = 0, bytes_stored = 0;
+    std::map<std::string, std::uint64_t> copies_rejected;  // by reason
+    std::uint64_t copies_in_hand = 0;
+    std::uint64_t files = 0;  // closed
+    std::chrono::nanoseconds running{0};
+    Bytes buffers_in_use, memory_limit, free_space;
+    std::uint64_t segments_free = 0, segments = 0;
+    std::uint64_t catalogue_changes_waiting = 0;  // for the shared catalogue
+    std::uint64_t sync_rounds = 0;
+    std::chrono::nanoseconds syncing{0}, slowest_sync{0};
+    std::vector<VolumeSummary> volumes;
+    bool paused = false;  // no volume takes events: the senders wait
+    std::optional<std::chrono::seconds> until_full;  // at the rate of the last minutes; nothing: nothing is written
+};
+
+class Recorder final : public delivery::EventSink {
+public:
+    /// Takes the directories, recovers what an earlier recorder left there, opens the run, listens.
+    /// `report` may be called from any thread until the recorder is gone.
+    [[nodiscard]] static Result<std::unique_ptr<Recorder>> open(RecorderOptions options,
+                                                                std::function<void(const RecorderReport&)> report,
+                                                                const Clock& clock,
+                                                                FileSystem& system = real_file_system());
+    ~Recorder() override;  // as after a crash when stop() was not called: files stay as they are
+
+    void start();
+
+    /// No new events; what is in hand is stored and acknowledged (or given up at the deadline), every
+    /// file closed, the run closed in the catalogue. Error: what failed while recording or closing.
+    [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline);
+
+    /// Why nothing can be recorded now: every volume has failed. The senders wait; it passes when a volume comes
+    /// back. A disk that is full is no failure.
+    [[nodiscard]] std::optional<Error> failure() const;
+
+    [[nodiscard]] RunNumber run() const noexcept { return run_; }
+    [[nodiscard]] bool continued() const noexcept { return continued_; }
+    [[nodiscard]] std::uint16_t port() const noexcept { return receiver_->port(); }
+    [[nodiscard]] RecorderSummary summary() const;
+    /// One line a volume: directory and how it is written.
+    [[nodiscard]] std::vector<std::string> volumes() const;
+
+    [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::LaneId lane, const wire::Hello& hello) override;
+    [[nodiscard]] delivery::Taken take(delivery::IncomingEvent& event) override;
+    void dropped(const wire::EventMeta& event, wire::RejectReason reason) override;
+
+private:
+    struct StreamEntry {
+        std::unique_ptr<Stream> stream;
+        std::unique_ptr<StreamThread> thread;  // modes original and parallel
+    };
+    struct EventInHand;
+
+    Recorder(RecorderOptions options, std::function<void(const RecorderReport&)> report, const Clock& clock,
+             FileSystem& system);
+    [[nodiscard]] Result<> open_all();
+    [[nodiscard]] Result<> open_catalogue_and_run();
+    [[nodiscard]] StreamEntry* find_or_make_stream(const StreamTag& tag, event::Format format,
+                                                   wire::RejectReason& why_not);
+    [[nodiscard]] delivery::Taken reject(delivery::IncomingEvent& event, wire::RejectReason reason, std::string text);
+    enum class Stored { yes, full, late };
+    [[nodiscard]] Stored store_copy(Stream& stream, const delivery::IncomingEvent& event,
+                                    const std::shared_ptr<Ticket>& ticket, std::uint16_t copy);
+    void store_copy_waiting(Stream& stream, const EventInHand& event, std::uint16_t copy);
+    enum class Fate { durable, late, lost };
+    void mark(Ticket& ticket, std::uint16_t copy, Fate fate);
+    /// What becomes of an event of which `count` copies more have met their fate.
+    enum class Answered { not_yet, acknowledge, send_again, rejected };
+    [[nodiscard]] Answered settle(Ticket& ticket, std::uint32_t count);
+    void settle_and_answer(Ticket& ticket);
+    void on_durable(std::vector<PlacedCopy>& copies);
+    void on_lost(std::vector<PlacedCopy>& copies);
+    [[nodiscard]] Result<std::vector<FileRow>> recover_what_is_left();
+    [[nodiscard]] Result<> recover_volume(const std::filesystem::path& directory);
+    [[nodiscard]] Result<> write_rejections();
+    void watch_disks(const std::stop_token& stop);
+    void say(RecorderReport::Severity severity, std::string text) const;
+    void alarm(std::string name, std::string text) const;
+
+    const RecorderOptions options_;
+    const std::function<void(const RecorderReport&)> report_;
+    const Clock& clock_;
+    FileSystem& system_;
+    RunNumber run_{};
+    bool continued_ = false;
+    bool stopped_ = false;
+    SteadyTime started_{};
+
+    std::unique_ptr<Catalogue> catalogue_;
+    memory::BufferPool buffers_;
+    std::unique_ptr<SegmentPool> segments_;
+    std::unique_ptr<EventCopier> copier_;
+    DurableLanes lanes_;
+    PartialCopies partial_;
+    const std::uint64_t copies_in_hand_max_;  // so that small events have a bound too
+    std::atomic<std::uint64_t> copies_in_hand_{0};
+    std::atomic<bool> somebody_waits_{false};
+    std::vector<std::unique_ptr<Volume>> volumes_;
+    std::unique_ptr<FileKeeper> keeper_;
+
+    mutable std::shared_mutex streams_mutex_;
+    std::map<std::string, StreamEntry, std::less<>> streams_;
+    Ledger unplaced_;  // copies that were refused before they had a stream
+
+    std::atomic<bool> nowhere_{false};  // somebody waits for a volume that takes files; the closing thread looks
+    std::atomic<SteadyTime::rep> give_up_at_{std::numeric_limits<SteadyTime::rep>::max()};  // a stop's deadline
+
+    mutable std::mutex rate_mutex_;
+    std::optional<std::chrono::seconds> until_full_;
+    std::jthread disk_watch_;  // ends before the volumes, in stop() or the destructor
+
+    std::unique_ptr<delivery::Receiver> receiver_;  // the last member: its threads call into all the others
+};
+
+}  // namespace weir::storage

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to do with a directory whose recorder died: every file that was open is cut after its last
+// acknowledged event, gets its end record, index, sums and final name, and is marked TRUNCATED. The
+// journal says what is on stable storage, so no event data are read. Doing it twice is the same as once.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/base/file.hpp"
+#include "weir/catalogue/catalogue.hpp"
+#include "weir/storage/catalogue_place.hpp"
+#include "weir/storage/journal.hpp"
+#include "weir/wire/lane.hpp"
+#include "weir/wire/sequence_set.hpp"
+
+namespace weir::storage {
+
+struct RecoveredFile {
+    std::filesystem::path path;  // its final one
+    FileOpened opened;
+    FileClosed closed;
+    std::uint64_t bytes_cut = 0;    // behind the last acknowledged event
+    bool without_journal = false;   // found by walking the file, because the directory has no journal
+    bool closed_by_recorder = false;  // complete: only the catalogue may not have heard of it
+};
+
+struct RecoveryResult {
+    std::vector<RecoveredFile> files;
+    std::vector<std::filesystem::path> removed;  // never held an acknowledged event
+    std::vector<Error> failed;                   // files that were left as they are, and why
+    std::vector<FileOpened> vanished;            // held acknowledged events, and are not there at all
+};
+
+/// Of files that failed while they were recorded: how far their events are durable. A journal may name events
+/// beyond it, because its own sync failed; those were given back to their senders and are in other files.
+using DurableSizes = std::map<Guid, std::uint64_t>;
+
+/// The caller holds the directory's lock. The journals stay: remove_journals() when the catalogue knows
+/// and nothing failed.
+[[nodiscard]] Result<RecoveryResult> recover_directory(const std::filesystem::path& directory, const Clock& clock,
+                                                       const DurableSizes& durable_sizes = {},
+                                                       FileSystem& system = real_file_system());
+
+/// Closes one file that failed while its recorder lives on, behind its last durable event, and proves it: reads
+/// all of it back and compares. Errc::corrupt: what was acknowledged is not there any more.
+[[nodiscard]] Result<RecoveredFile> close_up(const std::filesystem::path& directory, const FileOpened& opened,
+                                             std::uint64_t durable_size, const Clock& clock, FileSystem& system);
+
+[[nodiscard]] Result<> remove_journals(const std::filesystem::path& directory, FileSystem& system = real_file_system());
+
+/// Closes one file that a crash left open, by walking its events: for files without a journal, of other
+/// recorders too. The events behind the last whole one are cut off.
+[[nodiscard]] Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writing, const Clock& clock,
+                                                            FileSystem& system = real_file_system());
+
+/// Tells the catalogue what was recovered: closed, TRUNCATED, with sums. Files that it does not know are added, under
+/// the recorder that their name gives (`recorder` when it gives none).
+[[nodiscard]] Result<> record_recovery(const RecoveryResult& result, const std::string& recorder, Catalogue& catalogue,
+                                       const Clock& clock);
+
+/// All of it, for one directory: recovers, records, removes the journals when nothing failed.
+[[nodiscard]] Result<RecoveryResult> recover_and_record(const std::filesystem::path& directory,
+                                                        const std::string& recorder, Catalogue& catalogue,
+                                                        const Clock& clock, FileSystem& system = real_file_system());
+
+/// The files of a directory whose names end so, sorted.
+[[nodiscard]] Result<std::vector<std::filesystem::path>> files_ending(const std::filesystem::path& directory,
+                                                                      std::string_view ending);
+
+/// Which events of a run are durable, from the indexes of its files and the marks of deleted ones.
+struct RunHoldings {
+    std::map<wire::LaneKey, wire::SequenceSet> durable;  // all copies are there
+    std::map<std::pair<wire::LaneKey, Sequence>, std::uint64_t> partial;  // some are: bit n = copy n
+};
+[[nodiscard]] Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem::path> directories,
+                                               Catalogue& catalogue, const std::string& recorder);
+
+}  // namespace weir::storage

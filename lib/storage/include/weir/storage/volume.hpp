@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// One directory that a recorder writes into (usually one disk): its lock, its open files, its journal,
+// and the thread that syncs them. A sync round: everything folded is written, the data synced, new
+// names synced, the journal entries written and synced; only then are the events durable.
+//
+// A failed file is given up: what was not durable in it is lost, and asked for again; what was durable is
+// closed up. A volume whose files fail again and again, or whose directory or journal fails, is dropped, and
+// tried again from time to time. One that is full pauses, and goes on by itself when there is space.
+// Decision 7 says why.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/base/file.hpp"
+#include "weir/storage/block_writer.hpp"
+#include "weir/storage/directory_lock.hpp"
+#include "weir/storage/disk_fault.hpp"
+#include "weir/storage/disk_watch.hpp"
+#include "weir/storage/index_writer.hpp"
+#include "weir/storage/journal_writer.hpp"
+#include "weir/storage/segment_pool.hpp"
+#include "weir/storage/space_reserve.hpp"
+#include "weir/storage/stream_file.hpp"
+
+namespace weir::storage {
+
+enum class DirectIo { automatic, on, off };
+
+/// Whether `automatic` means direct I/O there: on file systems where it was measured to help.
+[[nodiscard]] bool direct_by_itself(const std::filesystem::path& directory);
+
+struct VolumeOptions {
+    std::filesystem::path directory;
+    DirectIo direct = DirectIo::automatic;  // automatic: where the file system is known to do it well
+    unsigned queue_depth = 32;              // writes in flight
+    unsigned write_threads = 2;             // when io_uring is not used
+    std::chrono::milliseconds sync_interval{50};  // the longest that an event waits for a round to begin
+    bool sync = true;                       // false: acknowledged without being on stable storage; loud
+    Bytes reserve = 0_B;                    // kept to close what is open; 0: by the size of the volume
+    Bytes headroom = 0_B;                   // with less free besides the reserve it pauses; 0: the write memory
+    std::chrono::milliseconds retry_first{100}, retry_last{10'000};  // between tries of a volume that failed
+};
+
+enum class VolumeState {
+    good,
+    full,    // no new files and events until there is space again
+    failed,  // dropped; tried again, unless it hangs
+};
+
+class Volume {
+public:
+    static constexpr std::uint32_t failures_max = 3;  // files that fail before the volume is dropped ...
+    static constexpr std::chrono::minutes failure_counts{10};  // ... each within this time of the one before
+
+    struct Callbacks {
+        JournalWriter::LaneNames lane_names;
+        /// Copies that are durable now, from the sync thread.
+        std::function<void(std::vector<PlacedCopy>&)> durable;
+        LostCopies lost;
+        /// Something to be latched by its name until somebody acknowledges it. Any thread.
+        std::function<void(const std::string& alarm, const std::string& text)> alarm;
+        std::function<void(const std::string& text)> inform;
+        /// Whoever waits for a place may find one now. Any thread.
+        std::function<void()> changed;
+        /// Recovers the directory of a volume that failed and can be written again. Sync thread.
+        std::function<Result<>(const std::filesystem::path& directory)> recover;
+    };
+
+    [[nodiscard]] static Result<std::unique_ptr<Volume>> open(const VolumeOptions& options, DirectoryLock lock,
+                                                              SegmentPool& pool, Callbacks callbacks, const Clock& clock,
+                                                              FileSystem& system = real_file_system());
+    ~Volume();
+    Volume(const Volume&) = delete;
+    Volume& operator=(const Volume&) = delete;
+
+    /// Creates `<name>.writing`; Error with EEXIST when that name or `.data` is taken. Any thread. When it
+    /// fails the volume draws its own conclusions (it is full, or dropped).
+    [[nodiscard]] Result<std::shared_ptr<StreamFile>> create(const FileOpened& opened, bool adler32);
+    /// Takes a file back that was just created and never used.
+    void discard(const std::shared_ptr<StreamFile>& file);
+
+    /// After StreamFile::finish: waits until everything of the file is durable, writes the index, the
+    /// attribute, renames and syncs the directory. The caller commits to the catalogue and then forgets.
+    /// When the error may pass (may_pass()), calling again goes on where it stopped; after any other the file was
+    /// given up.
+    [[nodiscard]] Result<> close(const std::shared_ptr<StreamFile>& file, const FileClosed& closed);
+
+    /// Of a file that was given up: cuts it behind its last durable event, ends it, reads it back, renames it.
+    /// Nothing: there was no durable event, and it was removed (unless `also_empty`).
+    [[nodiscard]] Result<std::optional<FileClosed>> close_up(const std::shared_ptr<StreamFile>& file, bool also_empty);
+
+    /// The catalogue knows the closed (or removed) file.
+    [[nodiscard]] Result<> forget(const Guid& guid);
+    /// The file stays as it is, for recovery.
+    void leave(const Guid& guid);
+
+    /// Runs a round for everything that was folded before the call. The error: the volume has failed.
+    [[nodiscard]] Result<> sync_now();
+
+    [[nodiscard]] VolumeState state() const;
+    [[nodiscard]] std::optional<Error> failure() const;
+    /// Files that failed lately.
+    [[nodiscard]] std::uint32_t failures() const;
+    /// It does not answer: its threads and memory can never be had back, nor can this object be destroyed.
+    [[nodiscard]] bool hangs() const;
+    /// Runs `work`, which uses this volume, on a thread of its own, and returns its result; or, when the volume turns out
+    /// to hang, an error without it: so `work` owns what it uses.
+    [[nodiscard]] Result<> unless_it_hangs(std::function<Result<>()> work);
+    /// Drops the volume when it has been silent for so long. Any thread.
+    void check_silence(std::chrono::nanoseconds longest);
+
+    /// Ends the sync thread after a last round; removes the journal when nothing is open.
+    void stop();
+
+    [[nodiscard]] const std::filesystem::path& directory() const noexcept { return options_.directory; }
+    [[nodiscard]] std::string description() const;
+    [[nodiscard]] bool direct() const noexcept { return direct_; }
+    /// As the sync thread saw it last.
+    [[nodiscard]] Bytes free_space() const noexcept { return Bytes{free_.load(std::memory_order_relaxed)}; }
+    /// What events may still fill before the volume pauses.
+    [[nodiscard]] Bytes usable_space() const noexcept;
+
+    struct Stats {
+        std::uint64_t rounds = 0;
+        std::chrono::nanoseconds syncing{0};  // spent in rounds
+        std::chrono::nanoseconds slowest{0};
+    };
+    [[nodiscard]] Stats stats() const;
+
+private:
+    enum class Closing { data, index, names, directory };  // what close() does next
+    struct OpenFile {
+        std::shared_ptr<StreamFile> file;
+        IndexWriter index;
+        std::uint32_t idle_rounds = 0;
+        Closing next = Closing::data;  // closing thread only
+    };
+    struct Underway {
+        std::shared_ptr<OpenFile> open;
+        StreamFile::Flush flush;
+        std::optional<Error> error;
+    };
+
+    Volume(const VolumeOptions& options, DirectoryLock lock, SegmentPool& pool, Callbacks callbacks, const Clock& clock,
+           FileSystem& system);
+    void run(const std::stop_token& stop);
+    bool round();  // true when there was something to do
+    void sync_files(std::vector<Underway>& batch);
+    void write_index(std::vector<Underway>& batch);
+    [[nodiscard]] Result<> commit_journal();
+    void give_up(const std::shared_ptr<StreamFile>& file, const Error& error);
+    void drop(const Error& error, bool hangs);
+    void note(const Error& error);  // of a call that concerns no open file
+    void pause(const Error* error);
+    void check_space();
+    void try_again();
+    [[nodiscard]] Result<> probe();
+    [[nodiscard]] std::vector<std::shared_ptr<OpenFile>> open_files() const;
+
+    const VolumeOptions options_;
+    const DirectoryLock lock_;
+    SegmentPool& pool_;
+    const Callbacks callbacks_;
+    const Clock& clock_;
+    DiskWatch system_;
+    SpaceReserve reserve_;
+    const Bytes headroom_;
+    bool direct_ = false;
+    std::unique_ptr<BlockWriter> writer_;
+    std::atomic<std::uint64_t> free_{0};
+
+    mutable std::mutex files_mutex_;
+    std::map<Guid, std::shared_ptr<OpenFile>> files_;
+
+    std::mutex journal_mutex_;  // a round, and forgetting
+    std::optional<JournalWriter> journal_;
+
+    mutable std::mutex rounds_mutex_;
+    std::condition_variable_any rounds_changed_;
+    std::uint64_t rounds_wanted_ = 0;
+    std::uint64_t rounds_begun_ = 0;
+    std::uint64_t rounds_done_ = 0;
+    VolumeState state_ = VolumeState::good;
+    std::uint32_t drops_ = 0;  // how often it was dropped
+    std::uint32_t failures_ = 0;
+    std::optional<Error> failure_;
+    bool hangs_ = false;
+    bool ended_ = false;  // the sync thread
+    SteadyTime next_try_{}, last_trouble_{}, last_failure_{};
+    std::chrono::milliseconds retry_;
+    Stats stats_;
+    std::jthread thread_;  // the last member: it stops before what it uses is gone
+};
+
+}  // namespace weir::storage

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/storage/rebuild.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "found_files.hpp"
+#include "weir/base/file.hpp"
+#include "weir/catalogue/file_sums.hpp"
+#include "weir/catalogue/sqlite_catalogue.hpp"
+#include "weir/event/raw_file_name.hpp"
+#include "weir/storage/durable_lanes.hpp"
+#include "weir/storage/journal_writer.hpp"
+#include "weir/storage/raw_file_reader.hpp"
+#include "weir/storage/stored_index.hpp"
+#include "weir/storage/verification.hpp"
+
+namespace weir::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+WallTime time_of(std::uint64_t nanoseconds) {
+    return WallTime{std::chrono::duration_cast<WallTime::duration>(std::chrono::nanoseconds{nanoseconds})};
+}
+
+WallTime changed_at(const fs::path& path, const Clock& clock) {
+    std::error_code error;
+    const auto time = fs::last_write_time(path, error);
+    return error ? clock.wall() : std::chrono::time_point_cast<WallTime::duration>(std::chrono::file_clock::to_sys(time));
+}
+
+FileRow row_of(const FoundFile& file) {
+    FileRow row;
+    row.volume = file.path.parent_path().native();
+    row.name = file.path.filename().native();
+    row.run = file.name.run;
+    row.recorder = file.name.application;
+    row.stream_type = file.name.stream_type;
+    row.stream_name = file.name.stream_name;
+    row.lumi_block = file.name.lumi_block;
+    row.sequence = file.name.sequence;
+    row.file_state = FileState::closed;
+    return row;
+}
+
+void count_event(FileRow& row, GlobalEventId id) {
+    row.first_event = row.first_event ? std::min(*row.first_event, id) : id;
+    row.last_event = row.last_event ? std::max(*row.last_event, id) : id;
+}
+
+FileRow row_of(const FoundFile& file, const StoredIndex& index, const Clock& clock) {
+    auto row = row_of(file);
+    row.guid = index.closed.guid;
+    row.format = fmt::format("raw-{}", index.opened.file_version);
+    row.events = index.closed.events;
+    row.bytes = index.closed.size;
+    row.event_bytes = index.closed.bytes;
+    if (index.opened.has_adler32) row.sums.push_back({"adler32", fmt::format("{:08x}", index.closed.adler32)});
+    row.sums.push_back({"crc32c", fmt::format("{:08x}", index.closed.crc32c)});
+    row.closed = changed_at(file.path, clock);
+    row.opened = index.copies.empty() ? *row.closed : time_of(index.copies.front().received_ns);
+    for (const auto& copy : index.copies) count_event(row, copy.event);
+    return row;
+}
+
+/// Of another recorder, or its index was lost: read once, from the first byte to the last.
+Result<FileRow> read_row(const FoundFile& file, const Clock& clock) {
+    auto reader = RawFileReader::open(file.path);
+    if (!reader) return std::unexpected(reader.error());
+    auto row = row_of(file);
+    const auto guid = reader->head().metadata_value("GUID");
+    const auto parsed = guid ? parse_guid(*guid) : fail(Errc::corrupt, "");
+    if (!parsed) {
+        return fail(Errc::unsupported, fmt::format("{} has neither an index nor a GUID in its head; it stays out of the catalogue",
+                                                   file.path.native()));
+    }
+    row.guid = *parsed;
+    row.format = fmt::format("raw-{}", reader->head().version);
+    std::vector<std::byte> event;
+    while (true) {
+        const auto block = reader->next(event);
+        if (!block) return std::unexpected(block.error());
+        if (!*block) break;
+        ++row.events;
+        row.event_bytes += event.size();
+    }
+    row.bytes = reader->size();
+    const auto proof = verify_file(file.path, nullptr, {.depth = event::Depth::none, .rules = {}, .threads = 1, .progress = {}});
+    if (proof.adler32) row.sums.push_back({"adler32", fmt::format("{:08x}", *proof.adler32)});
+    if (!reader->end()) row.file_health = FileHealth::truncated;
+    row.opened = *(row.closed = changed_at(file.path, clock));
+    return row;
+}
+
+bool same_content(const FileRow& a, const FileRow& b) {
+    const auto same_sums = std::ranges::all_of(a.sums, [&](const FileSum& sum) {
+        return std::ranges::none_of(b.sums, [&](const FileSum& other) {
+            return other.algorithm == sum.algorithm && !same_sum(other.value, sum.value);
+        });
+    });
+    return a.events == b.events && a.bytes == b.bytes && same_sums;
+}
+
+/// Brings what the catalogue has of it to what it is.
+Result<> enter(FileRow row, Catalogue& catalogue) {
+    const auto known = catalogue.file(row.guid);
+    if (!known) return std::unexpected(known.error());
+    if (*known && (*known)->file_state == FileState::deleted) {
+        return fail(Errc::corrupt, fmt::format("{}/{} is there, and the catalogue says that it was deleted; remove it or "
+                                               "move it away", row.volume, row.name));
+    }
+    if (*known && (*known)->file_state == FileState::closed) {
+        if (!same_content(row, **known)) {
+            return fail(Errc::corrupt, fmt::format("{}/{} is not what the catalogue has: {} events and {} bytes instead of {} "
+                                                   "and {}; weir verify names the damage",
+                                                   row.volume, row.name, row.events, row.bytes, (*known)->events, (*known)->bytes));
+        }
+        if ((*known)->volume == row.volume && (*known)->name == row.name) return {};
+        return catalogue.file_moved(row.guid, row.volume, row.name);
+    }
+    if (*known) row.opened = (*known)->opened;
+    return catalogue.put_file(row);
+}
+
+/// The closed files that the catalogue has of these runs.
+Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogue& catalogue) {
+    std::set<Guid> known;
+    for (const auto& [run, recorder] : runs) {
+        const auto rows = catalogue.files({.run = run, .recorder = recorder, .file_state = FileState::closed});
+        if (!rows) return std::unexpected(rows.error());
+        for (const auto& row : *rows) known.insert(row.guid);
+    }
+    return known;
+}
+
+/// Everything that the files of one run say together.
+struct RunContent {
+    std::map<std::pair<wire::LaneKey, Sequence>, std::uint64_t> partial;  // bit n = copy n
+    std::map<wire::LaneKey, wire::SequenceSet> durable;
+    std::optional<WallTime> begun, ended;
+
+    void add(const StoredIndex& index) {
+        for (const auto& copy : index.copies) {
+            const auto lane = index.lanes.find(copy.lane);
+            if (lane == index.lanes.end() || !wire::valid(copy.sequence) || copy.copy >= 64) continue;
+            const wire::LaneKey key{lane->second.sender, lane->second.incarnation, lane->second.connection, lane->second.run};
+            if (copy.copies > 1) {
+                auto& taken = partial[{key, copy.sequence}];
+                taken |= std::uint64_t{1} << copy.copy;
+                if (static_cast<unsigned>(std::popcount(taken)) < copy.copies) continue;
+                partial.erase({key, copy.sequence});
+            }
+            durable[key].insert(copy.sequence);
+        }
+    }
+};
+
+Result<std::uint64_t> write_marks(const RunAtRecorder& run, RunContent& content, Catalogue& catalogue) {
+    const auto known = catalogue.marks(run.first);
+    if (!known) return std::unexpected(known.error());
+    for (const auto& mark : *known) {
+        if (mark.recorder != run.second) continue;
+        const auto lane = lane_of(mark);
+        if (!lane) return std::unexpected(lane.error());
+        if (const auto found = content.durable.find(lane->first); found != content.durable.end()) found->second.merge(lane->second);
+    }
+    std::vector<LaneMark> marks;
+    for (const auto& [key, durable] : content.durable) {
+        if (wire::valid_sender_name(key.sender)) marks.push_back(mark_of(key, durable, run.second));
+    }
+    if (auto set = catalogue.set_marks(marks); !set) return std::unexpected(set.error());
+    return marks.size();
+}
+
+/// As many as its files hold, the deleted ones included; what was rejected stays.
+Result<> write_ledgers(const RunAtRecorder& run, Catalogue& catalogue) {
+    std::map<std::pair<std::string, std::string>, LedgerRow> ledgers;
+    const auto known = catalogue.ledgers(run.first);
+    if (!known) return std::unexpected(known.error());
+    for (const auto& row : *known) {
+        if (row.recorder == run.second) ledgers[{row.stream_type, row.stream_name}] = row;
+    }
+    for (auto& [stream, row] : ledgers) row.stored = 0;
+    const auto files = catalogue.files({.run = run.first, .recorder = run.second});
+    if (!files) return std::unexpected(files.error());
+    for (const auto& file : *files) {
+        auto& row = ledgers[{file.stream_type, file.stream_name}];
+        row.run = file.run;
+        row.recorder = file.recorder;
+        row.stream_type = file.stream_type;
+        row.stream_name = file.stream_name;
+        row.stored += file.events;
+    }
+    for (auto& [stream, row] : ledgers) {
+        row.received = row.stored;
+        for (const auto& [reason, copies] : row.rejected) row.received += copies;
+        if (auto set = catalogue.set_ledger(row); !set) return set;
+    }
+    return {};
+}
+
+/// Runs that the catalogue does not know, OPENED for now. Which they are.
+Result<std::set<RunAtRecorder>> enter_runs(const std::set<RunAtRecorder>& runs, Catalogue& catalogue, const Clock& clock) {
+    const auto known = catalogue.runs();
+    if (!known) return std::unexpected(known.error());
+    auto added = runs;
+    for (const auto& row : *known) added.erase({row.run, row.recorder});
+    for (const auto& [run, recorder] : added) {
+        RunRow row;
+        row.run = run;
+        row.recorder = recorder;
+        row.mode = "rebuilt";
+        row.started = clock.wall();
+        if (auto put = catalogue.put_run(row); !put) return std::unexpected(put.error());
+    }
+    return added;
+}
+
+Result<> end_runs(const std::set<RunAtRecorder>& added, const std::set<RunAtRecorder>& interrupted,
+                  const std::map<RunAtRecorder, RunContent>& contents, Catalogue& catalogue, const Clock& clock) {
+    for (const auto& run : added) {
+        const auto content = contents.find(run);
+        RunRow row;
+        row.run = run.first;
+        row.recorder = run.second;
+        row.mode = "rebuilt";
+        row.started = content != contents.end() && content->second.begun ? *content->second.begun : clock.wall();
+        if (auto put = catalogue.put_run(row); !put) return put;
+        if (interrupted.contains(run)) continue;
+        const auto at = content != contents.end() && content->second.ended ? *content->second.ended : clock.wall();
+        if (auto closed = catalogue.close_run(run.first, run.second, at); !closed) return closed;
+    }
+    return {};
+}
+
+/// `known`: files that are not to be counted as added.
+Result<RebuildResult> rebuild(std::span<const fs::path> places, FoundFiles before, const std::set<Guid>& known,
+                              Catalogue& catalogue, const Clock& clock) {
+    RebuildResult result;
+    auto added = enter_runs(before.runs, catalogue, clock);
+    if (!added) return std::unexpected(added.error());
+    for (const auto& place : places) {
+        auto recovered = recover_and_record(place, "weir", catalogue, clock);
+        if (!recovered) return std::unexpected(recovered.error());
+        std::ranges::move(recovered->files, std::back_inserter(result.recovery.files));
+        std::ranges::move(recovered->removed, std::back_inserter(result.recovery.removed));
+        std::ranges::move(recovered->failed, std::back_inserter(result.recovery.failed));
+    }
+    auto now = find_files(places);
+    if (!now) return std::unexpected(now.error());
+    auto& found = *now;
+    std::ranges::sort(found.closed, {}, &FoundFile::path);
+    std::map<RunAtRecorder, RunContent> contents;
+    for (const auto& file : found.closed) {
+        const auto index = StoredIndex::read(index_path_of(file.path));
+        auto row = index ? Result<FileRow>(row_of(file, *index, clock)) : read_row(file, clock);
+        if (!row) {
+            result.failed.push_back(row.error());
+            continue;
+        }
+        ++result.files;
+        auto& content = contents[{file.name.run, file.name.application}];
+        if (index) content.add(*index);
+        content.begun = content.begun ? std::min(*content.begun, row->opened) : row->opened;
+        content.ended = content.ended ? std::max(*content.ended, *row->closed) : *row->closed;
+        const auto guid = row->guid;
+        const auto entered = enter(std::move(*row), catalogue);
+        if (!entered) result.failed.push_back(entered.error());
+        else result.files_added += known.contains(guid) ? 0U : 1U;
+    }
+    for (auto& [run, content] : contents) {
+        const auto marks = write_marks(run, content, catalogue);
+        if (!marks) return std::unexpected(marks.error());
+        result.lanes += *marks;
+        if (auto written = write_ledgers(run, catalogue); !written) return std::unexpected(written.error());
+    }
+    result.runs_added = added->size();
+    if (auto ended = end_runs(*added, before.interrupted, contents, catalogue, clock); !ended) return std::unexpected(ended.error());
+    return result;
+}
+
+}  // namespace
+
+Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, Catalogue& catalogue, const Clock& clock) {
+    const auto places = one_spelling(directories);
+    if (!places) return std::unexpected(places.error());
+    auto found = find_files(*places);
+    if (!found) return std::unexpected(found.error());
+    const auto known = known_files(found->runs, catalogue);
+    if (!known) return std::unexpected(known.error());
+    return rebuild(*places, std::move(*found), *known, catalogue, clock);
+}
+
+Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
+    CatalogueToRebuild opened;
+    auto catalogue = open_sqlite_catalogue(path);
+    if (catalogue) {
+        if (const auto sound = (*catalogue)->check(); sound) {
+            opened.catalogue = std::move(*catalogue);
+            return opened;
+        } else if (sound.error().code != Errc::corrupt) {
+            return std::unexpected(sound.error());
+        }
+        catalogue->reset();
+    } else if (catalogue.error().code != Errc::corrupt) {
+        return std::unexpected(catalogue.error());
+    }
+    std::error_code error;
+    for (int n = 1; opened.set_aside.empty() || fs::exists(opened.set_aside, error); ++n)
+        opened.set_aside = fmt::format("{}.damaged-{}", path.native(), n);
+    for (const auto* ending : {"-wal", "-shm", ""}) {
+        const fs::path part = path.native() + ending;
+        if (!fs::exists(part, error)) continue;
+        if (auto renamed = rename_new(part, opened.set_aside.native() + ending); !renamed) return std::unexpected(renamed.error());
+    }
+    auto fresh = open_sqlite_catalogue(path);
+    if (!fresh) return std::unexpected(fresh.error());
+    opened.catalogue = std::move(*fresh);
+    return opened;
+}
+
+namespace {
+
+/// What the files cannot say, from the catalogue of the recorder that does not come back.
+Result<> inherit(Catalogue& from, Catalogue& to, const Clock& clock) {
+    const auto runs = from.runs();
+    if (!runs) return std::unexpected(runs.error());
+    for (auto run : *runs) {
+        run.state = OpenState::closed;
+        if (!run.ended) run.ended = clock.wall();
+        const auto marks = from.marks(run.run);
+        if (!marks) return std::unexpected(marks.error());
+        const auto ledgers = from.ledgers(run.run);
+        if (!ledgers) return std::unexpected(ledgers.error());
+        const auto files = from.files({.run = run.run, .recorder = run.recorder});
+        if (!files) return std::unexpected(files.error());
+        auto open = run;
+        open.state = OpenState::opened;
+        open.ended.reset();
+        if (auto put = to.put_run(open); !put) return put;
+        if (auto set = to.set_marks(*marks); !set) return set;
+        for (const auto& ledger : *ledgers) {
+            if (auto set = to.set_ledger(ledger); !set) return set;
+        }
+        for (const auto& file : *files) {
+            if (file.file_state == FileState::opened) continue;  // recovered, and entered from the file
+            if (auto put = to.put_file(file); !put) return put;
+        }
+        if (auto closed = to.close_run(run.run, run.recorder, *run.ended); !closed) return closed;
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<RebuildResult> adopt_volumes(std::span<const fs::path> volumes, Catalogue& catalogue, const Clock& clock) {
+    const auto places = one_spelling(volumes);
+    if (!places) return std::unexpected(places.error());
+    auto found = find_files(*places);
+    if (!found) return std::unexpected(found.error());
+    const auto known = known_files(found->runs, catalogue);
+    if (!known) return std::unexpected(known.error());
+    for (const auto& volume : *places) {
+        std::error_code error;
+        const auto path = catalogue_path(volume);
+        if (!fs::exists(path, error)) continue;
+        {
+            const auto old = open_sqlite_catalogue(path, {.create = false});
+            if (!old) return std::unexpected(old.error());
+            if (auto inherited = inherit(**old, catalogue, clock); !inherited) return std::unexpected(inherited.error());
+        }
+        for (const auto* ending : {"-wal", "-shm", ""}) {
+            const fs::path part = path.native() + ending;
+            if (!fs::exists(part, error)) continue;
+            if (auto renamed = rename_new(part, path.native() + ".adopted" + ending); !renamed)
+                return std::unexpected(renamed.error());
+        }
+    }
+    found->interrupted.clear();  // their recorder does not come back
+    return rebuild(*places, std::move(*found), *known, catalogue, clock);
+}
+
+Result<bool> catalogue_misses_runs(std::span<const fs::path> directories, const std::string& recorder, Catalogue& catalogue) {
+    auto files = find_files(directories);
+    if (!files) return std::unexpected(files.error());
+    auto& found = *files;
+    std::erase_if(found.runs, [&](const auto& run) { return run.second != recorder; });
+    if (found.runs.empty()) return false;
+    const auto rows = catalogue.runs();
+    if (!rows) return std::unexpected(rows.error());
+    for (const auto& row : *rows) found.runs.erase({row.run, row.recorder});
+    return !found.runs.empty();
+}
+
+}  // namespace weir::storage

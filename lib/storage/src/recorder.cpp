@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/storage/recorder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <utility>
+
+#include "weir/base/assert.hpp"
+#include "weir/checksum/kernels.hpp"
+#include "weir/storage/catalogue_place.hpp"
+#include "weir/storage/rebuild.hpp"
+#include "weir/storage/recovery.hpp"
+
+namespace weir::storage {
+namespace {
+
+// What is kept of a copy until its round ends (entry, ticket, journal, index) is about 500 bytes.
+constexpr std::uint64_t bytes_of_memory_per_copy = 8192;
+
+}  // namespace
+
+Recorder::Recorder(RecorderOptions options, std::function<void(const RecorderReport&)> report, const Clock& clock,
+                   FileSystem& system)
+    : options_(std::move(options)),
+      report_(std::move(report)),
+      clock_(clock),
+      system_(system),
+      buffers_(options_.memory / 2),
+      segments_(std::make_unique<SegmentPool>(options_.memory / 2, options_.segment, clock_)),
+      copies_in_hand_max_(options_.memory.count() / bytes_of_memory_per_copy) {}
+
+void Recorder::alarm(std::string name, std::string text) const {
+    if (report_) report_({RecorderReport::Severity::error, std::move(text), std::move(name)});
+}
+
+void Recorder::say(RecorderReport::Severity severity, std::string text) const {
+    if (report_) report_({severity, std::move(text)});
+}
+
+Result<std::unique_ptr<Recorder>> Recorder::open(RecorderOptions options,
+                                                 std::function<void(const RecorderReport&)> report, const Clock& clock,
+                                                 FileSystem& system) {
+    if (auto good = options.check_consistency(); !good) return std::unexpected(good.error());
+    if (auto good = checksum::self_test(); !good) return std::unexpected(good.error());
+    for (auto& directory : options.directories) {  // one spelling in the catalogue, whatever the user types
+        std::error_code error;
+        std::filesystem::create_directories(directory, error);
+        if (auto canonical = std::filesystem::canonical(directory, error); !error) directory = std::move(canonical);
+    }
+    std::unique_ptr<Recorder> recorder(new Recorder(std::move(options), std::move(report), clock, system));
+    if (auto opened = recorder->open_all(); !opened) return std::unexpected(opened.error());
+    return recorder;
+}
+
+Result<> Recorder::open_catalogue_and_run() {
+    auto catalogue = open_own_catalogue(options_.directories.front(), options_.catalogue, [this](bool bad, const auto& text) {
+        say(bad ? RecorderReport::Severity::warning : RecorderReport::Severity::information, text);
+    });
+    if (!catalogue) return std::unexpected(catalogue.error());
+    catalogue_ = std::move(*catalogue);
+    const auto misses = catalogue_misses_runs(options_.directories, options_.recorder, *catalogue_);
+    if (!misses) return std::unexpected(misses.error());
+    if (*misses) {
+        const auto rebuilt = rebuild_catalogue(options_.directories, *catalogue_, clock_);
+        if (!rebuilt) return std::unexpected(rebuilt.error());
+        if (!rebuilt->recovery.failed.empty()) return std::unexpected(rebuilt->recovery.failed.front());
+        say(RecorderReport::Severity::warning,
+            fmt::format("the catalogue did not know all that is here: {} runs and {} files were entered from the files",
+                        rebuilt->runs_added, rebuilt->files_added));
+        for (const auto& error : rebuilt->failed) say(RecorderReport::Severity::error, error.message());
+    }
+    for (const auto& directory : options_.directories) {
+        auto recovered = recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_);
+        if (!recovered) return std::unexpected(recovered.error());
+        for (const auto& file : recovered->files) {
+            say(RecorderReport::Severity::warning,
+                fmt::format("recovered {}: {} events kept, {} unacknowledged bytes cut", file.path.native(),
+                            file.closed.events, file.bytes_cut));
+        }
+        if (!recovered->failed.empty()) return std::unexpected(recovered->failed.front());
+    }
+    RunStart start{.run = {},
+                   .recorder = options_.recorder,
+                   .mode = name(options_.mode),
+                   .relaxations = options_.sync ? "" : "no sync",
+                   .at = clock_.wall()};
+    if (!options_.run) {
+        const auto free = catalogue_->open_free_run(start);
+        if (!free) return std::unexpected(free.error());
+        run_ = *free;
+        return {};
+    }
+    start.run = run_ = *options_.run;
+    const auto opening = catalogue_->open_run(start);
+    if (!opening) return std::unexpected(opening.error());
+    continued_ = *opening == RunOpening::continued;
+    return {};
+}
+
+Result<> Recorder::open_all() {
+    std::vector<DirectoryLock> locks;
+    for (const auto& directory : options_.directories) {
+        auto lock = DirectoryLock::take(directory);
+        if (!lock) return std::unexpected(lock.error());
+        locks.push_back(std::move(*lock));
+    }
+    // The port first: a recorder that cannot listen must not open a run.
+    auto receiver = delivery::Receiver::open(
+        options_.receiver, buffers_, *this,
+        [this](const delivery::Report& report) {
+            if (report.kind == delivery::Report::Kind::gap) return alarm("sequence gap", report.text);
+            say(RecorderReport::Severity::warning, report.text);
+        });
+    if (!receiver) return std::unexpected(receiver.error());
+    if (auto opened = open_catalogue_and_run(); !opened) return opened;
+    receiver_ = std::move(*receiver);
+
+    for (std::size_t i = 0; i < locks.size(); ++i) {
+        const VolumeOptions volume_options{.directory = options_.directories[i],
+                                           .direct = options_.direct,
+                                           .queue_depth = options_.queue_depth,
+                                           .write_threads = options_.write_threads,
+                                           .sync_interval = options_.sync_interval,
+                                           .sync = options_.sync,
+                                           .reserve = options_.disk_reserve,
+                                           .headroom = options_.disk_headroom,
+                                           .retry_first = options_.disk_retry};
+        auto volume = Volume::open(volume_options, std::move(locks[i]), *segments_,
+                                   {.lane_names = [this](std::uint32_t lane) { return lanes_.declaration(lane); },
+                                    .durable = [this](auto& copies) { on_durable(copies); },
+                                    .lost = [this](auto& copies) { on_lost(copies); },
+                                    .alarm = [this](const auto& name, const auto& text) { alarm(name, text); },
+                                    .inform = [this](const auto& text) { say(RecorderReport::Severity::warning, text); },
+                                    .changed = [this] { receiver_->retry(); },
+                                    .recover = [this](const auto& directory) { return recover_volume(directory); }},
+                                   clock_, system_);
+        if (!volume) return std::unexpected(volume.error());
+        volumes_.push_back(std::move(*volume));
+    }
+    const bool direct = std::ranges::all_of(volumes_, [](const auto& v) { return v->direct(); });
+    copier_ = std::make_unique<EventCopier>(options_,
+                                            direct ? checksum::Stores::non_temporal : checksum::Stores::ordinary);
+    keeper_ = std::make_unique<FileKeeper>(
+        options_, run_, *catalogue_, volumes_,
+        FileKeeper::Callbacks{.marks = [this] { return lanes_.take_changed_marks(options_.recorder); },
+                              .alarm = [this](const auto& name, const auto& text) { alarm(name, text); },
+                              .warn = [this](const std::string& text) { say(RecorderReport::Severity::warning, text); },
+                              .tick =
+                                  [this] {
+                                      {
+                                          const std::shared_lock lock(streams_mutex_);
+                                          for (auto& [key, entry] : streams_) entry.stream->close_due();
+                                      }
+                                      if (nowhere_.exchange(false)) receiver_->retry();
+                                  }},
+        clock_);
+    if (auto loaded = keeper_->load_sequences(); !loaded) return loaded;
+    segments_->on_freed([this] { receiver_->retry(); });
+
+    if (continued_) {
+        auto holdings = run_holdings(run_, options_.directories, *catalogue_, options_.recorder);
+        if (!holdings) return std::unexpected(holdings.error());
+        for (const auto& [key, durable] : holdings->durable) {
+            const auto lane = number(receiver_->restore(key, durable));
+            lanes_.restore(lane, key, durable);
+        }
+        for (const auto& [event, taken] : holdings->partial) {
+            const auto lane = number(receiver_->restore(event.first, holdings->durable[event.first]));
+            lanes_.restore(lane, event.first, holdings->durable[event.first]);
+            partial_.keep(lane, event.second, {taken, nullptr, true});
+        }
+    }
+    return {};
+}
+
+Recorder::~Recorder() {
+    // Whoever calls into others ends before them: receiving threads, stream threads, closing, syncing.
+    give_up_at_.store(0, std::memory_order_relaxed);  // nobody waits for a disk any more
+    if (receiver_) receiver_->stop(std::chrono::milliseconds{0});
+    for (auto& [key, entry] : streams_) entry.thread.reset();
+    if (keeper_) keeper_->stop();
+    for (auto& volume : volumes_) volume->stop();
+    disk_watch_ = {};
+    segments_->on_freed({});
+    streams_.clear();
+    keeper_.reset();
+    // Threads that hang in the kernel still use their volume and its memory: both are leaked, knowingly.
+    if (std::ranges::any_of(volumes_, [](const auto& volume) { return volume->hangs(); })) {
+        static_cast<void>(segments_.release());
+        for (auto& volume : volumes_) {
+            if (volume->hangs()) static_cast<void>(volume.release());
+        }
+    }
+    volumes_.clear();
+}
+
+void Recorder::start() {
+    started_ = clock_.now();
+    receiver_->start();
+    disk_watch_ = std::jthread([this](const std::stop_token& stop) { watch_disks(stop); });
+}
+
+std::optional<delivery::Refusal> Recorder::hello(delivery::LaneId lane, const wire::Hello& hello) {
+    if (hello.lane.run != run_) {
+        return delivery::Refusal{wire::ByeReason::wrong_run,
+                                 fmt::format("run {} is being recorded here, not run {}", number(run_), number(hello.lane.run))};
+    }
+    lanes_.declare(number(lane), hello.lane);
+    return std::nullopt;
+}
+
+std::optional<Error> Recorder::failure() const {
+    for (const auto& volume : volumes_) {
+        if (volume->state() != VolumeState::failed) return std::nullopt;
+    }
+    return volumes_.front()->failure();
+}
+
+Result<> Recorder::recover_volume(const std::filesystem::path& directory) {
+    auto recovered = recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_);
+    if (!recovered) return std::unexpected(recovered.error());
+    if (!recovered->failed.empty()) return std::unexpected(recovered->failed.front());
+    return {};
+}
+
+void Recorder::watch_disks(const std::stop_token& stop) {
+    constexpr std::chrono::seconds sample_interval{2}, window{180};
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::deque<std::pair<SteadyTime, std::uint64_t>> samples{{clock_.now(), 0}};  // bytes stored by then
+    bool warned = false;  // said once, and again when it had been better in between
+    const auto interval = std::clamp<std::chrono::milliseconds>(options_.disk_silence_max / 4, std::chrono::milliseconds{5},
+                                                                std::chrono::milliseconds{500});
+    while (!stop.stop_requested()) {
+        {
+            std::unique_lock lock(mutex);
+            never.wait_for(lock, stop, interval, [] { return false; });
+        }
+        for (auto& volume : volumes_) volume->check_silence(options_.disk_silence_max);
+        const auto now = clock_.now();
+        if (now - samples.back().first < sample_interval) continue;
+        std::uint64_t bytes = 0, usable = 0;
+        {
+            const std::shared_lock lock(streams_mutex_);
+            for (const auto& [key, entry] : streams_) bytes += entry.stream->ledger().counts().bytes_stored;
+        }
+        for (const auto& volume : volumes_) usable += volume->state() == VolumeState::good ? volume->usable_space().count() : 0;
+        samples.emplace_back(now, bytes);
+        while (samples.size() > 2 && now - samples[1].first >= window) samples.pop_front();
+        const auto seconds = std::chrono::duration<double>(now - samples.front().first).count();
+        const auto rate = seconds > 0 ? static_cast<double>(bytes - samples.front().second) / seconds : 0;
+        std::optional<std::chrono::seconds> until;
+        if (rate > 0) until = std::chrono::seconds(static_cast<std::int64_t>(std::min(static_cast<double>(usable) / rate, 1e9)));
+        {
+            const std::scoped_lock lock(rate_mutex_);
+            until_full_ = until;
+        }
+        if (!until || *until > 2 * options_.full_warning) warned = false;
+        if (until && *until < options_.full_warning && !std::exchange(warned, true))
+            alarm("disks full soon", fmt::format("at the present rate of {} a second there is space for {} s; add a directory or "
+                                                 "free some", to_string(Bytes{static_cast<std::uint64_t>(rate)}), until->count()));
+    }
+}
+
+Result<> Recorder::write_rejections() {
+    // What was stored is in the ledger since its file was closed; here comes what was refused.
+    const auto write = [&](const StreamTag& tag, const Ledger::Counts& counts) -> Result<> {
+        if (counts.rejected_total() == 0) return {};
+        LedgerRow row;
+        row.run = run_;
+        row.recorder = options_.recorder;
+        row.stream_type = tag.type;
+        row.stream_name = tag.name;
+        row.received = counts.rejected_total();
+        for (const auto reason : wire::reject_reasons) {
+            if (const auto n = counts.rejected[wire::index(reason)]; n > 0) row.rejected[wire::name(reason)] = n;
+        }
+        if (counts.given_back > 0) row.rejected[Ledger::given_back_name] = counts.given_back;
+        return catalogue_->add_to_ledger(row);
+    };
+    StreamTag none;
+    none.type = "none";
+    none.name = "unplaced";
+    if (auto written = write(none, unplaced_.counts()); !written) return written;
+    const std::shared_lock lock(streams_mutex_);
+    for (const auto& [key, entry] : streams_) {
+        if (auto written = write(entry.stream->tag(), entry.stream->ledger().counts()); !written) return written;
+    }
+    return {};
+}
+
+/// As the next start would do, if the disk lets us: so that the run can be closed. Also where no file is left but the
+/// journal of a volume that had failed.
+Result<std::vector<FileRow>> Recorder::recover_what_is_left() {
+    const FileQuery open_files{.run = run_, .recorder = options_.recorder, .file_state = FileState::opened};
+    const auto left = catalogue_->files(open_files);
+    if (!left) return left;
+    for (const auto& volume : volumes_) {
+        const auto here = std::ranges::any_of(*left, [&](const auto& row) { return row.volume == volume->directory().native(); });
+        if ((!here && volume->state() != VolumeState::failed) || volume->hangs()) continue;
+        if (auto recovered = recover_volume(volume->directory()); !recovered && here)
+            alarm(fmt::format("files left open: {}", volume->directory().native()), recovered.error().message());
+    }
+    return catalogue_->files(open_files);
+}
+
+Result<> Recorder::stop(std::chrono::milliseconds deadline) {
+    WEIR_ASSERT(!std::exchange(stopped_, true));
+    give_up_at_.store((clock_.now() + deadline).time_since_epoch().count(), std::memory_order_relaxed);
+    const bool nothing_left = receiver_->stop(deadline);
+    {
+        const std::shared_lock lock(streams_mutex_);
+        for (auto& [key, entry] : streams_) entry.thread.reset();
+        for (auto& [key, entry] : streams_) entry.stream->close_all(nothing_left);
+    }
+    keeper_->stop();
+    for (auto& volume : volumes_) volume->stop();
+    const auto marks = lanes_.take_changed_marks(options_.recorder);
+    if (auto kept = catalogue_->set_marks(marks); !kept) return kept;
+    if (auto written = write_rejections(); !written) return written;
+    const auto left = recover_what_is_left();
+    if (!left) return std::unexpected(left.error());
+    if (!left->empty()) {
+        const auto why = failure();
+        return fail(Errc::io, fmt::format("{} files are left open for recovery, {} the first; run {} stays open{}{}", left->size(),
+                                          (std::filesystem::path(left->front().volume) / left->front().name).native(),
+                                          number(run_), why ? ": " : "", why ? why->message() : ""));
+    }
+    if (!nothing_left) {
+        return fail(Errc::limit, fmt::format("stopped with events in hand after {}; run {} stays open, their senders keep them",
+                                             to_string(deadline), number(run_)));
+    }
+    if (auto closed = catalogue_->close_run(run_, options_.recorder, clock_.wall()); !closed) return closed;
+    if (const auto waiting = carried_over(*catalogue_, std::chrono::seconds{5})) say(RecorderReport::Severity::warning, *waiting);
+    return {};
+}
+
+std::vector<std::string> Recorder::volumes() const {
+    std::vector<std::string> lines;
+    for (const auto& volume : volumes_) lines.push_back(volume->description());
+    return lines;
+}
+
+RecorderSummary Recorder::summary() const {
+    RecorderSummary s;
+    s.run = run_;
+    s.receiver = receiver_->stats();
+    const auto add = [&](const Ledger::Counts& counts) {
+        s.copies_received += counts.received;
+        s.copies_stored += counts.stored;
+        s.bytes_stored += counts.bytes_stored;
+        s.copies_in_hand += counts.in_hand();
+        for (const auto reason : wire::reject_reasons) {
+            if (const auto n = counts.rejected[wire::index(reason)]; n > 0) s.copies_rejected[wire::name(reason)] += n;
+        }
+        if (counts.given_back > 0) s.copies_rejected[Ledger::given_back_name] += counts.given_back;
+    };
+    {
+        const std::shared_lock lock(streams_mutex_);
+        for (const auto& [key, entry] : streams_) {
+            s.streams.push_back({key, entry.stream->ledger().counts(), entry.stream->files_opened()});
+            add(s.streams.back().copies);
+        }
+    }
+    add(unplaced_.counts());
+    s.files = keeper_->files_closed();
+    s.catalogue_changes_waiting = catalogue_->changes_waiting().value_or(0);
+    s.running = clock_.now() - started_;
+    const auto pool = buffers_.stats();
+    s.buffers_in_use = pool.in_use;
+    s.memory_limit = options_.memory;
+    s.segments_free = segments_->free_count();
+    s.segments = segments_->count();
+    for (const auto& volume : volumes_) {
+        const auto stats = volume->stats();
+        s.free_space += volume->free_space();
+        s.volumes.push_back({volume->directory().native(), volume->state(), volume->free_space()});
+        s.sync_rounds += stats.rounds;
+        s.syncing += stats.syncing;
+        s.slowest_sync = std::max(s.slowest_sync, stats.slowest);
+    }
+    s.paused = std::ranges::none_of(s.volumes, [](const auto& volume) { return volume.state == VolumeState::good; });
+    const std::scoped_lock lock(rate_mutex_);
+    s.until_full = until_full_;
+    return s;
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// What recovery tells the catalogue, and what it learns from it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "weir/base/file.hpp"
+#include "weir/event/raw_file_name.hpp"
+#include "weir/storage/durable_lanes.hpp"
+#include "weir/storage/file_keeper.hpp"
+#include "weir/storage/recovery.hpp"
+#include "weir/storage/stored_index.hpp"
+
+namespace weir::storage {
+
+Result<> record_recovery(const RecoveryResult& result, const std::string& recorder, Catalogue& catalogue,
+                         const Clock& clock) {
+    for (const auto& file : result.files) {
+        FileRow row;
+        row.guid = file.opened.guid;
+        row.volume = file.path.parent_path().native();
+        row.name = file.path.filename().native();
+        row.run = file.opened.run;
+        const auto named = event::parse_raw_file_name(row.name);
+        row.recorder = named ? named->name.application : recorder;
+        row.stream_type = file.opened.stream_type;
+        row.stream_name = file.opened.stream_name;
+        row.lumi_block = file.opened.lumi_block;
+        row.sequence = file.opened.sequence;
+        row.format = fmt::format("raw-{}", file.opened.file_version);
+        row.events = file.closed.events;
+        row.bytes = file.closed.size;
+        row.event_bytes = file.closed.bytes;
+        if (file.opened.has_adler32) row.sums.push_back({"adler32", fmt::format("{:08x}", file.closed.adler32)});
+        row.sums.push_back({"crc32c", fmt::format("{:08x}", file.closed.crc32c)});
+        row.file_state = FileState::closed;
+        row.opened = row.closed.emplace(clock.wall());
+        const auto known = catalogue.file(row.guid);
+        if (!known) return std::unexpected(known.error());
+        if (*known && (*known)->file_state == FileState::closed) continue;
+        // A file that was closed completely is sane, even when the recorder died before the catalogue heard of it.
+        row.file_health = file.closed_by_recorder ? FileHealth::sane : FileHealth::truncated;
+        if (*known) {
+            if ((*known)->file_health == FileHealth::quarantined) row.file_health = FileHealth::quarantined;
+            row.opened = (*known)->opened;
+            row.recorder = (*known)->recorder;
+            FileClose close;
+            close.guid = row.guid;
+            close.volume = row.volume;
+            close.name = row.name;
+            close.events = row.events;
+            close.bytes = row.bytes;
+            close.event_bytes = row.event_bytes;
+            close.sums = row.sums;
+            close.file_health = row.file_health;
+            close.at = *row.closed;
+            const auto ledger = ledger_of_file(file.opened, file.closed, row.recorder);
+            if (auto told = catalogue.file_closed(close, {}, {&ledger, 1}); !told) return told;
+        } else if (auto told = catalogue.put_file(row); !told) {
+            return told;
+        }
+    }
+    return {};
+}
+
+namespace {
+
+/// Files that were opened and never held an acknowledged event are gone; the catalogue still waits for them.
+Result<> forget_vanished(const std::filesystem::path& directory, Catalogue& catalogue) {
+    const auto rows = catalogue.files({.volume = directory.native(), .file_state = FileState::opened});
+    if (!rows) return std::unexpected(rows.error());
+    for (const auto& row : *rows) {
+        std::error_code error;
+        const auto path = std::filesystem::path(row.volume) / row.name;
+        auto closed = path;
+        closed.replace_extension(".data");
+        if (std::filesystem::exists(path, error) || error || std::filesystem::exists(closed, error) || error) continue;
+        if (auto forgotten = catalogue.forget_file(row.guid); !forgotten) return forgotten;
+    }
+    return {};
+}
+
+/// Files that have their final name while the catalogue still waits for them, and that no journal names: they held no
+/// event, or their journal is gone since. Their index says what they are.
+Result<> find_closed(const std::filesystem::path& directory, Catalogue& catalogue, RecoveryResult& result) {
+    const auto rows = catalogue.files({.volume = directory.native(), .file_state = FileState::opened});
+    if (!rows) return std::unexpected(rows.error());
+    for (const auto& row : *rows) {
+        if (std::ranges::any_of(result.files, [&](const auto& file) { return file.opened.guid == row.guid; })) continue;
+        auto data = directory / row.name;
+        data.replace_extension(".data");
+        std::error_code error;
+        if (!std::filesystem::exists(data, error)) continue;
+        const auto index = StoredIndex::read(index_path_of(data));
+        if (!index) {
+            result.failed.push_back(index.error());
+        } else if (index->closed.guid == row.guid) {
+            result.files.push_back({data, index->opened, index->closed, 0, false, true});
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, const std::string& recorder,
+                                          Catalogue& catalogue, const Clock& clock, FileSystem& system) {
+    std::error_code error;
+    const auto directory = std::filesystem::canonical(given, error);  // one spelling in the catalogue
+    if (error) return fail_errno(error.value(), fmt::format("cannot find directory {}", given.native()));
+    const auto failed = catalogue.files({.volume = directory.native(), .file_state = FileState::opened,
+                                         .file_health = FileHealth::quarantined});
+    if (!failed) return std::unexpected(failed.error());
+    DurableSizes durable_sizes;
+    for (const auto& row : *failed) durable_sizes[row.guid] = row.bytes;
+    auto result = recover_directory(directory, clock, durable_sizes, system);
+    if (!result) return result;
+    for (const auto& opened : result->vanished) {
+        const auto row = catalogue.file(opened.guid);
+        if (!row) return std::unexpected(row.error());
+        if (*row && (*row)->file_state != FileState::opened) continue;
+        result->failed.push_back({Errc::corrupt, 0, fmt::format("{}.writing held acknowledged events and is gone from {}; put it "
+                                                                "back, or take its journal away", opened.name, directory.native())});
+    }
+    if (auto found = find_closed(directory, catalogue, *result); !found) return std::unexpected(found.error());
+    // What was recovered is told even when something else failed: the next time it looks like closed by its recorder.
+    if (auto told = record_recovery(*result, recorder, catalogue, clock); !told) return std::unexpected(told.error());
+    if (!result->failed.empty()) return result;
+    if (auto told = forget_vanished(directory, catalogue); !told) return std::unexpected(told.error());
+    if (auto removed = remove_journals(directory, system); !removed) return std::unexpected(removed.error());
+    std::filesystem::remove(directory / "weir.reserve", error);  // of the recorder that died
+    return result;
+}
+
+Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem::path> directories,
+                                 Catalogue& catalogue, const std::string& recorder) {
+    RunHoldings holdings;
+    for (const auto& directory : directories) {
+        const auto indexes = files_ending(directory, ".index");
+        if (!indexes) return std::unexpected(indexes.error());
+        for (const auto& path : *indexes) {
+            const auto name = event::parse_raw_file_name(path.filename().native());
+            if (!name || name->name.run != run) continue;
+            const auto index = StoredIndex::read(path);
+            if (!index) return std::unexpected(index.error());
+            for (const auto& copy : index->copies) {
+                const auto lane = index->lanes.find(copy.lane);
+                if (lane == index->lanes.end() || !wire::valid(copy.sequence) || copy.copy >= 64) continue;
+                const wire::LaneKey key{lane->second.sender, lane->second.incarnation, lane->second.connection, run};
+                if (copy.copies <= 1) {
+                    holdings.durable[key].insert(copy.sequence);
+                    continue;
+                }
+                auto& taken = holdings.partial[{key, copy.sequence}];
+                taken |= std::uint64_t{1} << copy.copy;
+                if (std::popcount(taken) < copy.copies) continue;
+                holdings.durable[key].insert(copy.sequence);
+                holdings.partial.erase({key, copy.sequence});
+            }
+        }
+    }
+    const auto marks = catalogue.marks(run);
+    if (!marks) return std::unexpected(marks.error());
+    for (const auto& mark : *marks) {
+        if (mark.recorder != recorder) continue;
+        const auto lane = lane_of(mark);
+        if (!lane) return std::unexpected(lane.error());
+        holdings.durable[lane->first].merge(lane->second);
+    }
+    std::erase_if(holdings.partial, [&](const auto& entry) {
+        const auto lane = holdings.durable.find(entry.first.first);
+        return lane != holdings.durable.end() && lane->second.contains(entry.first.second);
+    });
+    return holdings;
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorder that starts where another one was: after a crash, in a closed run, in a directory that is in use.
+#include "weir/storage/recorder.hpp"
+
+#include <gtest/gtest.h>
+
+#include "recording_fixture.hpp"
+#include "weir/catalogue/sqlite_catalogue.hpp"
+#include "weir/event/event_view.hpp"
+#include "weir/storage/raw_file_reader.hpp"
+#include "weir/storage/recovery.hpp"
+
+namespace weir::storage {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RecorderRestart : public RecordingFixture {};
+
+TEST_F(RecorderRestart, ARunThatACrashLeftOpenIsContinuedAndEveryCopyIsStoredOnce) {
+    constexpr std::uint64_t events = 300;
+    std::vector<std::vector<std::byte>> bytes;
+    for (std::uint64_t id = 1; id <= events; ++id) bytes.push_back(event(id, 5000));
+    auto recorder = start();
+    options_.receiver.listen.port = recorder->port();  // the next one listens at the same place
+    auto sender_options = sender_options_for(recorder->port());
+    sender_options.backoff_first = 5ms;
+    auto sender = delivery::Sender::open(sender_options).value();
+    std::jthread sending([&] {
+        for (std::uint64_t id = 1; id <= events; ++id) {
+            const auto sent = sender->send(
+                {GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main"), stream("express_express")}}, bytes[id - 1]);
+            EXPECT_TRUE(sent.has_value());
+            std::this_thread::sleep_for(500us);
+        }
+    });
+    while (sender->stats().acknowledged < 40) std::this_thread::sleep_for(1ms);
+    recorder.reset();  // no stop(): as after a crash
+    EXPECT_TRUE(data_files().empty());
+    recorder = start();
+    EXPECT_TRUE(recorder->continued());
+    sending.join();
+    ASSERT_TRUE(flushed(*sender));
+    ASSERT_TRUE(recorder->stop(10s).has_value());
+    std::map<std::uint64_t, int> copies;
+    for (const auto& path : data_files()) {
+        auto reader = RawFileReader::open(path).value();
+        std::vector<std::byte> stored;
+        while (reader.next(stored).value())
+            ++copies[number(event::EventView::parse(stored, event::Format::event_5_0)->ids().global_id)];
+        EXPECT_TRUE(reader.end().has_value());
+    }
+    EXPECT_EQ(copies.size(), events);
+    for (const auto& [id, n] : copies) EXPECT_EQ(n, 2) << id;
+    expect_all_good(4);
+    const auto rows = catalogue()->files().value();
+    EXPECT_EQ(std::ranges::count(rows, FileHealth::truncated, &FileRow::file_health), 2);
+}
+
+TEST_F(RecorderRestart, WhatIsInFilesThatAreDeletedIsStillKnownAndNotStoredAgain) {
+    options_.file_events_max = 2;
+    const auto send_all = [&](const Recorder& recorder) {
+        auto sender_options = sender_options_for(recorder.port());
+        sender_options.incarnation = 77;
+        sender_options.replays = true;
+        auto sender = delivery::Sender::open(sender_options).value();
+        for (std::uint64_t id = 1; id <= 5; ++id)
+            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 3000)).has_value());
+        ASSERT_TRUE(flushed(*sender));
+    };
+    {
+        const auto recorder = start();
+        send_all(*recorder);
+        while (recorder->summary().files < 2) std::this_thread::sleep_for(1ms);
+    }  // as after a crash
+    {
+        const auto known = catalogue();
+        const auto rows = known->files({.file_state = FileState::closed}).value();
+        for (const auto& row : rows) {
+            const auto path = std::filesystem::path(row.volume) / row.name;
+            const auto transferred = known->file_transferred(row.guid);
+            ASSERT_TRUE(transferred.has_value()) << transferred.error().message();
+            std::filesystem::remove(path);
+            std::filesystem::remove(std::filesystem::path(path).replace_extension(".index"));
+            ASSERT_TRUE(known->file_deleted(row.guid).has_value());
+        }
+    }
+    const auto recorder = start();
+    send_all(*recorder);
+    EXPECT_EQ(recorder->summary().copies_stored, 0U);
+    EXPECT_EQ(recorder->summary().receiver.duplicates, 5U);
+    ASSERT_TRUE(recorder->stop(10s).has_value());
+}
+
+TEST_F(RecorderRestart, AFileThatNeverHeldAnAcknowledgedEventIsGoneAfterACrash) {
+    class NoWrites : public FileSystem {
+    public:
+        ssize_t pwrite(int fd, const void* from, std::size_t size, off_t offset) override {
+            if (offset > 0 || size > 8) std::this_thread::sleep_for(300ms);  // all but the lock file
+            return FileSystem::pwrite(fd, from, size, offset);
+        }
+    } slow;
+    options_.direct = DirectIo::off;
+    {
+        auto recorder = Recorder::open(options_, {}, clock_, slow).value();
+        recorder->start();
+        auto sender = connect(*recorder);
+        ASSERT_TRUE(sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 5000)).has_value());
+        while (recorder->summary().copies_received == 0) std::this_thread::sleep_for(1ms);
+        // As after a crash at this moment: what the catalogue says, and nothing else.
+        std::filesystem::copy(directory_, directory_.native() + "-crash");
+    }
+    std::filesystem::remove_all(directory_);
+    std::filesystem::rename(directory_.native() + "-crash", directory_);
+    auto recorder = Recorder::open(options_, {}, clock_).value();
+    EXPECT_TRUE(recorder->continued());
+    recorder->start();
+    EXPECT_TRUE(recorder->stop(1s).has_value());  // refused while the catalogue waits for an open file
+    EXPECT_TRUE(data_files().empty());
+}
+
+TEST_F(RecorderRestart, AClosedRunIsRefusedAndTheNextFreeNumberNamed) {
+    ASSERT_TRUE(start()->stop(1s).has_value());
+    const auto again = Recorder::open(options_, {}, clock_);
+    ASSERT_FALSE(again.has_value());
+    EXPECT_EQ(again.error().code, Errc::refused);
+    EXPECT_NE(again.error().message().find("18"), std::string::npos) << again.error().message();
+}
+
+TEST_F(RecorderRestart, TwoRecordersCannotShareADirectory) {
+    auto recorder = start();
+    options_.receiver.listen.port = 0;
+    const auto second = Recorder::open(options_, {}, clock_);
+    ASSERT_FALSE(second.has_value());
+    EXPECT_NE(second.error().message().find("in use by another recorder"), std::string::npos) << second.error().message();
+    ASSERT_TRUE(recorder->stop(1s).has_value());
+}
+
+TEST_F(RecorderRestart, WhatCannotBeRecoveredIsLeftAsItIsAndTheRecorderDoesNotStart) {
+    {
+        auto recorder = start();
+        auto sender = connect(*recorder);
+        ASSERT_TRUE(sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 3000)).has_value());
+        ASSERT_TRUE(flushed(*sender));
+    }  // as after a crash
+    std::filesystem::path writing;
+    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+        if (entry.path().native().ends_with("_0001.writing")) writing = entry.path();
+    }
+    ASSERT_FALSE(writing.empty());
+    auto obstacle = writing;
+    obstacle.replace_extension(".index.writing");
+    std::filesystem::remove(obstacle);
+    std::filesystem::create_directory(obstacle);  // the index cannot be written
+    const auto refused = Recorder::open(options_, {}, clock_);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_TRUE(std::filesystem::exists(writing));
+    std::filesystem::remove(obstacle);
+    auto recorder = start();  // the obstacle is gone: nothing was lost
+    EXPECT_TRUE(recorder->stop(10s).has_value());
+    expect_all_good(1);
+}
+
+}  // namespace
+}  // namespace weir::storage

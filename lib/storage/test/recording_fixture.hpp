@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of recordings share: a directory of their own, small options, events, senders.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "weir/catalogue/sqlite_catalogue.hpp"
+#include "weir/delivery/sender.hpp"
+#include "weir/event/rob_cursor.hpp"
+#include "weir/event/workload.hpp"
+#include "weir/storage/recorder.hpp"
+#include "weir/storage/recovery.hpp"
+#include "weir/storage/verification.hpp"
+
+namespace weir::storage {
+
+class RecordingFixture : public ::testing::Test {
+protected:
+    RecordingFixture() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "weir-recorder-XXXXXX").string();
+        directory_ = ::mkdtemp(pattern.data());
+        options_.directories = {directory_};
+        options_.run = RunNumber{17};
+        options_.memory = 32_MiB;
+        options_.segment = 64_KiB;
+        options_.streams_max = 16;
+        options_.receiver.event_size_max = 4_MiB;
+        options_.receiver.threads = 2;
+        options_.sync_interval = std::chrono::milliseconds{5};
+        options_.parallel.threads = 2;
+    }
+    ~RecordingFixture() override { std::filesystem::remove_all(directory_); }
+
+    std::unique_ptr<Recorder> start() {
+        auto recorder = Recorder::open(options_, {}, clock_);
+        if (!recorder) throw std::runtime_error(recorder.error().message());
+        (*recorder)->start();
+        return std::move(*recorder);
+    }
+
+    delivery::SenderOptions sender_options_for(std::uint16_t port) const {
+        delivery::SenderOptions options;
+        options.host = "127.0.0.1:" + std::to_string(port);
+        options.name = "test";
+        options.run = *options_.run;
+        options.format = wire::EventFormat::event_5_0;
+        return options;
+    }
+
+    std::unique_ptr<delivery::Sender> connect(const Recorder& recorder,
+                                              wire::EventFormat format = wire::EventFormat::event_5_0) const {
+        auto options = sender_options_for(recorder.port());
+        options.format = format;
+        return delivery::Sender::open(options).value();
+    }
+
+    /// Everything sent has its answer; says why not.
+    static ::testing::AssertionResult flushed(delivery::Sender& sender) {
+        const auto done = sender.flush(std::chrono::seconds{30});
+        if (!done) return ::testing::AssertionFailure() << done.error().message();
+        if (*done) return ::testing::AssertionSuccess();
+        return ::testing::AssertionFailure() << sender.stats().held << " events have no answer";
+    }
+
+    static StreamTag stream(const char* key) { return parse_stream_key(key).value(); }
+
+    std::vector<std::byte> event(std::uint64_t id, std::size_t size) {
+        event::EventIds ids;
+        ids.run = *options_.run;
+        ids.global_id = GlobalEventId{id};
+        ids.level1_id = Level1Id{7};
+        ids.lumi_block = LumiBlock{1};
+        event::GeneratedEvent generated;
+        event::PlannedEvent plan;
+        plan.stored_size = Bytes{size};
+        generator_.generate(plan, ids, generated);
+        return generated.bytes;
+    }
+
+    std::vector<std::filesystem::path> data_files() const {
+        std::vector<std::filesystem::path> files;
+        for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+            if (entry.path().extension() == ".data") files.push_back(entry.path());
+        }
+        std::ranges::sort(files);
+        return files;
+    }
+
+    std::unique_ptr<Catalogue> catalogue() const { return open_sqlite_catalogue(catalogue_path(directory_)).value(); }
+
+    VerificationReport verify() const {
+        std::vector<FileToVerify> files;
+        const auto rows = catalogue()->files().value();
+        for (const auto& row : rows) {
+            EXPECT_EQ(row.file_state, FileState::closed) << row.name;
+            files.push_back({std::filesystem::path(row.volume) / row.name, row});
+        }
+        return verify_files(files, {});
+    }
+
+    void expect_all_good(std::size_t files) const {
+        const auto report = verify();
+        EXPECT_EQ(report.files.size(), files);
+        for (const auto& damage : report.damages)
+            ADD_FAILURE() << damage.path << " offset " << damage.offset << ": " << damage.reason;
+    }
+
+    std::filesystem::path directory_;
+    SystemClock clock_;
+    RecorderOptions options_;
+    event::EventGenerator generator_{event::WorkloadProfile::atlas2018(), 1};
+};
+
+}  // namespace weir::storage

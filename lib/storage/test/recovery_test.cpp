@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// What recovery makes of a directory in which more is broken than a crash breaks.
+#include "weir/storage/recovery.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "long_recording.hpp"
+#include "recording_fixture.hpp"
+#include "weir/storage/journal_writer.hpp"
+#include "weir/storage/raw_file_reader.hpp"
+#include "weir/storage/stored_index.hpp"
+
+namespace weir::storage {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t events_sent = 6;
+
+class RecoveryTest : public RecordingFixture {
+protected:
+    /// A recorder that dies with events acknowledged, each in a round of its own.
+    void crash(const std::vector<StreamTag>& tags = {stream("physics_Main")}) {
+        const auto recorder = start();
+        const auto sender = connect(*recorder);
+        for (std::uint64_t id = 1; id <= events_sent; ++id) {
+            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, tags}, event(id, 3000)).has_value());
+            ASSERT_TRUE(flushed(*sender));
+        }
+    }
+
+    std::filesystem::path journal(std::uint32_t number = 1) const { return JournalWriter::path_of(directory_, number); }
+
+    static std::vector<std::byte> bytes_of(const std::filesystem::path& path) { return read_records(path).value(); }
+
+    static void write(const std::filesystem::path& path, ConstData bytes) {
+        std::ofstream file(path, std::ios::binary | std::ios::trunc);
+        file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    }
+
+    std::map<std::filesystem::path, std::vector<std::byte>> open_files() const {
+        std::map<std::filesystem::path, std::vector<std::byte>> files;
+        for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+            if (entry.path().extension() == ".writing") files[entry.path()] = bytes_of(entry.path());
+        }
+        return files;
+    }
+
+    /// The recorder does not start, says why, and has touched nothing.
+    void expect_refused(const std::string& because) {
+        const auto before = open_files();
+        const auto refused = Recorder::open(options_, {}, clock_);
+        ASSERT_FALSE(refused.has_value());
+        EXPECT_NE(refused.error().message().find(because), std::string::npos) << refused.error().message();
+        EXPECT_EQ(open_files(), before);
+        EXPECT_TRUE(data_files().empty());
+    }
+
+    void expect_all_kept(std::size_t files = 1) {
+        ASSERT_TRUE(start()->stop(10s).has_value());
+        ASSERT_EQ(data_files().size(), files);
+        for (const auto& path : data_files()) EXPECT_EQ(StoredIndex::read(index_path_of(path))->copies.size(), events_sent);
+        expect_all_good(files);
+    }
+};
+
+TEST_F(RecoveryTest, AJournalThatEndsInsideARecordHasEverythingThatWasAcknowledged) {
+    crash();
+    auto bytes = bytes_of(journal());
+    const std::vector half(bytes.end() - 104, bytes.end() - 10);  // a copy of which the last bytes were not written
+    bytes.insert(bytes.end(), half.begin(), half.end());
+    write(journal(), bytes);
+    expect_all_kept();
+}
+
+TEST_F(RecoveryTest, ADamagedRecordBeforeOthersLeavesEveryFileAsItIs) {
+    crash();
+    const auto whole = bytes_of(journal());
+    const auto round_size = (16U + 8U) + (16U + 88U);  // commit and copy
+    for (const std::size_t before_the_end : {round_size + 1, 3 * round_size, 5 * round_size + 50}) {
+        auto damaged = whole;
+        damaged[damaged.size() - before_the_end] ^= std::byte{4};
+        write(journal(), damaged);
+        expect_refused("journal.000001 is damaged");
+        EXPECT_EQ(bytes_of(journal()), damaged);
+    }
+    write(journal(), whole);
+    expect_all_kept();
+}
+
+TEST_F(RecoveryTest, AWriteOfWhichOnlyTheEndReachedTheDiskWasNeverAcknowledged) {
+    crash();
+    auto bytes = bytes_of(journal());
+    const auto synced = bytes.size();
+    std::vector<std::byte> torn;  // a round of three copies, of which the first sector is lost
+    encode(JournalCommit{synced}, torn);
+    std::vector<StoredCopy> copies;
+    for_each_record(bytes, [&](const JournalRecord& record) {
+        if (const auto* copy = std::get_if<StoredCopy>(&record)) copies.push_back(*copy);
+        return true;
+    });
+    for (int i = 0; i < 3; ++i) encode(copies.back(), torn);
+    std::fill_n(torn.begin(), 60, std::byte{0});
+    bytes.insert(bytes.end(), torn.begin(), torn.end());
+    write(journal(), bytes);
+    expect_all_kept();
+}
+
+TEST_F(RecoveryTest, AJournalThatIsMissingBetweenTwoLeavesEveryFileAsItIs) {
+    crash();
+    // As if the journal had been begun anew twice: what each repeats, and its share of the copies. The last has
+    // none yet, so without the second nothing but the numbers shows that copies are missing.
+    std::vector<std::byte> repeated;
+    std::vector<StoredCopy> copies;
+    for_each_record(bytes_of(journal()), [&](const JournalRecord& record) {
+        if (const auto* copy = std::get_if<StoredCopy>(&record)) copies.push_back(*copy);
+        else encode(record, repeated);
+        return true;
+    });
+    ASSERT_EQ(copies.size(), events_sent);
+    auto first = repeated, second = repeated;
+    for (std::size_t i = 0; i < copies.size(); ++i) encode(copies[i], i < 2 ? first : second);
+    write(journal(1), first);
+    write(journal(3), repeated);
+    expect_refused("journal.000002 is missing");
+    write(journal(2), second);
+    expect_all_kept();
+    EXPECT_TRUE(JournalWriter::find(directory_).value().empty());
+}
+
+/// Three journals as the writer makes them when each is full after two events; the recorder dies behind the last.
+class SeveralJournals : public RecoveryTest {
+protected:
+    void SetUp() override {
+        crash();
+        std::vector<StoredCopy> copies;
+        std::optional<FileOpened> opened;
+        LaneDeclared lane;
+        for_each_record(bytes_of(journal()), [&](const JournalRecord& record) {
+            if (const auto* copy = std::get_if<StoredCopy>(&record)) copies.push_back(*copy);
+            if (const auto* file = std::get_if<FileOpened>(&record)) opened = *file;
+            if (const auto* declared = std::get_if<LaneDeclared>(&record)) lane = *declared;
+            return true;
+        });
+        ASSERT_EQ(copies.size(), events_sent);
+        ASSERT_TRUE(std::filesystem::remove(journal()));
+        auto writer = JournalWriter::open(directory_, [&](std::uint32_t) { return lane; }, real_file_system(), 200).value();
+        writer.add(*opened);
+        for (std::size_t i = 0; i < copies.size(); i += 2) {
+            writer.add(copies[i]);
+            writer.add(copies[i + 1]);
+            ASSERT_TRUE(writer.commit(true).has_value());
+            ASSERT_TRUE(writer.roll().has_value());
+        }
+        ASSERT_EQ(JournalWriter::find(directory_).value().size(), 4U);  // the last is begun and empty
+    }
+
+    void expect_needed(std::uint32_t number, const std::string& because) {
+        const auto aside = directory_ / "aside";
+        std::filesystem::rename(journal(number), aside);
+        expect_refused(because);
+        std::filesystem::rename(aside, journal(number));
+    }
+};
+
+TEST_F(SeveralJournals, AnyOneThatIsMissingLeavesTheFilesAsTheyAre) {
+    expect_needed(1, "journal.000002 comes behind 2 events");
+    expect_needed(2, "journal.000002 is missing");
+    expect_needed(3, "journal.000003 is missing");
+    expect_needed(4, "journal.000004 is missing");
+    expect_all_kept();
+}
+
+TEST_F(SeveralJournals, TheLastMayBeThereWithoutBeingAnnounced) {
+    auto third = bytes_of(journal(3));
+    third.resize(third.size() - 20);  // the crash came before "continues"
+    write(journal(3), third);
+    expect_all_kept();
+}
+
+TEST_F(RecoveryTest, AFileThatVanishedIsNamedAndTheOthersAreRecovered) {
+    crash({stream("physics_Main"), stream("express_express")});
+    std::filesystem::path vanished;
+    for (const auto& [path, bytes] : open_files()) {
+        if (path.native().ends_with("express_express.daq.RAW._lb0001._weir._0001.writing")) vanished = path;
+    }
+    ASSERT_FALSE(vanished.empty());
+    const auto elsewhere = directory_ / "elsewhere";
+    std::filesystem::rename(vanished, elsewhere);
+    for (int again = 0; again < 2; ++again) {
+        const auto refused = Recorder::open(options_, {}, clock_);
+        ASSERT_FALSE(refused.has_value());
+        EXPECT_NE(refused.error().message().find(vanished.filename().native()), std::string::npos) << refused.error().message();
+        EXPECT_EQ(data_files().size(), 1U);
+        EXPECT_TRUE(std::filesystem::exists(journal()));  // for when the file is put back
+    }
+    const auto rows = catalogue()->files({.file_state = FileState::closed}).value();
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].stream_name, "Main");
+    EXPECT_EQ(rows[0].file_health, FileHealth::truncated);
+    std::filesystem::rename(elsewhere, vanished);
+    expect_all_kept(2);
+    const auto all = catalogue()->files().value();
+    for (const auto& row : all) EXPECT_EQ(row.file_health, FileHealth::truncated) << row.name;
+    const auto ledgers = catalogue()->ledgers(*options_.run).value();
+    EXPECT_EQ(ledgers.size(), 2U);
+    for (const auto& ledger : ledgers) EXPECT_EQ(ledger.stored, events_sent);
+}
+
+TEST_F(RecoveryTest, NoEventIsReadThatTheJournalVouchesFor) {
+    const LongRecording recording{.run = *options_.run, .files = 3, .events = 500, .event_size = 20'000'000, .lanes = 300};
+    const auto left = leave_behind(directory_, recording);  // 30 GB, with holes instead of events
+    ASSERT_TRUE(left.has_value()) << left.error().message();
+    const auto bytes_read = [] {  // by this process, with read calls of any kind
+        std::ifstream io("/proc/self/io");
+        std::string name;
+        std::uint64_t count = 0;
+        io >> name >> count;
+        EXPECT_EQ(name, "rchar:");
+        return count;
+    };
+    const auto before = bytes_read();
+    const auto recovered = recover_directory(directory_, clock_);
+    const auto after = bytes_read();
+    ASSERT_TRUE(recovered.has_value()) << recovered.error().message();
+    EXPECT_TRUE(recovered->failed.empty());
+    ASSERT_EQ(recovered->files.size(), recording.files);
+    for (const auto& file : recovered->files) {
+        EXPECT_EQ(file.closed.events, recording.events);
+        EXPECT_EQ(file.bytes_cut, 4U << 20);
+    }
+    EXPECT_LT(after - before, 2U << 20);  // the journal, and the start of each file
+}
+
+}  // namespace
+}  // namespace weir::storage
