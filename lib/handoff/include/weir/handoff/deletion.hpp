@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes room: deletes files here that are safe elsewhere, the longest safe first, as long as their volume is
+// fuller than its water mark, and none before its age. Before the bytes go, the catalogue is asked again, and
+// each destination whether the copy is still there in its full length: what was lost over there is kept here.
+//
+// The order: data, index, directory synced, catalogue DELETED. A crash in between leaves a TRANSFERRED file
+// that has no bytes; the next pass finishes it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/base/file.hpp"
+#include "weir/catalogue/catalogue.hpp"
+#include "weir/handoff/destination.hpp"
+
+namespace weir::handoff {
+
+struct DeletionOptions {
+    unsigned above_percent = 100;    // of the volume in use; 100: nothing is deleted
+    std::chrono::seconds age{3600};  // since it was verified
+};
+
+struct DeletionOutcome {
+    std::uint64_t files = 0;
+    std::uint64_t bytes = 0;
+    std::vector<std::string> kept;  // why a file that was due is still here; one line each, the first few
+};
+
+class Deletion {
+public:
+    /// How many percent of a volume are in use; for tests a function of theirs.
+    using Usage = std::function<Result<double>(const std::string& volume)>;
+    [[nodiscard]] static Result<double> usage_of(const std::string& volume);
+
+    /// All of them must outlive it. `where` says the place of a file at a destination.
+    Deletion(Catalogue& catalogue, std::span<const std::unique_ptr<Destination>> destinations,
+             std::function<Result<std::string>(std::size_t destination, const FileRow&)> where,
+             std::optional<std::string> recorder, const DeletionOptions& options, std::chrono::milliseconds answer,
+             const Clock& clock, Usage usage = &usage_of, FileSystem& system = real_file_system());
+
+    /// One pass over all volumes. One thread.
+    [[nodiscard]] Result<DeletionOutcome> step(const std::stop_token& stop);
+
+private:
+    [[nodiscard]] Result<std::optional<std::string>> reason_to_keep(const FileRow& file, const std::stop_token& stop);
+    [[nodiscard]] Result<> erase(const FileRow& file);
+
+    Catalogue& catalogue_;
+    const std::span<const std::unique_ptr<Destination>> destinations_;
+    const std::function<Result<std::string>(std::size_t destination, const FileRow&)> where_;
+    const std::optional<std::string> recorder_;
+    const DeletionOptions options_;
+    const std::chrono::milliseconds answer_;
+    const Clock& clock_;
+    const Usage usage_;
+    FileSystem& system_;
+};
+
+}  // namespace weir::handoff

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/handoff/deletion.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+
+namespace weir::handoff {
+namespace {
+
+constexpr std::size_t kept_max = 10;
+
+struct Candidate {
+    FileRow file;
+    WallTime verified;  // by the last destination
+};
+
+bool is_there(const std::filesystem::path& path) {
+    struct stat status{};
+    return ::lstat(path.c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+std::filesystem::path path_of(const FileRow& file) { return std::filesystem::path(file.volume) / file.name; }
+
+}  // namespace
+
+Result<double> Deletion::usage_of(const std::string& volume) {
+    struct statvfs status{};
+    if (::statvfs(volume.c_str(), &status) != 0)
+        return fail_errno(errno, fmt::format("cannot ask how full {} is", volume));
+    const auto used = static_cast<double>(status.f_blocks - status.f_bfree);
+    const auto usable =
+        used + static_cast<double>(status.f_bavail);  // as df says it: without what is reserved for root
+    return usable > 0 ? 100.0 * used / usable : 0.0;
+}
+
+Deletion::Deletion(Catalogue& catalogue, std::span<const std::unique_ptr<Destination>> destinations,
+                   std::function<Result<std::string>(std::size_t, const FileRow&)> where,
+                   std::optional<std::string> recorder, const DeletionOptions& options,
+                   std::chrono::milliseconds answer, const Clock& clock, Usage usage, FileSystem& system)
+    : catalogue_(catalogue),
+      destinations_(destinations),
+      where_(std::move(where)),
+      recorder_(std::move(recorder)),
+      options_(options),
+      answer_(answer),
+      clock_(clock),
+      usage_(std::move(usage)),
+      system_(system) {}
+
+Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
+    DeletionOutcome outcome;
+    if (options_.above_percent >= 100) return outcome;
+    const auto rows = catalogue_.files({.recorder = recorder_,
+                                        .file_state = FileState::closed,
+                                        .transfer_state = TransferState::transferred,
+                                        .file_health = FileHealth::sane});
+    if (!rows) return std::unexpected(rows.error());
+    std::map<std::string, std::vector<Candidate>> by_volume;
+    for (const auto& file : *rows) by_volume[file.volume].push_back({file, WallTime{}});
+    for (auto& [volume, candidates] : by_volume) {
+        const auto used = usage_(volume);
+        if (used && *used <= options_.above_percent) continue;
+        // A disk that is not mounted has none of its files: they are not deleted, they are elsewhere.
+        if (!used || !is_there(std::filesystem::path(volume) / "weir.lock")) {
+            if (outcome.kept.size() < kept_max)
+                outcome.kept.push_back(
+                    fmt::format("files of {} are kept: it is no volume of a recorder now; is it mounted?", volume));
+            continue;
+        }
+        for (auto& candidate : candidates) {
+            const auto copies = catalogue_.transfers({.guid = candidate.file.guid});
+            if (!copies) return std::unexpected(copies.error());
+            for (const auto& copy : *copies)
+                candidate.verified = std::max(candidate.verified, copy.verified.value_or(WallTime{}));
+        }
+        std::ranges::sort(candidates, {}, &Candidate::verified);
+        for (const auto& [file, verified] : candidates) {
+            if (stop.stop_requested()) return outcome;
+            if (verified + options_.age > clock_.wall()) break;
+            const auto now = usage_(volume);
+            if (!now) return std::unexpected(now.error());
+            if (*now <= options_.above_percent) break;
+            const auto keep = reason_to_keep(file, stop);
+            if (!keep) return std::unexpected(keep.error());
+            if (*keep) {
+                if (outcome.kept.size() < kept_max) outcome.kept.push_back(**keep);
+                continue;
+            }
+            if (auto erased = erase(file); !erased) return std::unexpected(erased.error());
+            ++outcome.files;
+            outcome.bytes += file.bytes;
+        }
+    }
+    return outcome;
+}
+
+Result<std::optional<std::string>> Deletion::reason_to_keep(const FileRow& file, const std::stop_token& stop) {
+    const auto keep = [&](std::string why) {
+        return std::optional(fmt::format("{} is kept: {}", path_of(file).native(), why));
+    };
+    const auto row = catalogue_.file(file.guid);
+    if (!row) return std::unexpected(row.error());
+    if (!*row || (*row)->file_state != FileState::closed || (*row)->transfer_state != TransferState::transferred ||
+        (*row)->file_health != FileHealth::sane || (*row)->volume != file.volume || (*row)->name != file.name)
+        return keep("the catalogue says something else of it now");
+    const auto copies = catalogue_.transfers({.guid = file.guid});
+    if (!copies) return std::unexpected(copies.error());
+    for (std::size_t d = 0; d < destinations_.size(); ++d) {
+        auto& destination = *destinations_[d];
+        const auto copy = std::ranges::find(*copies, destination.name(), &TransferRow::destination);
+        if (copy == copies->end() || copy->state != CopyState::transferred)
+            return keep(fmt::format("no copy at {} was verified", destination.name()));
+        const auto place = where_(d, file);
+        if (!place) return keep(place.error().message());
+        const auto size = destination.size_of(*place, {stop, answer_});
+        if (!size) return keep(size.error().message());
+        if (!*size || **size != file.bytes)
+            return keep(fmt::format("its copy {} was verified, and has {} now", destination.url(*place),
+                                    *size ? fmt::format("{} bytes", **size) : "gone"));
+    }
+    return std::nullopt;
+}
+
+Result<> Deletion::erase(const FileRow& file) {
+    const auto path = path_of(file);
+    auto index = path;
+    index.replace_extension(".index");
+    for (const auto& gone : {path, index}) {
+        if (!is_there(gone)) continue;
+        if (auto removed = remove_file(gone, system_); !removed) return removed;
+    }
+    if (auto synced = sync_directory(path.parent_path(), system_); !synced) return synced;
+    return catalogue_.file_deleted(file.guid);
+}
+
+}  // namespace weir::handoff

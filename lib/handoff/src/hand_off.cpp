@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/handoff/hand_off.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+namespace weir::handoff {
+namespace {
+
+std::vector<std::string> names_of(const std::vector<std::unique_ptr<Destination>>& destinations) {
+    std::vector<std::string> names;
+    for (const auto& destination : destinations) names.push_back(destination->name());
+    return names;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HandOff>> HandOff::create(Catalogue& catalogue,
+                                                 std::vector<std::unique_ptr<Destination>> destinations,
+                                                 HandOffOptions options, Reports& reports, const Clock& clock) {
+    if (destinations.empty()) return fail(Errc::usage, "no destination; name one with --to");
+    auto names = names_of(destinations);
+    std::ranges::sort(names);
+    if (const auto same = std::ranges::adjacent_find(names); same != names.end())
+        return fail(
+            Errc::usage,
+            fmt::format("two destinations have the name \"{}\"; give them names of their own: NAME=URL", *same));
+    options.patterns.resize(destinations.size());
+    options.concurrency = std::max(1U, options.concurrency);
+    options.tries = std::max(1U, options.tries);
+    auto priorities = Priorities::parse(options.priorities);
+    if (!priorities) return std::unexpected(priorities.error());
+    return std::unique_ptr<HandOff>(
+        new HandOff(catalogue, std::move(destinations), std::move(options), std::move(*priorities), reports, clock));
+}
+
+HandOff::HandOff(Catalogue& catalogue, std::vector<std::unique_ptr<Destination>> destinations, HandOffOptions options,
+                 Priorities priorities, Reports& reports, const Clock& clock)
+    : catalogue_(catalogue),
+      destinations_(std::move(destinations)),
+      options_(std::move(options)),
+      reports_(reports),
+      clock_(clock),
+      backoff_(options_.retry_first, options_.retry_most, std::random_device{}()),
+      begin_(clock.now()),
+      plan_(names_of(destinations_), std::move(priorities)) {
+    if (options_.rate.count() > 0) limit_.emplace(clock, options_.rate);
+    for (std::size_t i = 0; i < destinations_.size(); ++i) {
+        auto& lane = *lanes_.emplace_back(std::make_unique<Lane>());
+        lane.destination = destinations_[i].get();
+        lane.pattern = options_.patterns[i];
+        lane.options = options_.transfer;
+        lane.options.limit = limit_ ? &*limit_ : nullptr;
+        lane.options.progress = [&lane](std::uint64_t bytes) {
+            lane.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
+        };
+        lane.transfer = std::make_unique<Transfer>(catalogue_, *lane.destination, backoff_, lane.options, clock_);
+        lane.counts.name = lane.destination->name();
+    }
+    deletion_.emplace(
+        catalogue_, destinations_,
+        [this](std::size_t d, const FileRow& file) { return place_of(file, lanes_[d]->pattern); }, options_.recorder,
+        options_.deletion, options_.transfer.answer, clock_);
+}
+
+HandOff::~HandOff() {
+    stop_.request_stop();
+    for (auto& thread : threads_) thread.join();
+}
+
+void HandOff::run_thread(std::function<void(const std::stop_token&)> work) {
+    ++threads_running_;
+    threads_.emplace_back([this, work = std::move(work)] {
+        work(stop_.get_token());
+        {
+            const std::scoped_lock lock(mutex_);
+            --threads_running_;
+        }
+        changed_.notify_all();
+    });
+}
+
+void HandOff::start() {
+    const std::scoped_lock lock(mutex_);
+    run_thread([this](const std::stop_token& stop) { look(stop); });
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        for (unsigned t = 0; t < options_.concurrency; ++t)
+            run_thread([this, i](const std::stop_token& stop) { copy_files(*lanes_[i], i, stop); });
+    }
+    if (options_.deletion.above_percent < 100 && !options_.once)
+        run_thread([this](const std::stop_token& stop) { delete_files(stop); });
+}
+
+void HandOff::wait(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds time, const std::stop_token& stop) {
+    changed_.wait_for(lock, stop, time, [woken = false]() mutable { return std::exchange(woken, true); });
+}
+
+// Looking into the catalogue ----------------------------------------------------------------------------
+
+void HandOff::look(const std::stop_token& stop) {
+    unsigned failures = 0;
+    bool orphans_found = false;
+    while (!stop.stop_requested()) {
+        if (!options_.once || !looked_) {
+            auto done = refresh();
+            if (done && !orphans_found) done = find_orphans(), orphans_found = done.has_value();
+            failures = done ? 0 : failures + 1;
+            if (!done) {
+                reports_.submit(
+                    report_of(Severity::warning, "the catalogue cannot be read; tried again", done.error()));
+                const std::scoped_lock lock(mutex_);
+                ++counts_.catalogue_failures;
+            }
+            const std::scoped_lock lock(mutex_);
+            looked_ = looked_ || done || (options_.once && failures >= options_.tries);
+            changed_.notify_all();
+        }
+        complete_files();
+        if (!options_.once) alarm_the_late();
+        std::unique_lock lock(mutex_);
+        if (options_.once && over_in_lock()) break;
+        wait(lock, options_.poll, stop);
+    }
+    if (options_.once && !stop.stop_requested() && options_.deletion.above_percent < 100) delete_files(stop);
+}
+
+Result<> HandOff::refresh() {
+    const auto files = catalogue_.files({.recorder = options_.recorder,
+                                         .file_state = FileState::closed,
+                                         .transfer_state = TransferState::on_disk,
+                                         .file_health = FileHealth::sane});
+    if (!files) return std::unexpected(files.error());
+    const auto open = catalogue_.files({.file_state = FileState::opened});
+    if (!open) return std::unexpected(open.error());
+    std::set<std::string> busy;
+    for (const auto& file : *open) busy.insert(file.volume);
+    std::set<Guid> offered;
+    for (const auto& file : *files) {
+        offered.insert(file.guid);
+        {
+            const std::scoped_lock lock(mutex_);
+            if (plan_.knows(file.guid)) continue;
+        }
+        const auto rows = catalogue_.transfers({.guid = file.guid});
+        if (!rows) return std::unexpected(rows.error());
+        const std::scoped_lock lock(mutex_);
+        plan_.add(file, *rows, clock_.wall(), clock_.now(), options_.retry_most, options_.once);
+        if (plan_.complete(file.guid)) to_be_completed_.emplace(file.guid, 0);
+    }
+    const std::scoped_lock lock(mutex_);
+    plan_.set_busy(std::move(busy));
+    plan_.keep_only(offered);
+    return {};
+}
+
+/// Copies that were begun for files that are not handed over any more, or not by us, before this start.
+Result<> HandOff::find_orphans() {
+    for (const auto state : {CopyState::copying, CopyState::failed, CopyState::unverified}) {
+        const auto rows = catalogue_.transfers({.state = state});
+        if (!rows) return std::unexpected(rows.error());
+        for (const auto& row : *rows) {
+            const auto lane =
+                std::ranges::find_if(lanes_, [&](const auto& l) { return l->destination->name() == row.destination; });
+            if (lane == lanes_.end()) continue;
+            {
+                const std::scoped_lock lock(mutex_);
+                if (plan_.knows(row.guid)) continue;  // its next attempt cleans
+            }
+            const auto file = catalogue_.file(row.guid);
+            if (!file) return std::unexpected(file.error());
+            if (!*file || (options_.recorder && (*file)->recorder != *options_.recorder)) continue;
+            const auto place = place_of(**file, (*lane)->pattern);
+            if (!place) continue;
+            const std::scoped_lock lock(mutex_);
+            (*lane)->orphans.emplace_back(*place, row);
+        }
+    }
+    return {};
+}
+
+void HandOff::complete_files() {
+    std::vector<Guid> guids;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& [guid, tries] : to_be_completed_) guids.push_back(guid);
+    }
+    for (const auto& guid : guids) {
+        const auto said = catalogue_.file_transferred(guid);
+        if (!said)
+            reports_.submit(report_of(Severity::error, "a file that was handed over cannot be called so; tried again",
+                                      said.error()));
+        const std::scoped_lock lock(mutex_);
+        const auto entry = to_be_completed_.find(guid);
+        if (entry == to_be_completed_.end()) continue;  // another thread was first
+        if (said) {
+            ++counts_.files_transferred;
+            to_be_completed_.erase(entry);
+        } else {
+            ++counts_.catalogue_failures;
+            if (++entry->second >= options_.tries && options_.once) to_be_completed_.erase(entry);
+        }
+    }
+    if (!guids.empty()) changed_.notify_all();
+}
+
+// Copying -----------------------------------------------------------------------------------------------
+
+void HandOff::copy_files(Lane& lane, std::size_t number, const std::stop_token& stop) {
+    while (auto job = next_job(lane, number, stop)) {
+        TransferResult result;
+        if (const auto place = place_of(job->file, lane.pattern)) {
+            result = lane.transfer->run(job->file, *place, job->row, stop);
+        } else {
+            result = {Outcome::failed, Trouble::source, place.error().message(), 0};
+        }
+        finish(lane, number, *job, result);
+        clean_orphans(lane, stop);
+    }
+    clean_orphans(lane, stop);
+}
+
+std::optional<Job> HandOff::next_job(Lane& lane, std::size_t number, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+        const auto now = clock_.now();
+        const bool may = looked_ && now >= lane.not_before && !lane.probing;
+        if (may) {
+            if (auto job = plan_.take(number, now)) {
+                lane.probing = lane.failures > 0;
+                if (!first_taken_) first_taken_ = now;
+                return job;
+            }
+        }
+        if (options_.once && looked_ && plan_.is_over(number)) return std::nullopt;
+        auto until = now + options_.poll;
+        if (lane.not_before > now) until = std::min(until, lane.not_before);
+        if (const auto next = plan_.next_time(number); next && *next > now) until = std::min(until, *next);
+        wait(lock, until - now, stop);
+    }
+    return std::nullopt;
+}
+
+void HandOff::finish(Lane& lane, std::size_t number, const Job& job, const TransferResult& result) {
+    report(lane, job, result);
+    bool all = false;
+    {
+        const std::scoped_lock lock(mutex_);
+        const auto now = clock_.now();
+        lane.probing = false;
+        auto again = std::optional(now + backoff_.after(job.tries));
+        switch (result.outcome) {
+            case Outcome::transferred:
+                ++lane.counts.transferred;
+                lane.counts.bytes += job.file.bytes;
+                last_verified_ = now;
+                again.reset();
+                break;
+            case Outcome::quarantined:
+                ++counts_.files_quarantined;
+                [[fallthrough]];
+            case Outcome::gone:
+                again.reset();
+                break;
+            case Outcome::stopped:
+                again = now;
+                break;
+            case Outcome::unverified:
+                ++lane.counts.unverified;
+                break;
+            case Outcome::failed:
+                ++lane.counts.failed;
+                break;
+        }
+        if (result.trouble == Trouble::destination) {
+            ++lane.failures;
+            lane.not_before = now + backoff_.after(lane.failures);
+        } else if (result.outcome != Outcome::stopped && result.trouble != Trouble::catalogue) {
+            lane.failures = 0;
+            lane.not_before = {};
+        }
+        if (result.trouble == Trouble::catalogue) ++counts_.catalogue_failures;
+        lane.counts.up = lane.failures == 0;
+        if (result.outcome == Outcome::failed || result.outcome == Outcome::unverified) lane.counts.error = result.why;
+        if (options_.once && again && result.outcome != Outcome::stopped && job.tries >= options_.tries) {
+            ++lane.counts.given_up;
+            again.reset();
+        }
+        plan_.put_back(number, job.row, again);
+        if (options_.once && lane.failures >= options_.tries) lane.counts.given_up += plan_.give_up(number);
+        all = result.outcome == Outcome::transferred && plan_.complete(job.file.guid);
+        if (all) to_be_completed_.emplace(job.file.guid, 0);
+    }
+    changed_.notify_all();
+    if (all) complete_files();
+}
+
+void HandOff::clean_orphans(Lane& lane, const std::stop_token& stop) {
+    std::vector<std::pair<std::string, TransferRow>> orphans;
+    {
+        const std::scoped_lock lock(mutex_);
+        orphans.swap(lane.orphans);
+    }
+    for (auto& [place, row] : orphans) {
+        if (stop.stop_requested() || !lane.transfer->clean(place, row, stop)) return;  // found again by the next start
+        row.state = CopyState::pending;
+        row.next_try.reset();
+        row.changed = clock_.wall();
+        static_cast<void>(catalogue_.set_transfer(row));  // else it is cleaned once more
+    }
+}
+
+// Making room -------------------------------------------------------------------------------------------
+
+void HandOff::delete_files(const std::stop_token& stop) {
+    do {
+        const auto outcome = deletion_->step(stop);
+        if (!outcome) {
+            reports_.submit(report_of(Severity::warning, "no room can be made; tried again", outcome.error()));
+        } else {
+            for (const auto& why : outcome->kept) {
+                Report report;
+                report.severity = Severity::error;
+                report.what = "a file that was handed over is not deleted";
+                report.why = why;
+                report.advice = "look at the copy; nothing was lost here";
+                reports_.raise("handoff-kept", std::move(report));
+            }
+        }
+        std::unique_lock lock(mutex_);
+        if (outcome) {
+            counts_.files_deleted += outcome->files;
+            counts_.bytes_deleted += outcome->bytes;
+        }
+        if (!options_.once)
+            wait(lock, std::max<std::chrono::milliseconds>(options_.poll, std::chrono::milliseconds{100}), stop);
+    } while (!options_.once && !stop.stop_requested());
+}
+
+// From outside ------------------------------------------------------------------------------------------
+
+bool HandOff::over_in_lock() const {
+    if (!looked_ || !to_be_completed_.empty()) return false;
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        if (!plan_.is_over(i)) return false;
+    }
+    return true;
+}
+
+bool HandOff::wait_until_over(std::chrono::milliseconds at_most) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, at_most, [&] { return threads_running_ == 0; });
+}
+
+bool HandOff::stop(std::chrono::milliseconds deadline) {
+    stop_.request_stop();
+    changed_.notify_all();
+    {
+        std::unique_lock lock(mutex_);
+        if (!changed_.wait_for(lock, deadline, [&] { return threads_running_ == 0; })) return false;
+    }
+    for (auto& thread : threads_) thread.join();
+    threads_.clear();
+    return true;
+}
+
+HandOffSummary HandOff::summary() const {
+    const std::scoped_lock lock(mutex_);
+    auto summary = counts_;
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        auto& one = summary.destinations.emplace_back(lanes_[i]->counts);
+        one.bytes_sent = lanes_[i]->bytes_sent.load(std::memory_order_relaxed);
+        const auto standing = plan_.standing(i);
+        one.waiting = standing.waiting;
+        one.in_hand = standing.in_hand;
+        one.oldest = standing.oldest;
+    }
+    summary.running = clock_.now() - begin_;
+    if (first_taken_ && last_verified_) summary.busy = *last_verified_ - *first_taken_;
+    return summary;
+}
+
+}  // namespace weir::handoff

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file that is handed over, read by weir's own reader and summed on the way.
+#pragma once
+
+#include "weir/handoff/transfer.hpp"
+
+namespace weir::handoff {
+
+struct SourceSum {
+    digest::Digest sum;
+    std::uint64_t bytes = 0;
+};
+
+/// Why it did not work: the source, or the side that takes.
+struct ReadFailure {
+    Error error;
+    bool of_source = true;
+};
+
+/// Reads `path` to its end into `upload`, or only for its sum when that is null. Bytes go out at the rate of the
+/// options.
+[[nodiscard]] std::expected<SourceSum, ReadFailure> read_source(const std::filesystem::path& path, Upload* upload,
+                                                                const TransferOptions& options,
+                                                                const std::stop_token& stop);
+
+}  // namespace weir::handoff

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hand-off with its threads, over real directories.
+#include "weir/handoff/hand_off.hpp"
+
+#include <gmock/gmock.h>
+
+#include "transfer_fixture.hpp"
+
+namespace weir::handoff {
+namespace {
+
+/// Answers nothing until it is asked to stop.
+class Silent final : public Destination {
+public:
+    const std::string& name() const noexcept override { return name_; }
+    std::string url(const std::string& place) const override { return place; }
+    Result<std::unique_ptr<Upload>> begin(const std::string&, std::uint64_t, const Patience& patience) override {
+        return hang(patience);
+    }
+    Result<std::optional<std::uint64_t>> size_of(const std::string&, const Patience& patience) override {
+        return hang(patience);
+    }
+    Result<std::optional<digest::Digest>> stored_sum(const std::string&, digest::Algorithm,
+                                                     const Patience& patience) override {
+        return hang(patience);
+    }
+    Result<digest::Digest> read_back(const std::string&, digest::Algorithm, const Patience& patience) override {
+        return hang(patience);
+    }
+    Result<> rename_new(const std::string&, const std::string&, const Patience& patience) override {
+        return hang(patience);
+    }
+    Result<> remove(const std::string&, const Patience& patience) override { return hang(patience); }
+
+private:
+    static std::unexpected<Error> hang(const Patience& patience) {
+        std::mutex mutex;
+        std::condition_variable_any never;
+        std::unique_lock lock(mutex);
+        never.wait(lock, patience.stop, [] { return false; });
+        return fail(Errc::io, "no answer");
+    }
+    const std::string name_ = "silent";
+};
+
+class HandOffTest : public TransferTest {
+protected:
+    HandOffTest() : reports_("test", system_clock_, {}) {
+        for (int i = 0; i < 5; ++i)
+            files_.push_back(record("f" + std::to_string(i) + ".data", std::string(100'000, 'y') + std::to_string(i)));
+        files_.push_back(file_);
+        options_.poll = 5ms;
+        options_.retry_first = 1ms;
+        options_.retry_most = 5ms;
+        options_.once = true;
+    }
+    std::unique_ptr<HandOff> start() {
+        auto made = HandOff::create(*catalogue_, std::move(destinations_), options_, reports_, system_clock_);
+        EXPECT_TRUE(made.has_value()) << made.error().message();
+        (*made)->start();
+        return std::move(*made);
+    }
+    HandOffSummary run_once() {
+        const auto hand_off = start();
+        EXPECT_TRUE(hand_off->wait_until_over(120s));
+        return hand_off->summary();
+    }
+    std::size_t transferred() {
+        return catalogue_->files({.transfer_state = TransferState::transferred}).value().size();
+    }
+    void wait_for(const std::function<bool()>& condition) {
+        for (int i = 0; i < 120'000 && !condition(); ++i) std::this_thread::sleep_for(1ms);
+        EXPECT_TRUE(condition());
+    }
+    std::vector<std::string> alarms() {
+        std::vector<std::string> names;
+        for (const auto& alarm : reports_.alarms()) names.push_back(alarm.name);
+        return names;
+    }
+
+    SystemClock system_clock_;
+    Reports reports_;
+    HandOffOptions options_;
+    std::vector<FileRow> files_;
+};
+
+TEST_F(HandOffTest, OnceHandsOverWhatIsClosedToEveryDestinationAndEnds) {
+    fs::create_directory(folder_ / "second");
+    destinations_.push_back(directory_destination("second", folder_ / "second"));
+    const auto summary = run_once();
+    EXPECT_EQ(summary.files_transferred, files_.size());
+    EXPECT_EQ(summary.destinations.at(1).transferred, files_.size());
+    EXPECT_EQ(transferred(), files_.size());
+    EXPECT_EQ(there().size(), files_.size());
+    EXPECT_TRUE(fs::exists(folder_ / "second/f.data"));
+    EXPECT_TRUE(alarms().empty());
+}
+
+TEST_F(HandOffTest, OneThatHangsHoldsUpNoOtherAndNoStop) {
+    destinations_.push_back(std::make_unique<Silent>());
+    options_.once = false;
+    const auto hand_off = start();
+    wait_for([&] { return there().size() == files_.size(); });
+    EXPECT_EQ(transferred(), 0U) << "to both, or not at all";
+    EXPECT_TRUE(hand_off->stop(120s));
+}
+
+TEST_F(HandOffTest, AFileThatIsClosedLaterIsFoundAndADestinationThatRecoversIsUsedAgain) {
+    options_.once = false;
+    std::atomic<bool> broken = true;
+    liar_->size = [&](auto said) -> Result<std::optional<std::uint64_t>> {
+        if (broken) return fail(Errc::io, "out of order");
+        return said;
+    };
+    std::ofstream(folder_ / "there/f.data") << "";  // something to look at, so that it answers at all
+    const auto hand_off = start();
+    wait_for([&] { return std::ranges::count(alarms(), "handoff-destination:disk") == 1; });
+    fs::remove(folder_ / "there/f.data");
+    broken = false;
+    record("late.data", "late");
+    wait_for([&] { return transferred() == files_.size() + 1; });
+    EXPECT_TRUE(hand_off->summary().destinations.at(0).up);
+    EXPECT_TRUE(hand_off->stop(120s));
+}
+
+TEST_F(HandOffTest, OnceGivesUpWhatDoesNotGoAndSaysSo) {
+    fs::remove(folder_ / "there");
+    const auto summary = run_once();
+    EXPECT_EQ(summary.files_transferred, 0U);
+    EXPECT_EQ(summary.destinations.at(0).given_up, files_.size());
+    EXPECT_FALSE(summary.destinations.at(0).up);
+    EXPECT_THAT(summary.destinations.at(0).error, testing::HasSubstr("mount it"));
+}
+
+TEST_F(HandOffTest, WhatACrashLeftOfAFileThatIsNotHandedOverAnyMoreIsRemoved) {
+    row_.attempts = 2;
+    row_.state = CopyState::copying;
+    ASSERT_TRUE(catalogue_->set_transfer(row_).has_value());
+    ASSERT_TRUE(catalogue_->set_file_health(file_.guid, FileHealth::quarantined).has_value());
+    const auto orphan = folder_ / "there" / temporary_place("f.data", row_.guid, 2);
+    std::ofstream(orphan) << "part";
+    EXPECT_EQ(run_once().files_transferred, files_.size() - 1);
+    EXPECT_FALSE(fs::exists(orphan));
+    EXPECT_EQ(stored_row().state, CopyState::pending);
+}
+
+TEST_F(HandOffTest, ACrashAfterTheLastCopyAndBeforeTheCatalogueIsFinished) {
+    ASSERT_EQ(TransferTest::run().outcome, Outcome::transferred);
+    EXPECT_EQ(run_once().files_transferred, files_.size());
+    EXPECT_EQ(transferred(), files_.size());
+}
+
+TEST_F(HandOffTest, ADamagedFileIsAnAlarmAndTheOthersGo) {
+    std::fstream(folder_ / "here/f.data", std::ios::in | std::ios::out | std::ios::binary) << "damage";
+    const auto summary = run_once();
+    EXPECT_EQ(summary.files_quarantined, 1U);
+    EXPECT_EQ(summary.files_transferred, files_.size() - 1);
+    EXPECT_THAT(alarms(), testing::ElementsAre("handoff-quarantined"));
+}
+
+TEST_F(HandOffTest, AFileThatWaitsTooLongIsAnAlarm) {
+    options_.once = false;
+    options_.alarm_age = 1s;  // the files were closed by a clock that is years behind
+    fs::remove(folder_ / "there");
+    const auto hand_off = start();
+    wait_for([&] { return std::ranges::count(alarms(), "handoff-late:disk") == 1; });
+    EXPECT_TRUE(hand_off->stop(120s));
+}
+
+TEST_F(HandOffTest, TwoDestinationsOfOneNameAreAUsageError) {
+    destinations_.push_back(directory_destination("disk", folder_ / "there"));
+    EXPECT_EQ(HandOff::create(*catalogue_, std::move(destinations_), options_, reports_, system_clock_).error().code,
+              Errc::usage);
+    EXPECT_FALSE(HandOff::create(*catalogue_, {}, options_, reports_, system_clock_).has_value());
+}
+
+}  // namespace
+}  // namespace weir::handoff
