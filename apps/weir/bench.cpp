@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weir bench NAME`: the figures of the sources, ours and the machine's limits in one run.
+#include <memory>
+
+#include "bench/checksum.hpp"
+#include "bench/parallel.hpp"
+#include "bench/record.hpp"
+#include "bench/undetected.hpp"
+#include "commands.hpp"
+
+namespace weir::app {
+namespace {
+
+void add_bench_record(CLI::App& bench, Command& chosen) {
+    auto options = std::make_shared<RecordBenchOptions>();
+    auto& record = add_command(bench, group_measure, "record", "what recording costs, and what checksums add to it",
+                               "weir bench record --medium disk=/data --plot figure5.svg");
+    add_value(record, "--medium", options->media, "NAME=DIR", "where to write; tmpfs alone mounts one (root)");
+    add_value(record, "--profile", options->workload, "NAME", "workload");
+    add_value(record, "--repetitions", options->repetitions, "N", "counted runs of each series, interleaved");
+    add_value(record, "--bytes", options->bytes_per_run, "SIZE", "events sent in each run");
+    add_value(record, "--connections", options->connections, "K", "connections of the senders");
+    add_value(record, "--threads-max", options->checksum_threads_max, "N", "most checksum threads of parallel; 0: one a core");
+    add_value(record, "--seed", options->seed, "S", "of the workload");
+    add_value(record, "--plot", options->plot, "FILE", "draws figure 5 and the bars; .svg or .png");
+    add_json_flag(record, options->json);
+    record.callback([options, &chosen] { chosen = [options] { return run_bench_record(*options); }; });
+}
+
+void add_bench_checksum(CLI::App& bench, Command& chosen) {
+    auto options = std::make_shared<ChecksumBenchOptions>();
+    auto& command = add_command(bench, group_measure, "checksum", "every algorithm beside other libraries and the machine's limits",
+                                "weir bench checksum -a adler32 -a crc32c --plot sums.svg");
+    add_value(command, "-a,--algorithm", options->algorithms, "NAME", "only these; else all");
+    add_value(command, "--repetitions", options->repetitions, "N", "counted runs of each figure, interleaved");
+    add_value(command, "--dram", options->dram, "SIZE", "data that stands for memory, beyond the caches");
+    add_value(command, "--dir", options->directory, "DIR", "where a file is written and read");
+    add_value(command, "--file", options->file, "SIZE", "of that file; 0: none");
+    add_value(command, "--plot", options->plot, "FILE", "draws throughput against size; .svg or .png");
+    add_json_flag(command, options->json);
+    command.callback([options, &chosen] { chosen = [options] { return run_bench_checksum(*options); }; });
+}
+
+void add_bench_parallel(CLI::App& bench, Command& chosen) {
+    auto options = std::make_shared<ParallelBenchOptions>();
+    auto& command = add_command(bench, group_measure, "parallel", "adler32 of one event by several threads: cost and gain",
+                                "weir bench parallel --plot cutoff.svg");
+    add_value(command, "--threads-max", options->threads_max, "N", "most threads that sum, the caller included; 0: one a core");
+    add_value(command, "--repetitions", options->repetitions, "N", "calls of each kind, interleaved");
+    add_value(command, "--plot", options->plot, "FILE", "draws speed-up against size; .svg or .png");
+    add_json_flag(command, options->json);
+    command.callback([options, &chosen] { chosen = [options] { return run_bench_parallel(*options); }; });
+}
+
+void add_bench_undetected(CLI::App& bench, Command& chosen) {
+    auto options = std::make_shared<UndetectedBenchOptions>();
+    auto& command = add_command(bench, group_measure, "undetected", "how often damage leaves a sum as it was",
+                                "weir bench undetected --plot undetected.svg");
+    add_value(command, "--trials", options->trials, "N", "of each kind of damage on 1 KiB; fewer on longer data");
+    add_value(command, "--seed", options->seed, "S", "the same seed, the same damage");
+    add_value(command, "--plot", options->plot, "FILE", "draws what adler32 misses; .svg or .png");
+    add_json_flag(command, options->json);
+    command.callback([options, &chosen] { chosen = [options] { return run_bench_undetected(*options); }; });
+}
+
+}  // namespace
+
+void add_bench(CLI::App& parent, Command& chosen) {
+    auto& bench = add_command(parent, group_measure, "bench", "measures this machine: limits, ours, peers, in one run",
+                              "weir bench record --plot figure5.svg");
+    bench.require_subcommand(1);
+    add_bench_record(bench, chosen);
+    add_bench_checksum(bench, chosen);
+    add_bench_parallel(bench, chosen);
+    add_bench_undetected(bench, chosen);
+}
+
+}  // namespace weir::app

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// weir_handoff_*: what Prometheus reads of a hand-off.
+#pragma once
+
+#include "weir/handoff/hand_off.hpp"
+#include "weir/service/metrics.hpp"
+#include "weir/service/reports.hpp"
+
+namespace weir::app {
+
+/// All of them must outlive the collection.
+[[nodiscard]] Metrics::Collection collect_handoff(Metrics& metrics, const handoff::HandOff& hand_off,
+                                                  const Reports& reports, const Clock& clock);
+
+}  // namespace weir::app

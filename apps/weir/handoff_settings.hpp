@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hand-off's options as users write them: keys of [handoff] in a configuration file, and the same words on
+// the command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weir/handoff/hand_off.hpp"
+#include "weir/service/configuration.hpp"
+
+namespace weir::app {
+
+struct HandoffSettings {
+    std::string directory;
+    std::vector<std::string> destinations;
+    std::string recorder;
+    std::vector<std::string> priorities;
+    std::string checksum = "adler32";
+    std::string verify = "sum";
+    std::string read = "direct";
+    bool sync = true;
+    std::string metrics = "127.0.0.1:0";
+    handoff::HandOffOptions options;
+
+    /// Declares every key. The table refers to this object.
+    void declare(Settings& settings);
+
+    /// What the words mean. Errc::usage names the one that means nothing.
+    [[nodiscard]] Result<handoff::HandOffOptions> to_options() const;
+
+    /// In the order of `destinations`; fills in their patterns.
+    [[nodiscard]] Result<std::vector<std::unique_ptr<handoff::Destination>>> open_destinations(
+        handoff::HandOffOptions& to) const;
+};
+
+}  // namespace weir::app

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weir record`: the recorder as a station. It runs until SIGTERM or SIGINT, then drains, closes every
+// file and ends with 0.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <csignal>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "commands.hpp"
+#include "open_files.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "recover.hpp"
+#include "recorder_metrics.hpp"
+#include "recorder_settings.hpp"
+#include "service_manager.hpp"
+#include "signals.hpp"
+#include "weir/service/alarm_keeper.hpp"
+#include "weir/service/metrics_server.hpp"
+#include "weir/service/report_sinks.hpp"
+#include "weir/service/reports.hpp"
+#include "weir/storage/recorder.hpp"
+
+namespace weir::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* command_name = "weir record";
+
+struct RecordOptions {
+    RecorderSettings settings;
+    std::string config;
+    bool print_config = false;
+    bool recover = false;
+    bool json = false;
+    std::vector<CLI::Option*> given;  // applied again after the file: the command line has the last word
+};
+
+Severity severity_of(storage::RecorderReport::Severity severity) {
+    switch (severity) {
+        case storage::RecorderReport::Severity::information: return Severity::information;
+        case storage::RecorderReport::Severity::warning: return Severity::warning;
+        case storage::RecorderReport::Severity::error: return Severity::error;
+    }
+    return Severity::error;
+}
+
+json::object summary_json(const storage::RecorderSummary& summary) {
+    json::object rejected;
+    for (const auto& [reason, count] : summary.copies_rejected) rejected[reason] = count;
+    json::array streams;
+    for (const auto& stream : summary.streams) {
+        streams.push_back({{"name", stream.name},
+                           {"copies", stream.copies.stored},
+                           {"bytes", stream.copies.bytes_stored},
+                           {"files", stream.files}});
+    }
+    return {{"run", number(summary.run)},
+            {"events", {{"received", summary.receiver.received}}},
+            {"copies", {{"received", summary.copies_received}, {"stored", summary.copies_stored}, {"rejected", rejected}}},
+            {"bytes_stored", summary.bytes_stored},
+            {"files", summary.files},
+            {"streams", streams},
+            {"seconds", std::chrono::duration<double>(summary.running).count()}};
+}
+
+std::string status_line(const storage::RecorderSummary& now, const storage::RecorderSummary& before) {
+    const auto seconds = std::chrono::duration<double>(now.running - before.running).count();
+    return fmt::format("run {}  {} connections  {} events  {:.2f} GB/s  {} stored in {} files  {} free{}", number(now.run),
+                       now.receiver.connections, with_commas(now.receiver.received),
+                       gb_per_s(now.bytes_stored - before.bytes_stored, seconds), human(Bytes{now.bytes_stored}), now.files,
+                       human(now.free_space), now.paused ? "  PAUSED: no disk takes events" : "");
+}
+
+/// Until a signal comes: disks that fail or are full make the recorder wait, not end.
+void watch(storage::Recorder& recorder, Signals& signals, Reports& reports, const ServiceManager& manager, const Clock& clock) {
+    ProgressLine line(clock);
+    WritePathWatch write_path;
+    auto before = recorder.summary();
+    while (!signals.wait(500ms)) {
+        reports.step();
+        const auto now = recorder.summary();
+        if (write_path.alive(now)) manager.alive();
+        if (now.running - before.running < 1s) continue;
+        const auto status = status_line(now, before);
+        manager.status(status);
+        if (line.due()) line.show(status);
+        before = now;
+    }
+}
+
+/// Stops the recorder. The service manager waits as long as the stop may take and is alive.
+Result<> stop(storage::Recorder& recorder, const ServiceManager& manager, std::chrono::milliseconds deadline) {
+    manager.stopping();
+    const std::jthread alive([&](const std::stop_token& stopped) {
+        WritePathWatch write_path;
+        std::mutex mutex;
+        std::condition_variable_any changed;
+        std::unique_lock lock(mutex);
+        do {
+            if (!write_path.alive(recorder.summary())) continue;
+            manager.alive();
+            manager.extend(30s);
+        } while (!changed.wait_for(lock, stopped, 2s, [&] { return stopped.stop_requested(); }));
+    });
+    return recorder.stop(deadline);
+}
+
+/// Connections may not take the descriptors that files need: a sender is refused sooner than a file cannot be opened.
+void leave_room_for_files(storage::RecorderOptions& options) {
+    constexpr std::uint64_t for_files = 1024;
+    auto& connections = options.receiver.connections_max;
+    const auto allowed = allow_open_files(connections + for_files);
+    const auto most = std::max<std::uint64_t>(allowed - std::min(for_files, allowed * 3 / 4), 1);
+    if (connections <= most) return;
+    complain(command_name, fmt::format("this process may have {} files open, so at most {} connections are taken and not {}; raise the limit (ulimit -n)",
+                                       allowed, most, connections));
+    connections = static_cast<std::uint32_t>(most);
+}
+
+int run_record(RecordOptions& options) {
+    Settings table;
+    options.settings.declare(table);
+    if (!options.config.empty()) {
+        if (auto read = table.read_file(options.config); !read) return fail_with(command_name, read.error());
+        for (auto* option : options.given) {
+            if (option->count() > 0) option->run_callback();
+        }
+    }
+    if (options.print_config) return print(table.effective()), exit_good;
+    if (options.settings.directories.empty()) return fail_usage(command_name, "no directory to record into; name one with --dir");
+    auto recorder_options = options.settings.to_options();
+    if (!recorder_options) return fail_with(command_name, recorder_options.error());
+    if (options.recover)
+        return recover_directories_of(recorder_options->directories, recorder_options->recorder, recorder_options->catalogue, options.json);
+
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of the write, which is dealt with
+    leave_room_for_files(*recorder_options);
+    std::signal(SIGPIPE, SIG_IGN);  // who reads the log or the summary may go away; recording goes on
+    Signals signals;  // before any thread begins
+    const auto manager = ServiceManager::from_environment();
+    const SystemClock clock;
+    Metrics metrics;
+    std::vector<std::unique_ptr<ReportSink>> sinks;
+    sinks.push_back(log_sink());
+    sinks.push_back(counter_sink(metrics));
+    Reports reports(options.settings.options.recorder, clock, std::move(sinks));
+    auto recorder = storage::Recorder::open(
+        *recorder_options,
+        [&](const storage::RecorderReport& report) {
+            Report full;
+            full.severity = severity_of(report.severity);
+            if (report.alarm.empty()) {
+                full.what = report.text;
+                reports.submit(std::move(full));
+            } else {
+                full.what = "ALARM " + report.alarm;
+                full.why = report.text;
+                reports.raise(report.alarm, std::move(full));
+            }
+        },
+        clock);
+    if (!recorder) return fail_with(command_name, recorder.error());
+    const auto alarms = AlarmKeeper::start(reports, {.directory = recorder_options->directories.front()});
+    if (!alarms) return fail_with(command_name, alarms.error());
+    if (const auto latched = reports.latched(); latched > 0)
+        complain(command_name, fmt::format("{} latched; see weir alarms", counted(latched, "alarm is", "alarms are")));
+    const auto collection = collect_recorder(metrics, **recorder);
+    const auto alarm_collection = collect_alarms(metrics, reports);
+    std::optional<MetricsServer> server;
+    std::string metrics_text = "none";
+    if (!options.settings.metrics.empty()) {
+        auto started = MetricsServer::start(metrics, {.listen = options.settings.metrics});
+        if (!started) return fail_with(command_name, started.error());
+        server = std::move(*started);
+        metrics_text = fmt::format("port {}", server->port());
+    }
+    (*recorder)->start();
+    if (!recorder_options->sync) complain(command_name, "sync is OFF: events are acknowledged without being on stable storage");
+    complain(command_name, fmt::format("run {}{}, listening on port {}{}, metrics on {}, mode {}, memory {}", number((*recorder)->run()),
+               (*recorder)->continued() ? " (continued)" : "", (*recorder)->port(),
+               recorder_options->receiver.tls.any() ? " with TLS" : "", metrics_text,
+               name(recorder_options->mode), to_string(recorder_options->memory)));
+    for (const auto& volume : (*recorder)->volumes()) complain(command_name, "writing to " + volume);
+
+    manager.ready();
+    watch(**recorder, signals, reports, manager, clock);
+    const auto stopped = stop(**recorder, manager, options.settings.stop_deadline);
+    const auto summary = (*recorder)->summary();
+    if (options.json) {
+        print_json(summary_json(summary));
+    } else {
+        print("run {}: {} received, {} stored in {}, {} rejected, {} in {:.1f} s\n", number(summary.run),
+              counted(summary.receiver.received, "event"), counted(summary.copies_stored, "copy", "copies"),
+              counted(summary.files, "file"), summary.copies_received - summary.copies_stored - summary.copies_in_hand,
+              human(Bytes{summary.bytes_stored}), std::chrono::duration<double>(summary.running).count());
+    }
+    if (!stopped) return fail_with(command_name, stopped.error());
+    return exit_good;
+}
+
+}  // namespace
+
+void add_record(CLI::App& parent, Command& chosen) {
+    auto options = std::make_shared<RecordOptions>();
+    auto& s = options->settings;
+    auto& command = add_command(parent, group_record, "record", "records the events of one run: TCP in, verified files out",
+                                "weir record --listen localhost:9000 --dir /data/1 --dir /data/2");
+    auto& given = options->given;
+    given.push_back(&add_value(command, "--listen", s.listen, "H:P", "address and port for senders; port 0: any free one"));
+    given.push_back(&add_value(command, "--dir", s.directories, "D", "where files go; once for each disk"));
+    given.push_back(&add_value(command, "--run", s.run, "N", "run number; 0: the next free one"));
+    given.push_back(&add_choice(command, "--mode", s.mode,
+                                {{"receipt", std::string("receipt")}, {"original", std::string("original")},
+                                 {"parallel", std::string("parallel")}, {"off", std::string("off")}},
+                                "how checksums are made"));
+    given.push_back(&add_choice(command, "--check", s.check,
+                                {{"none", std::string("none")}, {"header", std::string("header")}, {"fragments", std::string("fragments")}},
+                                "how deep events are checked"));
+    given.push_back(&add_value(command, "--memory", s.options.memory, "SIZE", "for events and blocks; full: senders wait"));
+    given.push_back(&add_value(command, "--file-size-max", s.options.file_size_max, "SIZE", "a file ends at this size"));
+    given.push_back(&add_value(command, "--sync-interval", s.options.sync_interval, "TIME", "longest wait for a sync and its answer"));
+    given.push_back(&add_value(command, "--metrics", s.metrics, "H:P", "address and port for Prometheus"));
+    auto& version = add_value(command, "--file-version", s.file_version, "6|2", "of files; 0: 2 for event 3.0, else 6");
+    auto& project = add_value(command, "--project", s.options.project, "NAME", "project in file names");
+    auto& name = add_value(command, "--recorder", s.options.recorder, "NAME", "this recorder's name in file names");
+    auto& event_max = add_value(command, "--event-max", s.options.receiver.event_size_max, "SIZE", "largest event that is taken");
+    for (auto* option : {&version, &project, &name, &event_max}) {
+        option->group(more_options);
+        given.push_back(option);
+    }
+    auto& certificate = add_value(command, "--tls-certificate", s.tls_certificate, "F", "PEM; senders must speak TLS and show one too");
+    auto& key = add_value(command, "--tls-key", s.tls_key, "F", "PEM: the key of that certificate");
+    auto& authority = add_value(command, "--tls-ca", s.tls_ca, "F", "PEM: the authority of the senders' certificates");
+    auto& plain = add_flag(command, "--plain", s.plain, "no TLS, although other machines reach the address");
+    auto& catalogue = add_value(command, "--catalogue", s.options.catalogue, "URI", "postgresql://...: shared by several recorders");
+    for (auto* option : {&certificate, &key, &authority, &plain, &catalogue}) {
+        option->group(more_options);
+        given.push_back(option);
+    }
+    add_value(command, "--config", options->config, "FILE", "TOML, section [record]; what stands here goes before it");
+    add_flag(command, "--print-config", options->print_config, "prints every key with its value and ends");
+    add_flag(command, "--recover", options->recover, "closes what a crash left open, as a start does, and ends");
+    add_json_flag(command, options->json);
+    command.callback([options, &chosen] { chosen = [options] { return run_record(*options); }; });
+}
+
+}  // namespace weir::app

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recorder's options as users write them: keys of a configuration file, and the same words on the
+// command line. One table, so that file, command line, help and documentation say the same.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weir/base/result.hpp"
+#include "weir/service/configuration.hpp"
+#include "weir/storage/recorder_options.hpp"
+
+namespace weir::app {
+
+/// What stands in a file or on the command line, before it is turned into RecorderOptions.
+struct RecorderSettings {
+    storage::RecorderOptions options;
+    std::string listen = "127.0.0.1:9000";
+    std::vector<std::string> directories;
+    std::uint32_t run = 0;  // 0: the next free number
+    std::string mode = "receipt";
+    std::string check = "header";
+    std::string late = "new-file";
+    std::string direct = "auto";
+    std::uint32_t file_version = 0;  // 0: as the format asks
+    std::uint32_t checksum_threads = 2;
+    Bytes checksum_cutoff{0};  // 0: measured at start
+    std::string metrics = "127.0.0.1:0";
+    std::string tls_certificate, tls_key, tls_ca;
+    bool plain = false;  // without TLS on an address that others reach
+    std::chrono::seconds stop_deadline{60};
+
+    /// Declares every key in [record]. The table refers to this object.
+    void declare(Settings& settings);
+
+    /// Checks and converts. Errc::usage names the option.
+    [[nodiscard]] Result<storage::RecorderOptions> to_options() const;
+};
+
+}  // namespace weir::app

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a service manager wants to hear (sd_notify(3), Type=notify): started, alive, stopping. Without one (no
+// NOTIFY_SOCKET in the environment) every call does nothing. The protocol is one datagram of text, so no library is
+// needed.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "weir/storage/recorder.hpp"
+
+namespace weir::app {
+
+class ServiceManager {
+public:
+    /// Reads NOTIFY_SOCKET. A socket that cannot be used is the same as none: a recorder records without being watched
+    /// too.
+    [[nodiscard]] static ServiceManager from_environment();
+    ServiceManager(ServiceManager&& other) noexcept;
+    ServiceManager(const ServiceManager&) = delete;
+    ServiceManager& operator=(const ServiceManager&) = delete;
+    ~ServiceManager();
+
+    void ready() const { tell("READY=1"); }
+    void stopping() const { tell("STOPPING=1"); }
+    void alive() const { tell("WATCHDOG=1"); }
+    void status(std::string_view line) const { tell("STATUS=" + std::string(line)); }
+    /// The stop takes at least this much longer.
+    void extend(std::chrono::microseconds time) const { tell("EXTEND_TIMEOUT_USEC=" + std::to_string(time.count())); }
+
+private:
+    explicit ServiceManager(int fd) noexcept : fd_(fd) {}
+    void tell(const std::string& text) const;
+    int fd_ = -1;
+};
+
+/// Whether the write path lives: it has nothing to do, or it has done something since it was asked last. A slow disk is
+/// alive, a hung one is not.
+class WritePathWatch {
+public:
+    [[nodiscard]] bool alive(const storage::RecorderSummary& now);
+
+private:
+    struct Done {
+        std::uint64_t copies = 0, rounds = 0, files = 0, segments = 0;
+        bool operator==(const Done&) const = default;
+    } before_;
+};
+
+}  // namespace weir::app
