@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Disks that fail under the real program: system calls that end with an error (strace), a file system that aborts (ext4)."""
+import shutil
+import subprocess
+
+from mounting import why_no_mount
+from recorder_files import listed
+from weir_process import RecorderProcess, SenderProcess, main_without, wait_until
+from weir_program import ProgramTest, run, sanitized
+
+CONFIG = """[record]
+streams_max = 16
+segment = "256KiB"
+direct = "off"
+disk_retry = "20ms"
+disk_reserve = "1MiB"
+disk_headroom = "1MiB"
+"""
+EVENTS = 100
+
+
+class DiskErrors(ProgramTest):
+    def record(self, *directories, more=""):
+        config = self.folder / "c.toml"
+        config.write_text(CONFIG + more)
+        others = [argument for directory in directories[1:] for argument in ("--dir", directory)]
+        return RecorderProcess(self.folder, directories[0], "--memory", "64MiB", "--event-max", "4MiB", "--sync-interval", "5ms",
+                               "--config", config, *others)
+
+    def send(self, recorder, name, events=EVENTS):
+        with SenderProcess(self.folder, recorder.port, "--events", events, "--connections", 2, "--name", name) as sender:
+            report = sender.report()
+        self.assertEqual(report["events"]["acknowledged"], events)
+
+    def assertAllIsThere(self, copies, directory):
+        """`directory` has the catalogue, which knows the files of all."""
+        self.assertEqual(copies["received"], copies["stored"] + sum(copies["rejected"].values()))
+        self.assertEqual(self.assertEnds(run("verify", "--json", directory), 0).json["bad"], [])
+        self.assertEqual(sum(row["events"] for row in listed(directory)), copies["stored"])
+
+
+class Injected(DiskErrors):
+    def test_a_call_that_fails_costs_no_event_and_does_not_end_the_recording(self):
+        for call, error in (("fdatasync", "EIO"), ("pwrite64", "EIO"), ("pwrite64", "ENOSPC"), ("fsync", "EIO"), ("fdatasync", "EDQUOT"),
+                            ("renameat2", "EIO")):
+            with self.subTest(f"{call} {error}"):
+                directory, trace = self.folder / f"{call}-{error}", self.folder / f"{call}-{error}.trace"
+                with self.record(directory, more='file_age_max = "1s"\n') as recorder:  # so that files are closed meanwhile
+                    self.send(recorder, "before")
+                    # The first such call of each thread, as long as strace is attached.
+                    strace = subprocess.Popen(["strace", "-f", "-qq", "-p", str(recorder.pid), "-o", trace, "-e", f"trace={call}", "-e",
+                                               f"inject={call}:error={error}:when=1"], stderr=subprocess.DEVNULL)
+                    try:
+                        wait_until(trace.exists, "strace has begun")
+                        with SenderProcess(self.folder, recorder.port, "--events", EVENTS, "--rate", 200, "--name", "during") as sender:
+                            wait_until(lambda: "(INJECTED)" in trace.read_text() or not sender.running(), "a call has failed")
+                            strace.terminate()
+                            strace.wait()
+                            self.assertEqual(sender.report()["events"]["acknowledged"], EVENTS)
+                    finally:
+                        strace.kill()
+                        strace.wait()
+                    self.send(recorder, "after")
+                    self.assertTrue(recorder.running())
+                    ended = self.assertEnds(recorder.stop(), 0)
+                self.assertAllIsThere(ended.json["copies"], directory)
+
+
+class Aborted(DiskErrors):
+    def test_a_file_system_that_becomes_read_only_is_dropped_and_recovered_later(self):
+        image, disk, small = self.folder / "image", self.folder / "disk", self.folder / "small"
+        data = small / "data"
+        disk.mkdir()
+        small.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600m", "tmpfs", small], check=True)  # so the other one is taken first
+        self.addCleanup(subprocess.run, ["umount", "--lazy", small], check=True)
+        with open(image, "wb") as file:
+            file.truncate(1 << 30)
+        subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
+        mount = ["mount", "-o", "loop,errors=remount-ro", image, disk]
+        subprocess.run(mount, check=True)
+        self.addCleanup(subprocess.run, ["umount", "--lazy", disk], stderr=subprocess.DEVNULL)
+        with self.record(data, disk / "data") as recorder:
+            self.send(recorder, "before")
+            with SenderProcess(self.folder, recorder.port, "--events", EVENTS, "--rate", 100, "--name", "during") as sender:
+                subprocess.run(["mount", "-o", "remount,abort", disk], check=True, capture_output=True)
+                self.assertEqual(sender.report()["events"]["acknowledged"], EVENTS)
+            failed = 'weir_volume_failed{volume="%s"}' % (disk / "data").resolve()
+            left = recorder.metrics()[failed] == 1  # unless it was never written to
+            ended = recorder.stop()
+        copies = ended.json["copies"]
+        subprocess.run(["umount", disk], check=True)
+        subprocess.run(mount, check=True)  # as an operator would, after a look
+        self.assertEnds(run("recover", data, disk / "data"), 0)
+        self.assertIn(ended.code, (0, 1) if left else (0,), repr(ended))
+        self.assertAllIsThere(copies, data)
+
+
+if __name__ == "__main__":
+    missing = []
+    if sanitized() or not shutil.which("strace"):
+        missing.append("calls that fail under the recorder: strace is not there, install it" if not shutil.which("strace")
+                       else "calls that fail under the recorder: strace and sanitizers do not go together; the preset release has them")
+        del Injected
+    if why := why_no_mount(image=True):
+        missing.append(f"a file system that aborts: {why}")
+        del Aborted
+    main_without("; ".join(missing))

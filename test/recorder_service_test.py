@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recorder as a service: what it tells its manager through a real NOTIFY_SOCKET, and how little its unit may do.
+
+A hung disk is the real one with a stop in it: a library that is loaded before libc lets syncs return only while a file is
+not there. STATUS comes once a second in any case and is the clock of these tests: no time is measured.
+"""
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import unittest
+
+import recorder_wire as wire
+from recorder_memory_test import compiler
+from recorder_wire import Peer
+from weir_process import SLOW, RecorderProcess, main_without, wait_until
+from weir_program import ProgramTest
+
+ANALYZE = shutil.which("systemd-analyze")
+UNIT = os.environ.get("WEIR_SERVICE_UNIT")
+EXPOSURE_MAX = 2.5
+
+STOP = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void wait_while_hung(void) {
+    const char* file = getenv("WEIR_TEST_HUNG");
+    while (file && access(file, F_OK) == 0) usleep(10000);
+}
+int fdatasync(int fd) {
+    int (*real)(int) = dlsym(RTLD_NEXT, "fdatasync");
+    wait_while_hung();
+    return real(fd);
+}
+"""
+
+
+class Manager:
+    """What systemd is to a service: a datagram socket."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(path))
+        self.socket.settimeout(SLOW)
+        self.environment = {"NOTIFY_SOCKET": str(path)}
+
+    def hears(self):
+        return self.socket.recv(65536).decode()
+
+    def hears_until(self, pattern):
+        """Everything up to the first datagram that matches, which is the last."""
+        heard = [self.hears()]
+        while not re.match(pattern, heard[-1]):
+            heard.append(self.hears())
+        return heard
+
+    def close(self):
+        self.socket.close()
+
+
+class Service(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.manager = Manager(self.folder / "notify")
+        self.addCleanup(self.manager.close)
+        self.directory = self.folder / "data"
+
+    def start(self, *arguments, **environment):
+        env = [f"{name}={value}" for name, value in {**self.manager.environment, **environment}.items()]
+        return RecorderProcess(self.folder, self.directory, *arguments, prefix=["env", *env])
+
+    def test_it_says_ready_alive_and_stopping(self):
+        with self.start() as recorder:
+            self.assertEqual(self.manager.hears(), "READY=1")
+            heard = self.manager.hears_until("STATUS=run 7 ")
+            self.assertIn("WATCHDOG=1", heard)
+            recorder.signal(15)
+            self.manager.hears_until("STOPPING=1$")
+            heard = self.manager.hears_until("EXTEND_TIMEOUT_USEC=")
+            self.assertIn("WATCHDOG=1", heard)
+            self.assertEnds(recorder.wait(), 0)
+
+    def test_a_manager_that_reads_nothing_or_is_not_there_does_not_hold_it_up(self):
+        self.manager.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        for place in (self.manager.environment["NOTIFY_SOCKET"], str(self.folder / "nobody"), "@weir-nobody", "nonsense", "/" + "x" * 500):
+            with self.subTest(place), self.start(NOTIFY_SOCKET=place) as recorder:
+                self.assertEnds(recorder.stop(), 0)
+            shutil.rmtree(self.directory)
+
+    def test_a_hung_disk_starves_the_watchdog_until_it_answers_again(self):
+        library, hung = self.folder / "stop.so", self.folder / "hung"
+        (self.folder / "stop.c").write_text(STOP)
+        made = subprocess.run([compiler(), "-shared", "-fPIC", "-O1", "-o", library, self.folder / "stop.c", "-ldl"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        with self.start(LD_PRELOAD=library, WEIR_TEST_HUNG=hung, ASAN_OPTIONS="verify_asan_link_order=0") as recorder, \
+                Peer(recorder.port, timeout=SLOW) as peer:
+            self.manager.hears_until("WATCHDOG=1$")
+            peer.send(wire.hello(7))
+            peer.receive_only(wire.WELCOME)
+            peer.send(wire.event(1, b"written"))
+            peer.receive_acknowledgement_of(1)
+            hung.touch()
+            peer.send(wire.event(2, b"in hand"))
+            in_hand = lambda: recorder.metrics().get('weir_copies_in_hand{stream="calibration_Test"}') == 1
+            wait_until(in_hand, "the event is in hand")
+            self.manager.socket.setblocking(False)
+            try:
+                while True:
+                    self.manager.hears()  # what was said before
+            except BlockingIOError:
+                self.manager.socket.settimeout(SLOW)
+            for _ in range(2):
+                self.manager.hears_until("STATUS=")  # what was underway
+            heard = [line for _ in range(3) for line in self.manager.hears_until("STATUS=")]
+            self.assertNotIn("WATCHDOG=1", heard)
+            hung.unlink()
+            peer.receive_acknowledgement_of(2)
+            self.manager.hears_until("WATCHDOG=1$")
+            peer.close()
+            self.assertEnds(recorder.stop(), 0)
+
+
+class Unit(ProgramTest):
+    @unittest.skipUnless(ANALYZE and UNIT, "said at the end")
+    def test_the_unit_may_do_little(self):
+        ended = subprocess.run([ANALYZE, "security", "--offline=true", "--no-pager", UNIT], capture_output=True, text=True, timeout=60)
+        found = re.search(r"Overall exposure level for weir-record.service: ([0-9.]+)", ended.stdout)
+        self.assertIsNotNone(found, ended.stdout + ended.stderr)
+        print(f"\n  exposure {found.group(1)}, {EXPOSURE_MAX} allowed", flush=True)
+        self.assertLessEqual(float(found.group(1)), EXPOSURE_MAX)
+
+    @unittest.skipUnless(UNIT, "said at the end")
+    def test_the_unit_waits_for_ready_and_watches_the_write_path(self):
+        text = pathlib.Path(UNIT).read_text()
+        for line in ("Type=notify", "WatchdogSec=", "Restart=on-failure"):
+            self.assertIn(f"\n{line}", text)
+
+
+if __name__ == "__main__":
+    main_without("the exposure of the unit, as there is no systemd-analyze; apt install systemd" if not ANALYZE else
+                 "the unit, as WEIR_SERVICE_UNIT does not name it; ctest does" if not UNIT else None)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sender of a page, after docs/formats/delivery-protocol.md and nothing else: it can do wrong what the real one cannot."""
+import socket
+import struct
+
+MAGIC = b"WEIR"
+HELLO, WELCOME, EVENT, ACK, REJECT, BYE = range(1, 7)
+OPAQUE = 3
+TOO_LARGE = 4  # why an event is rejected
+MALFORMED, UNSUPPORTED_VERSION, WRONG_RUN = 3, 4, 8  # why a recorder says goodbye
+
+
+def _crc32c_table():
+    table = []
+    for value in range(256):
+        for _ in range(8):
+            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+        table.append(value)
+    return table
+
+
+_TABLE = _crc32c_table()
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
+    return crc ^ 0xFFFFFFFF
+
+
+assert crc32c(b"123456789") == 0xE3069283
+
+
+def header(kind, meta=b"", payload_size=0, *, magic=MAGIC, version=1, flags=0, meta_size=None, crc=None):
+    head = magic + struct.pack("<BBHIQ", version, kind, flags, len(meta) if meta_size is None else meta_size, payload_size)
+    return head + struct.pack("<I", crc32c(head + meta) if crc is None else crc)
+
+
+def hello(run, name=b"test", incarnation=1, connection=0, form=OPAQUE):
+    meta = struct.pack("<HBxIQIHxxQ", 1, form, connection, incarnation, run, len(name), 1) + name
+    return header(HELLO, meta) + meta
+
+
+def event(sequence, payload, *, size=None, id=None, tag=(b"calibration", b"Test")):
+    """Header, meta and payload; `size` says another length of payload than comes."""
+    kind, name = tag
+    meta = struct.pack("<QQQIIIHxx", sequence, 1, sequence if id is None else id, sequence, 0, crc32c(payload), 1)
+    meta += struct.pack("<BBBxHH", len(kind), len(name), 0, 0, 0) + kind + name
+    return header(EVENT, meta, len(payload) if size is None else size) + meta + payload
+
+
+class Closed(Exception):
+    """The other side closed the connection."""
+
+
+class Peer:
+    """A connection to a recorder on this machine."""
+
+    def __init__(self, port, timeout=30):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+        self.name = "127.0.0.1:%d" % self.socket.getsockname()[1]
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def receive(self):
+        """Type and meta of the next message."""
+        head = self._exactly(24)
+        assert head[:4] == MAGIC, head
+        kind, meta_size = head[5], struct.unpack_from("<I", head, 8)[0]
+        meta = self._exactly(meta_size)
+        assert struct.unpack_from("<I", head, 20)[0] == crc32c(head[:20] + meta)
+        return kind, meta
+
+    def receive_only(self, kind):
+        """The next message of a type; what comes before it is passed over."""
+        while True:
+            got, meta = self.receive()
+            if got == kind:
+                return meta
+
+    def receive_acknowledgement_of(self, sequence):
+        while struct.unpack_from("<Q", self.receive_only(ACK), 8)[0] < sequence:
+            pass
+
+    def receive_goodbye(self):
+        """The reason of a BYE and its text; then the connection ends."""
+        meta = self.receive_only(BYE)
+        reason, size = struct.unpack_from("<HH", meta)
+        self.expect_end()
+        return reason, meta[4:4 + size].decode()
+
+    def expect_end_after_goodbye(self):
+        """Whatever still comes, the connection ends."""
+        try:
+            while True:
+                self.receive()
+        except Closed:
+            return
+
+    def expect_end(self):
+        try:
+            self.receive()
+        except Closed:
+            return
+        raise AssertionError("the connection is still open")
+
+    def _exactly(self, size):
+        data = b""
+        while len(data) < size:
+            try:
+                part = self.socket.recv(size - len(data))
+            except ConnectionResetError as error:
+                raise Closed from error
+            if not part:
+                raise Closed
+            data += part
+        return data
+
+    def close(self):
+        self.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

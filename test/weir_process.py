@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that run while a test does something else: recorders, senders, and what they said so far.
+
+What they print goes to files, so that a program that says much never waits for the test to read it.
+"""
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import weir_program
+from weir_program import PROGRAM, Ended
+
+SLOW = 120.0  # seconds that a loaded machine may need for anything that should be quick
+
+
+def wait_until(condition, what, seconds=SLOW, poll=0.02):
+    """The first true value of `condition`; a test waits for things, never for a time."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds:g} s: {what}")
+        time.sleep(poll)
+
+
+class Process:
+    """A weir command in the background. `folder` takes what it prints."""
+
+    count = 0
+
+    def __init__(self, folder, *arguments, prefix=(), env=None):
+        Process.count += 1
+        base = pathlib.Path(folder) / f"{arguments[0]}-{Process.count}"
+        self.out_path, self.err_path = base.with_suffix(".out"), base.with_suffix(".err")
+        with open(self.out_path, "wb") as out, open(self.err_path, "wb") as err:
+            self.process = subprocess.Popen([*prefix, PROGRAM, *map(str, arguments)], stdin=subprocess.DEVNULL,
+                                            stdout=out, stderr=err, env={**os.environ, **(env or {})})
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    @property
+    def err(self):
+        return self.err_path.read_text(errors="replace")
+
+    def running(self):
+        return self.process.poll() is None
+
+    def said(self, pattern, seconds=SLOW):
+        """The match of `pattern` in what it said on stderr, once it is there."""
+        def look():
+            found = re.search(pattern, self.err)
+            if not found and not self.running():
+                found = re.search(pattern, self.err)
+                if not found:
+                    raise AssertionError(f"ended with {self.process.returncode} without saying {pattern!r}: {self.err}")
+            return found
+        return wait_until(look, f"{pattern!r} on stderr of process {self.pid}, which said: {self.err}", seconds)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def wait(self, seconds=SLOW):
+        try:
+            code = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise AssertionError(f"process {self.pid} did not end within {seconds:g} s; it said: {self.err}") from None
+        return Ended(code, self.out_path.read_text(), self.err)
+
+    def stop(self, seconds=SLOW):
+        self.signal(signal.SIGTERM)
+        return self.wait(seconds)
+
+    def kill(self):
+        self.process.kill()
+        return self.wait()
+
+    def memory_peak(self):
+        """VmHWM in bytes: the most that was ever resident."""
+        for line in pathlib.Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+        raise AssertionError("no VmHWM in /proc; has the process ended?")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.running():
+            self.signal(signal.SIGCONT)
+            self.process.kill()
+        self.process.wait()
+
+
+class RecorderProcess(Process):
+    """A recorder, from the moment on that it listens. `port` 0: any free one."""
+
+    def __init__(self, folder, directory, *arguments, port=0, run=7, prefix=()):
+        super().__init__(folder, "record", "--listen", f"127.0.0.1:{port}", "--dir", directory, "--run", run, "--json",
+                         *arguments, prefix=prefix)
+        try:
+            self.port = int(self.said(r"listening on port (\d+)").group(1))
+        except AssertionError:
+            self.__exit__()
+            raise
+        self.address = f"127.0.0.1:{self.port}"
+
+    def metrics(self):
+        """The lines that Prometheus would read, as a dictionary."""
+        port = int(re.search(r"metrics on port (\d+)", self.err).group(1))
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SLOW)
+        try:
+            connection.request("GET", "/metrics")
+            text = connection.getresponse().read().decode()
+        finally:
+            connection.close()
+        return {name: float(value) for name, value in
+                (line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#"))}
+
+
+class SenderProcess(Process):
+    def __init__(self, folder, port, *arguments, run=7):
+        super().__init__(folder, "send", "--to", f"127.0.0.1:{port}", "--run", run, "--json", *arguments)
+
+    def report(self, seconds=SLOW):
+        """What it says at its end."""
+        ended = self.wait(seconds)
+        if ended.code != 0:
+            raise AssertionError(f"the sender failed: {ended!r}")
+        return json.loads(ended.out)
+
+
+def main_without(what, needs_recorded_events=False):
+    """Runs the tests. When they pass although something was left out, ctest shows that: it is not said in silence."""
+    try:
+        weir_program.main(needs_recorded_events)
+    except SystemExit as end:
+        if end.code or not what:
+            raise
+        print(f"NOT TESTED: {what}", file=sys.stderr)
+        sys.exit(weir_program.SKIPPED)
