@@ -5,6 +5,7 @@ option(WEIR_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
 option(WEIR_TESTS "Build the tests" ON)
 option(WEIR_BENCHES "Build the benchmarks" ON)
 option(WEIR_FUZZERS "Build the fuzz targets" ON)
+option(WEIR_PROGRAM "Build the program weir beside the libraries" ON)
 option(WEIR_FUZZ_ENGINE "Link fuzz targets with libFuzzer (clang); otherwise they replay files" OFF)
 set(WEIR_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, for example address,undefined or thread")
 

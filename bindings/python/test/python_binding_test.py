@@ -39,7 +39,8 @@ def main():
     if "WEIR_CXX_COMPILER" in os.environ:
         environment["CXX"] = os.environ["WEIR_CXX_COMPILER"]
     installed = run(programs / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-build-isolation", "--no-deps",
-                    "--force-reinstall", f"--config-settings=build-dir={BUILD / 'python-build'}", ROOT, env=environment, timeout=800)
+                    "--force-reinstall", f"--config-settings=build-dir={BUILD / 'python-build'}",
+                    "--config-settings=cmake.define.WEIR_WARNINGS_AS_ERRORS=ON", ROOT, env=environment, timeout=800)
     if installed.returncode != 0:
         print(installed.stdout + installed.stderr, file=sys.stderr)
         return 1

@@ -43,24 +43,31 @@ std::string in_postgres_words(std::string text) {
     return text;
 }
 
-/// How many of these tables there are. Asked of the server's own tables, because a name that was looked up in vain is
-/// remembered as missing until the transaction ends.
-constexpr const char* count_tables =
-    "SELECT count(*) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
-    "WHERE n.nspname = current_schema() AND (c.relname = ? OR c.relname = ?)";
+/// Which of our tables there are: in one question, so that another process that makes them all meanwhile is seen whole
+/// or not at all. Asked of the server's own tables, because a name that was looked up in vain is remembered as missing
+/// until the transaction ends.
+constexpr const char* our_tables =
+    "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE n.nspname = current_schema() AND c.relname IN ('weir_catalogue', 'runs', 'files')";
 
 /// True: our schema is there. False: nothing of it is.
 Result<bool> recognised(sql::PostgresDatabase& database) {
-    const auto present = database.number_of(count_tables, {"weir_catalogue", "weir_catalogue"});
-    if (!present) return std::unexpected(present.error());
-    if (*present == 0U) {
-        const auto others = database.number_of(count_tables, {"runs", "files"});
-        if (!others) return std::unexpected(others.error());
-        if (*others == 0U) return false;
+    auto tables = database.query(our_tables);
+    if (!tables) return std::unexpected(std::move(tables.error()));
+    bool marked = false, others = false;
+    while (true) {
+        const auto row = tables->next();
+        if (!row) return std::unexpected(row.error());
+        if (!*row) break;
+        const bool mark = tables->text(0) == "weir_catalogue";
+        marked = marked || mark;
+        others = others || !mark;
+    }
+    if (!marked && !others) return false;
+    if (!marked)
         return fail(Errc::corrupt, fmt::format("{} is a database, but not a catalogue of weir; give another one, or a "
                                                "schema of its own (?options=-csearch_path%3DNAME)",
                                                database.name()));
-    }
     const auto version = database.number_of("SELECT max(version) FROM weir_catalogue");
     if (!version) return std::unexpected(version.error());
     if (*version == catalogue_schema_version) return true;

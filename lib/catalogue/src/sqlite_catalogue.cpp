@@ -17,8 +17,8 @@ namespace {
 
 enum class Schema { none, version_1, present };  // what a database file holds
 
+/// Within a transaction: another process that creates it meanwhile is seen whole or not at all.
 Result<Schema> recognised(sql::SqliteDatabase& database) {
-    // The tables first: they come with the id in one commit, so whoever sees them sees the id in what is read after.
     const auto tables = database.number_of("SELECT count(*) FROM sqlite_schema");
     if (!tables) return std::unexpected(tables.error());
     const auto id = database.number_of("PRAGMA application_id");
@@ -68,8 +68,11 @@ Result<> write_ahead(sql::SqliteDatabase& database) {
 
 /// Creates, brings forward or recognises, then sets how this connection writes.
 Result<> prepare(sql::SqliteDatabase& database) {
+    WEIR_TRY(database.script("BEGIN"));
     const auto there = recognised(database);
+    const auto read = database.script("COMMIT");
     if (!there) return std::unexpected(there.error());
+    if (!read) return read;
     if (*there != Schema::present) {
         WEIR_TRY(database.script("PRAGMA synchronous = FULL"));
         WEIR_TRY(create_schema(database));
