@@ -5,6 +5,7 @@ Each round leaves a little space, sends more than fits, and looks: every file is
 there; then there is space again, and recording goes on by itself. By default the end of space moves in steps of 128
 bytes over a record; WEIR_EVERY_BYTE=1 moves it by one, which takes about 15 minutes.
 """
+import errno
 import os
 import pathlib
 import select
@@ -125,11 +126,19 @@ class DiskFull(ProgramTest):
         self.assertGreater(len(listed(data)), RECORD // STEP // 2)
 
     def fill(self, disk, filler, leave):
-        free = os.statvfs(disk)
-        size = free.f_bavail * free.f_frsize - leave
-        with open(filler, "wb") as file:
-            if size > 0:
-                os.posix_fallocate(file.fileno(), 0, size)
+        def filled():  # the recorder may take space ahead between the two calls
+            free = os.statvfs(disk)
+            size = free.f_bavail * free.f_frsize - leave
+            with open(filler, "wb") as file:
+                try:
+                    if size > 0:
+                        os.posix_fallocate(file.fileno(), 0, size)
+                except OSError as error:
+                    if error.errno != errno.ENOSPC:
+                        raise
+                    return False
+            return True
+        wait_until(filled, "the disk is filled")
 
     def test_a_tmpfs_whose_space_ends_at_any_part_of_a_record(self):
         self.rounds(self.mount("-t", "tmpfs", "-o", "size=48m", "tmpfs"), "off")

@@ -249,7 +249,8 @@ Result<> SqlCatalogue::file_transferred(const Guid& guid) {
         const auto known = known_file(guid);
         if (!known) return std::unexpected(known.error());
         if (known->file_state != FileState::closed) return refused(*known, "cannot be handed over: it is not CLOSED");
-        if (known->file_health != FileHealth::sane) return refused(*known, "cannot be handed over: it is not SANE");
+        if (known->file_health == FileHealth::quarantined)
+            return refused(*known, "cannot be handed over: it is QUARANTINED");
         WEIR_TRY(change_file(guid, "transfer_state = 'TRANSFERRED'", {}));
         return {};
     });

@@ -143,6 +143,17 @@ TEST_F(CatalogueFiles, AQuarantinedFileIsNotHandedOver) {
     EXPECT_EQ(code_of(catalogue->set_file_health(Guid::random(), FileHealth::sane)), Errc::refused);
 }
 
+TEST_F(CatalogueFiles, AFileThatACrashCutShortIsHandedOver) {
+    auto catalogue = catalogue_with_run(17);
+    const auto file = file_of(17);
+    ASSERT_TRUE(catalogue->file_opened(file).has_value());
+    auto close = close_of(file);
+    close.file_health = FileHealth::truncated;
+    ASSERT_TRUE(catalogue->file_closed(close).has_value());
+    EXPECT_TRUE(catalogue->file_transferred(file.guid).has_value());
+    EXPECT_EQ(catalogue->file(file.guid).value()->file_health, FileHealth::truncated);
+}
+
 TEST_F(CatalogueFiles, QueriesNameWhatMustMatch) {
     auto catalogue = catalogue_with_run(17);
     ASSERT_TRUE(catalogue->open_run(start(18)).has_value());

@@ -57,11 +57,12 @@ Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
     if (options_.above_percent >= 100) return outcome;
     const auto rows = catalogue_.files({.recorder = recorder_,
                                         .file_state = FileState::closed,
-                                        .transfer_state = TransferState::transferred,
-                                        .file_health = FileHealth::sane});
+                                        .transfer_state = TransferState::transferred});
     if (!rows) return std::unexpected(rows.error());
     std::map<std::string, std::vector<Candidate>> by_volume;
-    for (const auto& file : *rows) by_volume[file.volume].push_back({file, WallTime{}});
+    for (const auto& file : *rows) {
+        if (file.file_health != FileHealth::quarantined) by_volume[file.volume].push_back({file, WallTime{}});
+    }
     for (auto& [volume, candidates] : by_volume) {
         const auto used = usage_(volume);
         if (used && *used <= options_.above_percent) continue;
@@ -106,7 +107,7 @@ Result<std::optional<std::string>> Deletion::reason_to_keep(const FileRow& file,
     const auto row = catalogue_.file(file.guid);
     if (!row) return std::unexpected(row.error());
     if (!*row || (*row)->file_state != FileState::closed || (*row)->transfer_state != TransferState::transferred ||
-        (*row)->file_health != FileHealth::sane || (*row)->volume != file.volume || (*row)->name != file.name)
+        (*row)->file_health == FileHealth::quarantined || (*row)->volume != file.volume || (*row)->name != file.name)
         return keep("the catalogue says something else of it now");
     const auto copies = catalogue_.transfers({.guid = file.guid});
     if (!copies) return std::unexpected(copies.error());

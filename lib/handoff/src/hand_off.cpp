@@ -129,8 +129,7 @@ void HandOff::look(const std::stop_token& stop) {
 Result<> HandOff::refresh() {
     const auto files = catalogue_.files({.recorder = options_.recorder,
                                          .file_state = FileState::closed,
-                                         .transfer_state = TransferState::on_disk,
-                                         .file_health = FileHealth::sane});
+                                         .transfer_state = TransferState::on_disk});
     if (!files) return std::unexpected(files.error());
     const auto open = catalogue_.files({.file_state = FileState::opened});
     if (!open) return std::unexpected(open.error());
@@ -138,6 +137,7 @@ Result<> HandOff::refresh() {
     for (const auto& file : *open) busy.insert(file.volume);
     std::set<Guid> offered;
     for (const auto& file : *files) {
+        if (file.file_health == FileHealth::quarantined) continue;  // what recovery cut is whole up to there, and goes
         offered.insert(file.guid);
         {
             const std::scoped_lock lock(mutex_);

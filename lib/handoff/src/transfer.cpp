@@ -240,7 +240,7 @@ TransferResult Transfer::run(const FileRow& file, const std::string& place, Tran
     // The row that was planned may be old: another process, or a person, may have changed it.
     const auto now = catalogue_.file(file.guid);
     if (!now) return {Outcome::failed, Trouble::catalogue, now.error().message(), 0};
-    if (!*now || (*now)->file_state != FileState::closed || (*now)->file_health != FileHealth::sane ||
+    if (!*now || (*now)->file_state != FileState::closed || (*now)->file_health == FileHealth::quarantined ||
         (*now)->transfer_state != TransferState::on_disk)
         return {Outcome::gone, Trouble::none, "it is no longer to be handed over", 0};
     return Attempt(*this, **now, place, row, stop).run();

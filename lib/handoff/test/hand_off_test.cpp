@@ -119,7 +119,7 @@ TEST_F(HandOffTest, AFileThatIsClosedLaterIsFoundAndADestinationThatRecoversIsUs
     broken = false;
     record("late.data", "late");
     wait_for([&] { return transferred() == files_.size() + 1; });
-    EXPECT_TRUE(hand_off->summary().destinations.at(0).up);
+    wait_for([&] { return hand_off->summary().destinations.at(0).up; });
     EXPECT_TRUE(hand_off->stop(120s));
 }
 
@@ -142,6 +142,12 @@ TEST_F(HandOffTest, WhatACrashLeftOfAFileThatIsNotHandedOverAnyMoreIsRemoved) {
     EXPECT_EQ(run_once().files_transferred, files_.size() - 1);
     EXPECT_FALSE(fs::exists(orphan));
     EXPECT_EQ(stored_row().state, CopyState::pending);
+}
+
+TEST_F(HandOffTest, AFileThatACrashCutShortGoesLikeTheOthers) {
+    ASSERT_TRUE(catalogue_->set_file_health(file_.guid, FileHealth::truncated).has_value());
+    EXPECT_EQ(run_once().files_transferred, files_.size());
+    EXPECT_TRUE(fs::exists(folder_ / "there/f.data"));
 }
 
 TEST_F(HandOffTest, ACrashAfterTheLastCopyAndBeforeTheCatalogueIsFinished) {

@@ -78,7 +78,7 @@ public:
     /// By run, stream, lumi block, sequence. Errc::limit when there are more rows than may be held in memory.
     [[nodiscard]] virtual Result<std::vector<FileRow>> files(const FileQuery& query = {}) = 0;
 
-    /// Errc::refused when the file is not CLOSED, or when it is not SANE.
+    /// Errc::refused when the file is not CLOSED, or when it is QUARANTINED.
     [[nodiscard]] virtual Result<> file_transferred(const Guid& guid) = 0;
 
     /// The bytes are gone. Errc::refused unless the file was TRANSFERRED.
