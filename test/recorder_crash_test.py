@@ -8,7 +8,7 @@ from weir_program import ProgramTest, main, run
 RUN = 7
 EVENTS = 600
 SEED = 4
-WORKLOAD = ("--events", EVENTS, "--seed", SEED, "--connections", 3)
+WORKLOAD = ("--events", EVENTS, "--seed", SEED, "--connections", 3, "--give-up-after", "0s")  # however slowly recorders start
 
 
 class Crash(ProgramTest):
@@ -77,7 +77,7 @@ class Crash(ProgramTest):
                 recorder = RecorderProcess(self.folder, self.directory, port=port, run=RUN)
                 port = recorder.port
                 if crash == 0:
-                    sender = SenderProcess(self.folder, port, *WORKLOAD, "--rate", 60, run=RUN)
+                    sender = SenderProcess(self.folder, port, *WORKLOAD, "--rate", 30, run=RUN)
                 else:
                     self.assertIn("continued", recorder.err)
                 while_writing |= self.kill_under_load(recorder, sender)

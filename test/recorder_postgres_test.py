@@ -46,10 +46,11 @@ class RecorderPostgres(ProgramTest):
 
     def test_a_server_that_crashes_and_a_recorder_that_is_killed_meanwhile_leave_equal_catalogues(self):
         directory = self.folder / "data"
-        events = 160
+        events = 400
         recorder, sender = self.recorder(directory), None
         try:
-            sender = SenderProcess(self.folder, recorder.port, "--events", events, "--rate", 40, "--connections", 2, run=RUN)
+            sender = SenderProcess(self.folder, recorder.port, "--events", events, "--rate", 40, "--connections", 2, "--give-up-after", "0s",
+                                   run=RUN)
             self.wait_for_more(recorder, 15)
             self.server.stop()
             self.wait_for_more(recorder, 15)  # nobody waits for the server

@@ -57,7 +57,7 @@ class Closed(Exception):
 class Peer:
     """A connection to a recorder on this machine."""
 
-    def __init__(self, port, timeout=30):
+    def __init__(self, port, timeout=120):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout)
         self.name = "127.0.0.1:%d" % self.socket.getsockname()[1]
 

@@ -3,10 +3,9 @@
 import os
 import signal
 import subprocess
-import time
 
 import weir_program
-from sum_program import INTERRUPTED, MIB, MISMATCH, MISSING, OK, READ_ERROR, USAGE, SumTest, md5, not_tested
+from sum_program import INTERRUPTED, MIB, MISMATCH, MISSING, OK, READ_ERROR, USAGE, SumTest, md5, not_tested, wait_until_it_reads
 
 
 class Scrub(SumTest):
@@ -77,9 +76,9 @@ class Scrub(SumTest):
             self.write(f"d/big{n}", bytes(MIB))
         self.assertEnds(self.weir("sum", "-r", "--xattr", "write", "d"), OK)
         process = self.start("scrub", "--json", "-j", "1", "--bwlimit", "2MiB", "--state", "state", "--metrics", "metrics", "d")
-        time.sleep(1.3)
+        wait_until_it_reads(process, self.folder / "d", 5 * MIB // 2)
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
         first = weir_program.Ended(process.returncode, out.decode(), err.decode())
         self.assertEnds(first, INTERRUPTED)
         done = [file["path"] for file in first.json["files"]]

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """weir sum --xattr: sums in the attributes of files, XRootD's and ours."""
 import os
-import time
 
 import weir_program
-from sum_program import CHANGED, MIB, MISMATCH, MISSING, OK, SumTest, adler32, not_tested, sha256
+from sum_program import CHANGED, MIB, MISMATCH, MISSING, OK, SumTest, adler32, not_tested, sha256, wait_until_it_reads
 from weir_program import PROGRAM
 
 
@@ -149,8 +148,8 @@ class Attributes(SumTest):
 
     def test_nothing_is_stored_for_a_file_that_changed(self):
         self.path.write_bytes(bytes(8 * MIB))
-        process = self.start("sum", "--xattr", "write", "--bwlimit", "8MiB", "x")
-        time.sleep(0.4)
+        process = self.start("sum", "--xattr", "write", "--bwlimit", "4MiB", "x")
+        wait_until_it_reads(process, self.path)
         with open(self.path, "ab") as file:
             file.write(b"more")
         process.communicate(timeout=60)

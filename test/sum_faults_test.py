@@ -13,7 +13,7 @@ import time
 
 import weir_program
 from sum_program import (CHANGED, INTERRUPTED, MIB, MISMATCH, MISSING, OK, READ_ERROR, USAGE, BtrfsImage, LoopImage, SumTest, adler32, crc32, md5,
-                         not_tested, wait_until_it_reads)
+                         not_tested, wait_until_it_heeds, wait_until_it_reads)
 from weir_program import PROGRAM
 
 
@@ -106,7 +106,7 @@ class Faults(SumTest):
             time.sleep(0.1)
             os.write(write_end, part)
         os.close(write_end)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
         self.assertEqual((process.returncode, out, err), (OK, b"ADLER32 (-) = 024d0127\n", b""))
 
     def while_reading(self, change, size=8 * MIB):
@@ -114,7 +114,7 @@ class Faults(SumTest):
         path = self.write("x", os.urandom(size))
         stamp = time.time() - 100
         os.utime(path, (stamp, stamp))
-        process = self.start("sum", "--json", "--bwlimit", "8MiB", "-a", "md5", "x")
+        process = self.start("sum", "--json", "--bwlimit", "4MiB", "-a", "md5", "x")
         wait_until_it_reads(process, path)
         change(path)
         out, err = process.communicate(timeout=60)
@@ -152,7 +152,7 @@ class Faults(SumTest):
     def test_a_range_of_a_file_that_is_written_to(self):
         path = self.write("x", os.urandom(4 * MIB))
         os.utime(path, (1_000_000_000, 1_000_000_000))
-        process = self.start("sum", "--range", "100:", "--bwlimit", "8MiB", "x")
+        process = self.start("sum", "--range", "100:", "--bwlimit", "2MiB", "x")
         wait_until_it_reads(process, path)
         with open(path, "ab") as file:
             file.write(b"!")
@@ -188,12 +188,12 @@ class Faults(SumTest):
         os.symlink("nowhere", self.folder / "d/dangling")
         os.symlink(".", self.folder / "d/loop")
         os.symlink("file", self.folder / "d/link")
-        ended = self.assertEnds(self.weir("sum", "--json", "-r", "d", timeout=20), OK)
+        ended = self.assertEnds(self.weir("sum", "--json", "-r", "d", timeout=120), OK)
         self.assertEqual([file["path"] for file in ended.json["files"]], ["d/file"])
         self.assertEqual(ended.json["skipped"], {"special": 2, "links": 3})
         for word in ("d/fifo is a FIFO", "d/socket is a socket", "3 symbolic links"):
             self.assertIn(word, ended.err)
-        followed = self.assertEnds(self.weir("sum", "--json", "-r", "--follow", "d", timeout=20), READ_ERROR)
+        followed = self.assertEnds(self.weir("sum", "--json", "-r", "--follow", "d", timeout=120), READ_ERROR)
         statuses = {file["path"]: file["status"] for file in followed.json["files"]}
         self.assertEqual(statuses, {"d/dangling": "error", "d/file": "ok", "d/link": "ok"})
 
@@ -217,7 +217,7 @@ class Faults(SumTest):
         for name, code, word in (("loop", READ_ERROR, "symbolic links"), ("dangling", MISSING, "not there"), ("nowhere", MISSING, "not there"),
                                  ("directory", READ_ERROR, "-r"), ("socket", READ_ERROR, "socket")):
             with self.subTest(name=name):
-                ended = self.weir("sum", name, timeout=20)
+                ended = self.weir("sum", name, timeout=120)
                 self.assertOneLine(ended, code, name, word)
 
     def test_a_directory_that_may_not_be_read_is_counted_and_the_rest_done(self):
@@ -294,9 +294,9 @@ class Faults(SumTest):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(signal=number):
                 process = self.start("sum", "-r", "-j", "1", "--bwlimit", "4MiB", "d", "-o", "out")
-                time.sleep(0.8)
+                wait_until_it_reads(process, self.folder / "d", 5 * MIB // 2)
                 process.send_signal(number)
-                out, err = process.communicate(timeout=20)
+                out, err = process.communicate(timeout=120)
                 self.assertEqual(process.returncode, INTERRUPTED, err)
                 self.assertEqual((self.folder / "out").read_bytes(), b"what was there before\n")
                 lines = (self.folder / "out.partial").read_text().splitlines()
@@ -306,9 +306,9 @@ class Faults(SumTest):
     def test_an_interrupted_document_is_whole(self):
         self.write("x", bytes(8 * MIB))
         process = self.start("sum", "--json", "--bwlimit", "4MiB", "x")
-        time.sleep(0.5)
+        wait_until_it_reads(process, self.folder / "x")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=120)
         document = weir_program.Ended(process.returncode, out.decode(), err.decode()).json
         self.assertEqual((process.returncode, document["files"], document["interrupted"]), (INTERRUPTED, [], True))
 
@@ -322,12 +322,12 @@ class Faults(SumTest):
         # In a list it is found out when it comes: the first has all of it, the second nothing.
         for arguments, code in ((("--files-from", "twice"), READ_ERROR), (("-", "--files-from", "twice"), READ_ERROR)):
             process = self.start("sum", *arguments, stdin=subprocess.PIPE)
-            out, err = process.communicate(b"abc" * 100_000, timeout=20)
+            out, err = process.communicate(b"abc" * 100_000, timeout=120)
             self.assertEqual((process.returncode, sorted(out.decode().splitlines())),
                              (code, sorted([f"ADLER32 (-) = {adler32(b'abc' * 100_000)}", "ADLER32 (x) = 024d0127"])), err)
             self.assertIn(b"name it once", err)
         process = self.start("sum", "--files-from", "-", stdin=subprocess.PIPE)
-        out, err = process.communicate(b"x\n-\n", timeout=20)
+        out, err = process.communicate(b"x\n-\n", timeout=120)
         self.assertEqual((process.returncode, out), (READ_ERROR, b"ADLER32 (x) = 024d0127\n"), err)
 
     def test_a_fifo_has_one_reader_whatever_its_names(self):
@@ -339,12 +339,12 @@ class Faults(SumTest):
             with self.subTest(second=second):
                 process = self.start("sum", "-j", 4, "fifo", second)
                 (self.folder / "fifo").write_bytes(data)
-                out, err = process.communicate(timeout=20)
+                out, err = process.communicate(timeout=120)
                 self.assertEqual((process.returncode, out.decode()), (READ_ERROR, f"ADLER32 (fifo) = {adler32(data)}\n"), err)
                 self.assertIn(f"no sum of {second} was made: a FIFO can be read only once; name it once".encode(), err)
         process = self.start("sum", "--files-from", "fifo", "link")
         (self.folder / "fifo").write_bytes(b"")
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=120)
         self.assertEqual((process.returncode, err.count(b"name it once")), (READ_ERROR, 1), err)
         # A pipe that is stdin and has a number, too; two pipes are two.
         for command, code in (("printf abc | $W sum - /proc/self/fd/9 9<&0", READ_ERROR), ("$W sum <(printf abc) <(printf abc)", OK)):
@@ -353,9 +353,9 @@ class Faults(SumTest):
 
     def test_a_silent_pipe_can_be_interrupted(self):
         process = self.start("sum", "-", stdin=subprocess.PIPE)
-        time.sleep(0.3)
+        wait_until_it_heeds(process)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=120)
         self.assertEqual((process.returncode, out), (INTERRUPTED, b""))
 
     def test_many_files_take_little_memory(self):

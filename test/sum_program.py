@@ -5,7 +5,9 @@ import hashlib
 import mmap
 import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -83,9 +85,9 @@ class SumTest(ProgramTest):
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
 
 
-def wait_until_it_reads(process, path):
-    """Until the program has a file open at or below the path, and has read 64 KiB of anything: the file's stamp was taken."""
-    place, end = os.path.realpath(path), time.monotonic() + 30
+def wait_until_it_reads(process, path, count=1 << 16):
+    """Until the program has a file open at or below the path, and has read `count` bytes of anything: the file's stamp was taken."""
+    place, end = os.path.realpath(path), time.monotonic() + 120
     while time.monotonic() < end and process.poll() is None:
         for fd in os.listdir(f"/proc/{process.pid}/fd"):
             try:
@@ -94,10 +96,21 @@ def wait_until_it_reads(process, path):
                 continue
             if (name == place or name.startswith(place + "/")) and not os.path.isdir(name):
                 with open(f"/proc/{process.pid}/io") as io:
-                    if int(io.readline().split()[1]) >= 1 << 16:  # rchar
+                    if int(io.readline().split()[1]) >= count:  # rchar
                         return
         time.sleep(0.005)
     raise AssertionError(f"{path} was not read: {process.poll()}")
+
+
+def wait_until_it_heeds(process, number=signal.SIGINT):
+    """Until the signal does not simply kill the program any more: it is blocked, to be taken in good order."""
+    end = time.monotonic() + 120
+    while time.monotonic() < end and process.poll() is None:
+        blocked = re.search(r"^SigBlk:\s*([0-9a-f]+)", pathlib.Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
+        if int(blocked.group(1), 16) >> number - 1 & 1:
+            return
+        time.sleep(0.005)
+    raise AssertionError(f"signal {int(number)} is not blocked: {process.poll()}")
 
 
 def resident_pages(path):

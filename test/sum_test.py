@@ -8,6 +8,7 @@ import time
 import weir_program
 from sum_program import (MALFORMED, MIB, MISSING, OK, READ_ERROR, USAGE, SumTest, adler32, crc32, md5, not_tested,
                          resident_pages, sha256)
+from weir_process import wait_until
 from weir_program import run
 
 SEED = 20260811
@@ -120,14 +121,13 @@ class Sums(SumTest):
         with open(self.folder / "fifo", "wb") as fifo:  # it waits for more
             fifo.write(b"abc")
             fifo.flush()
-            time.sleep(0.2)
-            threads = os.listdir(f"/proc/{process.pid}/task")
-            self.assertGreater(len(threads), 1)
-            for thread in threads:
-                self.assertEqual(os.sched_getscheduler(int(thread)), os.SCHED_IDLE)
+            threads = lambda: os.listdir(f"/proc/{process.pid}/task")  # whoever is idle waits while others work
+            wait_until(lambda: len(threads()) > 1, "it has threads")
+            for thread in threads():
+                wait_until(lambda: os.sched_getscheduler(int(thread)) == os.SCHED_IDLE, f"thread {thread} is idle")
                 if self.tool("ionice"):
-                    self.assertEqual(self.outside("ionice", "-p", thread).out, "idle\n")
-        out, err = process.communicate(timeout=20)
+                    wait_until(lambda: self.outside("ionice", "-p", thread).out == "idle\n", f"thread {thread} reads when nobody else does")
+        out, err = process.communicate(timeout=300)
         self.assertEqual((process.returncode, out, err), (OK, b"ADLER32 (fifo) = 024d0127\n", b""))
 
     def test_names_from_a_list_by_line_and_by_nul(self):

@@ -85,7 +85,7 @@ class Server:
                 os.chown(path, nobody.pw_uid, nobody.pw_gid)
         self.process = subprocess.Popen(as_nobody(["xrootd", "-c", str(folder / "a.cfg"), "-l", str(self.log)]),
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline and self.process.poll() is None:
             if f":{self.port} initialization completed" in self.said():  # it accepts connections before that
                 return
@@ -99,7 +99,7 @@ class Server:
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=60)
 
 
 def run(*command, **more):

@@ -71,8 +71,11 @@ Result<> prepare(sql::SqliteDatabase& database) {
     WEIR_TRY(database.script("BEGIN"));
     const auto there = recognised(database);
     const auto read = database.script("COMMIT");
+    if (!read) {
+        static_cast<void>(database.script("ROLLBACK"));  // should it be tried again
+        return read;
+    }
     if (!there) return std::unexpected(there.error());
-    if (!read) return read;
     if (*there != Schema::present) {
         WEIR_TRY(database.script("PRAGMA synchronous = FULL"));
         WEIR_TRY(create_schema(database));

@@ -53,6 +53,7 @@ protected:
 #else
         SqliteCatalogueOptions options;
         options.rows_max = rows_max;
+        options.busy_timeout = std::chrono::seconds{60};  // several write at once, however slow the disk is
         return open_sqlite_catalogue(path_, options);
 #endif
     }

@@ -103,7 +103,7 @@ TEST_F(Postgres, SomebodyWhoHoldsTheLockTooLongIsAnErrorThatSaysSo) {
     auto holder = open_postgres(uri_, {});
     ASSERT_TRUE(holder.has_value());
     PostgresCatalogueOptions impatient;
-    impatient.answer_timeout = std::chrono::milliseconds{1000};
+    impatient.answer_timeout = std::chrono::milliseconds{4000};
     auto other = open_postgres_catalogue(uri_, impatient);
     ASSERT_TRUE(other.has_value());
     const auto held = (*holder)->change([&]() -> Result<> {
@@ -122,7 +122,7 @@ TEST_F(Postgres, SomebodyWhoHoldsTheLockTooLongIsAnErrorThatSaysSo) {
 
 TEST_F(Postgres, AProcessThatIsStoppedInATransactionLosesItsLock) {
     PostgresCatalogueOptions impatient;
-    impatient.answer_timeout = std::chrono::milliseconds{1000};
+    impatient.answer_timeout = std::chrono::milliseconds{4000};
     auto holder = open_postgres(uri_, impatient);
     ASSERT_TRUE(holder.has_value());
     auto other = open();  // waits longer than the holder may hold it

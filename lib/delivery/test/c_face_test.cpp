@@ -41,7 +41,7 @@ TEST(CFace, SendsFlushesAndCounts) {
     std::uint64_t sequence = 0;
     EXPECT_EQ(weir_sender_send(c.sender, &event, "hello", 5, &sequence), WEIR_DELIVERY_OK);
     EXPECT_EQ(sequence, 1U);
-    EXPECT_EQ(weir_sender_flush(c.sender, 10'000), WEIR_DELIVERY_OK);
+    EXPECT_EQ(weir_sender_flush(c.sender, 60'000), WEIR_DELIVERY_OK);
     EXPECT_EQ(recorder.sink.payloads.at(0), "hello");
     EXPECT_EQ(recorder.sink.last_meta.lumi_block, LumiBlock{6});
     ASSERT_EQ(recorder.sink.last_meta.tags.size(), 2U);
@@ -66,7 +66,7 @@ TEST(CFace, ReleasesAnOwnedPayloadOnceAndOnlyIfItWasTaken) {
     EXPECT_EQ(released, 0);
     ASSERT_TRUE(eventually([&] { return recorder.sink.holding() == 1; }));
     recorder.sink.acknowledge_held();
-    EXPECT_EQ(weir_sender_flush(c.sender, 10'000), WEIR_DELIVERY_OK);
+    EXPECT_EQ(weir_sender_flush(c.sender, 60'000), WEIR_DELIVERY_OK);
     EXPECT_TRUE(eventually([&] { return released == 1; }));
 }
 

@@ -171,7 +171,7 @@ public:
         const auto address = transport::resolve({"127.0.0.1", port}, false).value().front();
         socket_ = transport::begin_connect(address, {}).value();
         pollfd one{socket_.fd(), POLLOUT, 0};
-        EXPECT_EQ(::poll(&one, 1, 10'000), 1);
+        EXPECT_EQ(::poll(&one, 1, 60'000), 1);
         EXPECT_EQ(socket_.pending_error(), 0);
     }
 
@@ -182,7 +182,7 @@ public:
             if (!written || written->state == transport::Transfer::State::closed) return false;
             bytes = bytes.subspan(written->count);
             pollfd one{socket_.fd(), POLLOUT, 0};
-            if (written->state == transport::Transfer::State::would_block && ::poll(&one, 1, 10'000) != 1) return false;
+            if (written->state == transport::Transfer::State::would_block && ::poll(&one, 1, 60'000) != 1) return false;
         }
         return true;
     }

@@ -21,18 +21,17 @@ std::vector<std::byte> hello_bytes(const std::string& name) {
 
 TEST(ReceiverLimits, WhoDoesNotSayHelloInTimeIsDisconnected) {
     ReceiverOptions options;
-    options.header_deadline = 80ms;
+    options.header_deadline = 1500ms;  // so that a HELLO that is said at once is in time on any machine
     Recorder recorder(options);
     recorder.start();
-    RawPeer silent(recorder.receiver->port());
-    EXPECT_EQ(silent.hear_bye(), ByeReason::too_slow);
-    RawPeer half(recorder.receiver->port());
+    RawPeer silent(recorder.receiver->port()), half(recorder.receiver->port());
     half.say(ConstData(hello_bytes("half")).first(10));
+    EXPECT_EQ(silent.hear_bye(), ByeReason::too_slow);
     EXPECT_EQ(half.hear_bye(), ByeReason::too_slow);
     RawPeer idle(recorder.receiver->port());  // after HELLO, silence between messages is fine
     idle.say_message(hello_as("idle"));
     ASSERT_TRUE(idle.hear_welcome());
-    EXPECT_EQ(idle.hear(120ms), 0);
+    EXPECT_EQ(idle.hear(1800ms), 0);
     idle.say(ConstData(event_message(1, "x")).first(20));  // but not within one
     EXPECT_EQ(idle.hear_bye(), ByeReason::too_slow);
     EXPECT_EQ(recorder.reported(Report::Kind::too_slow), 3U);
@@ -59,8 +58,8 @@ TEST(ReceiverLimits, APayloadThatStandsStillOrDripsIsEndedAndItsMemoryFreed) {
             std::this_thread::sleep_for(5ms);
     });
     EXPECT_TRUE(eventually([&] { return recorder.stats().closed[wire::index(ByeReason::too_slow)] == 2; }));
-    EXPECT_EQ(recorder.pool.stats().in_use, Bytes{0});
-    EXPECT_EQ(recorder.stats().partial, 2U);
+    EXPECT_TRUE(eventually([&] { return recorder.stats().partial == 2; }));  // counted a moment after the reason
+    EXPECT_TRUE(eventually([&] { return recorder.pool.stats().in_use == Bytes{0}; }));
 }
 
 TEST(ReceiverLimits, HundredsOfSilentAndSlowConnectionsDoNotDelayAGoodOne) {
@@ -149,8 +148,9 @@ TEST(ReceiverLimits, WhenTheSinkIsFullEventsWaitAreCountedAndGoOnAtRetry) {
     }
     ASSERT_TRUE(eventually([&] { return recorder.stats().waiting == 5; }));
     EXPECT_EQ(recorder.stats().bytes, 0U);
-    recorder.receiver->retry();  // still full
-    std::this_thread::sleep_for(5ms);
+    EXPECT_EQ(recorder.stats().waits_for_sink, 5U);
+    recorder.receiver->retry();  // still full: each has tried once more
+    ASSERT_TRUE(eventually([&] { return recorder.stats().waits_for_sink == 10; }));
     EXPECT_EQ(recorder.stats().waiting, 5U);
     recorder.sink.set_full(false);
     recorder.receiver->retry();

@@ -43,7 +43,7 @@ TEST(Receiver, AStreamCutAtAnyByteCountsExactlyTheEventsBeforeTheCut) {
     }
     EXPECT_TRUE(eventually([&] { return recorder.stats().connections == 0; }));
     EXPECT_TRUE(eventually([&] { return recorder.stats().received == expected; })) << recorder.stats().received << " of " << expected;
-    EXPECT_EQ(recorder.stats().acknowledged, expected);
+    EXPECT_TRUE(eventually([&] { return recorder.stats().acknowledged == expected; }));  // a moment after it was received
     EXPECT_GT(recorder.stats().partial, 0U);
     EXPECT_EQ(recorder.reported(Report::Kind::malformed), 0U);
 }
@@ -248,7 +248,9 @@ TEST(Receiver, ANewerConnectionOfALaneReplacesTheOlder) {
     RawPeer older(recorder.receiver->port());
     older.say_message(hello_as("same"));
     ASSERT_TRUE(older.hear_welcome());
-    older.say(ConstData(event_message(1, std::string(1000, 'x'))).first(100));  // it died within an event
+    const auto event = event_message(1, std::string(1000, 'x'));
+    older.say(ConstData(event).first(event.size() - 500));  // it died within an event
+    ASSERT_TRUE(eventually([&] { return recorder.pool.stats().in_use > Bytes{0}; }));
     RawPeer newer(recorder.receiver->port());
     newer.say_message(hello_as("same"));
     ASSERT_TRUE(newer.hear_welcome());
@@ -314,7 +316,7 @@ TEST(Receiver, StopAlwaysEndsWhateverTheSinkOrThePeersDo) {
     });
     const auto begin = std::chrono::steady_clock::now();
     EXPECT_FALSE(recorder.receiver->stop(30ms));
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
     over = true;
     EXPECT_EQ(recorder.stats().connections, 0U);
     EXPECT_GE(recorder.stats().in_hand, 1U);

@@ -2,6 +2,7 @@
 #include "weir/service/configuration.hpp"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -172,7 +173,7 @@ TEST_F(Configuration, TheDocumentationNamesKindDefaultAndMeaning) {
 }
 
 TEST_F(Configuration, AFileIsNamedInItsErrors) {
-    const auto path = std::filesystem::temp_directory_path() / "weir-configuration-test.toml";
+    const auto path = std::filesystem::temp_directory_path() / ("weir-configuration-" + std::to_string(::getpid()) + ".toml");
     std::ofstream(path) << "[record]\nlisten = 1\n";
     const auto read = settings.read_file(path);
     std::filesystem::remove(path);

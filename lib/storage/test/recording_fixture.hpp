@@ -64,7 +64,7 @@ protected:
 
     /// Everything sent has its answer; says why not.
     static ::testing::AssertionResult flushed(delivery::Sender& sender) {
-        const auto done = sender.flush(std::chrono::seconds{30});
+        const auto done = sender.flush(std::chrono::seconds{60});
         if (!done) return ::testing::AssertionFailure() << done.error().message();
         if (*done) return ::testing::AssertionSuccess();
         return ::testing::AssertionFailure() << sender.stats().held << " events have no answer";

@@ -59,7 +59,7 @@ protected:
     }
 
     void expect_all_kept(std::size_t files = 1) {
-        ASSERT_TRUE(start()->stop(10s).has_value());
+        ASSERT_TRUE(start()->stop(60s).has_value());
         ASSERT_EQ(data_files().size(), files);
         for (const auto& path : data_files()) EXPECT_EQ(StoredIndex::read(index_path_of(path))->copies.size(), events_sent);
         expect_all_good(files);

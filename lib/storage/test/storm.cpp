@@ -34,7 +34,7 @@ std::filesystem::path somewhere() {
 /// An address that only this process listens at: ports are taken again and again.
 std::string own_address() {
     const auto pid = static_cast<unsigned>(::getpid());
-    return fmt::format("127.{}.{}.{}", 1 + (pid >> 15 & 127), pid >> 8 & 127, 1 + (pid & 127));
+    return fmt::format("127.{}.{}.{}", 1 + (pid >> 15 & 127), pid >> 7 & 255, 1 + (pid & 127));
 }
 
 }  // namespace

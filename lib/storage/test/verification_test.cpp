@@ -22,8 +22,8 @@ protected:
         auto sender = connect(*recorder);
         for (std::uint64_t id = 1; id <= 3; ++id)
             EXPECT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 400)).has_value());
-        EXPECT_TRUE(sender->flush(10s).value());
-        EXPECT_TRUE(recorder->stop(10s).has_value());
+        EXPECT_TRUE(sender->flush(60s).value());
+        EXPECT_TRUE(recorder->stop(60s).has_value());
         return data_files().at(0);
     }
 

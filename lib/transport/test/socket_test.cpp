@@ -14,7 +14,7 @@ namespace {
 
 bool wait_for(const Socket& socket, short what) {
     pollfd one{socket.fd(), what, 0};
-    return ::poll(&one, 1, 5000) == 1;
+    return ::poll(&one, 1, 60'000) == 1;
 }
 
 struct Pair {
@@ -27,6 +27,8 @@ Pair connected_pair(const SocketOptions& options = {}) {
     pair.client = begin_connect(listener.local(), options).value();
     EXPECT_TRUE(wait_for(pair.client, POLLOUT));
     EXPECT_EQ(pair.client.pending_error(), 0);
+    pollfd waiting{listener.fd(), POLLIN, 0};  // the client may know before the listener does
+    EXPECT_EQ(::poll(&waiting, 1, 60'000), 1);
     auto accepted = listener.accept();
     EXPECT_TRUE(accepted.has_value() && accepted->has_value());
     pair.server = std::move(**accepted);
