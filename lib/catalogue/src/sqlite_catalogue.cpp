@@ -70,12 +70,9 @@ Result<> write_ahead(sql::SqliteDatabase& database) {
 Result<> prepare(sql::SqliteDatabase& database) {
     WEIR_TRY(database.script("BEGIN"));
     const auto there = recognised(database);
-    const auto read = database.script("COMMIT");
-    if (!read) {
-        static_cast<void>(database.script("ROLLBACK"));  // should it be tried again
-        return read;
-    }
+    const auto ended = database.script("ROLLBACK");  // nothing was changed
     if (!there) return std::unexpected(there.error());
+    if (!ended) return ended;
     if (*there != Schema::present) {
         WEIR_TRY(database.script("PRAGMA synchronous = FULL"));
         WEIR_TRY(create_schema(database));

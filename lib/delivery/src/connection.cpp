@@ -237,7 +237,7 @@ void Connection::drop_unfinished() {
     const bool discarded = parked_ == Parked::for_sink;
     parked_ = Parked::no;
     rest_ = {};
-    if (discarded) lane_->put_back(waiting_.meta.sequence);
+    if (discarded) lane_->put_back(id_, waiting_.meta.sequence);
     if (partial || discarded) {
         context_.ledger.update([&](ReceiverStats& stats) {
             stats.partial += partial ? 1U : 0U;

@@ -87,9 +87,10 @@ Lane::Begun Lane::begin(ConnectionId connection, Sequence sequence) {
     return Begun::yes;
 }
 
-void Lane::put_back(Sequence sequence) {
+void Lane::put_back(ConnectionId connection, Sequence sequence) {
     const std::scoped_lock lock(mutex_);
-    in_hand_.erase(sequence);
+    if (!in_hand_.erase(sequence) || !owner_ || owner_->connection == connection) return;
+    end_owner(wire::ByeReason::send_again, "an older connection took an event with it; send again what is not acknowledged");
 }
 
 void Lane::tell_again(Sequence sequence) {
@@ -127,7 +128,10 @@ bool Lane::give_back(Sequence sequence) {
 
 void Lane::end_connection(wire::ByeReason reason, std::string text) {
     const std::scoped_lock lock(mutex_);
-    if (!owner_) return;
+    if (owner_) end_owner(reason, std::move(text));
+}
+
+void Lane::end_owner(wire::ByeReason reason, std::string text) {
     owner_->thread->write([&, connection = owner_->connection](Letters& letters) {
         letters.ends.push_back({.connection = connection, .run = key.run, .reason = reason, .text = std::move(text)});
     });

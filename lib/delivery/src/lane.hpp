@@ -50,8 +50,9 @@ public:
     [[nodiscard]] Standing arrives(const wire::EventMeta& meta, Sequence previous, std::uint64_t& skipped);
     /// A complete event is to be passed on: in hand from now on.
     [[nodiscard]] Begun begin(ConnectionId connection, Sequence sequence);
-    /// It was not passed on after all.
-    void put_back(Sequence sequence);
+    /// It was not passed on after all. A newer connection may have been told nothing of it, because it was in hand: it
+    /// says BYE, and the event comes again.
+    void put_back(ConnectionId connection, Sequence sequence);
     /// The sender sent again what is final: it is told again.
     void tell_again(Sequence sequence);
 
@@ -79,6 +80,7 @@ private:
     void forget_below(Sequence oldest_held);
     void add_rejection(Sequence sequence, wire::RejectReason reason, std::string text);
     void notify();
+    void end_owner(wire::ByeReason reason, std::string text);
 
     mutable std::mutex mutex_;
     const std::size_t intervals_max_;

@@ -92,10 +92,24 @@ TEST_F(LaneTest, OnlyTheOwnerBeginsEventsAndNoneTwice) {
     EXPECT_EQ(lane.begin(2, Sequence{1}), Lane::Begun::yes);
     EXPECT_EQ(lane.begin(2, Sequence{1}), Lane::Begun::duplicate);
     lane.leave(1);  // of one that is not the owner any more
-    lane.put_back(Sequence{1});
+    lane.put_back(2, Sequence{1});
     EXPECT_EQ(lane.begin(2, Sequence{1}), Lane::Begun::yes);
     lane.leave(2);
     EXPECT_EQ(lane.begin(2, Sequence{2}), Lane::Begun::not_owner);
+}
+
+TEST_F(LaneTest, WhatAnOlderConnectionPutsBackIsAskedForFromTheNewerOne) {
+    adopt(1);
+    ASSERT_EQ(lane.begin(1, Sequence{1}), Lane::Begun::yes);
+    adopt(2);
+    EXPECT_EQ(lane.begin(2, Sequence{1}), Lane::Begun::duplicate);
+    static_cast<void>(mailbox->take());
+    lane.put_back(1, Sequence{1});
+    const auto ends = mailbox->take().ends;
+    ASSERT_EQ(ends.size(), 1U);
+    EXPECT_EQ(ends[0].connection, 2U);
+    EXPECT_EQ(ends[0].reason, wire::ByeReason::send_again);
+    EXPECT_EQ(lane.begin(2, Sequence{1}), Lane::Begun::yes);
 }
 
 TEST_F(LaneTest, WhatTheSenderWillNeverSendClosesItsGapButNotWhatIsInHand) {
