@@ -168,9 +168,12 @@ Result<std::string> read_text(const std::filesystem::path& path, Bytes limit, Fi
     if (!size) return std::unexpected(size.error());
     if (*size > limit.count())
         return fail(Errc::limit, fmt::format("{} is larger than {}", path.native(), to_string(limit)));
-    std::string text(*size, '\0');
+    // A file of the kernel's says 0 and has bytes all the same.
+    std::string text(*size > 0 ? *size : limit.count() + 1, '\0');
     const auto got = file->read_some_at(0, std::as_writable_bytes(std::span(text.data(), text.size())));
     if (!got) return std::unexpected(got.error());
+    if (*got > limit.count())
+        return fail(Errc::limit, fmt::format("{} is larger than {}", path.native(), to_string(limit)));
     text.resize(*got);
     return text;
 }

@@ -105,6 +105,11 @@ TEST_F(FileTest, ADiskWithoutSpaceSaysSoWhenSpaceIsTaken) {
     EXPECT_FALSE(free_space(directory_ / "none").has_value());
 }
 
+TEST_F(FileTest, AFileOfTheKernelIsReadAlthoughItSaysThatItIsEmpty) {
+    EXPECT_EQ(read_text("/proc/sys/kernel/ostype", 64_B).value(), "Linux\n");
+    EXPECT_EQ(read_text("/proc/sys/kernel/ostype", 5_B).error().code, Errc::limit);
+}
+
 TEST_F(FileTest, ATextLargerThanItsLimitIsNotRead) {
     std::ofstream(directory_ / "f") << "0123456789";
     const auto result = read_text(directory_ / "f", 9_B);

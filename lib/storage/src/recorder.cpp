@@ -55,6 +55,21 @@ Result<std::unique_ptr<Recorder>> Recorder::open(RecorderOptions options,
     return recorder;
 }
 
+namespace {
+
+/// The run that a crash of this recorder left open.
+Result<std::optional<RunNumber>> last_open_run(Catalogue& catalogue, const std::string& recorder) {
+    const auto rows = catalogue.runs();
+    if (!rows) return std::unexpected(rows.error());
+    std::optional<RunNumber> found;
+    for (const auto& row : *rows) {
+        if (row.recorder == recorder && row.state == OpenState::opened) found = row.run;
+    }
+    return found;
+}
+
+}  // namespace
+
 Result<> Recorder::open_catalogue_and_run() {
     auto catalogue = open_own_catalogue(options_.directories.front(), options_.catalogue, [this](bool bad, const auto& text) {
         say(bad ? RecorderReport::Severity::warning : RecorderReport::Severity::information, text);
@@ -87,13 +102,19 @@ Result<> Recorder::open_catalogue_and_run() {
                    .mode = name(options_.mode),
                    .relaxations = options_.sync ? "" : "no sync",
                    .at = clock_.wall()};
-    if (!options_.run) {
+    auto run = options_.run;
+    if (!run) {
+        const auto left_open = last_open_run(*catalogue_, options_.recorder);
+        if (!left_open) return std::unexpected(left_open.error());
+        run = *left_open;
+    }
+    if (!run) {
         const auto free = catalogue_->open_free_run(start);
         if (!free) return std::unexpected(free.error());
         run_ = *free;
         return {};
     }
-    start.run = run_ = *options_.run;
+    start.run = run_ = *run;
     const auto opening = catalogue_->open_run(start);
     if (!opening) return std::unexpected(opening.error());
     continued_ = *opening == RunOpening::continued;

@@ -132,6 +132,22 @@ TEST_F(RecorderRestart, AFileThatNeverHeldAnAcknowledgedEventIsGoneAfterACrash) 
     EXPECT_TRUE(data_files().empty());
 }
 
+TEST_F(RecorderRestart, WithoutANumberTheRunThatACrashLeftOpenIsContinuedAndOneThatWasClosedIsNot) {
+    options_.run.reset();
+    auto recorder = start();
+    const auto run = recorder->run();
+    recorder.reset();  // no stop(): as after a crash
+    recorder = start();
+    EXPECT_TRUE(recorder->continued());
+    EXPECT_EQ(recorder->run(), run);
+    ASSERT_TRUE(recorder->stop(60s).has_value());
+    recorder.reset();
+    recorder = start();
+    EXPECT_FALSE(recorder->continued());
+    EXPECT_EQ(number(recorder->run()), number(run) + 1);
+    ASSERT_TRUE(recorder->stop(60s).has_value());
+}
+
 TEST_F(RecorderRestart, AClosedRunIsRefusedAndTheNextFreeNumberNamed) {
     ASSERT_TRUE(start()->stop(60s).has_value());
     const auto again = Recorder::open(options_, {}, clock_);

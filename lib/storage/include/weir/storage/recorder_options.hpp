@@ -38,7 +38,7 @@ struct RecorderOptions {
     delivery::ReceiverOptions receiver;  // listen address, connections, event size, deadlines
     std::vector<std::filesystem::path> directories;  // one a volume; the catalogue is in the first
     std::string catalogue;  // empty: only there; postgresql://...: carried over into that one; else another file
-    std::optional<RunNumber> run;                    // nothing: the next free number of the catalogue
+    std::optional<RunNumber> run;                    // nothing: one that a crash left open, else the next free one
     std::string project = "data_test";
     std::string recorder = "weir";  // the application in file names
 
