@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thousands of small recordings in weather drawn from a seed: disks that fail or fill up, power failures that
-// lose or reorder what was not synced, recorders and senders that are killed, senders that send again. At every
+// lose or reorder what was not synced, connections that are cut at any byte, recorders and senders that are killed,
+// senders that send again. At every
 // quiet point the ledger balances (promise 1), in the end every acknowledged event is stored exactly once
 // (promise 2). What a seed draws is always the same; how threads interleave is the machine's. docs/proof.md
 #include <fmt/format.h>
@@ -47,7 +48,11 @@ public:
     void run() {
         const auto started = storm_.start_recorder();
         ASSERT_TRUE(started.has_value()) << started.error().message();
-        for (auto n = 1 + below(2); n > 0; --n) open(storm_.add_sender());
+        if (below(2) == 0) {
+            storm_.network = std::make_unique<testing::BadNetwork>(storm_.options.receiver.listen, random_(), 1 + below(2000));
+            say("a bad network");
+        }
+        for (auto n = 1 + below(2); n > 0; --n) storm_.open(storm_.add_sender());
         for (auto n = 3 + below(7); n > 0 && !::testing::Test::HasFailure(); --n) act();
         if (::testing::Test::HasFailure()) return;
         say("settle, stop");
@@ -71,19 +76,16 @@ private:
     std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
     void say(std::string what) { story_ += "  " + std::move(what) + '\n'; }
 
-    void open(StormSender& sender) {
-        sender.open(storm_.options.receiver.listen.port, storm_.options.receiver.listen.host, *storm_.options.run);
-    }
-
     void act() {
-        const auto what = below(20);
+        const auto what = below(22);
         if (what < 9) return send();
         if (what < 11) return settle();
         if (what < 13) return power_fails_later();
         if (what < 14) return power_fails_now();
         if (what < 15) return recorder_is_killed();
         if (what < 17) return disk_fails();
-        return sender_dies();
+        if (what < 20) return sender_dies();
+        return connection_is_cut();
     }
 
     void send() {
@@ -157,11 +159,19 @@ private:
         sender.kill();
         if (below(4) == 0 && storm_.senders.size() < 4) {
             say("a sender dies for good, another one comes");
-            return open(storm_.add_sender());
+            return storm_.open(storm_.add_sender());
         }
         say("a sender dies and sends again what it was not told of");
-        open(sender);
+        storm_.open(sender);
         sender.replay();
+    }
+
+    void connection_is_cut() {
+        const auto way = below(2) == 0 ? testing::BadNetwork::Way::there : testing::BadNetwork::Way::back;
+        const auto behind = 1 + below(below(2) == 0 ? 100 : 3000);
+        if (!storm_.network) return;
+        say(fmt::format("a connection is cut behind {} bytes {}", behind, way == testing::BadNetwork::Way::there ? "there" : "back"));
+        storm_.network->cut(way, behind);
     }
 
     std::mt19937_64 random_;

@@ -168,6 +168,11 @@ AssertionResult Storm::restart_recorder() {
     }
 }
 
+void Storm::open(StormSender& sender) {
+    const auto& listen = options.receiver.listen;
+    sender.open(network ? network->port() : listen.port, listen.host, *options.run);
+}
+
 std::string Storm::what_is_there() const {
     std::string text;
     for (const auto& entry : std::filesystem::directory_iterator(directory_)) text += entry.path().filename().native() + "; ";

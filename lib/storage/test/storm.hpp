@@ -18,22 +18,14 @@
 
 #include "weir/base/testing/crashing_file_system.hpp"
 #include "weir/base/testing/faulty_file_system.hpp"
+#include "weir/base/testing/sanitized.hpp"
 #include "weir/delivery/sender.hpp"
 #include "weir/storage/recorder.hpp"
+#include "weir/transport/testing/bad_network.hpp"
 
 namespace weir::storage {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
-#else
-inline constexpr bool sanitized = false;
-#endif
+using testing::sanitized;
 
 /// The bytes of an event: they say which one it is, and nothing else has them.
 [[nodiscard]] std::vector<std::byte> storm_payload(std::uint64_t id, std::size_t size);
@@ -92,6 +84,8 @@ public:
     [[nodiscard]] ::testing::AssertionResult restart_recorder();
 
     [[nodiscard]] StormSender& add_sender();
+    /// A process of the sender begins; it reaches the recorder through `network`, when there is one.
+    void open(StormSender& sender);
     /// Waits until every event of all senders is final and nothing is in hand; repairs what failed, and brings back a
     /// recorder that gave up.
     /// Says what is missing when that does not happen.
@@ -110,6 +104,7 @@ public:
     testing::CrashingFileSystem disk;
     testing::FaultyFileSystem faults{disk};
     std::unique_ptr<Recorder> recorder;
+    std::unique_ptr<testing::BadNetwork> network;  // made by the test, when the first recorder has its port
     std::vector<std::unique_ptr<StormSender>> senders;
     std::vector<std::string> reports;  // of all recorders; with reports_mutex
     mutable std::mutex reports_mutex;
