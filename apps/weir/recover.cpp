@@ -91,6 +91,7 @@ Result<storage::RecoveryResult> recover_directories(const Options& options, cons
         if (!one) return std::unexpected(std::move(one.error()));
         append(all, std::move(*one));
     }
+    if (auto kept = storage::keep_marks(options.paths, **catalogue); !kept) return std::unexpected(kept.error());
     complain_of_waiting(**catalogue);
     return all;
 }

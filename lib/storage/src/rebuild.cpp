@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <set>
 #include <string>
@@ -16,7 +15,6 @@
 #include "weir/catalogue/file_sums.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/event/raw_file_name.hpp"
-#include "weir/storage/durable_lanes.hpp"
 #include "weir/storage/journal_writer.hpp"
 #include "weir/storage/raw_file_reader.hpp"
 #include "weir/storage/stored_index.hpp"
@@ -143,39 +141,13 @@ Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogu
 
 /// Everything that the files of one run say together.
 struct RunContent {
-    std::map<std::pair<wire::LaneKey, Sequence>, std::uint64_t> partial;  // bit n = copy n
-    std::map<wire::LaneKey, wire::SequenceSet> durable;
+    RunHoldings holdings;
     std::optional<WallTime> begun, ended;
-
-    void add(const StoredIndex& index) {
-        for (const auto& copy : index.copies) {
-            const auto lane = index.lanes.find(copy.lane);
-            if (lane == index.lanes.end() || !wire::valid(copy.sequence) || copy.copy >= 64) continue;
-            const wire::LaneKey key{lane->second.sender, lane->second.incarnation, lane->second.connection, lane->second.run};
-            if (copy.copies > 1) {
-                auto& taken = partial[{key, copy.sequence}];
-                taken |= std::uint64_t{1} << copy.copy;
-                if (static_cast<unsigned>(std::popcount(taken)) < copy.copies) continue;
-                partial.erase({key, copy.sequence});
-            }
-            durable[key].insert(copy.sequence);
-        }
-    }
 };
 
-Result<std::uint64_t> write_marks(const RunAtRecorder& run, RunContent& content, Catalogue& catalogue) {
-    const auto known = catalogue.marks(run.first);
-    if (!known) return std::unexpected(known.error());
-    for (const auto& mark : *known) {
-        if (mark.recorder != run.second) continue;
-        const auto lane = lane_of(mark);
-        if (!lane) return std::unexpected(lane.error());
-        if (const auto found = content.durable.find(lane->first); found != content.durable.end()) found->second.merge(lane->second);
-    }
-    std::vector<LaneMark> marks;
-    for (const auto& [key, durable] : content.durable) {
-        if (wire::valid_sender_name(key.sender)) marks.push_back(mark_of(key, durable, run.second));
-    }
+Result<std::uint64_t> write_marks(const RunAtRecorder& run, RunHoldings& holdings, Catalogue& catalogue) {
+    if (auto added = holdings.add_marks(run.first, run.second, catalogue); !added) return std::unexpected(added.error());
+    const auto marks = holdings.marks(run.second);
     if (auto set = catalogue.set_marks(marks); !set) return std::unexpected(set.error());
     return marks.size();
 }
@@ -268,7 +240,7 @@ Result<RebuildResult> rebuild(std::span<const fs::path> places, FoundFiles befor
         }
         ++result.files;
         auto& content = contents[{file.name.run, file.name.application}];
-        if (index) content.add(*index);
+        if (index) content.holdings.add(*index);
         content.begun = content.begun ? std::min(*content.begun, row->opened) : row->opened;
         content.ended = content.ended ? std::max(*content.ended, *row->closed) : *row->closed;
         const auto guid = row->guid;
@@ -277,7 +249,7 @@ Result<RebuildResult> rebuild(std::span<const fs::path> places, FoundFiles befor
         else result.files_added += known.contains(guid) ? 0U : 1U;
     }
     for (auto& [run, content] : contents) {
-        const auto marks = write_marks(run, content, catalogue);
+        const auto marks = write_marks(run, content.holdings, catalogue);
         if (!marks) return std::unexpected(marks.error());
         result.lanes += *marks;
         if (auto written = write_ledgers(run, catalogue); !written) return std::unexpected(written.error());

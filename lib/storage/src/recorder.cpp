@@ -82,6 +82,7 @@ Result<> Recorder::open_catalogue_and_run() {
         }
         if (!recovered->failed.empty()) return std::unexpected(recovered->failed.front());
     }
+    if (auto kept = keep_marks(options_.directories, *catalogue_); !kept) return kept;
     RunStart start{.run = {},
                    .recorder = options_.recorder,
                    .mode = name(options_.mode),

@@ -18,6 +18,7 @@
 #include "weir/catalogue/catalogue.hpp"
 #include "weir/storage/catalogue_place.hpp"
 #include "weir/storage/journal.hpp"
+#include "weir/storage/stored_index.hpp"
 #include "weir/wire/lane.hpp"
 #include "weir/wire/sequence_set.hpp"
 
@@ -77,10 +78,19 @@ using DurableSizes = std::map<Guid, std::uint64_t>;
 
 /// Which events of a run are durable, from the indexes of its files and the marks of deleted ones.
 struct RunHoldings {
+    void add(const StoredIndex& index);
+    [[nodiscard]] Result<> add_marks(RunNumber run, const std::string& recorder, Catalogue& catalogue);
+    [[nodiscard]] std::vector<LaneMark> marks(const std::string& recorder) const;
+
     std::map<wire::LaneKey, wire::SequenceSet> durable;  // all copies are there
     std::map<std::pair<wire::LaneKey, Sequence>, std::uint64_t> partial;  // some are: bit n = copy n
 };
 [[nodiscard]] Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem::path> directories,
                                                Catalogue& catalogue, const std::string& recorder);
+
+/// Writes the marks of every run that is open and has files in the directories: recovery has closed files without
+/// marks, and what is closed may be handed over and deleted with its index. After recover_and_record() of all of a
+/// recorder's directories, and before it records: nobody else may write marks of these runs meanwhile.
+[[nodiscard]] Result<> keep_marks(std::span<const std::filesystem::path> directories, Catalogue& catalogue);
 
 }  // namespace weir::storage
