@@ -133,6 +133,7 @@ json::object json_of(const storage::RecoveryResult& result) {
                                      {"adler32", file.opened.has_adler32 ? json::value(fmt::format("{:08x}", file.closed.adler32))
                                                                          : json::value(nullptr)},
                                      {"without_journal", file.without_journal},
+                                     {"rest", file.rest ? json::value(json_text(file.rest->native())) : json::value(nullptr)},
                                      {"was_closed", file.closed_by_recorder}});
     for (const auto& path : result.removed) removed.emplace_back(json_text(path.native()));
     for (const auto& error : result.failed) failed.emplace_back(json_text(error.message()));
@@ -141,8 +142,9 @@ json::object json_of(const storage::RecoveryResult& result) {
 
 void print_files(const storage::RecoveryResult& result) {
     for (const auto& file : result.files) {
-        print("{}: {} kept, {} cut{}{}\n", printable(file.path.native()), counted(file.closed.events, "event"),
+        print("{}: {} kept, {} cut{}{}{}\n", printable(file.path.native()), counted(file.closed.events, "event"),
               counted(file.bytes_cut, "byte"), file.without_journal ? "; no journal, found by walking the file" : "",
+              file.rest ? fmt::format("; what was cut is kept as {}", printable(file.rest->filename().native())) : "",
               file.closed_by_recorder ? "; it was closed already, the catalogue may not have known" : "");
     }
     for (const auto& path : result.removed) print("{}: removed, it never held an acknowledged event\n", printable(path.native()));

@@ -110,8 +110,45 @@ Result<std::vector<std::filesystem::path>> files_ending(const std::filesystem::p
     return found;
 }
 
+namespace {
+
+/// Nobody has said what of a file without a journal was acknowledged: a copy of what lies behind `end`, up to its last
+/// byte that is not zero, under a name that was free. Nothing: there are only zeros.
+Result<std::optional<std::filesystem::path>> keep_rest(const std::filesystem::path& writing, std::uint64_t end,
+                                                       FileSystem& system) {
+    const auto source = File::open(writing, File::Mode::read, system);
+    if (!source) return std::unexpected(source.error());
+    std::vector<std::byte> block(1U << 20);
+    std::optional<File> target;
+    for (std::uint64_t at = end, written = 0;;) {
+        const auto got = source->read_some_at(at, block);
+        if (!got) return std::unexpected(got.error());
+        auto rest = ConstData(block).first(*got);
+        while (!rest.empty() && rest.back() == std::byte{0}) rest = rest.first(rest.size() - 1);
+        if (!rest.empty()) {
+            for (int n = 1; !target; ++n) {
+                auto created = File::open(writing.parent_path() / fmt::format("{}.cut-{}", writing.stem().native(), n),
+                                          File::Mode::create_new, system);
+                if (created) target.emplace(std::move(*created));
+                else if (created.error().os_errno != EEXIST) return std::unexpected(created.error());
+            }
+            if (auto kept = target->write_at(written, rest); !kept) return std::unexpected(kept.error());
+        }
+        at += *got;
+        written += *got;
+        if (*got < block.size()) break;
+    }
+    if (!target) return std::nullopt;
+    auto path = target->path();
+    if (auto synced = target->sync_data(); !synced) return std::unexpected(synced.error());
+    if (auto synced = sync_directory(writing.parent_path(), system); !synced) return std::unexpected(synced.error());
+    return path;
+}
+
+}  // namespace
+
 Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writing, const Clock& clock, FileSystem& system) {
-    auto reader = RawFileReader::open(writing);
+    auto reader = RawFileReader::open(writing, system);
     if (!reader) return std::unexpected(reader.error());
     FileOpened opened;
     const auto& head = reader->head();
@@ -132,6 +169,12 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
     std::vector<std::byte> bytes;
     while (true) {
         const auto block = reader->next(bytes);
+        // What cannot be read now is not damage: nothing is cut because of it.
+        if (!block && (block.error().os_errno != 0 || block.error().code == Errc::limit)) {
+            auto error = block.error();
+            error.context += "; the file is left as it is";
+            return std::unexpected(std::move(error));
+        }
         if (!block || !*block) break;  // the end, or where whole events end: everything from there is cut
         const auto number = (*block)->separator.block_number;
         if (!copies.empty() && number != copies.back().block_number + 1) break;  // left there by an older use of the memory
@@ -149,9 +192,19 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
         copy.placed_crc32c = placed_crc32c(copy.guid, copy.offset, copy.crc32c, copy.length);
         copies.push_back(copy);
     }
+    std::optional<std::filesystem::path> rest;
+    if (!reader->end()) {
+        const auto& last = copies.empty() ? StoredCopy{} : copies.back();
+        const auto end = copies.empty() ? opened.start.size() : last.offset + event::separator_size_bytes + last.length;
+        auto kept = keep_rest(writing, end, system);
+        if (!kept) return std::unexpected(kept.error());
+        rest = std::move(*kept);
+    }
     const std::vector<LaneDeclared> lanes{{0, 0, 0, opened.run, "unknown"}};
     auto recovered = finish_file(writing.parent_path(), opened, copies, lanes, clock, system);
-    if (recovered) recovered->without_journal = true;
+    if (!recovered) return recovered;
+    recovered->without_journal = true;
+    recovered->rest = std::move(rest);
     return recovered;
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@ struct RecoveredFile {
     std::uint64_t bytes_cut = 0;    // behind the last acknowledged event
     bool without_journal = false;   // found by walking the file, because the directory has no journal
     bool closed_by_recorder = false;  // complete: only the catalogue may not have heard of it
+    std::optional<std::filesystem::path> rest{};  // without journal: a copy of what was cut, where it was not all zeros
 };
 
 struct RecoveryResult {
@@ -58,7 +60,8 @@ using DurableSizes = std::map<Guid, std::uint64_t>;
 [[nodiscard]] Result<> remove_journals(const std::filesystem::path& directory, FileSystem& system = real_file_system());
 
 /// Closes one file that a crash left open, by walking its events: for files without a journal, of other
-/// recorders too. The events behind the last whole one are cut off.
+/// recorders too. What comes behind the last whole one is cut off, and kept beside it
+/// (`rest`). When something cannot be read or is too large to be read the file is left as it is.
 [[nodiscard]] Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writing, const Clock& clock,
                                                             FileSystem& system = real_file_system());
 
