@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "found_files.hpp"
+#include "rebuild_places.hpp"
 #include "weir/base/file.hpp"
 #include "weir/catalogue/file_sums.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
@@ -128,17 +129,6 @@ Result<> enter(FileRow row, Catalogue& catalogue) {
     return catalogue.put_file(row);
 }
 
-/// The closed files that the catalogue has of these runs.
-Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogue& catalogue) {
-    std::set<Guid> known;
-    for (const auto& [run, recorder] : runs) {
-        const auto rows = catalogue.files({.run = run, .recorder = recorder, .file_state = FileState::closed});
-        if (!rows) return std::unexpected(rows.error());
-        for (const auto& row : *rows) known.insert(row.guid);
-    }
-    return known;
-}
-
 /// Everything that the files of one run say together.
 struct RunContent {
     RunHoldings holdings;
@@ -213,9 +203,20 @@ Result<> end_runs(const std::set<RunAtRecorder>& added, const std::set<RunAtReco
     return {};
 }
 
-/// `known`: files that are not to be counted as added.
-Result<RebuildResult> rebuild(std::span<const fs::path> places, FoundFiles before, const std::set<Guid>& known,
-                              Catalogue& catalogue, const Clock& clock) {
+}  // namespace
+
+Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogue& catalogue) {
+    std::set<Guid> known;
+    for (const auto& [run, recorder] : runs) {
+        const auto rows = catalogue.files({.run = run, .recorder = recorder, .file_state = FileState::closed});
+        if (!rows) return std::unexpected(rows.error());
+        for (const auto& row : *rows) known.insert(row.guid);
+    }
+    return known;
+}
+
+Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFiles before, const std::set<Guid>& known,
+                                     Catalogue& catalogue, const Clock& clock) {
     RebuildResult result;
     auto added = enter_runs(before.runs, catalogue, clock);
     if (!added) return std::unexpected(added.error());
@@ -234,6 +235,8 @@ Result<RebuildResult> rebuild(std::span<const fs::path> places, FoundFiles befor
     for (const auto& file : found.closed) {
         const auto index = StoredIndex::read(index_path_of(file.path));
         auto row = index ? Result<FileRow>(row_of(file, *index, clock)) : read_row(file, clock);
+        std::error_code error;
+        if (!row && !fs::exists(file.path, error)) continue;  // handed over and deleted meanwhile
         if (!row) {
             result.failed.push_back(row.error());
             continue;
@@ -259,8 +262,6 @@ Result<RebuildResult> rebuild(std::span<const fs::path> places, FoundFiles befor
     return result;
 }
 
-}  // namespace
-
 Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, Catalogue& catalogue, const Clock& clock) {
     const auto places = one_spelling(directories);
     if (!places) return std::unexpected(places.error());
@@ -268,7 +269,7 @@ Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, C
     if (!found) return std::unexpected(found.error());
     const auto known = known_files(found->runs, catalogue);
     if (!known) return std::unexpected(known.error());
-    return rebuild(*places, std::move(*found), *known, catalogue, clock);
+    return rebuild_places(*places, std::move(*found), *known, catalogue, clock);
 }
 
 Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
@@ -285,6 +286,9 @@ Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
     } else if (catalogue.error().code != Errc::corrupt) {
         return std::unexpected(catalogue.error());
     }
+    auto lock = HandOffLock::take(path.parent_path());  // who has it open would go on with what is set aside
+    if (!lock) return std::unexpected(lock.error());
+    opened.lock.emplace(std::move(*lock));
     std::error_code error;
     for (int n = 1; opened.set_aside.empty() || fs::exists(opened.set_aside, error); ++n)
         opened.set_aside = fmt::format("{}.damaged-{}", path.native(), n);
@@ -297,67 +301,6 @@ Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
     if (!fresh) return std::unexpected(fresh.error());
     opened.catalogue = std::move(*fresh);
     return opened;
-}
-
-namespace {
-
-/// What the files cannot say, from the catalogue of the recorder that does not come back.
-Result<> inherit(Catalogue& from, Catalogue& to, const Clock& clock) {
-    const auto runs = from.runs();
-    if (!runs) return std::unexpected(runs.error());
-    for (auto run : *runs) {
-        run.state = OpenState::closed;
-        if (!run.ended) run.ended = clock.wall();
-        const auto marks = from.marks(run.run);
-        if (!marks) return std::unexpected(marks.error());
-        const auto ledgers = from.ledgers(run.run);
-        if (!ledgers) return std::unexpected(ledgers.error());
-        const auto files = from.files({.run = run.run, .recorder = run.recorder});
-        if (!files) return std::unexpected(files.error());
-        auto open = run;
-        open.state = OpenState::opened;
-        open.ended.reset();
-        if (auto put = to.put_run(open); !put) return put;
-        if (auto set = to.set_marks(*marks); !set) return set;
-        for (const auto& ledger : *ledgers) {
-            if (auto set = to.set_ledger(ledger); !set) return set;
-        }
-        for (const auto& file : *files) {
-            if (file.file_state == FileState::opened) continue;  // recovered, and entered from the file
-            if (auto put = to.put_file(file); !put) return put;
-        }
-        if (auto closed = to.close_run(run.run, run.recorder, *run.ended); !closed) return closed;
-    }
-    return {};
-}
-
-}  // namespace
-
-Result<RebuildResult> adopt_volumes(std::span<const fs::path> volumes, Catalogue& catalogue, const Clock& clock) {
-    const auto places = one_spelling(volumes);
-    if (!places) return std::unexpected(places.error());
-    auto found = find_files(*places);
-    if (!found) return std::unexpected(found.error());
-    const auto known = known_files(found->runs, catalogue);
-    if (!known) return std::unexpected(known.error());
-    for (const auto& volume : *places) {
-        std::error_code error;
-        const auto path = catalogue_path(volume);
-        if (!fs::exists(path, error)) continue;
-        {
-            const auto old = open_sqlite_catalogue(path, {.create = false});
-            if (!old) return std::unexpected(old.error());
-            if (auto inherited = inherit(**old, catalogue, clock); !inherited) return std::unexpected(inherited.error());
-        }
-        for (const auto* ending : {"-wal", "-shm", ""}) {
-            const fs::path part = path.native() + ending;
-            if (!fs::exists(part, error)) continue;
-            if (auto renamed = rename_new(part, path.native() + ".adopted" + ending); !renamed)
-                return std::unexpected(renamed.error());
-        }
-    }
-    found->interrupted.clear();  // their recorder does not come back
-    return rebuild(*places, std::move(*found), *known, catalogue, clock);
 }
 
 Result<bool> catalogue_misses_runs(std::span<const fs::path> directories, const std::string& recorder, Catalogue& catalogue) {

@@ -289,8 +289,10 @@ Result<RecoveryResult> recover_directory(const std::filesystem::path& directory,
             const auto index = StoredIndex::read(index_path_of(data));
             if (index) {
                 result.files.push_back({data, opened, index->closed, 0, false, true});
-            } else {
+            } else if (std::filesystem::exists(data, error)) {
                 result.failed.push_back(index.error());
+            } else {  // deleted meanwhile, which the catalogue must know
+                result.vanished.push_back(opened);
             }
         } else if (!content.copies[guid].empty()) {
             result.vanished.push_back(opened);

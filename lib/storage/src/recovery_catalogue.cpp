@@ -183,6 +183,8 @@ Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem:
             const auto name = event::parse_raw_file_name(path.filename().native());
             if (!name || name->name.run != run) continue;
             const auto index = StoredIndex::read(path);
+            std::error_code error;
+            if (!index && !std::filesystem::exists(path, error)) continue;  // handed over and deleted meanwhile: marks remain
             if (!index) return std::unexpected(index.error());
             holdings.add(*index);
         }

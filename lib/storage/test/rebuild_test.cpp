@@ -151,7 +151,12 @@ TEST_F(RebuildTest, ADamagedCatalogueIsSetAsideNeverOverwritten) {
     const auto before = known();
     lose_catalogue();
     std::ofstream(path()) << "not a database, whatever it was before";
+    {
+        const auto hand_off = HandOffLock::take(directory_);  // it has the catalogue open
+        EXPECT_EQ(open_to_rebuild(path()).error().code, Errc::refused);
+    }
     auto opened = open_to_rebuild(path()).value();
+    EXPECT_FALSE(HandOffLock::take(directory_).has_value());
     EXPECT_EQ(opened.set_aside, path().native() + ".damaged-1");
     EXPECT_TRUE(std::filesystem::exists(opened.set_aside));
     ASSERT_TRUE(rebuild(*opened.catalogue).has_value());
@@ -176,6 +181,19 @@ TEST_F(RebuildTest, AFileWithoutIndexIsReadAndAFileThatIsNoneIsNamed) {
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0].events, before.files[0].events);
     EXPECT_EQ(rows[0].sums.front(), before.files[0].sums.front());  // adler32
+}
+
+TEST_F(RebuildTest, AFileThatIsDeletedWhileItsDirectoryIsReadIsNoFault) {
+    ASSERT_TRUE(record(3)->stop(10s).has_value());
+    const auto before = known();
+    const auto gone = data_files().front().native();
+    const auto name = gone.substr(0, gone.rfind("._0001"));
+    for (const auto* ending : {"._0077.data", "._0077.index"})  // listed, and not there when it is opened
+        std::filesystem::create_symlink(directory_ / "deleted", name + ending);
+    const auto rebuilt = rebuild(*catalogue()).value();
+    EXPECT_TRUE(rebuilt.failed.empty());
+    EXPECT_EQ(known(), before);
+    EXPECT_TRUE(run_holdings(*options_.run, options_.directories, *catalogue(), options_.recorder).has_value());
 }
 
 TEST_F(RebuildTest, TheVolumesOfADeadRecorderAreTakenOverWithWhatItsCatalogueKnew) {
