@@ -142,7 +142,7 @@ Result<std::uint64_t> write_marks(const RunAtRecorder& run, RunHoldings& holding
     return marks.size();
 }
 
-/// As many as its files hold, the deleted ones included; what was rejected stays.
+/// As many as its files hold, the deleted ones included; what was rejected stays, and so does what was lost.
 Result<> write_ledgers(const RunAtRecorder& run, Catalogue& catalogue) {
     std::map<std::pair<std::string, std::string>, LedgerRow> ledgers;
     const auto known = catalogue.ledgers(run.first);
@@ -150,7 +150,15 @@ Result<> write_ledgers(const RunAtRecorder& run, Catalogue& catalogue) {
     for (const auto& row : *known) {
         if (row.recorder == run.second) ledgers[{row.stream_type, row.stream_name}] = row;
     }
-    for (auto& [stream, row] : ledgers) row.stored = 0;
+    const auto rejected = [](const LedgerRow& row) {
+        std::uint64_t sum = 0;
+        for (const auto& [reason, copies] : row.rejected) sum += copies;
+        return sum;
+    };
+    for (auto& [stream, row] : ledgers) {
+        row.received -= std::min(row.received, row.stored + rejected(row));  // what has no fate
+        row.stored = 0;
+    }
     const auto files = catalogue.files({.run = run.first, .recorder = run.second});
     if (!files) return std::unexpected(files.error());
     for (const auto& file : *files) {
@@ -162,8 +170,7 @@ Result<> write_ledgers(const RunAtRecorder& run, Catalogue& catalogue) {
         row.stored += file.events;
     }
     for (auto& [stream, row] : ledgers) {
-        row.received = row.stored;
-        for (const auto& [reason, copies] : row.rejected) row.received += copies;
+        row.received += row.stored + rejected(row);
         if (auto set = catalogue.set_ledger(row); !set) return set;
     }
     return {};

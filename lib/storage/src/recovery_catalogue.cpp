@@ -58,8 +58,9 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
             close.at = *row.closed;
             const auto ledger = ledger_of_file(file.opened, file.closed, row.recorder);
             if (auto told = catalogue.file_closed(close, {}, {&ledger, 1}); !told) return told;
-        } else if (auto told = catalogue.put_file(row); !told) {
-            return told;
+        } else {
+            if (auto told = catalogue.put_file(row); !told) return told;
+            if (auto told = catalogue.add_to_ledger(ledger_of_file(file.opened, file.closed, row.recorder)); !told) return told;
         }
     }
     return {};

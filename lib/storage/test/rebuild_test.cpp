@@ -183,6 +183,16 @@ TEST_F(RebuildTest, AFileWithoutIndexIsReadAndAFileThatIsNoneIsNamed) {
     EXPECT_EQ(rows[0].sums.front(), before.files[0].sums.front());  // adler32
 }
 
+TEST_F(RebuildTest, ACopyThatWasLostStaysInTheLedger) {
+    ASSERT_TRUE(record(3)->stop(10s).has_value());
+    auto row = catalogue()->ledgers(*options_.run).value().front();
+    row.received += 1;
+    ASSERT_TRUE(catalogue()->set_ledger(row).has_value());
+    const auto before = known();
+    ASSERT_TRUE(rebuild(*catalogue()).has_value());
+    EXPECT_EQ(known(), before);
+}
+
 TEST_F(RebuildTest, AFileThatIsDeletedWhileItsDirectoryIsReadIsNoFault) {
     ASSERT_TRUE(record(3)->stop(10s).has_value());
     const auto before = known();
