@@ -167,7 +167,7 @@ Result<RebuildResult> adopt_volumes(std::span<const fs::path> volumes, Catalogue
         }
     }
     found->interrupted.clear();  // their recorder does not come back
-    return rebuild_places(*places, std::move(*found), *known, catalogue, clock);
+    return rebuild_places(*places, std::move(*found), *known, {}, catalogue, clock);
 }
 
 }  // namespace weir::storage

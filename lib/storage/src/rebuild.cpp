@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -109,7 +111,7 @@ bool same_content(const FileRow& a, const FileRow& b) {
 }
 
 /// Brings what the catalogue has of it to what it is.
-Result<> enter(FileRow row, Catalogue& catalogue) {
+Result<> enter(FileRow row, std::span<const FileRow> not_sane, Catalogue& catalogue) {
     const auto known = catalogue.file(row.guid);
     if (!known) return std::unexpected(known.error());
     if (*known && (*known)->file_state == FileState::deleted) {
@@ -126,6 +128,8 @@ Result<> enter(FileRow row, Catalogue& catalogue) {
         return catalogue.file_moved(row.guid, row.volume, row.name);
     }
     if (*known) row.opened = (*known)->opened;
+    const auto was = std::ranges::find(not_sane, row.guid, &FileRow::guid);
+    if (was != not_sane.end() && same_content(row, *was)) row.file_health = was->file_health;
     return catalogue.put_file(row);
 }
 
@@ -223,7 +227,7 @@ Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogu
 }
 
 Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFiles before, const std::set<Guid>& known,
-                                     Catalogue& catalogue, const Clock& clock) {
+                                     std::span<const FileRow> not_sane, Catalogue& catalogue, const Clock& clock) {
     RebuildResult result;
     auto added = enter_runs(before.runs, catalogue, clock);
     if (!added) return std::unexpected(added.error());
@@ -254,7 +258,7 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
         content.begun = content.begun ? std::min(*content.begun, row->opened) : row->opened;
         content.ended = content.ended ? std::max(*content.ended, *row->closed) : *row->closed;
         const auto guid = row->guid;
-        const auto entered = enter(std::move(*row), catalogue);
+        const auto entered = enter(std::move(*row), not_sane, catalogue);
         if (!entered) result.failed.push_back(entered.error());
         else result.files_added += known.contains(guid) ? 0U : 1U;
     }
@@ -269,15 +273,41 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
     return result;
 }
 
-Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, Catalogue& catalogue, const Clock& clock) {
+Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, Catalogue& catalogue, const Clock& clock,
+                                        std::span<const FileRow> not_sane) {
     const auto places = one_spelling(directories);
     if (!places) return std::unexpected(places.error());
     auto found = find_files(*places);
     if (!found) return std::unexpected(found.error());
     const auto known = known_files(found->runs, catalogue);
     if (!known) return std::unexpected(known.error());
-    return rebuild_places(*places, std::move(*found), *known, catalogue, clock);
+    return rebuild_places(*places, std::move(*found), *known, not_sane, catalogue, clock);
 }
+
+namespace {
+
+/// As far as a damaged catalogue still answers. It is asked in a copy: reading might change it.
+std::vector<FileRow> rows_not_sane(const fs::path& damaged) {
+    const std::array<std::string_view, 3> endings{"", "-wal", "-shm"};
+    const fs::path copy = damaged.native() + ".reading";
+    std::error_code error;
+    for (const auto ending : endings) {
+        const fs::path part = damaged.native() + std::string(ending);
+        if (fs::exists(part, error))
+            fs::copy_file(part, copy.native() + std::string(ending), fs::copy_options::overwrite_existing, error);
+    }
+    std::vector<FileRow> found;
+    if (const auto old = open_sqlite_catalogue(copy, {.create = false})) {
+        for (const auto health : {FileHealth::truncated, FileHealth::quarantined}) {
+            auto rows = (*old)->files({.file_state = FileState::closed, .file_health = health});
+            if (rows) std::ranges::move(*rows, std::back_inserter(found));
+        }
+    }
+    for (const auto ending : endings) fs::remove(copy.native() + std::string(ending), error);
+    return found;
+}
+
+}  // namespace
 
 Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
     CatalogueToRebuild opened;
@@ -304,6 +334,7 @@ Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
         if (!fs::exists(part, error)) continue;
         if (auto renamed = rename_new(part, opened.set_aside.native() + ending); !renamed) return std::unexpected(renamed.error());
     }
+    opened.not_sane = rows_not_sane(opened.set_aside);
     auto fresh = open_sqlite_catalogue(path);
     if (!fresh) return std::unexpected(fresh.error());
     opened.catalogue = std::move(*fresh);

@@ -16,7 +16,9 @@ namespace weir::storage {
 [[nodiscard]] Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogue& catalogue);
 
 /// `before`: as the names were found before anything is recovered. `known`: files that are not to be counted as added.
+/// `not_sane`: as in rebuild_catalogue().
 [[nodiscard]] Result<RebuildResult> rebuild_places(std::span<const std::filesystem::path> places, FoundFiles before,
-                                                   const std::set<Guid>& known, Catalogue& catalogue, const Clock& clock);
+                                                   const std::set<Guid>& known, std::span<const FileRow> not_sane,
+                                                   Catalogue& catalogue, const Clock& clock);
 
 }  // namespace weir::storage

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "end_record.hpp"
 #include "journal_content.hpp"
 #include "weir/base/file.hpp"
 #include "weir/checksum/adler32.hpp"
@@ -23,18 +24,6 @@
 
 namespace weir::storage {
 namespace {
-
-std::vector<std::byte> end_record(const FileOpened& opened, std::uint64_t events, std::uint64_t bytes, const Clock& clock) {
-    event::FileEnd end;
-    end.closed = event::CalendarTime::local(clock.wall());
-    end.events_in_file = static_cast<std::uint32_t>(events);
-    end.mib_in_file = event::rounded_mib(Bytes{bytes});
-    end.events_in_sequence = static_cast<std::uint32_t>(opened.events_before + events);
-    end.mib_in_sequence = event::rounded_mib(Bytes{opened.bytes_before + bytes});
-    std::vector<std::byte> record(event::file_end_size_bytes);
-    event::encode_file_end(std::span<std::byte, event::file_end_size_bytes>(record), end);
-    return record;
-}
 
 /// Ends a file after the copies that are known to be there, and gives it index, attribute and name.
 Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const FileOpened& opened,
@@ -70,7 +59,7 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     if (start != opened.start)
         return fail(Errc::corrupt, fmt::format("{} does not begin as the journal says; it is left as it is", writing.native()));
 
-    closed.end = end_record(opened, closed.events, closed.bytes, clock);
+    closed.end = end_record(opened, closed.events, closed.bytes, clock.wall(), false);
     sums.add_end(closed.end);
     closed.size = end + closed.end.size();
     closed.adler32 = sums.adler32();

@@ -108,9 +108,9 @@ Result<> find_closed(const std::filesystem::path& directory, Catalogue& catalogu
 
 Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, const std::string& recorder,
                                           Catalogue& catalogue, const Clock& clock, FileSystem& system) {
-    std::error_code error;
-    const auto directory = std::filesystem::canonical(given, error);  // one spelling in the catalogue
-    if (error) return fail_errno(error.value(), fmt::format("cannot find directory {}", given.native()));
+    const auto place = one_spelling(given);
+    if (!place) return std::unexpected(place.error());
+    const auto& directory = *place;
     const auto failed = catalogue.files({.volume = directory.native(), .file_state = FileState::opened,
                                          .file_health = FileHealth::quarantined});
     if (!failed) return std::unexpected(failed.error());
@@ -131,6 +131,7 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     if (!result->failed.empty()) return result;
     if (auto told = forget_vanished(directory, catalogue); !told) return std::unexpected(told.error());
     if (auto removed = remove_journals(directory, system); !removed) return std::unexpected(removed.error());
+    std::error_code error;
     std::filesystem::remove(directory / "weir.reserve", error);  // of the recorder that died
     return result;
 }

@@ -183,6 +183,33 @@ TEST_F(RebuildTest, AFileWithoutIndexIsReadAndAFileThatIsNoneIsNamed) {
     EXPECT_EQ(rows[0].sums.front(), before.files[0].sums.front());  // adler32
 }
 
+TEST_F(RebuildTest, WhatADamagedCatalogueStillSaysOfTheHealthOfFilesIsKept) {
+    options_.recorder = "Recorder-of-the-marks";
+    ASSERT_TRUE(record(10)->stop(10s).has_value());
+    {
+        const auto healthy = catalogue();
+        const auto files = healthy->files().value();
+        ASSERT_TRUE(healthy->set_file_health(files[0].guid, FileHealth::truncated).has_value());
+        ASSERT_TRUE(healthy->set_file_health(files[1].guid, FileHealth::quarantined).has_value());
+        auto mark = healthy->marks(*options_.run).value().front();
+        mark.sender = "the-damaged-one";
+        ASSERT_TRUE(healthy->set_marks({&mark, 1}).has_value());
+    }
+    const auto before = known().files;
+    constexpr std::size_t page = 4096;
+    std::string bytes = read_text(path(), 64_MiB).value();
+    for (auto at = bytes.find("the-damaged-one"); at != std::string::npos; at = bytes.find("the-damaged-one"))
+        std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at / page * page), page, '\xff');
+    std::ofstream(path(), std::ios::binary) << bytes;
+    auto opened = open_to_rebuild(path()).value();
+    ASSERT_FALSE(opened.set_aside.empty());
+    EXPECT_EQ(read_text(opened.set_aside, 64_MiB).value(), bytes);
+    EXPECT_EQ(opened.not_sane.size(), 2U);
+    ASSERT_TRUE(rebuild_catalogue(options_.directories, *opened.catalogue, clock_, opened.not_sane).has_value());
+    opened.catalogue.reset();
+    EXPECT_EQ(known().files, before);
+}
+
 TEST_F(RebuildTest, ACopyThatWasLostStaysInTheLedger) {
     ASSERT_TRUE(record(3)->stop(10s).has_value());
     auto row = catalogue()->ledgers(*options_.run).value().front();
