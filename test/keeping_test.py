@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files are kept whatever becomes of their catalogue, their recorder or their disk: rebuild, adopt, drain, and the
 ledger that proves that nothing was lost on the way."""
+import fcntl
 import shutil
+import sqlite3
 import unittest
 
 from recorder_files import ids_by_stream, listed
@@ -85,6 +87,46 @@ class Keeping(ProgramTest):
         ended = run("verify", "--run", RUN, self.directory)
         self.assertEqual(ended.code, 1, repr(ended))
         self.assertIn("is stored a second time", ended.out)
+
+    def test_what_recover_closed_is_known_when_it_is_handed_over_and_deleted(self):
+        self.record(self.directory, crash=True)
+        self.assertEnds(run("recover", self.directory), 0)
+        database = sqlite3.connect(self.directory / "weir.catalogue")
+        marks = database.execute("SELECT durable FROM lane_marks").fetchall()
+        database.close()
+        self.assertEqual(len(marks), 2)  # of each connection
+        self.assertTrue(all(durable for durable, in marks), marks)
+
+    def test_nothing_is_drained_while_a_hand_off_works(self):
+        old, new = self.folder / "old", self.folder / "new"
+        self.record(old)
+        new.mkdir()
+        with open(old / "weir-handoff.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            ended = run("drain", old, "--to", new)
+            self.assertEqual(ended.code, 1, repr(ended))
+            self.assertIn("by another process", ended.err)
+        self.assertEqual(list(new.iterdir()), [])
+        self.assertEnds(run("drain", old, "--to", new), 0)
+
+    def test_a_copy_that_came_and_is_nowhere_is_damage(self):
+        self.record(self.directory)
+        self.assertEnds(run("verify", "--run", RUN, self.directory), 0)
+        for received, stored, told in ((1, 0, "copies were received, but"), (1, 1, "copies were stored, its files hold"),
+                                       (-1, -1, "events, the ledger counts")):
+            with self.subTest(told):
+                self.add_to_ledger(received, stored)
+                ended = run("verify", "--run", RUN, self.directory)
+                self.assertEqual(ended.code, 1, repr(ended))
+                self.assertIn(told, ended.out)
+                self.add_to_ledger(-received, -stored)
+        self.assertEnds(run("verify", "--run", RUN, self.directory), 0)
+
+    def add_to_ledger(self, received, stored):
+        database = sqlite3.connect(self.directory / "weir.catalogue")
+        with database:
+            database.execute("UPDATE ledgers SET received = received + ?, stored = stored + ? WHERE stream_name = 'Main'", (received, stored))
+        database.close()
 
     def test_the_volumes_of_a_dead_recorder_are_adopted_while_the_heir_records(self):
         dead, heir = self.folder / "dead", self.directory

@@ -13,6 +13,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/storage/drain.hpp"
+#include "weir/storage/hand_off_lock.hpp"
 #include "weir/storage/recovery.hpp"
 
 namespace weir::app {
@@ -68,6 +69,8 @@ int run_drain(const Options& options) {
     Signals signals;
     const auto where = find_catalogue(options);
     if (!where) return fail_missing(me, where.error().message());
+    const auto lock = storage::HandOffLock::take(where->parent_path());
+    if (!lock) return fail_with(me, lock.error());
     const auto catalogue = open_sqlite_catalogue(*where, {.create = false});
     if (!catalogue) return fail_with(me, catalogue.error());
     const auto size = storage::drain_size(options.volume, **catalogue);

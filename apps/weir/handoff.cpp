@@ -2,8 +2,6 @@
 // `weir handoff`: files to permanent storage as a station. It runs until SIGTERM or SIGINT, or with --once until
 // what is closed now is handed over.
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
@@ -14,12 +12,12 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "signals.hpp"
-#include "weir/base/file.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/handoff/hand_off.hpp"
 #include "weir/service/metrics_server.hpp"
 #include "weir/service/report_sinks.hpp"
 #include "weir/service/reports.hpp"
+#include "weir/storage/hand_off_lock.hpp"
 #include "weir/storage/recovery.hpp"
 
 namespace weir::app {
@@ -36,23 +34,6 @@ struct Options {
     bool json = false;
     std::vector<CLI::Option*> given;  // applied again after the file: the command line has the last word
 };
-
-/// Only one hand-off works on a catalogue: a lock that ends with its process.
-Result<File> take_lock(const std::filesystem::path& directory) {
-    const auto path = directory / "weir-handoff.lock";
-    auto file = File::open(path, File::Mode::open_or_create);
-    if (!file) return file;
-    if (::flock(file->fd(), LOCK_EX | LOCK_NB) != 0) {
-        const auto owner = read_text(path, 256_B);
-        return fail(Errc::refused,
-                    fmt::format("files of {} are handed over by another process ({}) already; stop it first",
-                                directory.native(), owner ? *owner : "unknown"));
-    }
-    const auto owner = std::to_string(::getpid());
-    if (auto cut = file->truncate(0); !cut) return std::unexpected(cut.error());
-    if (auto written = file->write_at(0, as_data(owner)); !written) return std::unexpected(written.error());
-    return file;
-}
 
 struct Totals {
     std::uint64_t transferred = 0, bytes = 0, bytes_sent = 0, open = 0, given_up = 0;
@@ -165,7 +146,7 @@ int run_handoff(Options& options) {
     if (!std::filesystem::exists(path, error))
         return fail_missing(me, fmt::format("{} has no catalogue ({}); name the first directory of a recorder",
                                             s.directory, path.filename().native()));
-    const auto lock = take_lock(s.directory);
+    const auto lock = storage::HandOffLock::take(s.directory);
     if (!lock) return fail_with(me, lock.error());
     const auto catalogue = open_sqlite_catalogue(path, {.create = false});
     if (!catalogue) return fail_with(me, catalogue.error());

@@ -91,6 +91,7 @@ Result<storage::RecoveryResult> recover_directories(const Options& options, cons
         if (!one) return std::unexpected(std::move(one.error()));
         append(all, std::move(*one));
     }
+    if (auto kept = storage::keep_marks(options.paths, **catalogue); !kept) return std::unexpected(kept.error());
     complain_of_waiting(**catalogue);
     return all;
 }
@@ -132,6 +133,7 @@ json::object json_of(const storage::RecoveryResult& result) {
                                      {"adler32", file.opened.has_adler32 ? json::value(fmt::format("{:08x}", file.closed.adler32))
                                                                          : json::value(nullptr)},
                                      {"without_journal", file.without_journal},
+                                     {"rest", file.rest ? json::value(json_text(file.rest->native())) : json::value(nullptr)},
                                      {"was_closed", file.closed_by_recorder}});
     for (const auto& path : result.removed) removed.emplace_back(json_text(path.native()));
     for (const auto& error : result.failed) failed.emplace_back(json_text(error.message()));
@@ -140,8 +142,9 @@ json::object json_of(const storage::RecoveryResult& result) {
 
 void print_files(const storage::RecoveryResult& result) {
     for (const auto& file : result.files) {
-        print("{}: {} kept, {} cut{}{}\n", printable(file.path.native()), counted(file.closed.events, "event"),
+        print("{}: {} kept, {} cut{}{}{}\n", printable(file.path.native()), counted(file.closed.events, "event"),
               counted(file.bytes_cut, "byte"), file.without_journal ? "; no journal, found by walking the file" : "",
+              file.rest ? fmt::format("; what was cut is kept as {}", printable(file.rest->filename().native())) : "",
               file.closed_by_recorder ? "; it was closed already, the catalogue may not have known" : "");
     }
     for (const auto& path : result.removed) print("{}: removed, it never held an acknowledged event\n", printable(path.native()));
@@ -169,7 +172,7 @@ int run_rebuild(const Options& options) {
         opened.catalogue = std::move(*heir);
     }
     auto rebuilt = options.adopt.empty()
-                       ? storage::rebuild_catalogue(options.paths, *opened.catalogue, clock)
+                       ? storage::rebuild_catalogue(options.paths, *opened.catalogue, clock, opened.not_sane)
                        : storage::adopt_volumes(options.adopt, *opened.catalogue, clock);
     if (!rebuilt) return fail_with(me, rebuilt.error());
     for (auto& error : rebuilt->failed) rebuilt->recovery.failed.push_back(std::move(error));

@@ -146,9 +146,9 @@ Result<> VerifyPlan::check_ledgers(const fs::path& path, Catalogue& catalogue) {
             if (held[stream] < ledger.stored)
                 damages_.push_back({path, std::nullopt, 0, fmt::format("{}: {} copies were stored, its files hold {}", where,
                                                                        ledger.stored, held[stream])});
-            if (held[stream] > ledger.stored)
-                notes_.push_back(fmt::format("{}: its files hold {} events, the ledger counts {}; files that were added to the "
-                                             "catalogue after a crash are not in it", where, held[stream], ledger.stored));
+            const auto too_many = fmt::format("{}: its files hold {} events, the ledger counts {}", where, held[stream], ledger.stored);
+            if (held[stream] > ledger.stored && run.mode == "rebuilt") notes_.push_back(too_many);
+            else if (held[stream] > ledger.stored) damages_.push_back({path, std::nullopt, 0, too_many});
         }
     }
     return {};

@@ -131,21 +131,21 @@ Result<RunOpening> SqlCatalogue::write_run_start(const RunStart& start) {
 }
 
 Result<> SqlCatalogue::refuse_open_files(RunNumber run, const std::string& recorder, std::optional<LumiBlock> block) {
-        const auto open = block ? database_.number_of("SELECT count(*) FROM files WHERE run = ? AND recorder = ? AND "
-                                                      "lumi_block = ? AND file_state = 'OPENED'",
-                                                      {run, recorder, *block})
-                                : database_.number_of("SELECT count(*) FROM files WHERE run = ? AND recorder = ? AND "
-                                                      "file_state = 'OPENED'",
-                                                      {run, recorder});
-        if (!open) return std::unexpected(open.error());
-        if (*open == 0U) return {};
-        const auto which = block ? fmt::format("lumi block {} of run {}", number(*block), number(run))
-                                 : fmt::format("run {}", number(run));
-        return fail(Errc::refused, fmt::format("{} cannot be closed at {}: files of it are still open ({}); close them first",
-                                               which, recorder, open->value_or(0)));
-    }
+    const auto open = block ? database_.number_of("SELECT count(*) FROM files WHERE run = ? AND recorder = ? AND "
+                                                  "lumi_block = ? AND file_state = 'OPENED'",
+                                                  {run, recorder, *block})
+                            : database_.number_of("SELECT count(*) FROM files WHERE run = ? AND recorder = ? AND "
+                                                  "file_state = 'OPENED'",
+                                                  {run, recorder});
+    if (!open) return std::unexpected(open.error());
+    if (*open == 0U) return {};
+    const auto which = block ? fmt::format("lumi block {} of run {}", number(*block), number(run))
+                             : fmt::format("run {}", number(run));
+    return fail(Errc::refused, fmt::format("{} cannot be closed at {}: files of it are still open ({}); close them first",
+                                           which, recorder, open->value_or(0)));
+}
 
-    Result<> SqlCatalogue::close_run(RunNumber run, const std::string& recorder, WallTime at) {
+Result<> SqlCatalogue::close_run(RunNumber run, const std::string& recorder, WallTime at) {
     return change([&]() -> Result<> {
         const auto known = runs_in_lock(run);
         if (!known) return std::unexpected(known.error());

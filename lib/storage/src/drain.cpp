@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "found_files.hpp"
 #include "weir/base/file.hpp"
 #include "weir/catalogue/file_sums.hpp"
 #include "weir/checksum/adler32.hpp"
@@ -182,13 +183,6 @@ private:
     const DrainOptions& options_;
     Catalogue& catalogue_;
 };
-
-Result<fs::path> one_spelling(const fs::path& directory) {
-    std::error_code error;
-    auto canonical = fs::canonical(directory, error);
-    if (error) return fail_errno(error.value(), fmt::format("cannot find directory {}", directory.native()));
-    return canonical;
-}
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "end_record.hpp"
 #include "weir/event/raw_file.hpp"
 #include "weir/event/raw_file_name.hpp"
 #include "weir/storage/stored_index.hpp"
@@ -203,16 +204,7 @@ Result<> FileKeeper::close(Closing& closing) {
     auto& volume = volume_of(opened.guid);
     if (closing.named || closing.removed) return tell_catalogue(closing, volume);
     const auto end_of = [&](std::uint64_t events, std::uint64_t bytes) {
-        event::FileEnd end;
-        end.closed = event::CalendarTime::local(clock_.wall());
-        end.events_in_file = static_cast<std::uint32_t>(events);
-        end.mib_in_file = event::rounded_mib(Bytes{bytes});
-        end.events_in_sequence = static_cast<std::uint32_t>(opened.events_before + events);
-        end.mib_in_sequence = event::rounded_mib(Bytes{opened.bytes_before + bytes});
-        end.last_of_sequence = closing.last_of_sequence;
-        std::vector<std::byte> record(event::file_end_size_bytes);
-        event::encode_file_end(std::span<std::byte, event::file_end_size_bytes>(record), end);
-        return record;
+        return end_record(opened, events, bytes, clock_.wall(), closing.last_of_sequence);
     };
     if (!closing.closed) {
         auto finished = file->finish(end_of, [&] { return file->failure().has_value(); });

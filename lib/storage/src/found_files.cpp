@@ -35,12 +35,19 @@ Result<> find_files(const fs::path& directory, FoundFiles& found) {
 
 }  // namespace
 
+Result<fs::path> one_spelling(const fs::path& directory) {
+    std::error_code error;
+    auto place = fs::canonical(directory, error);
+    if (error) return fail_errno(error.value(), fmt::format("cannot find directory {}", directory.native()));
+    return place;
+}
+
 Result<std::vector<fs::path>> one_spelling(std::span<const fs::path> directories) {
     std::vector<fs::path> places;
     for (const auto& directory : directories) {
-        std::error_code error;
-        places.push_back(fs::canonical(directory, error));
-        if (error) return fail_errno(error.value(), fmt::format("cannot find directory {}", directory.native()));
+        auto place = one_spelling(directory);
+        if (!place) return std::unexpected(place.error());
+        places.push_back(std::move(*place));
     }
     return places;
 }

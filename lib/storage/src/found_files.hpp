@@ -31,6 +31,7 @@ struct FoundFiles {
 [[nodiscard]] Result<FoundFiles> find_files(std::span<const std::filesystem::path> directories);
 
 /// Without links, dots and slashes at the end: as the catalogue has them.
+[[nodiscard]] Result<std::filesystem::path> one_spelling(const std::filesystem::path& directory);
 [[nodiscard]] Result<std::vector<std::filesystem::path>> one_spelling(std::span<const std::filesystem::path> directories);
 
 }  // namespace weir::storage

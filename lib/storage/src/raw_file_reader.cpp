@@ -8,8 +8,8 @@
 
 namespace weir::storage {
 
-Result<RawFileReader> RawFileReader::open(const std::filesystem::path& path) {
-    auto file = File::open(path, File::Mode::read);
+Result<RawFileReader> RawFileReader::open(const std::filesystem::path& path, FileSystem& system) {
+    auto file = File::open(path, File::Mode::read, system);
     if (!file) return std::unexpected(file.error());
     const auto size = file->size();
     if (!size) return std::unexpected(size.error());

@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
+#include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -12,11 +13,11 @@
 #include <utility>
 
 #include "found_files.hpp"
+#include "rebuild_places.hpp"
 #include "weir/base/file.hpp"
 #include "weir/catalogue/file_sums.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/event/raw_file_name.hpp"
-#include "weir/storage/durable_lanes.hpp"
 #include "weir/storage/journal_writer.hpp"
 #include "weir/storage/raw_file_reader.hpp"
 #include "weir/storage/stored_index.hpp"
@@ -110,7 +111,7 @@ bool same_content(const FileRow& a, const FileRow& b) {
 }
 
 /// Brings what the catalogue has of it to what it is.
-Result<> enter(FileRow row, Catalogue& catalogue) {
+Result<> enter(FileRow row, std::span<const FileRow> not_sane, Catalogue& catalogue) {
     const auto known = catalogue.file(row.guid);
     if (!known) return std::unexpected(known.error());
     if (*known && (*known)->file_state == FileState::deleted) {
@@ -127,60 +128,25 @@ Result<> enter(FileRow row, Catalogue& catalogue) {
         return catalogue.file_moved(row.guid, row.volume, row.name);
     }
     if (*known) row.opened = (*known)->opened;
+    const auto was = std::ranges::find(not_sane, row.guid, &FileRow::guid);
+    if (was != not_sane.end() && same_content(row, *was)) row.file_health = was->file_health;
     return catalogue.put_file(row);
-}
-
-/// The closed files that the catalogue has of these runs.
-Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogue& catalogue) {
-    std::set<Guid> known;
-    for (const auto& [run, recorder] : runs) {
-        const auto rows = catalogue.files({.run = run, .recorder = recorder, .file_state = FileState::closed});
-        if (!rows) return std::unexpected(rows.error());
-        for (const auto& row : *rows) known.insert(row.guid);
-    }
-    return known;
 }
 
 /// Everything that the files of one run say together.
 struct RunContent {
-    std::map<std::pair<wire::LaneKey, Sequence>, std::uint64_t> partial;  // bit n = copy n
-    std::map<wire::LaneKey, wire::SequenceSet> durable;
+    RunHoldings holdings;
     std::optional<WallTime> begun, ended;
-
-    void add(const StoredIndex& index) {
-        for (const auto& copy : index.copies) {
-            const auto lane = index.lanes.find(copy.lane);
-            if (lane == index.lanes.end() || !wire::valid(copy.sequence) || copy.copy >= 64) continue;
-            const wire::LaneKey key{lane->second.sender, lane->second.incarnation, lane->second.connection, lane->second.run};
-            if (copy.copies > 1) {
-                auto& taken = partial[{key, copy.sequence}];
-                taken |= std::uint64_t{1} << copy.copy;
-                if (static_cast<unsigned>(std::popcount(taken)) < copy.copies) continue;
-                partial.erase({key, copy.sequence});
-            }
-            durable[key].insert(copy.sequence);
-        }
-    }
 };
 
-Result<std::uint64_t> write_marks(const RunAtRecorder& run, RunContent& content, Catalogue& catalogue) {
-    const auto known = catalogue.marks(run.first);
-    if (!known) return std::unexpected(known.error());
-    for (const auto& mark : *known) {
-        if (mark.recorder != run.second) continue;
-        const auto lane = lane_of(mark);
-        if (!lane) return std::unexpected(lane.error());
-        if (const auto found = content.durable.find(lane->first); found != content.durable.end()) found->second.merge(lane->second);
-    }
-    std::vector<LaneMark> marks;
-    for (const auto& [key, durable] : content.durable) {
-        if (wire::valid_sender_name(key.sender)) marks.push_back(mark_of(key, durable, run.second));
-    }
+Result<std::uint64_t> write_marks(const RunAtRecorder& run, RunHoldings& holdings, Catalogue& catalogue) {
+    if (auto added = holdings.add_marks(run.first, run.second, catalogue); !added) return std::unexpected(added.error());
+    const auto marks = holdings.marks(run.second);
     if (auto set = catalogue.set_marks(marks); !set) return std::unexpected(set.error());
     return marks.size();
 }
 
-/// As many as its files hold, the deleted ones included; what was rejected stays.
+/// As many as its files hold, the deleted ones included; what was rejected stays, and so does what was lost.
 Result<> write_ledgers(const RunAtRecorder& run, Catalogue& catalogue) {
     std::map<std::pair<std::string, std::string>, LedgerRow> ledgers;
     const auto known = catalogue.ledgers(run.first);
@@ -188,7 +154,15 @@ Result<> write_ledgers(const RunAtRecorder& run, Catalogue& catalogue) {
     for (const auto& row : *known) {
         if (row.recorder == run.second) ledgers[{row.stream_type, row.stream_name}] = row;
     }
-    for (auto& [stream, row] : ledgers) row.stored = 0;
+    const auto rejected = [](const LedgerRow& row) {
+        std::uint64_t sum = 0;
+        for (const auto& [reason, copies] : row.rejected) sum += copies;
+        return sum;
+    };
+    for (auto& [stream, row] : ledgers) {
+        row.received -= std::min(row.received, row.stored + rejected(row));  // what has no fate
+        row.stored = 0;
+    }
     const auto files = catalogue.files({.run = run.first, .recorder = run.second});
     if (!files) return std::unexpected(files.error());
     for (const auto& file : *files) {
@@ -200,8 +174,7 @@ Result<> write_ledgers(const RunAtRecorder& run, Catalogue& catalogue) {
         row.stored += file.events;
     }
     for (auto& [stream, row] : ledgers) {
-        row.received = row.stored;
-        for (const auto& [reason, copies] : row.rejected) row.received += copies;
+        row.received += row.stored + rejected(row);
         if (auto set = catalogue.set_ledger(row); !set) return set;
     }
     return {};
@@ -241,9 +214,20 @@ Result<> end_runs(const std::set<RunAtRecorder>& added, const std::set<RunAtReco
     return {};
 }
 
-/// `known`: files that are not to be counted as added.
-Result<RebuildResult> rebuild(std::span<const fs::path> places, FoundFiles before, const std::set<Guid>& known,
-                              Catalogue& catalogue, const Clock& clock) {
+}  // namespace
+
+Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogue& catalogue) {
+    std::set<Guid> known;
+    for (const auto& [run, recorder] : runs) {
+        const auto rows = catalogue.files({.run = run, .recorder = recorder, .file_state = FileState::closed});
+        if (!rows) return std::unexpected(rows.error());
+        for (const auto& row : *rows) known.insert(row.guid);
+    }
+    return known;
+}
+
+Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFiles before, const std::set<Guid>& known,
+                                     std::span<const FileRow> not_sane, Catalogue& catalogue, const Clock& clock) {
     RebuildResult result;
     auto added = enter_runs(before.runs, catalogue, clock);
     if (!added) return std::unexpected(added.error());
@@ -262,22 +246,24 @@ Result<RebuildResult> rebuild(std::span<const fs::path> places, FoundFiles befor
     for (const auto& file : found.closed) {
         const auto index = StoredIndex::read(index_path_of(file.path));
         auto row = index ? Result<FileRow>(row_of(file, *index, clock)) : read_row(file, clock);
+        std::error_code error;
+        if (!row && !fs::exists(file.path, error)) continue;  // handed over and deleted meanwhile
         if (!row) {
             result.failed.push_back(row.error());
             continue;
         }
         ++result.files;
         auto& content = contents[{file.name.run, file.name.application}];
-        if (index) content.add(*index);
+        if (index) content.holdings.add(*index);
         content.begun = content.begun ? std::min(*content.begun, row->opened) : row->opened;
         content.ended = content.ended ? std::max(*content.ended, *row->closed) : *row->closed;
         const auto guid = row->guid;
-        const auto entered = enter(std::move(*row), catalogue);
+        const auto entered = enter(std::move(*row), not_sane, catalogue);
         if (!entered) result.failed.push_back(entered.error());
         else result.files_added += known.contains(guid) ? 0U : 1U;
     }
     for (auto& [run, content] : contents) {
-        const auto marks = write_marks(run, content, catalogue);
+        const auto marks = write_marks(run, content.holdings, catalogue);
         if (!marks) return std::unexpected(marks.error());
         result.lanes += *marks;
         if (auto written = write_ledgers(run, catalogue); !written) return std::unexpected(written.error());
@@ -287,17 +273,41 @@ Result<RebuildResult> rebuild(std::span<const fs::path> places, FoundFiles befor
     return result;
 }
 
-}  // namespace
-
-Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, Catalogue& catalogue, const Clock& clock) {
+Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, Catalogue& catalogue, const Clock& clock,
+                                        std::span<const FileRow> not_sane) {
     const auto places = one_spelling(directories);
     if (!places) return std::unexpected(places.error());
     auto found = find_files(*places);
     if (!found) return std::unexpected(found.error());
     const auto known = known_files(found->runs, catalogue);
     if (!known) return std::unexpected(known.error());
-    return rebuild(*places, std::move(*found), *known, catalogue, clock);
+    return rebuild_places(*places, std::move(*found), *known, not_sane, catalogue, clock);
 }
+
+namespace {
+
+/// As far as a damaged catalogue still answers. It is asked in a copy: reading might change it.
+std::vector<FileRow> rows_not_sane(const fs::path& damaged) {
+    const std::array<std::string_view, 3> endings{"", "-wal", "-shm"};
+    const fs::path copy = damaged.native() + ".reading";
+    std::error_code error;
+    for (const auto ending : endings) {
+        const fs::path part = damaged.native() + std::string(ending);
+        if (fs::exists(part, error))
+            fs::copy_file(part, copy.native() + std::string(ending), fs::copy_options::overwrite_existing, error);
+    }
+    std::vector<FileRow> found;
+    if (const auto old = open_sqlite_catalogue(copy, {.create = false})) {
+        for (const auto health : {FileHealth::truncated, FileHealth::quarantined}) {
+            auto rows = (*old)->files({.file_state = FileState::closed, .file_health = health});
+            if (rows) std::ranges::move(*rows, std::back_inserter(found));
+        }
+    }
+    for (const auto ending : endings) fs::remove(copy.native() + std::string(ending), error);
+    return found;
+}
+
+}  // namespace
 
 Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
     CatalogueToRebuild opened;
@@ -313,6 +323,9 @@ Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
     } else if (catalogue.error().code != Errc::corrupt) {
         return std::unexpected(catalogue.error());
     }
+    auto lock = HandOffLock::take(path.parent_path());  // who has it open would go on with what is set aside
+    if (!lock) return std::unexpected(lock.error());
+    opened.lock.emplace(std::move(*lock));
     std::error_code error;
     for (int n = 1; opened.set_aside.empty() || fs::exists(opened.set_aside, error); ++n)
         opened.set_aside = fmt::format("{}.damaged-{}", path.native(), n);
@@ -321,71 +334,11 @@ Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
         if (!fs::exists(part, error)) continue;
         if (auto renamed = rename_new(part, opened.set_aside.native() + ending); !renamed) return std::unexpected(renamed.error());
     }
+    opened.not_sane = rows_not_sane(opened.set_aside);
     auto fresh = open_sqlite_catalogue(path);
     if (!fresh) return std::unexpected(fresh.error());
     opened.catalogue = std::move(*fresh);
     return opened;
-}
-
-namespace {
-
-/// What the files cannot say, from the catalogue of the recorder that does not come back.
-Result<> inherit(Catalogue& from, Catalogue& to, const Clock& clock) {
-    const auto runs = from.runs();
-    if (!runs) return std::unexpected(runs.error());
-    for (auto run : *runs) {
-        run.state = OpenState::closed;
-        if (!run.ended) run.ended = clock.wall();
-        const auto marks = from.marks(run.run);
-        if (!marks) return std::unexpected(marks.error());
-        const auto ledgers = from.ledgers(run.run);
-        if (!ledgers) return std::unexpected(ledgers.error());
-        const auto files = from.files({.run = run.run, .recorder = run.recorder});
-        if (!files) return std::unexpected(files.error());
-        auto open = run;
-        open.state = OpenState::opened;
-        open.ended.reset();
-        if (auto put = to.put_run(open); !put) return put;
-        if (auto set = to.set_marks(*marks); !set) return set;
-        for (const auto& ledger : *ledgers) {
-            if (auto set = to.set_ledger(ledger); !set) return set;
-        }
-        for (const auto& file : *files) {
-            if (file.file_state == FileState::opened) continue;  // recovered, and entered from the file
-            if (auto put = to.put_file(file); !put) return put;
-        }
-        if (auto closed = to.close_run(run.run, run.recorder, *run.ended); !closed) return closed;
-    }
-    return {};
-}
-
-}  // namespace
-
-Result<RebuildResult> adopt_volumes(std::span<const fs::path> volumes, Catalogue& catalogue, const Clock& clock) {
-    const auto places = one_spelling(volumes);
-    if (!places) return std::unexpected(places.error());
-    auto found = find_files(*places);
-    if (!found) return std::unexpected(found.error());
-    const auto known = known_files(found->runs, catalogue);
-    if (!known) return std::unexpected(known.error());
-    for (const auto& volume : *places) {
-        std::error_code error;
-        const auto path = catalogue_path(volume);
-        if (!fs::exists(path, error)) continue;
-        {
-            const auto old = open_sqlite_catalogue(path, {.create = false});
-            if (!old) return std::unexpected(old.error());
-            if (auto inherited = inherit(**old, catalogue, clock); !inherited) return std::unexpected(inherited.error());
-        }
-        for (const auto* ending : {"-wal", "-shm", ""}) {
-            const fs::path part = path.native() + ending;
-            if (!fs::exists(part, error)) continue;
-            if (auto renamed = rename_new(part, path.native() + ".adopted" + ending); !renamed)
-                return std::unexpected(renamed.error());
-        }
-    }
-    found->interrupted.clear();  // their recorder does not come back
-    return rebuild(*places, std::move(*found), *known, catalogue, clock);
 }
 
 Result<bool> catalogue_misses_runs(std::span<const fs::path> directories, const std::string& recorder, Catalogue& catalogue) {

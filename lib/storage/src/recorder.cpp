@@ -97,6 +97,7 @@ Result<> Recorder::open_catalogue_and_run() {
         }
         if (!recovered->failed.empty()) return std::unexpected(recovered->failed.front());
     }
+    if (auto kept = keep_marks(options_.directories, *catalogue_); !kept) return kept;
     RunStart start{.run = {},
                    .recorder = options_.recorder,
                    .mode = name(options_.mode),
@@ -176,6 +177,7 @@ Result<> Recorder::open_all() {
                                           for (auto& [key, entry] : streams_) entry.stream->close_due();
                                       }
                                       if (nowhere_.exchange(false)) receiver_->retry();
+                                      tell_ledger_now_and_then();
                                   }},
         clock_);
     if (auto loaded = keeper_->load_sequences(); !loaded) return loaded;
@@ -286,33 +288,6 @@ void Recorder::watch_disks(const std::stop_token& stop) {
     }
 }
 
-Result<> Recorder::write_rejections() {
-    // What was stored is in the ledger since its file was closed; here comes what was refused.
-    const auto write = [&](const StreamTag& tag, const Ledger::Counts& counts) -> Result<> {
-        if (counts.rejected_total() == 0) return {};
-        LedgerRow row;
-        row.run = run_;
-        row.recorder = options_.recorder;
-        row.stream_type = tag.type;
-        row.stream_name = tag.name;
-        row.received = counts.rejected_total();
-        for (const auto reason : wire::reject_reasons) {
-            if (const auto n = counts.rejected[wire::index(reason)]; n > 0) row.rejected[wire::name(reason)] = n;
-        }
-        if (counts.given_back > 0) row.rejected[Ledger::given_back_name] = counts.given_back;
-        return catalogue_->add_to_ledger(row);
-    };
-    StreamTag none;
-    none.type = "none";
-    none.name = "unplaced";
-    if (auto written = write(none, unplaced_.counts()); !written) return written;
-    const std::shared_lock lock(streams_mutex_);
-    for (const auto& [key, entry] : streams_) {
-        if (auto written = write(entry.stream->tag(), entry.stream->ledger().counts()); !written) return written;
-    }
-    return {};
-}
-
 /// As the next start would do, if the disk lets us: so that the run can be closed. Also where no file is left but the
 /// journal of a volume that had failed.
 Result<std::vector<FileRow>> Recorder::recover_what_is_left() {
@@ -340,8 +315,11 @@ Result<> Recorder::stop(std::chrono::milliseconds deadline) {
     keeper_->stop();
     for (auto& volume : volumes_) volume->stop();
     const auto marks = lanes_.take_changed_marks(options_.recorder);
-    if (auto kept = catalogue_->set_marks(marks); !kept) return kept;
-    if (auto written = write_rejections(); !written) return written;
+    auto kept = catalogue_->set_marks(marks);
+    if (auto told = tell_ledger(false); !told) return told;
+    if (!kept) return kept;
+    // What recovery closes now was perhaps not counted as stored.
+    const bool counted = std::ranges::all_of(volumes_, [](const auto& volume) { return volume->state() != VolumeState::failed; });
     const auto left = recover_what_is_left();
     if (!left) return std::unexpected(left.error());
     if (!left->empty()) {
@@ -353,6 +331,9 @@ Result<> Recorder::stop(std::chrono::milliseconds deadline) {
     if (!nothing_left) {
         return fail(Errc::limit, fmt::format("stopped with events in hand after {}; run {} stays open, their senders keep them",
                                              to_string(deadline), number(run_)));
+    }
+    if (counted) {
+        if (auto told = tell_ledger(true); !told) return told;
     }
     if (auto closed = catalogue_->close_run(run_, options_.recorder, clock_.wall()); !closed) return closed;
     if (const auto waiting = carried_over(*catalogue_, std::chrono::seconds{5})) say(RecorderReport::Severity::warning, *waiting);

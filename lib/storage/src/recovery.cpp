@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "end_record.hpp"
 #include "journal_content.hpp"
 #include "weir/base/file.hpp"
 #include "weir/checksum/adler32.hpp"
@@ -23,18 +24,6 @@
 
 namespace weir::storage {
 namespace {
-
-std::vector<std::byte> end_record(const FileOpened& opened, std::uint64_t events, std::uint64_t bytes, const Clock& clock) {
-    event::FileEnd end;
-    end.closed = event::CalendarTime::local(clock.wall());
-    end.events_in_file = static_cast<std::uint32_t>(events);
-    end.mib_in_file = event::rounded_mib(Bytes{bytes});
-    end.events_in_sequence = static_cast<std::uint32_t>(opened.events_before + events);
-    end.mib_in_sequence = event::rounded_mib(Bytes{opened.bytes_before + bytes});
-    std::vector<std::byte> record(event::file_end_size_bytes);
-    event::encode_file_end(std::span<std::byte, event::file_end_size_bytes>(record), end);
-    return record;
-}
 
 /// Ends a file after the copies that are known to be there, and gives it index, attribute and name.
 Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const FileOpened& opened,
@@ -70,7 +59,7 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     if (start != opened.start)
         return fail(Errc::corrupt, fmt::format("{} does not begin as the journal says; it is left as it is", writing.native()));
 
-    closed.end = end_record(opened, closed.events, closed.bytes, clock);
+    closed.end = end_record(opened, closed.events, closed.bytes, clock.wall(), false);
     sums.add_end(closed.end);
     closed.size = end + closed.end.size();
     closed.adler32 = sums.adler32();
@@ -110,8 +99,45 @@ Result<std::vector<std::filesystem::path>> files_ending(const std::filesystem::p
     return found;
 }
 
+namespace {
+
+/// Nobody has said what of a file without a journal was acknowledged: a copy of what lies behind `end`, up to its last
+/// byte that is not zero, under a name that was free. Nothing: there are only zeros.
+Result<std::optional<std::filesystem::path>> keep_rest(const std::filesystem::path& writing, std::uint64_t end,
+                                                       FileSystem& system) {
+    const auto source = File::open(writing, File::Mode::read, system);
+    if (!source) return std::unexpected(source.error());
+    std::vector<std::byte> block(1U << 20);
+    std::optional<File> target;
+    for (std::uint64_t at = end, written = 0;;) {
+        const auto got = source->read_some_at(at, block);
+        if (!got) return std::unexpected(got.error());
+        auto rest = ConstData(block).first(*got);
+        while (!rest.empty() && rest.back() == std::byte{0}) rest = rest.first(rest.size() - 1);
+        if (!rest.empty()) {
+            for (int n = 1; !target; ++n) {
+                auto created = File::open(writing.parent_path() / fmt::format("{}.cut-{}", writing.stem().native(), n),
+                                          File::Mode::create_new, system);
+                if (created) target.emplace(std::move(*created));
+                else if (created.error().os_errno != EEXIST) return std::unexpected(created.error());
+            }
+            if (auto kept = target->write_at(written, rest); !kept) return std::unexpected(kept.error());
+        }
+        at += *got;
+        written += *got;
+        if (*got < block.size()) break;
+    }
+    if (!target) return std::nullopt;
+    auto path = target->path();
+    if (auto synced = target->sync_data(); !synced) return std::unexpected(synced.error());
+    if (auto synced = sync_directory(writing.parent_path(), system); !synced) return std::unexpected(synced.error());
+    return path;
+}
+
+}  // namespace
+
 Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writing, const Clock& clock, FileSystem& system) {
-    auto reader = RawFileReader::open(writing);
+    auto reader = RawFileReader::open(writing, system);
     if (!reader) return std::unexpected(reader.error());
     FileOpened opened;
     const auto& head = reader->head();
@@ -132,6 +158,12 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
     std::vector<std::byte> bytes;
     while (true) {
         const auto block = reader->next(bytes);
+        // What cannot be read now is not damage: nothing is cut because of it.
+        if (!block && (block.error().os_errno != 0 || block.error().code == Errc::limit)) {
+            auto error = block.error();
+            error.context += "; the file is left as it is";
+            return std::unexpected(std::move(error));
+        }
         if (!block || !*block) break;  // the end, or where whole events end: everything from there is cut
         const auto number = (*block)->separator.block_number;
         if (!copies.empty() && number != copies.back().block_number + 1) break;  // left there by an older use of the memory
@@ -149,9 +181,19 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
         copy.placed_crc32c = placed_crc32c(copy.guid, copy.offset, copy.crc32c, copy.length);
         copies.push_back(copy);
     }
+    std::optional<std::filesystem::path> rest;
+    if (!reader->end()) {
+        const auto& last = copies.empty() ? StoredCopy{} : copies.back();
+        const auto end = copies.empty() ? opened.start.size() : last.offset + event::separator_size_bytes + last.length;
+        auto kept = keep_rest(writing, end, system);
+        if (!kept) return std::unexpected(kept.error());
+        rest = std::move(*kept);
+    }
     const std::vector<LaneDeclared> lanes{{0, 0, 0, opened.run, "unknown"}};
     auto recovered = finish_file(writing.parent_path(), opened, copies, lanes, clock, system);
-    if (recovered) recovered->without_journal = true;
+    if (!recovered) return recovered;
+    recovered->without_journal = true;
+    recovered->rest = std::move(rest);
     return recovered;
 }
 
@@ -236,8 +278,10 @@ Result<RecoveryResult> recover_directory(const std::filesystem::path& directory,
             const auto index = StoredIndex::read(index_path_of(data));
             if (index) {
                 result.files.push_back({data, opened, index->closed, 0, false, true});
-            } else {
+            } else if (std::filesystem::exists(data, error)) {
                 result.failed.push_back(index.error());
+            } else {  // deleted meanwhile, which the catalogue must know
+                result.vanished.push_back(opened);
             }
         } else if (!content.copies[guid].empty()) {
             result.vanished.push_back(opened);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "found_files.hpp"
 #include "weir/base/file.hpp"
 #include "weir/event/raw_file_name.hpp"
 #include "weir/storage/durable_lanes.hpp"
@@ -57,8 +58,9 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
             close.at = *row.closed;
             const auto ledger = ledger_of_file(file.opened, file.closed, row.recorder);
             if (auto told = catalogue.file_closed(close, {}, {&ledger, 1}); !told) return told;
-        } else if (auto told = catalogue.put_file(row); !told) {
-            return told;
+        } else {
+            if (auto told = catalogue.put_file(row); !told) return told;
+            if (auto told = catalogue.add_to_ledger(ledger_of_file(file.opened, file.closed, row.recorder)); !told) return told;
         }
     }
     return {};
@@ -106,9 +108,9 @@ Result<> find_closed(const std::filesystem::path& directory, Catalogue& catalogu
 
 Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, const std::string& recorder,
                                           Catalogue& catalogue, const Clock& clock, FileSystem& system) {
-    std::error_code error;
-    const auto directory = std::filesystem::canonical(given, error);  // one spelling in the catalogue
-    if (error) return fail_errno(error.value(), fmt::format("cannot find directory {}", given.native()));
+    const auto place = one_spelling(given);
+    if (!place) return std::unexpected(place.error());
+    const auto& directory = *place;
     const auto failed = catalogue.files({.volume = directory.native(), .file_state = FileState::opened,
                                          .file_health = FileHealth::quarantined});
     if (!failed) return std::unexpected(failed.error());
@@ -129,8 +131,48 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     if (!result->failed.empty()) return result;
     if (auto told = forget_vanished(directory, catalogue); !told) return std::unexpected(told.error());
     if (auto removed = remove_journals(directory, system); !removed) return std::unexpected(removed.error());
+    std::error_code error;
     std::filesystem::remove(directory / "weir.reserve", error);  // of the recorder that died
     return result;
+}
+
+void RunHoldings::add(const StoredIndex& index) {
+    for (const auto& copy : index.copies) {
+        const auto lane = index.lanes.find(copy.lane);
+        if (lane == index.lanes.end() || !wire::valid(copy.sequence) || copy.copy >= 64) continue;
+        const wire::LaneKey key{lane->second.sender, lane->second.incarnation, lane->second.connection, lane->second.run};
+        if (copy.copies > 1) {
+            auto& taken = partial[{key, copy.sequence}];
+            taken |= std::uint64_t{1} << copy.copy;
+            if (std::popcount(taken) < copy.copies) continue;
+            partial.erase({key, copy.sequence});
+        }
+        durable[key].insert(copy.sequence);
+    }
+}
+
+Result<> RunHoldings::add_marks(RunNumber run, const std::string& recorder, Catalogue& catalogue) {
+    const auto marks = catalogue.marks(run);
+    if (!marks) return std::unexpected(marks.error());
+    for (const auto& mark : *marks) {
+        if (mark.recorder != recorder) continue;
+        const auto lane = lane_of(mark);
+        if (!lane) return std::unexpected(lane.error());
+        durable[lane->first].merge(lane->second);
+    }
+    std::erase_if(partial, [&](const auto& entry) {
+        const auto lane = durable.find(entry.first.first);
+        return lane != durable.end() && lane->second.contains(entry.first.second);
+    });
+    return {};
+}
+
+std::vector<LaneMark> RunHoldings::marks(const std::string& recorder) const {
+    std::vector<LaneMark> marks;
+    for (const auto& [key, sequences] : durable) {
+        if (wire::valid_sender_name(key.sender)) marks.push_back(mark_of(key, sequences, recorder));
+    }
+    return marks;
 }
 
 Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem::path> directories,
@@ -143,36 +185,28 @@ Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem:
             const auto name = event::parse_raw_file_name(path.filename().native());
             if (!name || name->name.run != run) continue;
             const auto index = StoredIndex::read(path);
+            std::error_code error;
+            if (!index && !std::filesystem::exists(path, error)) continue;  // handed over and deleted meanwhile: marks remain
             if (!index) return std::unexpected(index.error());
-            for (const auto& copy : index->copies) {
-                const auto lane = index->lanes.find(copy.lane);
-                if (lane == index->lanes.end() || !wire::valid(copy.sequence) || copy.copy >= 64) continue;
-                const wire::LaneKey key{lane->second.sender, lane->second.incarnation, lane->second.connection, run};
-                if (copy.copies <= 1) {
-                    holdings.durable[key].insert(copy.sequence);
-                    continue;
-                }
-                auto& taken = holdings.partial[{key, copy.sequence}];
-                taken |= std::uint64_t{1} << copy.copy;
-                if (std::popcount(taken) < copy.copies) continue;
-                holdings.durable[key].insert(copy.sequence);
-                holdings.partial.erase({key, copy.sequence});
-            }
+            holdings.add(*index);
         }
     }
-    const auto marks = catalogue.marks(run);
-    if (!marks) return std::unexpected(marks.error());
-    for (const auto& mark : *marks) {
-        if (mark.recorder != recorder) continue;
-        const auto lane = lane_of(mark);
-        if (!lane) return std::unexpected(lane.error());
-        holdings.durable[lane->first].merge(lane->second);
-    }
-    std::erase_if(holdings.partial, [&](const auto& entry) {
-        const auto lane = holdings.durable.find(entry.first.first);
-        return lane != holdings.durable.end() && lane->second.contains(entry.first.second);
-    });
+    if (auto added = holdings.add_marks(run, recorder, catalogue); !added) return std::unexpected(added.error());
     return holdings;
+}
+
+Result<> keep_marks(std::span<const std::filesystem::path> directories, Catalogue& catalogue) {
+    const auto found = find_files(directories);
+    if (!found) return std::unexpected(found.error());
+    const auto runs = catalogue.runs();
+    if (!runs) return std::unexpected(runs.error());
+    for (const auto& run : *runs) {
+        if (run.state != OpenState::opened || !found->runs.contains({run.run, run.recorder})) continue;
+        const auto holdings = run_holdings(run.run, directories, catalogue, run.recorder);
+        if (!holdings) return std::unexpected(holdings.error());
+        if (auto kept = catalogue.set_marks(holdings->marks(run.recorder)); !kept) return kept;
+    }
+    return {};
 }
 
 }  // namespace weir::storage

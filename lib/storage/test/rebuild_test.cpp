@@ -151,7 +151,12 @@ TEST_F(RebuildTest, ADamagedCatalogueIsSetAsideNeverOverwritten) {
     const auto before = known();
     lose_catalogue();
     std::ofstream(path()) << "not a database, whatever it was before";
+    {
+        const auto hand_off = HandOffLock::take(directory_);  // it has the catalogue open
+        EXPECT_EQ(open_to_rebuild(path()).error().code, Errc::refused);
+    }
     auto opened = open_to_rebuild(path()).value();
+    EXPECT_FALSE(HandOffLock::take(directory_).has_value());
     EXPECT_EQ(opened.set_aside, path().native() + ".damaged-1");
     EXPECT_TRUE(std::filesystem::exists(opened.set_aside));
     ASSERT_TRUE(rebuild(*opened.catalogue).has_value());
@@ -176,6 +181,56 @@ TEST_F(RebuildTest, AFileWithoutIndexIsReadAndAFileThatIsNoneIsNamed) {
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0].events, before.files[0].events);
     EXPECT_EQ(rows[0].sums.front(), before.files[0].sums.front());  // adler32
+}
+
+TEST_F(RebuildTest, WhatADamagedCatalogueStillSaysOfTheHealthOfFilesIsKept) {
+    options_.recorder = "Recorder-of-the-marks";
+    ASSERT_TRUE(record(10)->stop(10s).has_value());
+    {
+        const auto healthy = catalogue();
+        const auto files = healthy->files().value();
+        ASSERT_TRUE(healthy->set_file_health(files[0].guid, FileHealth::truncated).has_value());
+        ASSERT_TRUE(healthy->set_file_health(files[1].guid, FileHealth::quarantined).has_value());
+        auto mark = healthy->marks(*options_.run).value().front();
+        mark.sender = "the-damaged-one";
+        ASSERT_TRUE(healthy->set_marks({&mark, 1}).has_value());
+    }
+    const auto before = known().files;
+    constexpr std::size_t page = 4096;
+    std::string bytes = read_text(path(), 64_MiB).value();
+    for (auto at = bytes.find("the-damaged-one"); at != std::string::npos; at = bytes.find("the-damaged-one"))
+        std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at / page * page), page, '\xff');
+    std::ofstream(path(), std::ios::binary) << bytes;
+    auto opened = open_to_rebuild(path()).value();
+    ASSERT_FALSE(opened.set_aside.empty());
+    EXPECT_EQ(read_text(opened.set_aside, 64_MiB).value(), bytes);
+    EXPECT_EQ(opened.not_sane.size(), 2U);
+    ASSERT_TRUE(rebuild_catalogue(options_.directories, *opened.catalogue, clock_, opened.not_sane).has_value());
+    opened.catalogue.reset();
+    EXPECT_EQ(known().files, before);
+}
+
+TEST_F(RebuildTest, ACopyThatWasLostStaysInTheLedger) {
+    ASSERT_TRUE(record(3)->stop(10s).has_value());
+    auto row = catalogue()->ledgers(*options_.run).value().front();
+    row.received += 1;
+    ASSERT_TRUE(catalogue()->set_ledger(row).has_value());
+    const auto before = known();
+    ASSERT_TRUE(rebuild(*catalogue()).has_value());
+    EXPECT_EQ(known(), before);
+}
+
+TEST_F(RebuildTest, AFileThatIsDeletedWhileItsDirectoryIsReadIsNoFault) {
+    ASSERT_TRUE(record(3)->stop(10s).has_value());
+    const auto before = known();
+    const auto gone = data_files().front().native();
+    const auto name = gone.substr(0, gone.rfind("._0001"));
+    for (const auto* ending : {"._0077.data", "._0077.index"})  // listed, and not there when it is opened
+        std::filesystem::create_symlink(directory_ / "deleted", name + ending);
+    const auto rebuilt = rebuild(*catalogue()).value();
+    EXPECT_TRUE(rebuilt.failed.empty());
+    EXPECT_EQ(known(), before);
+    EXPECT_TRUE(run_holdings(*options_.run, options_.directories, *catalogue(), options_.recorder).has_value());
 }
 
 TEST_F(RebuildTest, TheVolumesOfADeadRecorderAreTakenOverWithWhatItsCatalogueKnew) {

@@ -17,7 +17,41 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class RecorderRestart : public RecordingFixture {};
+class RecorderRestart : public RecordingFixture {
+protected:
+    /// Five events of a sender that says all of them again, whoever listens.
+    void send_all(const Recorder& recorder, std::vector<StreamTag> tags = {stream("physics_Main")}) {
+        auto sender_options = sender_options_for(recorder.port());
+        sender_options.incarnation = 77;
+        sender_options.replays = true;
+        auto sender = delivery::Sender::open(sender_options).value();
+        for (std::uint64_t id = 1; id <= 5; ++id)
+            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, tags}, event(id, 3000)).has_value());
+        ASSERT_TRUE(flushed(*sender));
+    }
+
+    /// As weir handoff does with what is closed.
+    void hand_over_and_delete() const {
+        const auto known = catalogue();
+        const auto rows = known->files({.file_state = FileState::closed}).value();
+        for (const auto& row : rows) {
+            const auto path = std::filesystem::path(row.volume) / row.name;
+            const auto transferred = known->file_transferred(row.guid);
+            ASSERT_TRUE(transferred.has_value()) << transferred.error().message();
+            std::filesystem::remove(path);
+            std::filesystem::remove(std::filesystem::path(path).replace_extension(".index"));
+            ASSERT_TRUE(known->file_deleted(row.guid).has_value());
+        }
+    }
+
+    void expect_nothing_is_stored_again() {
+        const auto recorder = start();
+        send_all(*recorder);
+        EXPECT_EQ(recorder->summary().copies_stored, 0U);
+        EXPECT_EQ(recorder->summary().receiver.duplicates, 5U);
+        ASSERT_TRUE(recorder->stop(60s).has_value());
+    }
+};
 
 TEST_F(RecorderRestart, ARunThatACrashLeftOpenIsContinuedAndEveryCopyIsStoredOnce) {
     constexpr std::uint64_t events = 300;
@@ -65,37 +99,33 @@ TEST_F(RecorderRestart, ARunThatACrashLeftOpenIsContinuedAndEveryCopyIsStoredOnc
 
 TEST_F(RecorderRestart, WhatIsInFilesThatAreDeletedIsStillKnownAndNotStoredAgain) {
     options_.file_events_max = 2;
-    const auto send_all = [&](const Recorder& recorder) {
-        auto sender_options = sender_options_for(recorder.port());
-        sender_options.incarnation = 77;
-        sender_options.replays = true;
-        auto sender = delivery::Sender::open(sender_options).value();
-        for (std::uint64_t id = 1; id <= 5; ++id)
-            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 3000)).has_value());
-        ASSERT_TRUE(flushed(*sender));
-    };
     {
         const auto recorder = start();
         send_all(*recorder);
         while (recorder->summary().files < 2) std::this_thread::sleep_for(1ms);
     }  // as after a crash
+    hand_over_and_delete();
+    expect_nothing_is_stored_again();
+}
+
+TEST_F(RecorderRestart, WhatIsInRecoveredFilesThatAreDeletedIsStillKnown) {
+    send_all(*start(), {stream("physics_Main"), stream("express_express")});  // and a crash before any file was closed
     {
         const auto known = catalogue();
-        const auto rows = known->files({.file_state = FileState::closed}).value();
-        for (const auto& row : rows) {
-            const auto path = std::filesystem::path(row.volume) / row.name;
-            const auto transferred = known->file_transferred(row.guid);
-            ASSERT_TRUE(transferred.has_value()) << transferred.error().message();
-            std::filesystem::remove(path);
-            std::filesystem::remove(std::filesystem::path(path).replace_extension(".index"));
-            ASSERT_TRUE(known->file_deleted(row.guid).has_value());
-        }
+        ASSERT_EQ(recover_and_record(directory_, options_.recorder, *known, clock_).value().files.size(), 2U);
+        ASSERT_TRUE(keep_marks(options_.directories, *known).has_value());
     }
-    const auto recorder = start();
-    send_all(*recorder);
-    EXPECT_EQ(recorder->summary().copies_stored, 0U);
-    EXPECT_EQ(recorder->summary().receiver.duplicates, 5U);
-    ASSERT_TRUE(recorder->stop(60s).has_value());
+    hand_over_and_delete();
+    expect_nothing_is_stored_again();
+}
+
+TEST_F(RecorderRestart, ARecorderThatGoesOnWithAnotherRunKeepsWhatItRecoveredOfTheFirst) {
+    send_all(*start());  // and a crash before any file was closed
+    options_.run = RunNumber{18};
+    ASSERT_TRUE(start()->stop(60s).has_value());
+    hand_over_and_delete();
+    options_.run = RunNumber{17};
+    expect_nothing_is_stored_again();
 }
 
 TEST_F(RecorderRestart, AFileThatNeverHeldAnAcknowledgedEventIsGoneAfterACrash) {

@@ -234,5 +234,62 @@ TEST_F(RecoveryTest, NoEventIsReadThatTheJournalVouchesFor) {
     EXPECT_LT(after - before, 2U << 20);  // the journal, and the start of each file
 }
 
+/// One open file of six events, whose journal is gone.
+class WithoutJournal : public RecoveryTest {
+protected:
+    void SetUp() override {
+        options_.direct = DirectIo::off;
+        crash();
+        ASSERT_TRUE(std::filesystem::remove(journal()));
+        for (const auto& [path, bytes] : open_files()) {
+            if (!path.native().ends_with(".index.writing")) writing_ = path;
+        }
+        ASSERT_FALSE(writing_.empty());
+    }
+    std::vector<std::filesystem::path> rests() const {
+        std::vector<std::filesystem::path> found;
+        for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+            if (entry.path().native().contains(".cut-")) found.push_back(entry.path());
+        }
+        return found;
+    }
+    std::filesystem::path writing_;
+};
+
+TEST_F(WithoutJournal, AFileThatTheDiskCannotReadNowIsLeftAsItIs) {
+    class OneBadBlock : public FileSystem {
+    public:
+        ssize_t pread(int fd, void* to, std::size_t size, off_t offset) override {
+            if (offset > 8000) return errno = EIO, -1;  // within the third event
+            return FileSystem::pread(fd, to, size, offset);
+        }
+    } bad;
+    const auto before = open_files();
+    const auto refused = recover_file_by_walking(writing_, clock_, bad);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().os_errno, EIO);
+    EXPECT_NE(refused.error().message().find("left as it is"), std::string::npos) << refused.error().message();
+    EXPECT_EQ(open_files(), before);
+    EXPECT_EQ(recover_file_by_walking(writing_, clock_)->closed.events, events_sent);  // the disk reads it again
+    EXPECT_TRUE(rests().empty());
+}
+
+TEST_F(WithoutJournal, WhatIsCutBehindADamageIsKeptBesideTheFile) {
+    auto bytes = bytes_of(writing_);
+    while (bytes.back() == std::byte{0}) bytes.pop_back();  // space that was taken and not used
+    auto reader = RawFileReader::open(writing_).value();
+    std::vector<std::byte> event;
+    for (int n = 1; n <= 2; ++n) ASSERT_TRUE(reader.next(event).value());
+    const auto third = reader.next(event).value()->offset;
+    bytes[third] ^= std::byte{1};  // no separator any more
+    write(writing_, bytes);
+    const auto recovered = recover_file_by_walking(writing_, clock_).value();
+    EXPECT_EQ(recovered.closed.events, 2U);
+    ASSERT_TRUE(recovered.rest);
+    EXPECT_EQ(rests(), std::vector{*recovered.rest});
+    EXPECT_EQ(bytes_of(*recovered.rest), std::vector(bytes.begin() + static_cast<std::ptrdiff_t>(third), bytes.end()));
+    EXPECT_TRUE(RawFileReader::open(recovered.path).has_value());
+}
+
 }  // namespace
 }  // namespace weir::storage

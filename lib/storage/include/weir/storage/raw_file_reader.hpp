@@ -19,7 +19,8 @@ public:
     static constexpr Bytes event_size_max = 1_GiB;
 
     /// Errc::corrupt: "X is not a raw file: ...".
-    [[nodiscard]] static Result<RawFileReader> open(const std::filesystem::path& path);
+    [[nodiscard]] static Result<RawFileReader> open(const std::filesystem::path& path,
+                                                      FileSystem& system = real_file_system());
 
     struct Block {
         std::uint64_t offset = 0;  // of the separator in the file

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "weir/base/clock.hpp"
 #include "weir/catalogue/catalogue.hpp"
+#include "weir/storage/hand_off_lock.hpp"
 #include "weir/storage/recovery.hpp"
 
 namespace weir::storage {
@@ -27,19 +29,25 @@ struct RebuildResult {
 
 /// Of all directories together. The caller holds their locks. Files are entered under the recorder that their name
 /// gives. A run that was unknown is closed, unless its recorder died in it: then the next continues it.
+/// `not_sane`: files of which a catalogue that was lost said that they are TRUNCATED or QUARANTINED; so they stay.
 [[nodiscard]] Result<RebuildResult> rebuild_catalogue(std::span<const std::filesystem::path> directories,
-                                                      Catalogue& catalogue, const Clock& clock);
+                                                      Catalogue& catalogue, const Clock& clock,
+                                                      std::span<const FileRow> not_sane = {});
 
-/// Opens the catalogue at `path`, or makes one. A damaged one is set aside under another name, which is returned.
+/// Opens the catalogue at `path`, or makes one. A damaged one is set aside under another name, which is
+/// returned; Errc::refused while a hand-off or a drain works with it.
 struct CatalogueToRebuild {
     std::unique_ptr<Catalogue> catalogue;
     std::filesystem::path set_aside;  // empty: it was sound, or not there
+    std::optional<HandOffLock> lock;  // when it was set aside
+    std::vector<FileRow> not_sane;    // what can still be read of it: files that are TRUNCATED or QUARANTINED
 };
 [[nodiscard]] Result<CatalogueToRebuild> open_to_rebuild(const std::filesystem::path& path);
 
 /// Takes over the volumes of a recorder that does not come back: recovers them, enters their files and ends its runs in
-/// `catalogue`. What its own catalogue knew besides (transfers, rejections, marks), when it lies in one of them, comes
-/// along; it is then renamed, so that nobody goes on with it.
+/// `catalogue`. What its own catalogue knew besides (transfers, rejections, marks, parameters), when it lies in one of
+/// them, comes along; it is then renamed, so that nobody goes on with it. Errc::refused, and nothing is written, when
+/// `catalogue` has another run of the same number and recorder, or a hand-off works with the old one.
 [[nodiscard]] Result<RebuildResult> adopt_volumes(std::span<const std::filesystem::path> volumes, Catalogue& catalogue,
                                                   const Clock& clock);
 

@@ -127,7 +127,8 @@ private:
     void on_lost(std::vector<PlacedCopy>& copies);
     [[nodiscard]] Result<std::vector<FileRow>> recover_what_is_left();
     [[nodiscard]] Result<> recover_volume(const std::filesystem::path& directory);
-    [[nodiscard]] Result<> write_rejections();
+    [[nodiscard]] Result<> tell_ledger(bool at_the_end);
+    void tell_ledger_now_and_then();
     void watch_disks(const std::stop_token& stop);
     void say(RecorderReport::Severity severity, std::string text) const;
     void alarm(std::string name, std::string text) const;
@@ -156,6 +157,8 @@ private:
     mutable std::shared_mutex streams_mutex_;
     std::map<std::string, StreamEntry, std::less<>> streams_;
     Ledger unplaced_;  // copies that were refused before they had a stream
+    std::map<std::string, Ledger::Counts> ledger_told_;  // to the catalogue, by the closing thread, then by stop()
+    SteadyTime ledger_due_{};
 
     std::atomic<bool> nowhere_{false};  // somebody waits for a volume that takes files; the closing thread looks
     std::atomic<SteadyTime::rep> give_up_at_{std::numeric_limits<SteadyTime::rep>::max()};  // a stop's deadline

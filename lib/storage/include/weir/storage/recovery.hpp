@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "weir/catalogue/catalogue.hpp"
 #include "weir/storage/catalogue_place.hpp"
 #include "weir/storage/journal.hpp"
+#include "weir/storage/stored_index.hpp"
 #include "weir/wire/lane.hpp"
 #include "weir/wire/sequence_set.hpp"
 
@@ -30,6 +32,7 @@ struct RecoveredFile {
     std::uint64_t bytes_cut = 0;    // behind the last acknowledged event
     bool without_journal = false;   // found by walking the file, because the directory has no journal
     bool closed_by_recorder = false;  // complete: only the catalogue may not have heard of it
+    std::optional<std::filesystem::path> rest{};  // without journal: a copy of what was cut, where it was not all zeros
 };
 
 struct RecoveryResult {
@@ -57,7 +60,8 @@ using DurableSizes = std::map<Guid, std::uint64_t>;
 [[nodiscard]] Result<> remove_journals(const std::filesystem::path& directory, FileSystem& system = real_file_system());
 
 /// Closes one file that a crash left open, by walking its events: for files without a journal, of other
-/// recorders too. The events behind the last whole one are cut off.
+/// recorders too. What comes behind the last whole one is cut off, and kept beside it
+/// (`rest`). When something cannot be read or is too large to be read the file is left as it is.
 [[nodiscard]] Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writing, const Clock& clock,
                                                             FileSystem& system = real_file_system());
 
@@ -77,10 +81,19 @@ using DurableSizes = std::map<Guid, std::uint64_t>;
 
 /// Which events of a run are durable, from the indexes of its files and the marks of deleted ones.
 struct RunHoldings {
+    void add(const StoredIndex& index);
+    [[nodiscard]] Result<> add_marks(RunNumber run, const std::string& recorder, Catalogue& catalogue);
+    [[nodiscard]] std::vector<LaneMark> marks(const std::string& recorder) const;
+
     std::map<wire::LaneKey, wire::SequenceSet> durable;  // all copies are there
     std::map<std::pair<wire::LaneKey, Sequence>, std::uint64_t> partial;  // some are: bit n = copy n
 };
 [[nodiscard]] Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem::path> directories,
                                                Catalogue& catalogue, const std::string& recorder);
+
+/// Writes the marks of every run that is open and has files in the directories: recovery has closed files without
+/// marks, and what is closed may be handed over and deleted with its index. After recover_and_record() of all of a
+/// recorder's directories, and before it records: nobody else may write marks of these runs meanwhile.
+[[nodiscard]] Result<> keep_marks(std::span<const std::filesystem::path> directories, Catalogue& catalogue);
 
 }  // namespace weir::storage

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Only one process at a time hands over, moves or deletes what a catalogue names, or sets that catalogue aside: a lock of
+// the kernel's in the catalogue's directory, which ends with its process. The recorder does not need it: it only adds.
+#pragma once
+
+#include <filesystem>
+
+#include "weir/base/file.hpp"
+
+namespace weir::storage {
+
+class HandOffLock {
+public:
+    /// Errc::refused names the process that holds the lock.
+    [[nodiscard]] static Result<HandOffLock> take(const std::filesystem::path& directory);
+
+private:
+    explicit HandOffLock(File file) : file_(std::move(file)) {}
+    File file_;
+};
+
+}  // namespace weir::storage

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/storage/hand_off_lock.hpp"
+
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace weir::storage {
+
+Result<HandOffLock> HandOffLock::take(const std::filesystem::path& directory) {
+    const auto path = directory / "weir-handoff.lock";
+    auto file = File::open(path, File::Mode::open_or_create);
+    if (!file) return std::unexpected(file.error());
+    if (::flock(file->fd(), LOCK_EX | LOCK_NB) != 0) {
+        const auto owner = read_text(path, 256_B);
+        return fail(Errc::refused,
+                    fmt::format("files of {} are handed over or moved by another process ({}) already; stop it first",
+                                directory.native(), owner ? *owner : "unknown"));
+    }
+    const auto owner = std::to_string(::getpid());
+    if (auto cut = file->truncate(0); !cut) return std::unexpected(cut.error());
+    if (auto written = file->write_at(0, as_data(owner)); !written) return std::unexpected(written.error());
+    return HandOffLock(std::move(*file));
+}
+
+}  // namespace weir::storage

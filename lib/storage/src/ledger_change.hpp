@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the ledger in the catalogue has not heard yet. A closed file brings what it stores, as received and stored; what was
+// refused comes from the counts of the recorder, now and then, and at the end of a run what has no fate at all.
+#pragma once
+
+#include <optional>
+
+#include "weir/catalogue/rows.hpp"
+#include "weir/storage/ledger.hpp"
+
+namespace weir::storage {
+
+/// Nothing: there is nothing to tell. `at_the_end`: nothing is in hand, so a copy that was received, and neither stored nor
+/// rejected, is lost; it is told as received, and the ledger does not balance.
+[[nodiscard]] std::optional<LedgerRow> ledger_change(const Ledger::Counts& now, const Ledger::Counts& told, bool at_the_end);
+
+}  // namespace weir::storage

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rebuild and an adoption have in common: every file of the directories, entered.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <span>
+
+#include "found_files.hpp"
+#include "weir/base/guid.hpp"
+#include "weir/storage/rebuild.hpp"
+
+namespace weir::storage {
+
+/// The closed files that the catalogue has of these runs.
+[[nodiscard]] Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogue& catalogue);
+
+/// `before`: as the names were found before anything is recovered. `known`: files that are not to be counted as added.
+/// `not_sane`: as in rebuild_catalogue().
+[[nodiscard]] Result<RebuildResult> rebuild_places(std::span<const std::filesystem::path> places, FoundFiles before,
+                                                   const std::set<Guid>& known, std::span<const FileRow> not_sane,
+                                                   Catalogue& catalogue, const Clock& clock);
+
+}  // namespace weir::storage

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the recorder's counts come into the ledger of the catalogue.
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "ledger_change.hpp"
+#include "weir/storage/recorder.hpp"
+
+namespace weir::storage {
+
+std::optional<LedgerRow> ledger_change(const Ledger::Counts& now, const Ledger::Counts& told, bool at_the_end) {
+    LedgerRow row;
+    row.received = now.rejected_total() - told.rejected_total();
+    for (const auto reason : wire::reject_reasons) {
+        if (const auto n = now.rejected[wire::index(reason)] - told.rejected[wire::index(reason)]; n > 0)
+            row.rejected[wire::name(reason)] = n;
+    }
+    if (now.given_back > told.given_back) row.rejected[Ledger::given_back_name] = now.given_back - told.given_back;
+    if (at_the_end) row.received += now.in_hand();
+    return row.received == 0 ? std::nullopt : std::optional(std::move(row));
+}
+
+Result<> Recorder::tell_ledger(bool at_the_end) {
+    StreamTag none;
+    none.type = "none";
+    none.name = "unplaced";
+    std::vector<std::pair<StreamTag, Ledger::Counts>> all{{none, unplaced_.counts()}};
+    {
+        const std::shared_lock lock(streams_mutex_);  // not while the catalogue writes: events wait for it
+        for (const auto& [key, entry] : streams_) all.emplace_back(entry.stream->tag(), entry.stream->ledger().counts());
+    }
+    for (const auto& [tag, counts] : all) {
+        auto& told = ledger_told_[stream_key(tag)];
+        auto row = ledger_change(counts, told, at_the_end);
+        if (!row) continue;
+        row->run = run_;
+        row->recorder = options_.recorder;
+        row->stream_type = tag.type;
+        row->stream_name = tag.name;
+        if (auto added = catalogue_->add_to_ledger(*row); !added) return added;
+        told = counts;
+    }
+    return {};
+}
+
+void Recorder::tell_ledger_now_and_then() {
+    constexpr std::chrono::seconds interval{1};
+    if (const auto now = clock_.now(); now >= ledger_due_) {
+        ledger_due_ = now + interval;
+        if (const auto told = tell_ledger(false); !told) alarm("catalogue", told.error().message());
+    }
+}
+
+}  // namespace weir::storage
