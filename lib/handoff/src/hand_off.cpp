@@ -101,10 +101,13 @@ void HandOff::wait(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds 
 
 void HandOff::look(const std::stop_token& stop) {
     unsigned failures = 0;
+    bool put_back = false;
     bool orphans_found = false;
     while (!stop.stop_requested()) {
         if (!options_.once || !looked_) {
-            auto done = refresh();
+            auto done = put_back ? Result<>() : put_back_leaving();
+            put_back = put_back || done;
+            if (done) done = refresh();
             if (done && !orphans_found) done = find_orphans(), orphans_found = done.has_value();
             failures = done ? 0 : failures + 1;
             if (!done) {
@@ -124,6 +127,21 @@ void HandOff::look(const std::stop_token& stop) {
         wait(lock, options_.poll, stop);
     }
     if (options_.once && !stop.stop_requested() && options_.deletion.above_percent < 100) delete_files(stop);
+}
+
+/// Of a process that died, before anybody misses them.
+Result<> HandOff::put_back_leaving() {
+    const auto failed = deletion_->put_back();
+    if (!failed) return std::unexpected(failed.error());
+    for (const auto& why : *failed) {
+        Report report;
+        report.severity = Severity::error;
+        report.what = "a file that was about to be deleted has not its name back";
+        report.why = why;
+        report.advice = "its bytes are there, in NAME.leaving";
+        reports_.raise("handoff-kept", std::move(report));
+    }
+    return {};
 }
 
 Result<> HandOff::refresh() {
@@ -314,6 +332,10 @@ void HandOff::clean_orphans(Lane& lane, const std::stop_token& stop) {
 // Making room -------------------------------------------------------------------------------------------
 
 void HandOff::delete_files(const std::stop_token& stop) {
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, stop, [&] { return looked_; });  // what an earlier process left has its name back by then
+    }
     do {
         const auto outcome = deletion_->step(stop);
         if (!outcome) {

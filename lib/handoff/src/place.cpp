@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 
 namespace weir::handoff {
 namespace {
@@ -74,6 +76,29 @@ Result<Target> parse_target(std::string_view text) {
 
 bool is_xrootd(const Target& target) noexcept {
     return target.root.starts_with("root://") || target.root.starts_with("roots://");
+}
+
+std::string spelling_of(const Target& target) {
+    namespace fs = std::filesystem;
+    const auto below = [&](const fs::path& root) {
+        auto whole = (root / target.pattern).lexically_normal().native();
+        while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
+        return whole;
+    };
+    if (!is_xrootd(target)) {
+        std::error_code error;
+        const auto root = fs::weakly_canonical(fs::absolute(target.root), error);
+        return below(error ? fs::path(target.root) : root);
+    }
+    const auto rest = std::string_view(target.root).substr(target.root.find("://") + 3);
+    const auto slash = std::min(rest.find('/'), rest.size());
+    auto host = std::string(rest.substr(0, slash));
+    host.erase(0, host.find('@') + 1);  // npos + 1 is 0: nobody is named
+    std::ranges::transform(host, host.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (host.rfind(':') == host.npos || host.ends_with(']')) host += ":1094";
+    const auto path = rest.substr(slash);
+    const auto first = std::min(path.find_first_not_of('/'), path.size());
+    return "root://" + host + below(fs::path("/" + std::string(path.substr(first))));
 }
 
 Result<std::string> place_of(const FileRow& file, std::string_view pattern) {

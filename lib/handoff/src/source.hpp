@@ -2,9 +2,16 @@
 // The file that is handed over, read by weir's own reader and summed on the way.
 #pragma once
 
+#include <filesystem>
+
 #include "weir/handoff/transfer.hpp"
 
 namespace weir::handoff {
+
+/// Where the file lies here.
+[[nodiscard]] inline std::filesystem::path path_of(const FileRow& file) {
+    return std::filesystem::path(file.volume) / file.name;
+}
 
 struct SourceSum {
     digest::Digest sum;

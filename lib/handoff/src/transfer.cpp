@@ -19,8 +19,6 @@ std::string plain_text(std::string text) {
     return text.substr(0, 1000);
 }
 
-std::filesystem::path path_of(const FileRow& file) { return std::filesystem::path(file.volume) / file.name; }
-
 }  // namespace
 
 /// One attempt: what its steps share.

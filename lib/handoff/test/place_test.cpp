@@ -28,6 +28,16 @@ TEST(Target, IsCutBeforeTheDirectoryOfItsFirstVariable) {
     EXPECT_FALSE(is_xrootd(parse_target("/mnt/root").value()));
 }
 
+TEST(Target, HasOneSpellingHoweverItIsWritten) {
+    const auto spelling = [](const char* text) { return spelling_of(parse_target(text).value()); };
+    EXPECT_EQ(spelling("a=root://Host//raw//x/{run}"), spelling("b=roots://me@host:1094//raw/./x/{run}/"));
+    EXPECT_NE(spelling("root://host//raw"), spelling("root://host:1095//raw"));
+    EXPECT_NE(spelling("root://host//raw/{run}"), spelling("root://host//raw"));
+    EXPECT_EQ(spelling("/tmp/../tmp//{run}"), spelling("/tmp/{run}"));
+    EXPECT_EQ(spelling("a=/proc/self/cwd"), spelling("b=."));
+    EXPECT_NE(spelling("/tmp/{run}"), spelling("/tmp/{stream}"));
+}
+
 TEST(Target, ThatMeansNothingIsAUsageError) {
     for (const char* text :
          {"", "eos=", "s3://bucket/x", "https://h/x", "/mnt/{moon}", "/mnt/{run", "/mnt/run}", "{run}"}) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "transfer_fixture.hpp"
+#include "weir/base/leaving_file.hpp"
 
 namespace weir::handoff {
 namespace {
@@ -180,6 +181,63 @@ TEST_F(DeletionTest, ACopyThatIsGoneOrShorterNowKeepsTheFile) {
     EXPECT_THAT(make_room().kept, testing::ElementsAre(HasSubstr("gone now")));
     EXPECT_TRUE(here());
     EXPECT_EQ(state(), FileState::closed);
+}
+
+TEST_F(DeletionTest, WhatADestinationShowsOfTheFileItselfIsNoCopyAndKeepsIt) {
+    for (const bool link_of_the_directory : {true, false}) {
+        fs::remove_all(folder_ / "there");
+        if (link_of_the_directory) {
+            fs::create_directory_symlink(folder_ / "here", folder_ / "there");
+        } else {  // an export without the lock: only its going and coming tells
+            liar_->size_instead = [&](const std::string& place) -> std::optional<std::uint64_t> {
+                std::error_code error;
+                const auto size = fs::file_size(folder_ / "here" / place, error);
+                return error ? std::nullopt : std::optional<std::uint64_t>(size);
+            };
+        }
+        const auto outcome = make_room();
+        EXPECT_EQ(outcome.files, 0U);
+        EXPECT_THAT(outcome.kept, testing::ElementsAre(HasSubstr(link_of_the_directory ? "weir.lock" : "this very file")));
+        EXPECT_TRUE(here());
+        EXPECT_EQ(state(), FileState::closed);
+    }
+    fs::remove(folder_ / "there");
+}
+
+TEST_F(DeletionTest, ADestinationThatFallsSilentAtTheLastMomentKeepsTheFileUnderItsName) {
+    int asked = 0;
+    liar_->size = [&](auto said) -> Result<std::optional<std::uint64_t>> {
+        if (++asked == 2) return fail(Errc::io, "no answer");
+        return said;
+    };
+    EXPECT_THAT(make_room().kept, testing::ElementsAre(HasSubstr("no answer")));
+    EXPECT_TRUE(here());
+    EXPECT_EQ(make_room().files, 1U);
+}
+
+TEST_F(DeletionTest, ADeathWhileTheFileLeavesIsFinishedOrPutBack) {
+    fs::rename(folder_ / "here/f.data", leaving_name(folder_ / "here/f.data"));
+    EXPECT_TRUE(deletion().put_back().value().empty());
+    EXPECT_TRUE(here());
+    fs::rename(folder_ / "here/f.data", leaving_name(folder_ / "here/f.data"));
+    EXPECT_EQ(make_room().files, 1U);
+    EXPECT_FALSE(fs::exists(leaving_name(folder_ / "here/f.data")));
+}
+
+TEST_F(DeletionTest, AFileThatCannotBeRemovedIsKeptAndTheOthersGo) {
+    file_ = record("g.data", "content of g");
+    row_ = {};
+    row_.guid = file_.guid;
+    row_.destination = "disk";
+    ASSERT_EQ(run().outcome, Outcome::transferred);
+    ASSERT_TRUE(catalogue_->file_transferred(file_.guid).has_value());
+    clock_.advance(61s);
+    fs::remove(folder_ / "here/f.index");
+    fs::create_directories(folder_ / "here/f.index/not empty");
+    const auto outcome = make_room();
+    EXPECT_EQ(outcome.files, 1U);
+    EXPECT_THAT(outcome.kept, testing::ElementsAre(HasSubstr("f.index")));
+    EXPECT_FALSE(fs::exists(folder_ / "here/g.data"));
 }
 
 TEST_F(DeletionTest, AFurtherDestinationThatHasNoVerifiedCopyKeepsTheFile) {

@@ -13,6 +13,7 @@
 
 #include "found_files.hpp"
 #include "weir/base/file.hpp"
+#include "weir/base/leaving_file.hpp"
 #include "weir/catalogue/file_sums.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/event/raw_file_name.hpp"
@@ -292,6 +293,7 @@ Result<RebuildResult> rebuild(std::span<const fs::path> places, FoundFiles befor
 Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, Catalogue& catalogue, const Clock& clock) {
     const auto places = one_spelling(directories);
     if (!places) return std::unexpected(places.error());
+    for (const auto& place : *places) static_cast<void>(put_back_leaving(place));  // recovery names what stays
     auto found = find_files(*places);
     if (!found) return std::unexpected(found.error());
     const auto known = known_files(found->runs, catalogue);

@@ -102,6 +102,7 @@ private:
     void copy_files(Lane& lane, std::size_t number, const std::stop_token& stop);
     void delete_files(const std::stop_token& stop);
 
+    [[nodiscard]] Result<> put_back_leaving();
     [[nodiscard]] Result<> refresh();
     [[nodiscard]] Result<> find_orphans();
     void complete_files();

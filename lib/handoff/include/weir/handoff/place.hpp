@@ -29,6 +29,10 @@ struct Target {
 /// An XRootD server, not a directory.
 [[nodiscard]] bool is_xrootd(const Target& target) noexcept;
 
+/// One text for all ways to write the same place, as far as that can be seen from here: symbolic links, "..", doubled
+/// slashes, a port that goes without saying.
+[[nodiscard]] std::string spelling_of(const Target& target);
+
 /// The path of the file below the root. Errc::refused: a part of its name cannot be a part of a path there.
 [[nodiscard]] Result<std::string> place_of(const FileRow& file, std::string_view pattern);
 
