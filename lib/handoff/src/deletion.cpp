@@ -174,7 +174,10 @@ Result<std::optional<std::string>> Deletion::erase(const FileRow& file, const st
         if (auto removed = remove_file(index, system_); !removed) return keep(removed.error().message());
     }
     if (auto synced = sync_directory(path.parent_path(), system_); !synced) return keep(synced.error().message());
-    if (auto said = catalogue_.file_deleted(file.guid); !said) return std::unexpected(said.error());
+    if (auto said = catalogue_.file_deleted(file.guid, file.volume, file.name); !said) {
+        if (said.error().code != Errc::refused) return std::unexpected(said.error());
+        return keep(said.error().message());  // it was moved: what is gone was what the move left
+    }
     return std::nullopt;
 }
 

@@ -82,7 +82,7 @@ TEST_F(RecorderRestart, WhatIsInFilesThatAreDeletedIsStillKnownAndNotStoredAgain
             ASSERT_TRUE(transferred.has_value()) << transferred.error().message();
             std::filesystem::remove(path);
             std::filesystem::remove(std::filesystem::path(path).replace_extension(".index"));
-            ASSERT_TRUE(known->file_deleted(row.guid).has_value());
+            ASSERT_TRUE(known->file_deleted(row.guid, row.volume, row.name).has_value());
         }
     }
     const auto recorder = start();
