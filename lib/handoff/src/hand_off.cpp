@@ -9,6 +9,8 @@
 namespace weir::handoff {
 namespace {
 
+constexpr unsigned orphan_failures_max = 3;
+
 std::vector<std::string> names_of(const std::vector<std::unique_ptr<Destination>>& destinations) {
     std::vector<std::string> names;
     for (const auto& destination : destinations) names.push_back(destination->name());
@@ -206,8 +208,11 @@ void HandOff::complete_files() {
     }
     for (const auto& guid : guids) {
         const auto said = catalogue_.file_transferred(guid);
+        const bool refused = !said && said.error().code == Errc::refused;  // for ever: quarantined meanwhile, or unknown
         if (!said)
-            reports_.submit(report_of(Severity::error, "a file that was handed over cannot be called so; tried again",
+            reports_.submit(report_of(Severity::error,
+                                      refused ? "a file that was handed over is not called so"
+                                              : "a file that was handed over cannot be called so; tried again",
                                       said.error()));
         const std::scoped_lock lock(mutex_);
         const auto entry = to_be_completed_.find(guid);
@@ -217,7 +222,8 @@ void HandOff::complete_files() {
             to_be_completed_.erase(entry);
         } else {
             ++counts_.catalogue_failures;
-            if (++entry->second >= options_.tries && options_.once) to_be_completed_.erase(entry);
+            const bool given_up = ++entry->second >= options_.tries && options_.once;
+            if (refused || given_up) to_be_completed_.erase(entry);
         }
     }
     if (!guids.empty()) changed_.notify_all();
@@ -320,13 +326,23 @@ void HandOff::clean_orphans(Lane& lane, const std::stop_token& stop) {
         const std::scoped_lock lock(mutex_);
         orphans.swap(lane.orphans);
     }
+    std::vector<std::pair<std::string, TransferRow>> left;
+    unsigned failures = 0;  // in sequence: a destination that hangs is not asked about each of them
     for (auto& [place, row] : orphans) {
-        if (stop.stop_requested() || !lane.transfer->clean(place, row, stop)) return;  // found again by the next start
+        if (stop.stop_requested()) return;  // found again by the next start
+        if (failures >= orphan_failures_max || !lane.transfer->clean(place, row, stop)) {
+            ++failures;
+            left.emplace_back(std::move(place), std::move(row));
+            continue;
+        }
+        failures = 0;
         row.state = CopyState::pending;
         row.next_try.reset();
         row.changed = clock_.wall();
         static_cast<void>(catalogue_.set_transfer(row));  // else it is cleaned once more
     }
+    const std::scoped_lock lock(mutex_);
+    lane.orphans.insert(lane.orphans.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
 }
 
 // Making room -------------------------------------------------------------------------------------------

@@ -114,7 +114,9 @@ Result<std::string> place_of(const FileRow& file, std::string_view pattern) {
 }
 
 std::string temporary_place(const std::string& place, const Guid& guid, std::uint32_t attempt) {
-    return fmt::format("{}.{}.{}.weir-part", place, to_string(guid), attempt);
+    const auto slash = place.rfind('/');
+    const auto directory = slash == place.npos ? std::string_view{} : std::string_view(place).substr(0, slash + 1);
+    return fmt::format("{}{}.{}.weir-part", directory, to_string(guid), attempt);
 }
 
 }  // namespace weir::handoff

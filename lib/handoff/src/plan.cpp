@@ -140,12 +140,4 @@ bool Plan::complete(const Guid& guid) const {
            });
 }
 
-std::vector<Guid> Plan::completed() const {
-    std::vector<Guid> found;
-    for (const auto& [guid, entry] : files_) {
-        if (complete(guid)) found.push_back(guid);
-    }
-    return found;
-}
-
 }  // namespace weir::handoff

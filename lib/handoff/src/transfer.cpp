@@ -11,7 +11,7 @@ namespace weir::handoff {
 namespace {
 
 constexpr std::chrono::milliseconds tidy_patience{3'000};  // for removing what a stop leaves: a stop must end
-constexpr std::uint32_t attempts_cleaned_max = 32;         // the latest; each is one question
+constexpr std::uint32_t attempts_cleaned_first = 32;       // the latest; each is one question
 
 /// What a server said, fit for the catalogue and a log: printable, and not too long.
 std::string plain_text(std::string text) {
@@ -53,8 +53,10 @@ public:
 
 private:
     TransferResult copy() {
-        // What earlier attempts left. A failure is no reason to wait: this attempt has a name of its own.
-        if (row_.attempts > 0) static_cast<void>(t_.clean(place_, row_, patience_.stop));
+        // What earlier attempts left takes room. A failure is no reason to wait: this attempt has a name of its own.
+        const auto last = row_.attempts;
+        const auto first = last > attempts_cleaned_first ? last - attempts_cleaned_first + 1 : 1;
+        cleaned_ = t_.remove_attempts(place_, row_.guid, first, last, patience_.stop).has_value() && first == 1;
         row_.attempts += 1;
         row_.state = CopyState::copying;
         row_.next_try.reset();
@@ -126,6 +128,7 @@ private:
             if (auto wrong = compare(*read, temporary, "gives back")) return std::move(*wrong);
         }
         if (auto wrong = compare_size(temporary)) return std::move(*wrong);  // a sum may be older than what is there
+        if (auto left = something_left(row_.attempts - 1)) return std::move(*left);
         if (auto renamed = t_.destination_.rename_new(temporary, place_, patience_); !renamed) {
             // The answer may have been lost after the deed: the next attempt looks.
             if (renamed.error().code == Errc::refused && !patience_.stop.stop_requested())
@@ -170,8 +173,16 @@ private:
         row_.checksum = read->hex();
         if (*read != *wanted_)
             return taken(fmt::format("content ({} {}, not {})", row_.algorithm, row_.checksum, wanted_->hex()));
-        if (row_.attempts > 0) static_cast<void>(t_.clean(place_, row_, patience_.stop));
+        if (auto left = something_left(row_.attempts)) return std::move(*left);
         return transferred();
+    }
+
+    /// Of attempts up to `last`. Once the row says TRANSFERRED nobody looks for it again, so it goes before.
+    std::optional<TransferResult> something_left(std::uint32_t last) {
+        if (cleaned_) return std::nullopt;
+        const auto cleaned = t_.remove_attempts(place_, row_.guid, 1, last, patience_.stop);
+        if (cleaned) return std::nullopt;
+        return unverified("what an earlier attempt left is still there: " + cleaned.error().message());
     }
 
     TransferResult transferred() {
@@ -231,6 +242,7 @@ private:
     const Patience patience_;
     std::optional<digest::Digest> wanted_;
     std::uint64_t bytes_sent_ = 0;
+    bool cleaned_ = false;  // nothing of earlier attempts is at the destination
 };
 
 TransferResult Transfer::run(const FileRow& file, const std::string& place, TransferRow& row,
@@ -245,9 +257,13 @@ TransferResult Transfer::run(const FileRow& file, const std::string& place, Tran
 }
 
 Result<> Transfer::clean(const std::string& place, const TransferRow& row, const std::stop_token& stop) {
-    const auto first = row.attempts > attempts_cleaned_max ? row.attempts - attempts_cleaned_max + 1 : 1;
-    for (auto attempt = first; attempt <= row.attempts; ++attempt) {
-        if (auto removed = destination_.remove(temporary_place(place, row.guid, attempt), {stop, options_.answer});
+    return remove_attempts(place, row.guid, 1, row.attempts, stop);
+}
+
+Result<> Transfer::remove_attempts(const std::string& place, const Guid& guid, std::uint32_t first, std::uint32_t last,
+                                   const std::stop_token& stop) {
+    for (auto attempt = first; attempt <= last; ++attempt) {
+        if (auto removed = destination_.remove(temporary_place(place, guid, attempt), {stop, options_.answer});
             !removed)
             return removed;
     }

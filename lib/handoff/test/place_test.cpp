@@ -63,8 +63,8 @@ TEST(Place, NoTwoAttemptsHaveTheSameTemporaryName) {
     const auto guid = Guid::random();
     EXPECT_NE(temporary_place("run/f", guid, 1), temporary_place("run/f", guid, 2));
     EXPECT_NE(temporary_place("run/f", guid, 1), temporary_place("run/f", Guid::random(), 1));
-    EXPECT_TRUE(temporary_place("run/f", guid, 1).starts_with("run/f."));
-    EXPECT_TRUE(temporary_place("run/f", guid, 1).ends_with(".weir-part"));
+    EXPECT_EQ(temporary_place("run/f", guid, 1), "run/" + to_string(guid) + ".1.weir-part");
+    EXPECT_EQ(temporary_place("f", guid, 12), to_string(guid) + ".12.weir-part");
 }
 
 TEST(Priorities, TheFirstPatternThatMatchesCounts) {

@@ -26,7 +26,8 @@ public:
     std::function<Result<std::optional<std::uint64_t>>(Result<std::optional<std::uint64_t>>)> size;
     std::function<std::optional<std::uint64_t>(const std::string& place)> size_instead;
     std::function<Result<std::optional<digest::Digest>>()> sum;
-    std::function<void(const std::string& place)> before_sum, before_rename;
+    std::function<void(const std::string& place)> before_sum;
+    std::function<bool(const std::string& place)> remove_fails;
     bool lose_the_answer_of_rename = false;
 
     const std::string& name() const noexcept override { return honest_->name(); }
@@ -56,6 +57,7 @@ public:
         return renamed;
     }
     Result<> remove(const std::string& place, const Patience& patience) override {
+        if (remove_fails && remove_fails(place)) return fail(Errc::io, "cannot remove " + place);
         return honest_->remove(place, patience);
     }
 

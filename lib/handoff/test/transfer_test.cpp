@@ -128,6 +128,41 @@ TEST_F(TransferTest, WhatACrashLeftIsRemovedWithTheNextAttempt) {
     EXPECT_EQ(there(), std::vector<std::string>{"f.data"});
 }
 
+TEST_F(TransferTest, ACopyDoesNotCountBeforeWhatEarlierAttemptsLeftIsGone) {
+    row_.attempts = 40;
+    row_.state = CopyState::failed;
+    const auto left = temporary_place("f.data", row_.guid, 2);  // older than what the next attempt removes first
+    std::ofstream(folder_ / "there" / left) << "part";
+    liar_->remove_fails = [&](const std::string& place) { return place == left; };
+    EXPECT_EQ(run().outcome, Outcome::unverified);
+    EXPECT_THAT(stored_row().error, HasSubstr("earlier attempt"));
+    liar_->remove_fails = nullptr;
+    const auto result = run();
+    EXPECT_EQ(result.outcome, Outcome::transferred) << result.why;
+    EXPECT_EQ(result.bytes, 0U) << "it was copied already";
+    EXPECT_EQ(there(), std::vector<std::string>{"f.data"});
+}
+
+TEST_F(TransferTest, ACopyThatIsThereAlreadyDoesNotCountBeforeWhatEarlierAttemptsLeftIsGone) {
+    fs::copy_file(folder_ / "here/f.data", folder_ / "there/f.data");
+    row_.attempts = 2;
+    row_.state = CopyState::copying;
+    const auto left = temporary_place("f.data", row_.guid, 2);
+    std::ofstream(folder_ / "there" / left) << "part";
+    liar_->remove_fails = [&](const std::string& place) { return place == left; };
+    EXPECT_EQ(run().outcome, Outcome::unverified);
+    liar_->remove_fails = nullptr;
+    EXPECT_EQ(run().outcome, Outcome::transferred);
+    EXPECT_EQ(there(), std::vector<std::string>{"f.data"});
+}
+
+TEST_F(TransferTest, ANameAsLongAsNamesCanBeIsHandedOver) {
+    file_ = record(std::string(250, 'n') + ".data", "content");
+    row_.guid = file_.guid;
+    const auto result = run();
+    EXPECT_EQ(result.outcome, Outcome::transferred) << result.why;
+}
+
 TEST_F(TransferTest, AStopIsNoFailureAndLeavesNothingThere) {
     std::stop_source stop;
     transfer_options_.progress = [&](std::uint64_t) { stop.request_stop(); };

@@ -36,7 +36,8 @@ struct Target {
 /// The path of the file below the root. Errc::refused: a part of its name cannot be a part of a path there.
 [[nodiscard]] Result<std::string> place_of(const FileRow& file, std::string_view pattern);
 
-/// The name that attempt `attempt` writes to; in the same directory.
+/// The name that attempt `attempt` writes to; in the same directory. Without the file's own name, which may be as long as
+/// a name can be.
 [[nodiscard]] std::string temporary_place(const std::string& place, const Guid& guid, std::uint32_t attempt);
 
 }  // namespace weir::handoff
