@@ -90,6 +90,7 @@ json::object summary_json(const handoff::HandOffSummary& summary) {
     }
     return {{"files", summary.files_transferred},
             {"quarantined", summary.files_quarantined},
+            {"without_sum", summary.files_without_sum},
             {"deleted", {{"files", summary.files_deleted}, {"bytes", summary.bytes_deleted}}},
             {"destinations", std::move(destinations)},
             {"seconds", std::chrono::duration<double>(summary.running).count()},
@@ -139,7 +140,7 @@ void watch(handoff::HandOff& hand_off, bool once, Signals& signals, Reports& rep
 bool all_done(const handoff::HandOffSummary& summary) {
     const auto totals = totals_of(summary);
     return totals.open == 0 && totals.given_up == 0 && summary.files_quarantined == 0 &&
-           summary.catalogue_failures == 0;
+           summary.files_without_sum == 0 && summary.catalogue_failures == 0;
 }
 
 int run_handoff(Options& options) {

@@ -19,7 +19,8 @@ constexpr std::size_t kept_max = 10;
 
 struct Candidate {
     FileRow file;
-    WallTime verified;  // by the last destination
+    WallTime verified{};      // by the last destination
+    bool everywhere = false;  // a verified copy at each
 };
 
 bool is_there(const std::filesystem::path& path) {
@@ -62,7 +63,7 @@ Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
     if (!rows) return std::unexpected(rows.error());
     std::map<std::string, std::vector<Candidate>> by_volume;
     for (const auto& file : *rows) {
-        if (file.file_health != FileHealth::quarantined) by_volume[file.volume].push_back({file, WallTime{}});
+        if (file.file_health != FileHealth::quarantined) by_volume[file.volume].push_back({.file = file});
     }
     for (auto& [volume, candidates] : by_volume) {
         const auto used = usage_(volume);
@@ -79,9 +80,15 @@ Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
             if (!copies) return std::unexpected(copies.error());
             for (const auto& copy : *copies)
                 candidate.verified = std::max(candidate.verified, copy.verified.value_or(WallTime{}));
+            // A destination that is new may not have it yet: it is on its way there.
+            candidate.everywhere = std::ranges::all_of(destinations_, [&](const auto& destination) {
+                const auto copy = std::ranges::find(*copies, destination->name(), &TransferRow::destination);
+                return copy != copies->end() && copy->state == CopyState::transferred;
+            });
         }
+        std::erase_if(candidates, [](const Candidate& candidate) { return !candidate.everywhere; });
         std::ranges::sort(candidates, {}, &Candidate::verified);
-        for (const auto& [file, verified] : candidates) {
+        for (const auto& [file, verified, everywhere] : candidates) {
             if (stop.stop_requested()) return outcome;
             if (verified + options_.age > clock_.wall()) break;
             const auto now = usage_(volume);

@@ -48,10 +48,9 @@ Result<Target> parse_target(std::string_view text) {
     if (equals != text.npos && plain(text.substr(0, equals))) {
         target.name = text.substr(0, equals);
         url = text.substr(equals + 1);
-    } else {
-        target.name = text;
     }
     while (url.size() > 1 && url.ends_with('/')) url.remove_suffix(1);
+    if (target.name.empty()) target.name = url;
     if (url.empty()) return fail(Errc::usage, "the destination is empty; give a directory or root://HOST:PORT//PATH");
     if (target.name.size() > name_size_max)
         return fail(Errc::usage,

@@ -122,6 +122,7 @@ Plan::Standing Plan::standing(std::size_t destination) const {
         const auto where = entry.copies[destination].where;
         if (where == Where::over) continue;
         ++(where == Where::in_hand ? standing.in_hand : standing.waiting);
+        if (entry.file.transfer_state == TransferState::transferred) continue;  // not late: the destination is new
         const auto closed = entry.file.closed.value_or(WallTime{});
         if (!standing.oldest || closed < *standing.oldest) standing.oldest = closed;
     }

@@ -13,6 +13,9 @@ namespace weir::handoff {
     return std::filesystem::path(file.volume) / file.name;
 }
 
+/// What the catalogue says of its bytes. Errc::refused: nothing in this algorithm, or no such sum.
+[[nodiscard]] Result<digest::Digest> known_sum(const FileRow& file, digest::Algorithm algorithm);
+
 struct SourceSum {
     digest::Digest sum;
     std::uint64_t bytes = 0;

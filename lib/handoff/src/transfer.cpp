@@ -29,15 +29,9 @@ public:
         : t_(transfer), file_(file), place_(place), row_(row), patience_{stop, transfer.options_.answer} {}
 
     TransferResult run() {
-        const auto known =
-            std::ranges::find(file_.sums, digest::name(t_.options_.algorithm), &weir::FileSum::algorithm);
-        if (known == file_.sums.end())
-            return failed(Trouble::source,
-                          fmt::format("the catalogue has no {} of {}; nothing to verify a copy against",
-                                      digest::name(t_.options_.algorithm), path_of(file_).native()));
-        const auto parsed = digest::Digest::parse(t_.options_.algorithm, known->value);
-        if (!parsed) return failed(Trouble::source, parsed.error().message());
-        wanted_ = *parsed;
+        const auto known = known_sum(file_, t_.options_.algorithm);
+        if (!known) return failed(Trouble::source, known.error().message());
+        wanted_ = *known;
 
         const auto there = t_.destination_.size_of(place_, patience_);
         if (!there) return failed(Trouble::destination, there.error().message());
@@ -250,9 +244,13 @@ TransferResult Transfer::run(const FileRow& file, const std::string& place, Tran
     // The row that was planned may be old: another process, or a person, may have changed it.
     const auto now = catalogue_.file(file.guid);
     if (!now) return {Outcome::failed, Trouble::catalogue, now.error().message(), 0};
-    if (!*now || (*now)->file_state != FileState::closed || (*now)->file_health == FileHealth::quarantined ||
-        (*now)->transfer_state != TransferState::on_disk)
+    if (!*now || (*now)->file_state != FileState::closed || (*now)->file_health == FileHealth::quarantined)
         return {Outcome::gone, Trouble::none, "it is no longer to be handed over", 0};
+    // A file that is TRANSFERRED goes too: to a destination that is new.
+    const auto done = catalogue_.transfers(
+        {.guid = file.guid, .destination = row.destination, .state = CopyState::transferred});
+    if (!done) return {Outcome::failed, Trouble::catalogue, done.error().message(), 0};
+    if (!done->empty()) return {Outcome::gone, Trouble::none, "it is there already", 0};
     return Attempt(*this, **now, place, row, stop).run();
 }
 

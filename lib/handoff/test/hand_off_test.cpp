@@ -214,6 +214,30 @@ TEST_F(HandOffTest, AFileThatWaitsTooLongIsAnAlarm) {
     EXPECT_TRUE(hand_off->stop(120s));
 }
 
+TEST_F(HandOffTest, ADestinationThatIsAddedLaterGetsWhatIsTransferredAlready) {
+    ASSERT_EQ(TransferTest::run().outcome, Outcome::transferred);
+    ASSERT_TRUE(catalogue_->file_transferred(file_.guid).has_value());
+    fs::create_directory(folder_ / "second");
+    destinations_.push_back(directory_destination("second", folder_ / "second"));
+    options_.alarm_age = 1s;
+    const auto summary = run_once();
+    EXPECT_EQ(summary.files_transferred, files_.size());
+    EXPECT_EQ(summary.destinations.at(0).transferred, files_.size() - 1);
+    EXPECT_EQ(summary.destinations.at(1).transferred, files_.size());
+    EXPECT_TRUE(fs::exists(folder_ / "second/f.data"));
+    EXPECT_EQ(catalogue_->transfers({.guid = file_.guid, .state = CopyState::transferred}).value().size(), 2U);
+}
+
+TEST_F(HandOffTest, AFileWithoutASumIsCountedAndIsNoAttempt) {
+    const auto without = record("without.data", "content", {{"crc32c", "1"}});
+    const auto summary = run_once();
+    EXPECT_EQ(summary.files_without_sum, 1U);
+    EXPECT_EQ(summary.files_transferred, files_.size());
+    EXPECT_EQ(summary.destinations.at(0).failed, 0U);
+    EXPECT_TRUE(catalogue_->transfers({.guid = without.guid}).value().empty());
+    EXPECT_TRUE(alarms().empty());
+}
+
 TEST_F(HandOffTest, TwoDestinationsOfOneNameAreAUsageError) {
     destinations_.push_back(directory_destination("disk", folder_ / "there"));
     EXPECT_EQ(HandOff::create(*catalogue_, std::move(destinations_), options_, reports_, system_clock_).error().code,

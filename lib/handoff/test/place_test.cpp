@@ -21,9 +21,9 @@ FileRow file_named(std::string name) {
 
 TEST(Target, IsCutBeforeTheDirectoryOfItsFirstVariable) {
     EXPECT_EQ(parse_target("root://h:1094//raw/x{run}/{stream}/").value(),
-              (Target{"root://h:1094//raw/x{run}/{stream}/", "root://h:1094//raw", "x{run}/{stream}"}));
+              (Target{"root://h:1094//raw/x{run}/{stream}", "root://h:1094//raw", "x{run}/{stream}"}));
     EXPECT_EQ(parse_target("eos=root://h//raw").value(), (Target{"eos", "root://h//raw", ""}));
-    EXPECT_EQ(parse_target("/mnt/backup/").value(), (Target{"/mnt/backup/", "/mnt/backup", ""}));
+    EXPECT_EQ(parse_target("/mnt/backup/").value(), (Target{"/mnt/backup", "/mnt/backup", ""}));
     EXPECT_TRUE(is_xrootd(parse_target("eos=roots://h//raw").value()));
     EXPECT_FALSE(is_xrootd(parse_target("/mnt/root").value()));
 }

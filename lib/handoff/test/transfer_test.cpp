@@ -277,7 +277,9 @@ TEST_F(DeletionTest, AFileThatCannotBeRemovedIsKeptAndTheOthersGo) {
 
 TEST_F(DeletionTest, AFurtherDestinationThatHasNoVerifiedCopyKeepsTheFile) {
     destinations_.push_back(directory_destination("second", folder_ / "there"));
-    EXPECT_THAT(make_room().kept, testing::ElementsAre(HasSubstr("no copy at second was verified")));
+    const auto outcome = make_room();
+    EXPECT_EQ(outcome.files, 0U);
+    EXPECT_TRUE(outcome.kept.empty()) << "it is on its way, that is no alarm";
     EXPECT_TRUE(here());
 }
 

@@ -23,7 +23,7 @@ struct Target {
     bool operator==(const Target&) const = default;
 };
 
-/// "NAME=URL" or "URL", which is then its own name. Errc::usage: empty, an unknown {variable}, a name too long.
+/// "NAME=URL" or "URL", which is then its own name, without slashes at its end. Errc::usage: empty, an unknown {variable}, a name too long.
 [[nodiscard]] Result<Target> parse_target(std::string_view text);
 
 /// An XRootD server, not a directory.
