@@ -222,6 +222,12 @@ class ToDirectory(Handoff):
         self.assertEnds(missing, 1)
         self.assertIn("mount it", missing.err)
 
+    def test_a_catalogue_that_is_a_file_elsewhere(self):
+        self.record(3, "--catalogue", self.folder / "c.catalogue")
+        elsewhere = run("handoff", "--dir", self.recorded, "--catalogue", self.folder / "c.catalogue", "--to", self.disk, "--once", "--json")
+        self.assertGreater(self.assertEnds(elsewhere, 0).json["files"], 0)
+        self.assertOneLine(run("handoff", "--dir", self.recorded, "--catalogue", self.folder / "none", "--to", self.disk), 3, "no catalogue")
+
     def test_the_configuration_that_is_printed_is_one_that_it_takes(self):
         self.record(3)
         printed = run("handoff", "--dir", self.recorded, "--to", self.disk, "--print-config")

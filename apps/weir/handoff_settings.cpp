@@ -13,6 +13,9 @@ namespace weir::app {
 void HandoffSettings::declare(Settings& settings) {
     auto& o = options;
     settings.add("handoff", "directory", directory, "first directory of the recorder: its catalogue is there");
+    settings.add("handoff", "catalogue", catalogue,
+                 "as its recorder has it; postgresql://...: its own file, carried over; a path: another file; "
+                 "empty: only the one in its first directory");
     settings.add("handoff", "destinations", destinations,
                  "where files go, each one of them to all: NAME=URL or URL; root://HOST:PORT//PATH "
                  "or a directory, with {run} and {stream}");
