@@ -116,6 +116,14 @@ class ToXrootd(Handoff):
         self.assertFalse([name for name in self.server.names() if name.endswith(".weir-part")])
         self.assertEqual({f["file_state"] for f in self.files()}, {"CLOSED"})
 
+    def test_a_server_that_shows_the_recorders_own_directory_has_no_copy(self):
+        self.recorded = self.server.data / "recorded"
+        self.record(10)
+        done = self.start("--to", self.server.url("recorded"), "--once", "--delete-above", 0, "--delete-age", "0s").wait()
+        self.assertIn("this very file", done.err)
+        self.assertEqual({f["file_state"] for f in self.files()}, {"CLOSED"})
+        self.assertTrue(all(pathlib.Path(f["path"]).exists() for f in self.files()))
+
     def test_a_catalogue_that_forgot_its_transfers_finds_the_copies_again(self):
         self.record(10)
         self.assertEnds(self.start("--to", self.server.url("raw"), "--once").wait(), 0)
@@ -206,9 +214,20 @@ class ToDirectory(Handoff):
         self.assertOneLine(run("handoff", "--dir", self.recorded, "--to", "s3://bucket"), 2, "s3://")
         self.assertOneLine(run("handoff", "--dir", self.recorded, "--to", self.disk, "--priority", "x"), 2, "PATTERN=NUMBER")
         self.assertOneLine(run("handoff", "--dir", self.recorded, "--to", f"{self.disk}/{{moon}}"), 2, "{run}")
+        (self.folder / "link").symlink_to(self.recorded)
+        for same in (self.recorded, self.folder / "link"):
+            self.assertOneLine(run("handoff", "--dir", self.recorded, "--to", same), 2, "a recorder writes into")
+        twice = run("handoff", "--dir", self.recorded, "--to", f"a={self.disk}", "--to", f"b={self.disk}/../{self.disk.name}/")
+        self.assertOneLine(twice, 2, "one place")
         missing = run("handoff", "--dir", self.recorded, "--to", self.folder / "not-mounted", "--once", "--tries", 1, *QUICK)
         self.assertEnds(missing, 1)
         self.assertIn("mount it", missing.err)
+
+    def test_a_catalogue_that_is_a_file_elsewhere(self):
+        self.record(3, "--catalogue", self.folder / "c.catalogue")
+        elsewhere = run("handoff", "--dir", self.recorded, "--catalogue", self.folder / "c.catalogue", "--to", self.disk, "--once", "--json")
+        self.assertGreater(self.assertEnds(elsewhere, 0).json["files"], 0)
+        self.assertOneLine(run("handoff", "--dir", self.recorded, "--catalogue", self.folder / "none", "--to", self.disk), 3, "no catalogue")
 
     def test_the_configuration_that_is_printed_is_one_that_it_takes(self):
         self.record(3)

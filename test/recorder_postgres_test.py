@@ -94,6 +94,28 @@ class RecorderPostgres(ProgramTest):
         self.assertEnds(run("recover", directory, "--catalogue", self.server.uri), 0)
         self.assertEqualCatalogues(directory)
 
+    def test_what_a_hand_off_does_is_known_to_the_server_and_to_the_recorder(self):
+        directory, disk = self.folder / "data", self.folder / "disk"
+        disk.mkdir()
+        handoff = ("handoff", "--dir", directory, "--to", disk, "--once", "--json", "--catalogue", self.server.uri)
+        with self.recorder(directory) as recorder:
+            self.assertEnds(run("send", "--to", recorder.address, "--run", RUN, "--events", 30), 0)
+            self.assertEnds(recorder.stop(), 0)
+        self.server.stop()
+        away = self.assertEnds(run(*handoff), 0)  # files are handed over all the same
+        self.assertIn("have not reached the shared catalogue", away.err)
+        self.server.start()
+        deleted = self.assertEnds(run(*handoff, "--delete-above", 0, "--delete-age", "0s"), 0).json["deleted"]["files"]
+        self.assertGreater(deleted, 0)
+        self.assertEqualCatalogues(directory)
+        self.assertEqual(len(self.server.rows("transfers")), deleted)
+        alone = self.folder / "alone"
+        with RecorderProcess(self.folder, alone) as recorder:
+            self.assertEnds(recorder.stop(), 0)
+        never = run("handoff", "--dir", alone, "--to", disk, "--once", "--catalogue", self.server.uri)
+        self.assertEnds(never, 1)
+        self.assertIn("is not carried over into a shared one", never.err)
+
     def test_two_recorders_share_a_run_and_a_catalogue(self):
         directories = [self.folder / "data-one", self.folder / "data-two"]
         with self.recorder(directories[0], "one") as one, self.recorder(directories[1], "two") as two:

@@ -69,7 +69,7 @@ int run_drain(const Options& options) {
     Signals signals;
     const auto where = find_catalogue(options);
     if (!where) return fail_missing(me, where.error().message());
-    const auto lock = storage::HandOffLock::take(where->parent_path());
+    const auto lock = storage::HandOffLock::take(*where);
     if (!lock) return fail_with(me, lock.error());
     const auto catalogue = open_sqlite_catalogue(*where, {.create = false});
     if (!catalogue) return fail_with(me, catalogue.error());

@@ -12,13 +12,12 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "signals.hpp"
-#include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/handoff/hand_off.hpp"
 #include "weir/service/metrics_server.hpp"
 #include "weir/service/report_sinks.hpp"
 #include "weir/service/reports.hpp"
+#include "weir/storage/catalogue_place.hpp"
 #include "weir/storage/hand_off_lock.hpp"
-#include "weir/storage/recovery.hpp"
 
 namespace weir::app {
 namespace {
@@ -26,6 +25,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* me = "weir handoff";
+constexpr auto carry_deadline = 5s;  // of what the shared catalogue has not heard of at the end
 
 struct Options {
     HandoffSettings settings;
@@ -71,6 +71,7 @@ json::object summary_json(const handoff::HandOffSummary& summary) {
     }
     return {{"files", summary.files_transferred},
             {"quarantined", summary.files_quarantined},
+            {"without_sum", summary.files_without_sum},
             {"deleted", {{"files", summary.files_deleted}, {"bytes", summary.bytes_deleted}}},
             {"destinations", std::move(destinations)},
             {"seconds", std::chrono::duration<double>(summary.running).count()},
@@ -120,7 +121,7 @@ void watch(handoff::HandOff& hand_off, bool once, Signals& signals, Reports& rep
 bool all_done(const handoff::HandOffSummary& summary) {
     const auto totals = totals_of(summary);
     return totals.open == 0 && totals.given_up == 0 && summary.files_quarantined == 0 &&
-           summary.catalogue_failures == 0;
+           summary.files_without_sum == 0 && summary.catalogue_failures == 0;
 }
 
 int run_handoff(Options& options) {
@@ -141,30 +142,36 @@ int run_handoff(Options& options) {
     auto to = s.to_options();
     if (!to) return fail_with(me, to.error());
 
-    const auto path = storage::catalogue_path(s.directory);
+    const auto path = storage::own_catalogue_path(s.directory, s.catalogue);
     std::error_code error;
     if (!std::filesystem::exists(path, error))
         return fail_missing(me, fmt::format("{} has no catalogue ({}); name the first directory of a recorder",
                                             s.directory, path.filename().native()));
-    const auto lock = storage::HandOffLock::take(s.directory);
+    const auto lock = storage::HandOffLock::take(path);
     if (!lock) return fail_with(me, lock.error());
-    const auto catalogue = open_sqlite_catalogue(path, {.create = false});
-    if (!catalogue) return fail_with(me, catalogue.error());
 
     Signals signals;  // before any thread begins, those of XRootD's client too
-    auto destinations = s.open_destinations(*to);
-    if (!destinations) return fail_with(me, destinations.error());
     const SystemClock clock;
     Metrics metrics;
     std::vector<std::unique_ptr<ReportSink>> sinks;
     sinks.push_back(log_sink());
     sinks.push_back(counter_sink(metrics));
     Reports reports("handoff", clock, std::move(sinks));
+    const auto catalogue = storage::open_catalogue_beside_recorder(
+        s.directory, s.catalogue, [&reports](bool bad, const std::string& text) {
+            Report report;
+            report.severity = bad ? Severity::warning : Severity::information;
+            report.what = text;
+            reports.submit(std::move(report));
+        });
+    if (!catalogue) return fail_with(me, catalogue.error());
+    auto destinations = s.open_destinations(*to);
+    if (!destinations) return fail_with(me, destinations.error());
     const bool once = to->once;
     const auto tidy = std::min<std::chrono::milliseconds>(to->transfer.answer, 3s);
     auto hand_off = handoff::HandOff::create(**catalogue, std::move(*destinations), std::move(*to), reports, clock);
     if (!hand_off) return fail_with(me, hand_off.error());
-    std::optional collection = collect_handoff(metrics, **hand_off, reports, clock);
+    std::optional collection = collect_handoff(metrics, **hand_off, **catalogue, reports, clock);
     std::optional<MetricsServer> server;
     if (!s.metrics.empty() && !once) {
         auto started = MetricsServer::start(metrics, {.listen = s.metrics});
@@ -175,6 +182,9 @@ int run_handoff(Options& options) {
     (*hand_off)->start();
     watch(**hand_off, once, signals, reports, clock);
     const bool stopped = (*hand_off)->stop(tidy * 2 + 10s);
+    if (!s.catalogue.empty()) {
+        if (const auto waiting = storage::carried_over(**catalogue, carry_deadline)) complain(me, *waiting);
+    }
 
     const auto summary = (*hand_off)->summary();
     if (options.json) {
@@ -227,8 +237,9 @@ void add_handoff(CLI::App& parent, Command& chosen) {
     auto& poll = add_value(command, "--poll", o.poll, "TIME", "how often the catalogue is looked at");
     auto& alarm = add_value(command, "--alarm-age", o.alarm_age, "TIME", "of a file that waits, before it is an alarm");
     auto& tries = add_value(command, "--tries", o.tries, "N", "with --once: of a file before it is given up");
+    auto& catalogue = add_value(command, "--catalogue", s.catalogue, "URI", "as its recorder has it: postgresql://..., a file");
     auto& recorder = add_value(command, "--recorder", s.recorder, "NAME", "only files of this recorder");
-    for (auto* option : {&checksum, &answer, &first, &most, &poll, &alarm, &tries, &recorder}) {
+    for (auto* option : {&checksum, &answer, &first, &most, &poll, &alarm, &tries, &catalogue, &recorder}) {
         option->group(more_options);
         given.push_back(option);
     }

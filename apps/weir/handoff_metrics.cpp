@@ -3,9 +3,9 @@
 
 namespace weir::app {
 
-Metrics::Collection collect_handoff(Metrics& metrics, const handoff::HandOff& hand_off, const Reports& reports,
-                                    const Clock& clock) {
-    return metrics.collect([&hand_off, &reports, &clock](MetricSink& sink) {
+Metrics::Collection collect_handoff(Metrics& metrics, const handoff::HandOff& hand_off, Catalogue& catalogue,
+                                    const Reports& reports, const Clock& clock) {
+    return metrics.collect([&hand_off, &catalogue, &reports, &clock](MetricSink& sink) {
         const auto summary = hand_off.summary();
         const auto real = [](auto n) { return static_cast<double>(n); };
         for (const auto& d : summary.destinations) {
@@ -29,11 +29,16 @@ Metrics::Collection collect_handoff(Metrics& metrics, const handoff::HandOff& ha
                      real(summary.files_transferred));
         sink.counter("weir_handoff_quarantined_files_total", "files found damaged here, and not handed over", {},
                      real(summary.files_quarantined));
+        sink.counter("weir_handoff_files_without_sum_total", "files not handed over: the catalogue has no sum of them", {},
+                     real(summary.files_without_sum));
         sink.counter("weir_handoff_deleted_files_total", "files deleted here", {}, real(summary.files_deleted));
         sink.counter("weir_handoff_deleted_bytes_total", "bytes of files deleted here", {},
                      real(summary.bytes_deleted));
         sink.counter("weir_handoff_catalogue_failures_total", "times the catalogue could not be read or written", {},
                      real(summary.catalogue_failures));
+        if (const auto waiting = catalogue.changes_waiting())
+            sink.gauge("weir_catalogue_changes_waiting", "changes that have not reached the shared catalogue yet", {},
+                       real(*waiting));
         sink.gauge("weir_handoff_alarms", "alarms that are latched", {}, real(reports.latched()));
     });
 }

@@ -8,8 +8,8 @@
 
 namespace weir::app {
 
-/// All of them must outlive the collection.
+/// All of them must outlive the collection. `catalogue` is the one that the hand-off works in.
 [[nodiscard]] Metrics::Collection collect_handoff(Metrics& metrics, const handoff::HandOff& hand_off,
-                                                  const Reports& reports, const Clock& clock);
+                                                  Catalogue& catalogue, const Reports& reports, const Clock& clock);
 
 }  // namespace weir::app

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "weir/handoff/directory_destination.hpp"
 #include "weir/handoff/xrootd_destination.hpp"
 
@@ -11,6 +13,9 @@ namespace weir::app {
 void HandoffSettings::declare(Settings& settings) {
     auto& o = options;
     settings.add("handoff", "directory", directory, "first directory of the recorder: its catalogue is there");
+    settings.add("handoff", "catalogue", catalogue,
+                 "as its recorder has it; postgresql://...: its own file, carried over; a path: another file; "
+                 "empty: only the one in its first directory");
     settings.add("handoff", "destinations", destinations,
                  "where files go, each one of them to all: NAME=URL or URL; root://HOST:PORT//PATH "
                  "or a directory, with {run} and {stream}");
@@ -76,11 +81,18 @@ Result<std::vector<std::unique_ptr<handoff::Destination>>> HandoffSettings::open
     handoff::HandOffOptions& to) const {
     std::vector<std::unique_ptr<handoff::Destination>> opened;
     to.patterns.clear();
+    std::map<std::string, std::string> places;  // two names for one place would count as two copies
     for (const auto& text : destinations) {
         auto target = handoff::parse_target(text);
         if (!target) return std::unexpected(target.error());
+        if (const auto [same, is_new] = places.emplace(handoff::spelling_of(*target), text); !is_new)
+            return fail(Errc::usage, fmt::format("destinations \"{}\" and \"{}\" are one place, and would be one copy; "
+                                                 "name it once",
+                                                 same->second, text));
         to.patterns.push_back(target->pattern);
         if (!handoff::is_xrootd(*target)) {
+            if (auto good = handoff::refuse_recorder_directory(target->root); !good)
+                return std::unexpected(good.error());
             opened.push_back(handoff::directory_destination(target->name, std::filesystem::absolute(target->root)));
             continue;
         }

@@ -13,6 +13,7 @@ namespace weir::app {
 
 struct HandoffSettings {
     std::string directory;
+    std::string catalogue;
     std::vector<std::string> destinations;
     std::string recorder;
     std::vector<std::string> priorities;

@@ -44,14 +44,14 @@ Result<std::vector<storage::DirectoryLock>> lock_all(const std::vector<fs::path>
     return locks;
 }
 
-/// Whether a recorder left something: open files, or a journal.
+/// Whether a recorder left something: open files, or a journal; or a hand-off, a file that it was about to delete.
 Result<bool> something_left(const fs::path& directory) {
     const auto journals = storage::JournalWriter::find(directory);
     if (!journals) return std::unexpected(journals.error());
     if (!journals->empty()) return true;
     std::error_code error;
     for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-        if (it->path().extension() == ".writing") return true;
+        if (it->path().extension() == ".writing" || it->path().extension() == ".leaving") return true;
     }
     if (error) return fail_errno(error.value(), fmt::format("cannot read directory {}", directory.native()));
     return false;

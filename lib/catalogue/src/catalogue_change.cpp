@@ -60,6 +60,7 @@ void fields(Is<SetTransfer> auto& s, auto f) { f(s.row); }
 void fields(Is<SetMarks> auto& s, auto f) { f(s.marks); }
 void fields(Is<SetLedger> auto& s, auto f) { f(s.row); }
 void fields(Is<AddToLedger> auto& s, auto f) { f(s.row); }
+void fields(Is<FileDeletedAt> auto& s, auto f) { f(s.guid, s.volume, s.name); }
 
 // Words are kept as words, so that a byte that is none is noticed.
 template <class Enum>
@@ -254,7 +255,11 @@ struct Applied {
     Result<> operator()(const FileOpening& c) const { return to.file_opened(c.file); }
     Result<> operator()(const FileClosing& c) const { return to.file_closed(c.file, c.marks, c.ledgers); }
     Result<> operator()(const FileTransferred& c) const { return to.file_transferred(c.guid); }
-    Result<> operator()(const FileDeleted& c) const { return to.file_deleted(c.guid); }
+    Result<> operator()(const FileDeleted& c) const {
+        const auto known = to.file(c.guid);
+        if (!known) return std::unexpected(known.error());
+        return to.file_deleted(c.guid, *known ? (*known)->volume : "", *known ? (*known)->name : "");
+    }
     Result<> operator()(const SetFileHealth& c) const { return to.set_file_health(c.guid, c.health); }
     Result<> operator()(const FileMoved& c) const { return to.file_moved(c.guid, c.volume, c.name); }
     Result<> operator()(const ForgetFile& c) const { return to.forget_file(c.guid); }
@@ -263,6 +268,7 @@ struct Applied {
     Result<> operator()(const SetMarks& c) const { return to.set_marks(c.marks); }
     Result<> operator()(const SetLedger& c) const { return to.set_ledger(c.row); }
     Result<> operator()(const AddToLedger& c) const { return to.add_to_ledger(c.row); }
+    Result<> operator()(const FileDeletedAt& c) const { return to.file_deleted(c.guid, c.volume, c.name); }
 };
 
 }  // namespace

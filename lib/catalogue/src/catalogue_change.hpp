@@ -22,7 +22,7 @@ struct SetOverlap { StreamOverlap overlap; };
 struct FileOpening { FileRow file; };
 struct FileClosing { FileClose file; std::vector<LaneMark> marks; std::vector<LedgerRow> ledgers; };
 struct FileTransferred { Guid guid; };
-struct FileDeleted { Guid guid; };
+struct FileDeleted { Guid guid; };  // as older programs noted it: wherever the file is
 struct SetFileHealth { Guid guid; FileHealth health{}; };
 struct FileMoved { Guid guid; std::string volume; std::string name; };
 struct ForgetFile { Guid guid; };
@@ -31,12 +31,13 @@ struct SetTransfer { TransferRow row; };
 struct SetMarks { std::vector<LaneMark> marks; };
 struct SetLedger { LedgerRow row; };
 struct AddToLedger { LedgerRow row; };
+struct FileDeletedAt { Guid guid; std::string volume; std::string name; };
 
 /// The order is that of the kinds in the stored bytes: a new one goes to the end.
 using CatalogueChange =
     std::variant<OpenRun, CloseRun, PutRun, SetRunParameter, CloseLumiBlock, SetOverlap, FileOpening, FileClosing,
                  FileTransferred, FileDeleted, SetFileHealth, FileMoved, ForgetFile, PutFile, SetTransfer, SetMarks,
-                 SetLedger, AddToLedger>;
+                 SetLedger, AddToLedger, FileDeletedAt>;
 
 /// Makes the change.
 [[nodiscard]] Result<> apply_change(const CatalogueChange& change, Catalogue& catalogue);

@@ -326,9 +326,17 @@ Result<std::unique_ptr<Catalogue>> open_queued_catalogue(const std::filesystem::
         return fail(
             Errc::usage,
             fmt::format("\"{}\" is no shared catalogue; write it as postgresql://USER@HOST:PORT/DATABASE", uri));
-    auto own = open_sqlite(path, {.rows_max = options.shared.rows_max});
+    auto own = open_sqlite(path, {.create = options.begin, .rows_max = options.shared.rows_max});
     if (!own) return std::unexpected(std::move(own.error()));
-    if (!uri.empty()) WEIR_TRY(begin_sharing(**own));
+    if (!uri.empty() && options.begin) WEIR_TRY(begin_sharing(**own));
+    if (!options.begin) {
+        const auto shared = is_shared(**own);
+        if (!shared) return std::unexpected(shared.error());
+        if (!*shared)
+            return fail(Errc::refused, fmt::format("catalogue {} is not carried over into a shared one; leave --catalogue "
+                                                   "out, as its recorder does",
+                                                   path.native()));
+    }
     return QueuedCatalogue::open(std::move(*own), uri, std::move(options));
 }
 

@@ -46,7 +46,9 @@ public:
         return make(FileClosing{file, {marks.begin(), marks.end()}, {ledgers.begin(), ledgers.end()}});
     }
     Result<> file_transferred(const Guid& guid) override { return make(FileTransferred{guid}); }
-    Result<> file_deleted(const Guid& guid) override { return make(FileDeleted{guid}); }
+    Result<> file_deleted(const Guid& guid, const std::string& volume, const std::string& name) override {
+        return make(FileDeletedAt{guid, volume, name});
+    }
     Result<> set_file_health(const Guid& guid, FileHealth health) override { return make(SetFileHealth{guid, health}); }
     Result<> file_moved(const Guid& guid, const std::string& volume, const std::string& name) override {
         return make(FileMoved{guid, volume, name});

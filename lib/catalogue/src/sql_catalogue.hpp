@@ -60,7 +60,7 @@ public:
     Result<std::optional<FileRow>> file(const Guid& guid) override;
     Result<std::vector<FileRow>> files(const FileQuery& query) override;
     Result<> file_transferred(const Guid& guid) override;
-    Result<> file_deleted(const Guid& guid) override;
+    Result<> file_deleted(const Guid& guid, const std::string& volume, const std::string& name) override;
     Result<> set_file_health(const Guid& guid, FileHealth health) override;
     Result<> file_moved(const Guid& guid, const std::string& volume, const std::string& name) override;
     Result<> forget_file(const Guid& guid) override;

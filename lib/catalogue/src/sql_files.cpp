@@ -256,12 +256,14 @@ Result<> SqlCatalogue::file_transferred(const Guid& guid) {
     });
 }
 
-Result<> SqlCatalogue::file_deleted(const Guid& guid) {
+Result<> SqlCatalogue::file_deleted(const Guid& guid, const std::string& volume, const std::string& file_name) {
     return change([&]() -> Result<> {
         const auto known = known_file(guid);
         if (!known) return std::unexpected(known.error());
         if (known->transfer_state != TransferState::transferred)
             return refused(*known, "cannot be deleted: no copy of it was verified yet");
+        if (known->volume != volume || known->name != file_name)
+            return refused(*known, fmt::format("is not what was deleted, {}/{}: it was moved", volume, file_name));
         WEIR_TRY(change_file(guid, "file_state = 'DELETED'", {}));
         return {};
     });
@@ -281,6 +283,8 @@ Result<> SqlCatalogue::file_moved(const Guid& guid, const std::string& volume, c
     return change([&]() -> Result<> {
         const auto known = known_file(guid);
         if (!known) return std::unexpected(known.error());
+        if (known->file_state != FileState::closed)
+            return refused(*known, fmt::format("cannot become {}/{}: it is {}", volume, new_name, name(known->file_state)));
         const auto taken = database_.number_of("SELECT count(*) FROM files WHERE volume = ? AND name = ? AND guid <> ?",
                                                {volume, new_name, guid});
         if (!taken) return std::unexpected(taken.error());

@@ -36,7 +36,8 @@ protected:
                 SetTransfer{transfer},
                 SetMarks{{mark_of(17, 0, ""), mark_of(17, 1, "1-2")}},
                 SetLedger{ledger_of(17, 1, 1)},
-                AddToLedger{ledger_of(17, 1, 0, {{"late", 1}})}};
+                AddToLedger{ledger_of(17, 1, 0, {{"late", 1}})},
+                FileDeletedAt{file.guid, "/data/2", "name"}};
     }
 };
 
@@ -58,6 +59,18 @@ TEST_F(CatalogueChanges, TheBytesAreThoseOfTheDocument) {
     std::string guid;
     for (const char digit : to_string(Guid{})) guid += digit == '-' ? "2d" : "30";
     EXPECT_EQ(encode(ForgetFile{Guid{}}), "0100000000000000" "0c00000000000000" "2400000000000000" + guid);
+}
+
+TEST_F(CatalogueChanges, ADeletionThatAnOlderProgramNotedIsStillMade) {
+    auto catalogue = open();
+    ASSERT_TRUE(catalogue->open_run(start(17)).has_value());
+    const auto file = file_of(17);
+    ASSERT_TRUE(catalogue->file_opened(file).has_value());
+    ASSERT_TRUE(catalogue->file_closed(close_of(file)).has_value());
+    ASSERT_TRUE(catalogue->file_transferred(file.guid).has_value());
+    ASSERT_TRUE(apply_change(decode_change(encode(FileDeleted{file.guid})).value(), *catalogue).has_value());
+    EXPECT_EQ(catalogue->file(file.guid).value()->file_state, FileState::deleted);
+    EXPECT_EQ(code_of(apply_change(FileDeleted{Guid::random()}, *catalogue)), Errc::refused);
 }
 
 TEST_F(CatalogueChanges, CutShortAnywhereOrWithMoreBehindItIsCorruptNeverMisread) {

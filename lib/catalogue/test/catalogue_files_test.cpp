@@ -121,12 +121,13 @@ TEST_F(CatalogueFiles, NothingIsDeletedBeforeItWasHandedOver) {
     ASSERT_TRUE(catalogue->file_opened(file).has_value());
     EXPECT_EQ(code_of(catalogue->file_transferred(file.guid)), Errc::refused);
     ASSERT_TRUE(catalogue->file_closed(close_of(file)).has_value());
-    const auto early = catalogue->file_deleted(file.guid);
+    const auto early = catalogue->file_deleted(file.guid, file.volume, file.name);
     ASSERT_FALSE(early.has_value());
     EXPECT_EQ(early.error().code, Errc::refused);
     EXPECT_THAT(early.error().context, HasSubstr("no copy of it was verified"));
     ASSERT_TRUE(catalogue->file_transferred(file.guid).has_value());
-    ASSERT_TRUE(catalogue->file_deleted(file.guid).has_value());
+    const auto closed = close_of(file);
+    ASSERT_TRUE(catalogue->file_deleted(file.guid, closed.volume, closed.name).has_value());
     const auto row = catalogue->file(file.guid).value().value();
     EXPECT_EQ(row.file_state, FileState::deleted);
     EXPECT_EQ(row.transfer_state, TransferState::transferred);
@@ -201,10 +202,26 @@ TEST_F(CatalogueFiles, AFileCanMoveToAFreeNameOnly) {
     const auto b = file_of(17, 2);
     ASSERT_TRUE(catalogue->file_opened(a).has_value());
     ASSERT_TRUE(catalogue->file_opened(b).has_value());
+    EXPECT_EQ(code_of(catalogue->file_moved(a.guid, "/data/3", "moved")), Errc::refused) << "it is open";
+    ASSERT_TRUE(catalogue->file_closed(close_of(a)).has_value());
     EXPECT_EQ(code_of(catalogue->file_moved(a.guid, b.volume, b.name)), Errc::refused);
     ASSERT_TRUE(catalogue->file_moved(a.guid, "/data/3", "moved").has_value());
     EXPECT_EQ(catalogue->file(a.guid).value()->volume, "/data/3");
     EXPECT_EQ(catalogue->file(a.guid).value()->name, "moved");
+}
+
+TEST_F(CatalogueFiles, AFileThatMovedIsNotDeletedWhereItWasAndOneThatIsDeletedDoesNotMove) {
+    auto catalogue = catalogue_with_run(17);
+    const auto file = file_of(17);
+    ASSERT_TRUE(catalogue->file_opened(file).has_value());
+    ASSERT_TRUE(catalogue->file_closed(close_of(file)).has_value());
+    ASSERT_TRUE(catalogue->file_transferred(file.guid).has_value());
+    ASSERT_TRUE(catalogue->file_moved(file.guid, "/data/3", file.name).has_value());
+    EXPECT_EQ(code_of(catalogue->file_deleted(file.guid, file.volume, file.name)), Errc::refused);
+    EXPECT_EQ(catalogue->file(file.guid).value()->file_state, FileState::closed);
+    ASSERT_TRUE(catalogue->file_deleted(file.guid, "/data/3", file.name).has_value());
+    EXPECT_EQ(code_of(catalogue->file_moved(file.guid, "/data/4", file.name)), Errc::refused);
+    EXPECT_EQ(catalogue->file(file.guid).value()->volume, "/data/3");
 }
 
 TEST_F(CatalogueFiles, OnlyAFileThatWasNeverClosedCanBeForgotten) {

@@ -60,6 +60,16 @@ protected:
     std::vector<std::string> reports_;
 };
 
+TEST_F(Queued, WhoWorksBesideARecorderMakesNothingAndDoesNotBeginToShare) {
+    const QueuedCatalogueOptions beside{.shared = {}, .retry = std::chrono::milliseconds{20}, .begin = false, .report = {}};
+    EXPECT_FALSE(open_queued_catalogue(directory_ / "own.sqlite", uri_, beside).has_value());
+    EXPECT_FALSE(std::filesystem::exists(directory_ / "own.sqlite"));
+    ASSERT_TRUE(open_sqlite_catalogue(directory_ / "own.sqlite").has_value());
+    EXPECT_EQ(code_of(open_queued_catalogue(directory_ / "own.sqlite", uri_, beside)), Errc::refused);
+    open_queued();
+    EXPECT_TRUE(open_queued_catalogue(directory_ / "own.sqlite", uri_, beside).has_value());
+}
+
 TEST_F(Queued, WhatIsChangedWhileTheServerIsAwayArrivesWhenItIsBack) {
     auto catalogue = open_queued();
     ASSERT_EQ(catalogue->open_run(start(17)).value(), RunOpening::fresh);

@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
+#include <set>
+
+#include "source.hpp"
+#include "weir/base/leaving_file.hpp"
 
 namespace weir::handoff {
 namespace {
@@ -16,15 +19,14 @@ constexpr std::size_t kept_max = 10;
 
 struct Candidate {
     FileRow file;
-    WallTime verified;  // by the last destination
+    WallTime verified{};      // by the last destination
+    bool everywhere = false;  // a verified copy at each
 };
 
 bool is_there(const std::filesystem::path& path) {
     struct stat status{};
     return ::lstat(path.c_str(), &status) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
-
-std::filesystem::path path_of(const FileRow& file) { return std::filesystem::path(file.volume) / file.name; }
 
 }  // namespace
 
@@ -61,7 +63,7 @@ Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
     if (!rows) return std::unexpected(rows.error());
     std::map<std::string, std::vector<Candidate>> by_volume;
     for (const auto& file : *rows) {
-        if (file.file_health != FileHealth::quarantined) by_volume[file.volume].push_back({file, WallTime{}});
+        if (file.file_health != FileHealth::quarantined) by_volume[file.volume].push_back({.file = file});
     }
     for (auto& [volume, candidates] : by_volume) {
         const auto used = usage_(volume);
@@ -78,9 +80,15 @@ Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
             if (!copies) return std::unexpected(copies.error());
             for (const auto& copy : *copies)
                 candidate.verified = std::max(candidate.verified, copy.verified.value_or(WallTime{}));
+            // A destination that is new may not have it yet: it is on its way there.
+            candidate.everywhere = std::ranges::all_of(destinations_, [&](const auto& destination) {
+                const auto copy = std::ranges::find(*copies, destination->name(), &TransferRow::destination);
+                return copy != copies->end() && copy->state == CopyState::transferred;
+            });
         }
+        std::erase_if(candidates, [](const Candidate& candidate) { return !candidate.everywhere; });
         std::ranges::sort(candidates, {}, &Candidate::verified);
-        for (const auto& [file, verified] : candidates) {
+        for (const auto& [file, verified, everywhere] : candidates) {
             if (stop.stop_requested()) return outcome;
             if (verified + options_.age > clock_.wall()) break;
             const auto now = usage_(volume);
@@ -92,7 +100,12 @@ Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
                 if (outcome.kept.size() < kept_max) outcome.kept.push_back(**keep);
                 continue;
             }
-            if (auto erased = erase(file); !erased) return std::unexpected(erased.error());
+            const auto erased = erase(file, stop);
+            if (!erased) return std::unexpected(erased.error());
+            if (*erased) {
+                if (!stop.stop_requested() && outcome.kept.size() < kept_max) outcome.kept.push_back(**erased);
+                continue;
+            }
             ++outcome.files;
             outcome.bytes += file.bytes;
         }
@@ -109,6 +122,7 @@ Result<std::optional<std::string>> Deletion::reason_to_keep(const FileRow& file,
     if (!*row || (*row)->file_state != FileState::closed || (*row)->transfer_state != TransferState::transferred ||
         (*row)->file_health == FileHealth::quarantined || (*row)->volume != file.volume || (*row)->name != file.name)
         return keep("the catalogue says something else of it now");
+    if (const auto none = no_copies_.find(file.guid); none != no_copies_.end()) return none->second;
     const auto copies = catalogue_.transfers({.guid = file.guid});
     if (!copies) return std::unexpected(copies.error());
     for (std::size_t d = 0; d < destinations_.size(); ++d) {
@@ -116,27 +130,77 @@ Result<std::optional<std::string>> Deletion::reason_to_keep(const FileRow& file,
         const auto copy = std::ranges::find(*copies, destination.name(), &TransferRow::destination);
         if (copy == copies->end() || copy->state != CopyState::transferred)
             return keep(fmt::format("no copy at {} was verified", destination.name()));
+    }
+    if (auto missing = missing_copy(file, stop)) return std::optional(std::move(missing->why));
+    return std::nullopt;
+}
+
+std::optional<Deletion::Missing> Deletion::missing_copy(const FileRow& file, const std::stop_token& stop) {
+    const auto keep = [&](std::string_view why, bool said = false) {
+        return Missing{fmt::format("{} is kept: {}", path_of(file).native(), why), said};
+    };
+    for (std::size_t d = 0; d < destinations_.size(); ++d) {
+        auto& destination = *destinations_[d];
         const auto place = where_(d, file);
         if (!place) return keep(place.error().message());
         const auto size = destination.size_of(*place, {stop, answer_});
         if (!size) return keep(size.error().message());
-        if (!*size || **size != file.bytes)
-            return keep(fmt::format("its copy {} was verified, and has {} now", destination.url(*place),
-                                    *size ? fmt::format("{} bytes", **size) : "gone"));
+        if (!*size) return keep(fmt::format("its copy {} was verified, and is gone now", destination.url(*place)), true);
+        if (**size != file.bytes)
+            return keep(
+                fmt::format("its copy {} was verified, and has {} bytes now", destination.url(*place), **size), true);
     }
     return std::nullopt;
 }
 
-Result<> Deletion::erase(const FileRow& file) {
+Result<std::optional<std::string>> Deletion::erase(const FileRow& file, const std::stop_token& stop) {
     const auto path = path_of(file);
+    const auto leaving = leaving_name(path);
+    const auto keep = [&](std::string_view why) {
+        return std::optional(fmt::format("{} is kept: {}", path.native(), why));
+    };
+    if (is_there(path)) {
+        if (auto renamed = rename_new(path, leaving, system_); !renamed) return keep(renamed.error().message());
+    }
+    if (is_there(leaving)) {
+        if (const auto missing = missing_copy(file, stop)) {
+            if (auto back = rename_new(leaving, path, system_); !back)
+                return keep(fmt::format("{}; it is {} now, give it its name back", missing->why, leaving.native()));
+            // There again as soon as it has its name back: then it was never a copy.
+            if (!missing->said || missing_copy(file, stop)) return std::optional(missing->why);
+            return no_copies_[file.guid] = *keep("a destination shows this very file, not a copy of it; correct --to");
+        }
+        if (auto removed = remove_file(leaving, system_); !removed) {
+            static_cast<void>(rename_new(leaving, path, system_));
+            return keep(removed.error().message());
+        }
+    }
     auto index = path;
     index.replace_extension(".index");
-    for (const auto& gone : {path, index}) {
-        if (!is_there(gone)) continue;
-        if (auto removed = remove_file(gone, system_); !removed) return removed;
+    if (is_there(index)) {
+        if (auto removed = remove_file(index, system_); !removed) return keep(removed.error().message());
     }
-    if (auto synced = sync_directory(path.parent_path(), system_); !synced) return synced;
-    return catalogue_.file_deleted(file.guid);
+    if (auto synced = sync_directory(path.parent_path(), system_); !synced) return keep(synced.error().message());
+    if (auto said = catalogue_.file_deleted(file.guid, file.volume, file.name); !said) {
+        if (said.error().code != Errc::refused) return std::unexpected(said.error());
+        return keep(said.error().message());  // it was moved: what is gone was what the move left
+    }
+    return std::nullopt;
+}
+
+Result<std::vector<std::string>> Deletion::put_back() {
+    const auto rows = catalogue_.files({.recorder = recorder_,
+                                        .file_state = FileState::closed,
+                                        .transfer_state = TransferState::transferred});
+    if (!rows) return std::unexpected(rows.error());
+    std::set<std::filesystem::path> volumes;
+    for (const auto& file : *rows) volumes.insert(file.volume);
+    std::vector<std::string> failed;
+    for (const auto& volume : volumes) {
+        if (!is_there(volume / "weir.lock")) continue;
+        if (const auto back = put_back_leaving(volume, system_); !back) failed.push_back(back.error().message());
+    }
+    return failed;
 }
 
 }  // namespace weir::handoff

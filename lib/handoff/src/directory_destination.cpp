@@ -69,6 +69,9 @@ public:
 
     Result<std::optional<std::uint64_t>> size_of(const std::string& place, const Patience&) override {
         if (auto there = check_root(); !there) return std::unexpected(there.error());
+        // Asked each time: what is mounted here may change.
+        if (auto good = refuse_recorder_directory((root_ / place).parent_path()); !good)
+            return std::unexpected(good.error());
         struct stat status{};
         if (::lstat((root_ / place).c_str(), &status) != 0) {
             if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
@@ -127,7 +130,7 @@ private:
             return fail_errno(errno, fmt::format("destination {} is not there; mount it or create it", root_.native()));
         if (!S_ISDIR(status.st_mode))
             return fail(Errc::usage, fmt::format("destination {} is not a directory", root_.native()));
-        return {};
+        return refuse_recorder_directory(root_);
     }
 
     /// Each new one is synced into the one above it.
@@ -146,6 +149,14 @@ private:
 };
 
 }  // namespace
+
+Result<> refuse_recorder_directory(const fs::path& directory) {
+    std::error_code error;
+    if (!fs::exists(directory / "weir.lock", error)) return {};
+    return fail(Errc::usage, fmt::format("{} is a directory that a recorder writes into (it holds weir.lock); hand "
+                                         "over to another one",
+                                         directory.native()));
+}
 
 std::unique_ptr<Destination> directory_destination(std::string name, fs::path root, FileSystem& system) {
     return std::make_unique<DirectoryDestination>(std::move(name), std::move(root), system);

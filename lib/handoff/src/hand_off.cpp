@@ -9,6 +9,8 @@
 namespace weir::handoff {
 namespace {
 
+constexpr unsigned orphan_failures_max = 3;
+
 std::vector<std::string> names_of(const std::vector<std::unique_ptr<Destination>>& destinations) {
     std::vector<std::string> names;
     for (const auto& destination : destinations) names.push_back(destination->name());
@@ -95,114 +97,6 @@ void HandOff::start() {
 
 void HandOff::wait(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds time, const std::stop_token& stop) {
     changed_.wait_for(lock, stop, time, [woken = false]() mutable { return std::exchange(woken, true); });
-}
-
-// Looking into the catalogue ----------------------------------------------------------------------------
-
-void HandOff::look(const std::stop_token& stop) {
-    unsigned failures = 0;
-    bool orphans_found = false;
-    while (!stop.stop_requested()) {
-        if (!options_.once || !looked_) {
-            auto done = refresh();
-            if (done && !orphans_found) done = find_orphans(), orphans_found = done.has_value();
-            failures = done ? 0 : failures + 1;
-            if (!done) {
-                reports_.submit(
-                    report_of(Severity::warning, "the catalogue cannot be read; tried again", done.error()));
-                const std::scoped_lock lock(mutex_);
-                ++counts_.catalogue_failures;
-            }
-            const std::scoped_lock lock(mutex_);
-            looked_ = looked_ || done || (options_.once && failures >= options_.tries);
-            changed_.notify_all();
-        }
-        complete_files();
-        if (!options_.once) alarm_the_late();
-        std::unique_lock lock(mutex_);
-        if (options_.once && over_in_lock()) break;
-        wait(lock, options_.poll, stop);
-    }
-    if (options_.once && !stop.stop_requested() && options_.deletion.above_percent < 100) delete_files(stop);
-}
-
-Result<> HandOff::refresh() {
-    const auto files = catalogue_.files({.recorder = options_.recorder,
-                                         .file_state = FileState::closed,
-                                         .transfer_state = TransferState::on_disk});
-    if (!files) return std::unexpected(files.error());
-    const auto open = catalogue_.files({.file_state = FileState::opened});
-    if (!open) return std::unexpected(open.error());
-    std::set<std::string> busy;
-    for (const auto& file : *open) busy.insert(file.volume);
-    std::set<Guid> offered;
-    for (const auto& file : *files) {
-        if (file.file_health == FileHealth::quarantined) continue;  // what recovery cut is whole up to there, and goes
-        offered.insert(file.guid);
-        {
-            const std::scoped_lock lock(mutex_);
-            if (plan_.knows(file.guid)) continue;
-        }
-        const auto rows = catalogue_.transfers({.guid = file.guid});
-        if (!rows) return std::unexpected(rows.error());
-        const std::scoped_lock lock(mutex_);
-        plan_.add(file, *rows, clock_.wall(), clock_.now(), options_.retry_most, options_.once);
-        if (plan_.complete(file.guid)) to_be_completed_.emplace(file.guid, 0);
-    }
-    const std::scoped_lock lock(mutex_);
-    plan_.set_busy(std::move(busy));
-    plan_.keep_only(offered);
-    return {};
-}
-
-/// Copies that were begun for files that are not handed over any more, or not by us, before this start.
-Result<> HandOff::find_orphans() {
-    for (const auto state : {CopyState::copying, CopyState::failed, CopyState::unverified}) {
-        const auto rows = catalogue_.transfers({.state = state});
-        if (!rows) return std::unexpected(rows.error());
-        for (const auto& row : *rows) {
-            const auto lane =
-                std::ranges::find_if(lanes_, [&](const auto& l) { return l->destination->name() == row.destination; });
-            if (lane == lanes_.end()) continue;
-            {
-                const std::scoped_lock lock(mutex_);
-                if (plan_.knows(row.guid)) continue;  // its next attempt cleans
-            }
-            const auto file = catalogue_.file(row.guid);
-            if (!file) return std::unexpected(file.error());
-            if (!*file || (options_.recorder && (*file)->recorder != *options_.recorder)) continue;
-            const auto place = place_of(**file, (*lane)->pattern);
-            if (!place) continue;
-            const std::scoped_lock lock(mutex_);
-            (*lane)->orphans.emplace_back(*place, row);
-        }
-    }
-    return {};
-}
-
-void HandOff::complete_files() {
-    std::vector<Guid> guids;
-    {
-        const std::scoped_lock lock(mutex_);
-        for (const auto& [guid, tries] : to_be_completed_) guids.push_back(guid);
-    }
-    for (const auto& guid : guids) {
-        const auto said = catalogue_.file_transferred(guid);
-        if (!said)
-            reports_.submit(report_of(Severity::error, "a file that was handed over cannot be called so; tried again",
-                                      said.error()));
-        const std::scoped_lock lock(mutex_);
-        const auto entry = to_be_completed_.find(guid);
-        if (entry == to_be_completed_.end()) continue;  // another thread was first
-        if (said) {
-            ++counts_.files_transferred;
-            to_be_completed_.erase(entry);
-        } else {
-            ++counts_.catalogue_failures;
-            if (++entry->second >= options_.tries && options_.once) to_be_completed_.erase(entry);
-        }
-    }
-    if (!guids.empty()) changed_.notify_all();
 }
 
 // Copying -----------------------------------------------------------------------------------------------
@@ -302,18 +196,32 @@ void HandOff::clean_orphans(Lane& lane, const std::stop_token& stop) {
         const std::scoped_lock lock(mutex_);
         orphans.swap(lane.orphans);
     }
+    std::vector<std::pair<std::string, TransferRow>> left;
+    unsigned failures = 0;  // in sequence: a destination that hangs is not asked about each of them
     for (auto& [place, row] : orphans) {
-        if (stop.stop_requested() || !lane.transfer->clean(place, row, stop)) return;  // found again by the next start
+        if (stop.stop_requested()) return;  // found again by the next start
+        if (failures >= orphan_failures_max || !lane.transfer->clean(place, row, stop)) {
+            ++failures;
+            left.emplace_back(std::move(place), std::move(row));
+            continue;
+        }
+        failures = 0;
         row.state = CopyState::pending;
         row.next_try.reset();
         row.changed = clock_.wall();
         static_cast<void>(catalogue_.set_transfer(row));  // else it is cleaned once more
     }
+    const std::scoped_lock lock(mutex_);
+    lane.orphans.insert(lane.orphans.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
 }
 
 // Making room -------------------------------------------------------------------------------------------
 
 void HandOff::delete_files(const std::stop_token& stop) {
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, stop, [&] { return looked_; });  // what an earlier process left has its name back by then
+    }
     do {
         const auto outcome = deletion_->step(stop);
         if (!outcome) {

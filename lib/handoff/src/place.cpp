@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 
 namespace weir::handoff {
 namespace {
@@ -46,10 +48,9 @@ Result<Target> parse_target(std::string_view text) {
     if (equals != text.npos && plain(text.substr(0, equals))) {
         target.name = text.substr(0, equals);
         url = text.substr(equals + 1);
-    } else {
-        target.name = text;
     }
     while (url.size() > 1 && url.ends_with('/')) url.remove_suffix(1);
+    if (target.name.empty()) target.name = url;
     if (url.empty()) return fail(Errc::usage, "the destination is empty; give a directory or root://HOST:PORT//PATH");
     if (target.name.size() > name_size_max)
         return fail(Errc::usage,
@@ -76,6 +77,29 @@ bool is_xrootd(const Target& target) noexcept {
     return target.root.starts_with("root://") || target.root.starts_with("roots://");
 }
 
+std::string spelling_of(const Target& target) {
+    namespace fs = std::filesystem;
+    const auto below = [&](const fs::path& root) {
+        auto whole = (root / target.pattern).lexically_normal().native();
+        while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
+        return whole;
+    };
+    if (!is_xrootd(target)) {
+        std::error_code error;
+        const auto root = fs::weakly_canonical(fs::absolute(target.root), error);
+        return below(error ? fs::path(target.root) : root);
+    }
+    const auto rest = std::string_view(target.root).substr(target.root.find("://") + 3);
+    const auto slash = std::min(rest.find('/'), rest.size());
+    auto host = std::string(rest.substr(0, slash));
+    host.erase(0, host.find('@') + 1);  // npos + 1 is 0: nobody is named
+    std::ranges::transform(host, host.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (host.rfind(':') == host.npos || host.ends_with(']')) host += ":1094";
+    const auto path = rest.substr(slash);
+    const auto first = std::min(path.find_first_not_of('/'), path.size());
+    return "root://" + host + below(fs::path("/" + std::string(path.substr(first))));
+}
+
 Result<std::string> place_of(const FileRow& file, std::string_view pattern) {
     const auto stream = fmt::format("{}_{}", file.stream_type, file.stream_name);
     if (!plain(file.name) || !plain(stream))
@@ -89,7 +113,9 @@ Result<std::string> place_of(const FileRow& file, std::string_view pattern) {
 }
 
 std::string temporary_place(const std::string& place, const Guid& guid, std::uint32_t attempt) {
-    return fmt::format("{}.{}.{}.weir-part", place, to_string(guid), attempt);
+    const auto slash = place.rfind('/');
+    const auto directory = slash == place.npos ? std::string_view{} : std::string_view(place).substr(0, slash + 1);
+    return fmt::format("{}{}.{}.weir-part", directory, to_string(guid), attempt);
 }
 
 }  // namespace weir::handoff

@@ -122,6 +122,7 @@ Plan::Standing Plan::standing(std::size_t destination) const {
         const auto where = entry.copies[destination].where;
         if (where == Where::over) continue;
         ++(where == Where::in_hand ? standing.in_hand : standing.waiting);
+        if (entry.file.transfer_state == TransferState::transferred) continue;  // not late: the destination is new
         const auto closed = entry.file.closed.value_or(WallTime{});
         if (!standing.oldest || closed < *standing.oldest) standing.oldest = closed;
     }
@@ -138,14 +139,6 @@ bool Plan::complete(const Guid& guid) const {
     return found != files_.end() && std::ranges::all_of(found->second.copies, [](const Copy& copy) {
                return copy.row.state == CopyState::transferred;
            });
-}
-
-std::vector<Guid> Plan::completed() const {
-    std::vector<Guid> found;
-    for (const auto& [guid, entry] : files_) {
-        if (complete(guid)) found.push_back(guid);
-    }
-    return found;
 }
 
 }  // namespace weir::handoff

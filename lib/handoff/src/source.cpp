@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <condition_variable>
 
 #include "weir/digest/summer.hpp"
@@ -35,6 +36,14 @@ bool sleep(std::chrono::nanoseconds time, const std::stop_token& stop) {
 constexpr std::size_t piece_size = 512 << 10;  // summed while it is in the cache
 
 }  // namespace
+
+Result<digest::Digest> known_sum(const FileRow& file, digest::Algorithm algorithm) {
+    const auto known = std::ranges::find(file.sums, digest::name(algorithm), &weir::FileSum::algorithm);
+    auto sum = known == file.sums.end() ? fail(Errc::refused, "") : digest::Digest::parse(algorithm, known->value);
+    if (sum) return sum;
+    return fail(Errc::refused, fmt::format("the catalogue has no {} of {}; nothing to verify a copy against",
+                                           digest::name(algorithm), path_of(file).native()));
+}
 
 std::expected<SourceSum, ReadFailure> read_source(const std::filesystem::path& path, Upload* upload,
                                                   const TransferOptions& options, const std::stop_token& stop) {

@@ -2,9 +2,19 @@
 // The file that is handed over, read by weir's own reader and summed on the way.
 #pragma once
 
+#include <filesystem>
+
 #include "weir/handoff/transfer.hpp"
 
 namespace weir::handoff {
+
+/// Where the file lies here.
+[[nodiscard]] inline std::filesystem::path path_of(const FileRow& file) {
+    return std::filesystem::path(file.volume) / file.name;
+}
+
+/// What the catalogue says of its bytes. Errc::refused: nothing in this algorithm, or no such sum.
+[[nodiscard]] Result<digest::Digest> known_sum(const FileRow& file, digest::Algorithm algorithm);
 
 struct SourceSum {
     digest::Digest sum;

@@ -11,15 +11,13 @@ namespace weir::handoff {
 namespace {
 
 constexpr std::chrono::milliseconds tidy_patience{3'000};  // for removing what a stop leaves: a stop must end
-constexpr std::uint32_t attempts_cleaned_max = 32;         // the latest; each is one question
+constexpr std::uint32_t attempts_cleaned_first = 32;       // the latest; each is one question
 
 /// What a server said, fit for the catalogue and a log: printable, and not too long.
 std::string plain_text(std::string text) {
     std::ranges::replace_if(text, [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
     return text.substr(0, 1000);
 }
-
-std::filesystem::path path_of(const FileRow& file) { return std::filesystem::path(file.volume) / file.name; }
 
 }  // namespace
 
@@ -31,15 +29,9 @@ public:
         : t_(transfer), file_(file), place_(place), row_(row), patience_{stop, transfer.options_.answer} {}
 
     TransferResult run() {
-        const auto known =
-            std::ranges::find(file_.sums, digest::name(t_.options_.algorithm), &weir::FileSum::algorithm);
-        if (known == file_.sums.end())
-            return failed(Trouble::source,
-                          fmt::format("the catalogue has no {} of {}; nothing to verify a copy against",
-                                      digest::name(t_.options_.algorithm), path_of(file_).native()));
-        const auto parsed = digest::Digest::parse(t_.options_.algorithm, known->value);
-        if (!parsed) return failed(Trouble::source, parsed.error().message());
-        wanted_ = *parsed;
+        const auto known = known_sum(file_, t_.options_.algorithm);
+        if (!known) return failed(Trouble::source, known.error().message());
+        wanted_ = *known;
 
         const auto there = t_.destination_.size_of(place_, patience_);
         if (!there) return failed(Trouble::destination, there.error().message());
@@ -55,8 +47,10 @@ public:
 
 private:
     TransferResult copy() {
-        // What earlier attempts left. A failure is no reason to wait: this attempt has a name of its own.
-        if (row_.attempts > 0) static_cast<void>(t_.clean(place_, row_, patience_.stop));
+        // What earlier attempts left takes room. A failure is no reason to wait: this attempt has a name of its own.
+        const auto last = row_.attempts;
+        const auto first = last > attempts_cleaned_first ? last - attempts_cleaned_first + 1 : 1;
+        cleaned_ = t_.remove_attempts(place_, row_.guid, first, last, patience_.stop).has_value() && first == 1;
         row_.attempts += 1;
         row_.state = CopyState::copying;
         row_.next_try.reset();
@@ -128,6 +122,7 @@ private:
             if (auto wrong = compare(*read, temporary, "gives back")) return std::move(*wrong);
         }
         if (auto wrong = compare_size(temporary)) return std::move(*wrong);  // a sum may be older than what is there
+        if (auto left = something_left(row_.attempts - 1)) return std::move(*left);
         if (auto renamed = t_.destination_.rename_new(temporary, place_, patience_); !renamed) {
             // The answer may have been lost after the deed: the next attempt looks.
             if (renamed.error().code == Errc::refused && !patience_.stop.stop_requested())
@@ -172,8 +167,16 @@ private:
         row_.checksum = read->hex();
         if (*read != *wanted_)
             return taken(fmt::format("content ({} {}, not {})", row_.algorithm, row_.checksum, wanted_->hex()));
-        if (row_.attempts > 0) static_cast<void>(t_.clean(place_, row_, patience_.stop));
+        if (auto left = something_left(row_.attempts)) return std::move(*left);
         return transferred();
+    }
+
+    /// Of attempts up to `last`. Once the row says TRANSFERRED nobody looks for it again, so it goes before.
+    std::optional<TransferResult> something_left(std::uint32_t last) {
+        if (cleaned_) return std::nullopt;
+        const auto cleaned = t_.remove_attempts(place_, row_.guid, 1, last, patience_.stop);
+        if (cleaned) return std::nullopt;
+        return unverified("what an earlier attempt left is still there: " + cleaned.error().message());
     }
 
     TransferResult transferred() {
@@ -233,6 +236,7 @@ private:
     const Patience patience_;
     std::optional<digest::Digest> wanted_;
     std::uint64_t bytes_sent_ = 0;
+    bool cleaned_ = false;  // nothing of earlier attempts is at the destination
 };
 
 TransferResult Transfer::run(const FileRow& file, const std::string& place, TransferRow& row,
@@ -240,16 +244,24 @@ TransferResult Transfer::run(const FileRow& file, const std::string& place, Tran
     // The row that was planned may be old: another process, or a person, may have changed it.
     const auto now = catalogue_.file(file.guid);
     if (!now) return {Outcome::failed, Trouble::catalogue, now.error().message(), 0};
-    if (!*now || (*now)->file_state != FileState::closed || (*now)->file_health == FileHealth::quarantined ||
-        (*now)->transfer_state != TransferState::on_disk)
+    if (!*now || (*now)->file_state != FileState::closed || (*now)->file_health == FileHealth::quarantined)
         return {Outcome::gone, Trouble::none, "it is no longer to be handed over", 0};
+    // A file that is TRANSFERRED goes too: to a destination that is new.
+    const auto done = catalogue_.transfers(
+        {.guid = file.guid, .destination = row.destination, .state = CopyState::transferred});
+    if (!done) return {Outcome::failed, Trouble::catalogue, done.error().message(), 0};
+    if (!done->empty()) return {Outcome::gone, Trouble::none, "it is there already", 0};
     return Attempt(*this, **now, place, row, stop).run();
 }
 
 Result<> Transfer::clean(const std::string& place, const TransferRow& row, const std::stop_token& stop) {
-    const auto first = row.attempts > attempts_cleaned_max ? row.attempts - attempts_cleaned_max + 1 : 1;
-    for (auto attempt = first; attempt <= row.attempts; ++attempt) {
-        if (auto removed = destination_.remove(temporary_place(place, row.guid, attempt), {stop, options_.answer});
+    return remove_attempts(place, row.guid, 1, row.attempts, stop);
+}
+
+Result<> Transfer::remove_attempts(const std::string& place, const Guid& guid, std::uint32_t first, std::uint32_t last,
+                                   const std::stop_token& stop) {
+    for (auto attempt = first; attempt <= last; ++attempt) {
+        if (auto removed = destination_.remove(temporary_place(place, guid, attempt), {stop, options_.answer});
             !removed)
             return removed;
     }

@@ -71,11 +71,6 @@ public:
         return std::exchange(state_->answer, std::nullopt);
     }
 
-    [[nodiscard]] bool answered() const {
-        const std::scoped_lock lock(state_->mutex);
-        return state_->answer.has_value();
-    }
-
 private:
     std::shared_ptr<State> state_;
 };

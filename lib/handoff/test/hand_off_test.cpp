@@ -144,6 +144,47 @@ TEST_F(HandOffTest, WhatACrashLeftOfAFileThatIsNotHandedOverAnyMoreIsRemoved) {
     EXPECT_EQ(stored_row().state, CopyState::pending);
 }
 
+TEST_F(HandOffTest, AnOrphanThatCannotBeRemovedHoldsUpNoOtherAndIsTriedAgain) {
+    options_.once = false;
+    std::vector<std::string> orphans;
+    for (const auto& file : {files_[0], files_[1], files_[2]}) {
+        TransferRow row;
+        row.guid = file.guid;
+        row.destination = "disk";
+        row.attempts = 1;
+        row.state = CopyState::failed;
+        ASSERT_TRUE(catalogue_->set_transfer(row).has_value());
+        ASSERT_TRUE(catalogue_->set_file_health(file.guid, FileHealth::quarantined).has_value());
+        orphans.push_back(temporary_place(file.name, file.guid, 1));
+        std::ofstream(folder_ / "there" / orphans.back()) << "part";
+    }
+    std::atomic<bool> fails = true;
+    liar_->remove_fails = [&](const std::string& place) { return fails && place == std::ranges::min(orphans); };
+    const auto hand_off = start();
+    wait_for([&] { return there().size() == 1 + 3; });  // three files go
+    fails = false;
+    record("late.data", "late");
+    wait_for([&] { return there().size() == 4; });
+    EXPECT_TRUE(hand_off->stop(120s));
+}
+
+TEST_F(HandOffTest, WhatTheCatalogueRefusesForEverIsNotAskedForEver) {
+    options_.once = false;
+    options_.transfer.verification = Verification::both;
+    liar_->before_sum = [&](const std::string&) {
+        EXPECT_TRUE(catalogue_->set_file_health(file_.guid, FileHealth::quarantined).has_value());
+    };
+    for (const auto& file : files_) {
+        const auto health = file.guid == file_.guid ? FileHealth::sane : FileHealth::quarantined;
+        ASSERT_TRUE(catalogue_->set_file_health(file.guid, health).has_value());
+    }
+    const auto hand_off = start();
+    wait_for([&] { return hand_off->summary().catalogue_failures > 0; });
+    std::this_thread::sleep_for(100ms);  // many polls
+    EXPECT_EQ(hand_off->summary().catalogue_failures, 1U);
+    EXPECT_TRUE(hand_off->stop(120s));
+}
+
 TEST_F(HandOffTest, AFileThatACrashCutShortGoesLikeTheOthers) {
     ASSERT_TRUE(catalogue_->set_file_health(file_.guid, FileHealth::truncated).has_value());
     EXPECT_EQ(run_once().files_transferred, files_.size());
@@ -171,6 +212,30 @@ TEST_F(HandOffTest, AFileThatWaitsTooLongIsAnAlarm) {
     const auto hand_off = start();
     wait_for([&] { return std::ranges::count(alarms(), "handoff-late:disk") == 1; });
     EXPECT_TRUE(hand_off->stop(120s));
+}
+
+TEST_F(HandOffTest, ADestinationThatIsAddedLaterGetsWhatIsTransferredAlready) {
+    ASSERT_EQ(TransferTest::run().outcome, Outcome::transferred);
+    ASSERT_TRUE(catalogue_->file_transferred(file_.guid).has_value());
+    fs::create_directory(folder_ / "second");
+    destinations_.push_back(directory_destination("second", folder_ / "second"));
+    options_.alarm_age = 1s;
+    const auto summary = run_once();
+    EXPECT_EQ(summary.files_transferred, files_.size());
+    EXPECT_EQ(summary.destinations.at(0).transferred, files_.size() - 1);
+    EXPECT_EQ(summary.destinations.at(1).transferred, files_.size());
+    EXPECT_TRUE(fs::exists(folder_ / "second/f.data"));
+    EXPECT_EQ(catalogue_->transfers({.guid = file_.guid, .state = CopyState::transferred}).value().size(), 2U);
+}
+
+TEST_F(HandOffTest, AFileWithoutASumIsCountedAndIsNoAttempt) {
+    const auto without = record("without.data", "content", {{"crc32c", "1"}});
+    const auto summary = run_once();
+    EXPECT_EQ(summary.files_without_sum, 1U);
+    EXPECT_EQ(summary.files_transferred, files_.size());
+    EXPECT_EQ(summary.destinations.at(0).failed, 0U);
+    EXPECT_TRUE(catalogue_->transfers({.guid = without.guid}).value().empty());
+    EXPECT_TRUE(alarms().empty());
 }
 
 TEST_F(HandOffTest, TwoDestinationsOfOneNameAreAUsageError) {

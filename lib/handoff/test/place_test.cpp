@@ -21,11 +21,21 @@ FileRow file_named(std::string name) {
 
 TEST(Target, IsCutBeforeTheDirectoryOfItsFirstVariable) {
     EXPECT_EQ(parse_target("root://h:1094//raw/x{run}/{stream}/").value(),
-              (Target{"root://h:1094//raw/x{run}/{stream}/", "root://h:1094//raw", "x{run}/{stream}"}));
+              (Target{"root://h:1094//raw/x{run}/{stream}", "root://h:1094//raw", "x{run}/{stream}"}));
     EXPECT_EQ(parse_target("eos=root://h//raw").value(), (Target{"eos", "root://h//raw", ""}));
-    EXPECT_EQ(parse_target("/mnt/backup/").value(), (Target{"/mnt/backup/", "/mnt/backup", ""}));
+    EXPECT_EQ(parse_target("/mnt/backup/").value(), (Target{"/mnt/backup", "/mnt/backup", ""}));
     EXPECT_TRUE(is_xrootd(parse_target("eos=roots://h//raw").value()));
     EXPECT_FALSE(is_xrootd(parse_target("/mnt/root").value()));
+}
+
+TEST(Target, HasOneSpellingHoweverItIsWritten) {
+    const auto spelling = [](const char* text) { return spelling_of(parse_target(text).value()); };
+    EXPECT_EQ(spelling("a=root://Host//raw//x/{run}"), spelling("b=roots://me@host:1094//raw/./x/{run}/"));
+    EXPECT_NE(spelling("root://host//raw"), spelling("root://host:1095//raw"));
+    EXPECT_NE(spelling("root://host//raw/{run}"), spelling("root://host//raw"));
+    EXPECT_EQ(spelling("/tmp/../tmp//{run}"), spelling("/tmp/{run}"));
+    EXPECT_EQ(spelling("a=/proc/self/cwd"), spelling("b=."));
+    EXPECT_NE(spelling("/tmp/{run}"), spelling("/tmp/{stream}"));
 }
 
 TEST(Target, ThatMeansNothingIsAUsageError) {
@@ -53,8 +63,8 @@ TEST(Place, NoTwoAttemptsHaveTheSameTemporaryName) {
     const auto guid = Guid::random();
     EXPECT_NE(temporary_place("run/f", guid, 1), temporary_place("run/f", guid, 2));
     EXPECT_NE(temporary_place("run/f", guid, 1), temporary_place("run/f", Guid::random(), 1));
-    EXPECT_TRUE(temporary_place("run/f", guid, 1).starts_with("run/f."));
-    EXPECT_TRUE(temporary_place("run/f", guid, 1).ends_with(".weir-part"));
+    EXPECT_EQ(temporary_place("run/f", guid, 1), "run/" + to_string(guid) + ".1.weir-part");
+    EXPECT_EQ(temporary_place("f", guid, 12), to_string(guid) + ".12.weir-part");
 }
 
 TEST(Priorities, TheFirstPatternThatMatchesCounts) {

@@ -24,8 +24,10 @@ public:
     explicit Liar(std::unique_ptr<Destination> honest) : honest_(std::move(honest)) {}
 
     std::function<Result<std::optional<std::uint64_t>>(Result<std::optional<std::uint64_t>>)> size;
+    std::function<std::optional<std::uint64_t>(const std::string& place)> size_instead;
     std::function<Result<std::optional<digest::Digest>>()> sum;
-    std::function<void(const std::string& place)> before_sum, before_rename;
+    std::function<void(const std::string& place)> before_sum;
+    std::function<bool(const std::string& place)> remove_fails;
     bool lose_the_answer_of_rename = false;
 
     const std::string& name() const noexcept override { return honest_->name(); }
@@ -35,6 +37,7 @@ public:
         return honest_->begin(place, bytes, patience);
     }
     Result<std::optional<std::uint64_t>> size_of(const std::string& place, const Patience& patience) override {
+        if (size_instead) return size_instead(place);
         auto said = honest_->size_of(place, patience);
         return size && said && *said ? size(std::move(said)) : said;
     }
@@ -54,6 +57,7 @@ public:
         return renamed;
     }
     Result<> remove(const std::string& place, const Patience& patience) override {
+        if (remove_fails && remove_fails(place)) return fail(Errc::io, "cannot remove " + place);
         return honest_->remove(place, patience);
     }
 
@@ -115,14 +119,17 @@ protected:
             names.push_back(entry.path().filename().native());
         return names;
     }
-    DeletionOutcome make_room(double used = 99) {
-        Deletion deletion(
-            *catalogue_, destinations_,
-            [](std::size_t, const FileRow& file) -> Result<std::string> { return file.name; }, std::nullopt,
-            {.above_percent = 80, .age = 60s}, 1s, clock_,
-            [used](const std::string&) -> Result<double> { return used; });
-        return deletion.step({}).value();
+    Deletion deletion(double used = 99) {
+        return {*catalogue_,
+                destinations_,
+                [](std::size_t, const FileRow& file) -> Result<std::string> { return file.name; },
+                std::nullopt,
+                {.above_percent = 80, .age = 60s},
+                1s,
+                clock_,
+                [used](const std::string&) -> Result<double> { return used; }};
     }
+    DeletionOutcome make_room(double used = 99) { return deletion(used).step({}).value(); }
     bool here() { return fs::exists(folder_ / "here/f.data"); }
 
     fs::path folder_;

@@ -142,7 +142,7 @@ Result<RebuildResult> adopt_volumes(std::span<const fs::path> volumes, Catalogue
         std::error_code error;
         const auto path = catalogue_path(volume);
         if (!fs::exists(path, error)) continue;
-        auto lock = HandOffLock::take(volume);
+        auto lock = HandOffLock::take(catalogue_path(volume));
         if (!lock) return std::unexpected(lock.error());
         auto opened = open_sqlite_catalogue(path, {.create = false});
         if (!opened) return std::unexpected(opened.error());

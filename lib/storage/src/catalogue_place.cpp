@@ -17,7 +17,22 @@ Result<std::unique_ptr<Catalogue>> open_own_catalogue(const std::filesystem::pat
         options.report = std::move(report);
         return open_queued_catalogue(catalogue_path(directory), place, std::move(options));
     }
-    return open_sqlite_catalogue(place.empty() ? catalogue_path(directory) : std::filesystem::path(place));
+    return open_sqlite_catalogue(own_catalogue_path(directory, place));
+}
+
+std::filesystem::path own_catalogue_path(const std::filesystem::path& directory, const std::string& place) {
+    return place.empty() || is_postgres_uri(place) ? catalogue_path(directory) : std::filesystem::path(place);
+}
+
+Result<std::unique_ptr<Catalogue>> open_catalogue_beside_recorder(
+    const std::filesystem::path& directory, const std::string& place,
+    std::function<void(bool bad, const std::string& text)> report) {
+    const auto path = own_catalogue_path(directory, place);
+    if (!is_postgres_uri(place)) return open_sqlite_catalogue(path, {.create = false});
+    QueuedCatalogueOptions options;
+    options.begin = false;
+    options.report = std::move(report);
+    return open_queued_catalogue(path, place, std::move(options));
 }
 
 Result<std::unique_ptr<Catalogue>> open_named_catalogue(const std::string& place) {
@@ -33,8 +48,8 @@ std::optional<std::string> carried_over(Catalogue& catalogue, std::chrono::milli
     if (*settled) return std::nullopt;
     const auto left = catalogue.changes_waiting();
     return fmt::format(
-        "{} changes have not reached the shared catalogue; they are kept, and carried over by the next weir record "
-        "or weir recover on these directories",
+        "{} changes have not reached the shared catalogue; they are kept, and carried over by the next weir record, "
+        "weir recover or weir handoff on these directories",
         left ? fmt::to_string(*left) : "some");
 }
 

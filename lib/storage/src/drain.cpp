@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "found_files.hpp"
 #include "weir/base/file.hpp"
@@ -97,16 +98,33 @@ public:
             if (auto copied = copy(row, from, to); !copied) return copied;
         } else if (const auto there = stored_sums(to); !there || !agrees(row, *there)) {
             return fail(Errc::refused, fmt::format("{} is there already and is another file; move it away", to.native()));
+        } else {  // a power cut may have kept the name of the data and not that of the index
+            if (auto copied = copy_index(from, to); !copied) return copied;
+            if (auto synced = sync_directory(to.parent_path()); !synced) return synced;
         }
-        // The row may have changed meanwhile: handed over and deleted, or scrubbed and quarantined.
+        auto known = catalogue_.file_moved(row.guid, to.parent_path().native(), row.name);
+        if (known) return remove_source(from);
+        // Handed over and deleted meanwhile? Then the copy goes too: the catalogue has not heard of it.
         const auto now = catalogue_.file(row.guid);
         if (!now) return std::unexpected(now.error());
-        if (!*now || (*now)->file_state != FileState::closed) {
-            static_cast<void>(remove_file(index_path_of(to)));
-            return remove_file(to);
-        }
-        if (auto known = catalogue_.file_moved(row.guid, to.parent_path().native(), row.name); !known) return known;
-        return remove_source(from);
+        if (*now && (*now)->file_state == FileState::closed) return known;
+        static_cast<void>(remove_file(index_path_of(to)));
+        return remove_file(to);
+    }
+
+    /// What lies here and is elsewhere in the catalogue: nothing, when what is there is the file as it was recorded, with
+    /// its index; or when it was deleted there, being safe with others.
+    Result<> prove_moved(const FileRow& row, const fs::path& from) {
+        if (row.file_state == FileState::deleted) return {};
+        const auto to = fs::path(row.volume) / row.name;
+        const auto there = stored_sums(to);
+        std::error_code error;
+        if (there && agrees(row, *there) &&
+            (!fs::exists(index_path_of(from), error) || fs::exists(index_path_of(to), error)))
+            return {};
+        return fail(Errc::refused, fmt::format("{} stays: the catalogue says that it is {} now, and that is not there with its "
+                                               "index, as it was recorded; is its disk mounted?",
+                                               from.native(), to.native()));
     }
 
     /// What was moved, and is still here because an earlier call was cut short.
@@ -126,18 +144,27 @@ private:
     Result<> copy(const FileRow& row, const fs::path& from, const fs::path& to) {
         const auto proved = copy_one(from, to, &row);
         if (!proved) return proved;
-        const auto index = index_path_of(from);
-        std::error_code error;
-        if (fs::exists(index, error)) {
-            const auto index_to = index_path_of(to);
-            if (fs::exists(index_to, error)) {
-                if (auto removed = remove_file(index_to); !removed) return removed;
-            }
-            if (auto copied = copy_one(index, index_to, nullptr); !copied) return copied;
-            if (auto renamed = rename_new(index_to.native() + std::string(unfinished), index_to); !renamed) return renamed;
-        }
+        if (auto copied = copy_index(from, to); !copied) return copied;
+        // On the disk before the data has its name: what has one is complete.
+        if (auto synced = sync_directory(to.parent_path()); !synced) return synced;
         if (auto renamed = rename_new(to.native() + std::string(unfinished), to); !renamed) return renamed;
         return sync_directory(to.parent_path());
+    }
+
+    /// That of `from` beside `to`, unless it is there already.
+    Result<> copy_index(const fs::path& from, const fs::path& to) {
+        const auto index = index_path_of(from);
+        const auto index_to = index_path_of(to);
+        std::error_code error;
+        if (!fs::exists(index, error)) return {};
+        if (fs::exists(index_to, error)) {
+            const auto here = stored_sums(index);
+            if (!here) return std::unexpected(here.error());
+            if (const auto there = stored_sums(index_to); there && *there == *here) return {};
+            if (auto removed = remove_file(index_to); !removed) return removed;
+        }
+        if (auto copied = copy_one(index, index_to, nullptr); !copied) return copied;
+        return rename_new(index_to.native() + std::string(unfinished), index_to);
     }
 
     Result<> copy_one(const fs::path& from, const fs::path& to, const FileRow* row) {
@@ -229,6 +256,7 @@ Result<DrainResult> drain_volume(const DrainOptions& given, Catalogue& catalogue
     std::vector<fs::path> left;
     for (fs::directory_iterator it(options.volume, error), end; !error && it != end; it.increment(error)) left.push_back(it->path());
     if (error) return fail_errno(error.value(), fmt::format("cannot read directory {}", options.volume.native()));
+    std::set<fs::path> moved;
     for (const auto& path : left) {
         const auto name = event::parse_raw_file_name(path.filename().native());
         if (!name) continue;
@@ -240,7 +268,10 @@ Result<DrainResult> drain_volume(const DrainOptions& given, Catalogue& catalogue
         const auto row = index ? catalogue.file(index->closed.guid) : Result<std::optional<FileRow>>(std::nullopt);
         if (!row) return std::unexpected(row.error());
         if (*row && (*row)->volume != options.volume.native()) {  // moved, and not yet removed here
-            if (auto removed = drain.remove_source(data); !removed) result.failed.push_back(removed.error());
+            if (!moved.insert(data).second) continue;
+            auto removed = drain.prove_moved(**row, data);
+            if (removed) removed = drain.remove_source(data);
+            if (!removed) result.failed.push_back(removed.error());
         } else if (!*row && path == data) {
             ++result.unknown;
         }

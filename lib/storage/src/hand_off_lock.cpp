@@ -7,17 +7,21 @@
 
 #include <string>
 
+#include "weir/storage/catalogue_place.hpp"
+
 namespace weir::storage {
 
-Result<HandOffLock> HandOffLock::take(const std::filesystem::path& directory) {
-    const auto path = directory / "weir-handoff.lock";
+Result<HandOffLock> HandOffLock::take(const std::filesystem::path& catalogue) {
+    const auto directory = catalogue.parent_path();
+    const auto path = catalogue == catalogue_path(directory) ? directory / "weir-handoff.lock"
+                                                             : std::filesystem::path(catalogue.native() + ".handoff-lock");
     auto file = File::open(path, File::Mode::open_or_create);
     if (!file) return std::unexpected(file.error());
     if (::flock(file->fd(), LOCK_EX | LOCK_NB) != 0) {
         const auto owner = read_text(path, 256_B);
         return fail(Errc::refused,
                     fmt::format("files of {} are handed over or moved by another process ({}) already; stop it first",
-                                directory.native(), owner ? *owner : "unknown"));
+                                catalogue.native(), owner ? *owner : "unknown"));
     }
     const auto owner = std::to_string(::getpid());
     if (auto cut = file->truncate(0); !cut) return std::unexpected(cut.error());

@@ -15,6 +15,7 @@
 #include "found_files.hpp"
 #include "rebuild_places.hpp"
 #include "weir/base/file.hpp"
+#include "weir/base/leaving_file.hpp"
 #include "weir/catalogue/file_sums.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/event/raw_file_name.hpp"
@@ -277,6 +278,7 @@ Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, C
                                         std::span<const FileRow> not_sane) {
     const auto places = one_spelling(directories);
     if (!places) return std::unexpected(places.error());
+    for (const auto& place : *places) static_cast<void>(put_back_leaving(place));  // recovery names what stays
     auto found = find_files(*places);
     if (!found) return std::unexpected(found.error());
     const auto known = known_files(found->runs, catalogue);
@@ -323,7 +325,7 @@ Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
     } else if (catalogue.error().code != Errc::corrupt) {
         return std::unexpected(catalogue.error());
     }
-    auto lock = HandOffLock::take(path.parent_path());  // who has it open would go on with what is set aside
+    auto lock = HandOffLock::take(path);  // who has it open would go on with what is set aside
     if (!lock) return std::unexpected(lock.error());
     opened.lock.emplace(std::move(*lock));
     std::error_code error;

@@ -11,6 +11,7 @@
 #include "end_record.hpp"
 #include "journal_content.hpp"
 #include "weir/base/file.hpp"
+#include "weir/base/leaving_file.hpp"
 #include "weir/checksum/adler32.hpp"
 #include "weir/checksum/crc32c.hpp"
 #include "weir/event/raw_file.hpp"
@@ -250,6 +251,7 @@ Result<RecoveryResult> recover_directory(const std::filesystem::path& directory,
     }
     RecoveryResult result;
     result.failed = content.damages;
+    if (auto put_back = put_back_leaving(directory, system); !put_back) result.failed.push_back(put_back.error());
     std::error_code error;
     std::set<std::string> known_names;
     for (const auto& [guid, opened] : content.opened) {

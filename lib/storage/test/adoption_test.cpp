@@ -103,7 +103,7 @@ TEST_F(AdoptionTest, WhatWasHandedOverAndWhatBelongsToARunComesAlong) {
 TEST_F(AdoptionTest, ACatalogueThatAHandOffWorksWithIsNotTakenAway) {
     record(false);
     {
-        const auto hand_off = HandOffLock::take(directory_);
+        const auto hand_off = HandOffLock::take(catalogue_path(directory_));
         ASSERT_TRUE(hand_off.has_value());
         expect_refused("handed over or moved by another process (" + std::to_string(::getpid()) + ")");
     }

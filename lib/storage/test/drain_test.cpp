@@ -81,6 +81,55 @@ TEST_F(DrainTest, WhatAnEarlierCallLeftHalfDoneIsFinished) {
     expect_moved();
 }
 
+TEST_F(DrainTest, AnIndexThatAPowerCutTookFromTheCopyIsCopiedAgain) {
+    const auto files = data_files();
+    fs::copy_file(files[0], other_ / files[0].filename());
+    fs::copy_file(files[1], other_ / files[1].filename());
+    std::ofstream(other_ / index_path_of(files[1]).filename()) << "torn";
+    const auto result = drain().value();
+    EXPECT_EQ(result.files, 3U);
+    for (const auto& file : files) {
+        const auto index = StoredIndex::read(other_ / index_path_of(file).filename());
+        EXPECT_TRUE(index.has_value()) << file;
+    }
+    expect_moved();
+}
+
+TEST_F(DrainTest, WhatTheCatalogueHasElsewhereIsRemovedHereOnlyWhenItIsThereAsItWasRecorded) {
+    const auto files = data_files();
+    for (const auto& file : files) {
+        const auto guid = StoredIndex::read(index_path_of(file))->closed.guid;
+        ASSERT_TRUE(catalogue()->file_moved(guid, fs::canonical(other_).native(), file.filename().native()).has_value());
+    }
+    // The first is not there, the second has no index there, the third is another one.
+    fs::copy_file(files[1], other_ / files[1].filename());
+    fs::copy_file(files[2], other_ / files[2].filename());
+    fs::copy_file(index_path_of(files[2]), other_ / index_path_of(files[2]).filename());
+    fs::resize_file(other_ / files[2].filename(), 100);
+    EXPECT_EQ(drain().value().failed.size(), 3U);
+    for (const auto& file : files) {
+        EXPECT_TRUE(fs::exists(file));
+        EXPECT_TRUE(fs::exists(index_path_of(file)));
+    }
+}
+
+TEST_F(DrainTest, WhatAHandOffDeletesMeanwhileStaysDeleted) {
+    const auto rows = catalogue()->files().value();
+    DrainOptions options{.volume = directory_, .targets = {other_}, .progress = {}, .stop = {}};
+    const auto known = catalogue();
+    bool deleted = false;
+    options.progress = [&](std::uint64_t) {
+        if (std::exchange(deleted, true)) return;
+        for (const auto& row : rows) {
+            ASSERT_TRUE(known->file_transferred(row.guid).has_value());
+            ASSERT_TRUE(known->file_deleted(row.guid, row.volume, row.name).has_value());
+        }
+    };
+    ASSERT_TRUE(drain_volume(options, *catalogue()).has_value());
+    EXPECT_TRUE(fs::is_empty(other_));
+    for (const auto& row : known->files().value()) EXPECT_EQ(row.file_state, FileState::deleted);
+}
+
 TEST_F(DrainTest, ADamagedFileStaysAndIsNamed) {
     const auto damaged = data_files()[1];
     {

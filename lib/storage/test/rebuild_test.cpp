@@ -152,11 +152,11 @@ TEST_F(RebuildTest, ADamagedCatalogueIsSetAsideNeverOverwritten) {
     lose_catalogue();
     std::ofstream(path()) << "not a database, whatever it was before";
     {
-        const auto hand_off = HandOffLock::take(directory_);  // it has the catalogue open
+        const auto hand_off = HandOffLock::take(catalogue_path(directory_));  // it has the catalogue open
         EXPECT_EQ(open_to_rebuild(path()).error().code, Errc::refused);
     }
     auto opened = open_to_rebuild(path()).value();
-    EXPECT_FALSE(HandOffLock::take(directory_).has_value());
+    EXPECT_FALSE(HandOffLock::take(catalogue_path(directory_)).has_value());
     EXPECT_EQ(opened.set_aside, path().native() + ".damaged-1");
     EXPECT_TRUE(std::filesystem::exists(opened.set_aside));
     ASSERT_TRUE(rebuild(*opened.catalogue).has_value());

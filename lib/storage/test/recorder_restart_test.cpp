@@ -40,7 +40,7 @@ protected:
             ASSERT_TRUE(transferred.has_value()) << transferred.error().message();
             std::filesystem::remove(path);
             std::filesystem::remove(std::filesystem::path(path).replace_extension(".index"));
-            ASSERT_TRUE(known->file_deleted(row.guid).has_value());
+            ASSERT_TRUE(known->file_deleted(row.guid, row.volume, row.name).has_value());
         }
     }
 

@@ -8,6 +8,7 @@
 
 #include "long_recording.hpp"
 #include "recording_fixture.hpp"
+#include "weir/base/leaving_file.hpp"
 #include "weir/storage/journal_writer.hpp"
 #include "weir/storage/raw_file_reader.hpp"
 #include "weir/storage/stored_index.hpp"
@@ -73,6 +74,16 @@ TEST_F(RecoveryTest, AJournalThatEndsInsideARecordHasEverythingThatWasAcknowledg
     bytes.insert(bytes.end(), half.begin(), half.end());
     write(journal(), bytes);
     expect_all_kept();
+}
+
+TEST_F(RecoveryTest, AFileThatAHandOffWasAboutToDeleteWhenItDiedHasItsNameBack) {
+    crash();
+    ASSERT_TRUE(start()->stop(10s).has_value());
+    const auto file = data_files().front();
+    std::filesystem::rename(file, leaving_name(file));
+    const auto result = recover_directory(directory_, clock_);
+    ASSERT_TRUE(result.has_value() && result->failed.empty());
+    EXPECT_EQ(data_files().front(), file);
 }
 
 TEST_F(RecoveryTest, ADamagedRecordBeforeOthersLeavesEveryFileAsItIs) {

@@ -81,12 +81,15 @@ public:
     /// Errc::refused when the file is not CLOSED, or when it is QUARANTINED.
     [[nodiscard]] virtual Result<> file_transferred(const Guid& guid) = 0;
 
-    /// The bytes are gone. Errc::refused unless the file was TRANSFERRED.
-    [[nodiscard]] virtual Result<> file_deleted(const Guid& guid) = 0;
+    /// The bytes that were at this place are gone. Errc::refused unless the file was TRANSFERRED and lies there: one that
+    /// was moved meanwhile is whole elsewhere.
+    [[nodiscard]] virtual Result<> file_deleted(const Guid& guid, const std::string& volume,
+                                                const std::string& name) = 0;
 
     [[nodiscard]] virtual Result<> set_file_health(const Guid& guid, FileHealth health) = 0;
 
-    /// The file lies on another volume now, or has another name.
+    /// The file lies on another volume now, or has another name. Errc::refused when it is not CLOSED: one that was deleted
+    /// meanwhile stays deleted.
     [[nodiscard]] virtual Result<> file_moved(const Guid& guid, const std::string& volume,
                                               const std::string& name) = 0;
 

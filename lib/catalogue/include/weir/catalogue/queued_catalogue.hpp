@@ -22,6 +22,7 @@ namespace weir {
 struct QueuedCatalogueOptions {
     PostgresCatalogueOptions shared;
     std::chrono::milliseconds retry{2000};  // between attempts to reach the shared catalogue
+    bool begin = true;                      // false: the file must be there and be shared already (Errc::refused)
     /// What an operator should hear (it went away, it is back, it refused a change); called from any thread.
     std::function<void(bool bad, const std::string& text)> report;
 };

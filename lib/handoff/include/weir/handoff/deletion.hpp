@@ -3,11 +3,16 @@
 // fuller than its water mark, and none before its age. Before the bytes go, the catalogue is asked again, and
 // each destination whether the copy is still there in its full length: what was lost over there is kept here.
 //
+// A copy may be this very file, seen through another door: a symbolic link, a mount, a server that exports the
+// recorder's directory. So the data has another name first (leaving_file.hpp), the destinations are asked once
+// more, and only what is still there is a copy. Else the file has its name back and is kept.
+//
 // The order: data, index, directory synced, catalogue DELETED. A crash in between leaves a TRANSFERRED file
 // that has no bytes; the next pass finishes it.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,9 +50,20 @@ public:
     /// One pass over all volumes. One thread.
     [[nodiscard]] Result<DeletionOutcome> step(const std::stop_token& stop);
 
+    /// Files that an earlier process was about to delete when it died have their names back, on every volume of a
+    /// recorder in the catalogue. One line for each volume where that failed.
+    [[nodiscard]] Result<std::vector<std::string>> put_back();
+
 private:
     [[nodiscard]] Result<std::optional<std::string>> reason_to_keep(const FileRow& file, const std::stop_token& stop);
-    [[nodiscard]] Result<> erase(const FileRow& file);
+    struct Missing {
+        std::string why;
+        bool said = false;  // by the destination; else it did not answer
+    };
+    /// Nothing: every destination has it, in its full length.
+    [[nodiscard]] std::optional<Missing> missing_copy(const FileRow& file, const std::stop_token& stop);
+    /// Nothing: it is gone. Text: why it is kept. An Error is one of the catalogue.
+    [[nodiscard]] Result<std::optional<std::string>> erase(const FileRow& file, const std::stop_token& stop);
 
     Catalogue& catalogue_;
     const std::span<const std::unique_ptr<Destination>> destinations_;
@@ -58,6 +74,7 @@ private:
     const Clock& clock_;
     const Usage usage_;
     FileSystem& system_;
+    std::map<Guid, std::string> no_copies_;  // why: what a destination called a copy was the file itself
 };
 
 }  // namespace weir::handoff

@@ -16,4 +16,7 @@ namespace weir::handoff {
 [[nodiscard]] std::unique_ptr<Destination> directory_destination(std::string name, std::filesystem::path root,
                                                                  FileSystem& system = real_file_system());
 
+/// Errc::usage when a recorder writes into this directory (it holds weir.lock): what lies there is no copy.
+[[nodiscard]] Result<> refuse_recorder_directory(const std::filesystem::path& directory);
+
 }  // namespace weir::handoff

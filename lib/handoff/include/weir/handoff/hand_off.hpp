@@ -51,6 +51,7 @@ struct HandOffSummary {
     std::vector<DestinationSummary> destinations;
     std::uint64_t files_transferred = 0;  // to every destination
     std::uint64_t files_quarantined = 0;
+    std::uint64_t files_without_sum = 0;  // not handed over: nothing to verify a copy against
     std::uint64_t files_deleted = 0;
     std::uint64_t bytes_deleted = 0;
     std::uint64_t catalogue_failures = 0;
@@ -102,8 +103,12 @@ private:
     void copy_files(Lane& lane, std::size_t number, const std::stop_token& stop);
     void delete_files(const std::stop_token& stop);
 
+    [[nodiscard]] Result<> begin();
+    [[nodiscard]] Result<> offer(const FileRow& file);
     [[nodiscard]] Result<> refresh();
+    [[nodiscard]] Result<> find_missing_copies();
     [[nodiscard]] Result<> find_orphans();
+    [[nodiscard]] bool to_be_handed_over(const FileRow& file);
     void complete_files();
     void alarm_the_late();
     void clean_orphans(Lane& lane, const std::stop_token& stop);
@@ -129,6 +134,8 @@ private:
     std::condition_variable_any changed_;
     Plan plan_;
     bool looked_ = false;  // into the catalogue
+    std::set<Guid> missing_;      // TRANSFERRED, and a destination that is new has them not
+    std::set<Guid> without_sum_;  // not handed over, and told
     std::map<Guid, unsigned>
         to_be_completed_;  // every destination has them, the catalogue shall say so; times it was tried
     HandOffSummary counts_;

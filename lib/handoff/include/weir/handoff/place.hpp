@@ -23,16 +23,21 @@ struct Target {
     bool operator==(const Target&) const = default;
 };
 
-/// "NAME=URL" or "URL", which is then its own name. Errc::usage: empty, an unknown {variable}, a name too long.
+/// "NAME=URL" or "URL", which is then its own name, without slashes at its end. Errc::usage: empty, an unknown {variable}, a name too long.
 [[nodiscard]] Result<Target> parse_target(std::string_view text);
 
 /// An XRootD server, not a directory.
 [[nodiscard]] bool is_xrootd(const Target& target) noexcept;
 
+/// One text for all ways to write the same place, as far as that can be seen from here: symbolic links, "..", doubled
+/// slashes, a port that goes without saying.
+[[nodiscard]] std::string spelling_of(const Target& target);
+
 /// The path of the file below the root. Errc::refused: a part of its name cannot be a part of a path there.
 [[nodiscard]] Result<std::string> place_of(const FileRow& file, std::string_view pattern);
 
-/// The name that attempt `attempt` writes to; in the same directory.
+/// The name that attempt `attempt` writes to; in the same directory. Without the file's own name, which may be as long as
+/// a name can be.
 [[nodiscard]] std::string temporary_place(const std::string& place, const Guid& guid, std::uint32_t attempt);
 
 }  // namespace weir::handoff

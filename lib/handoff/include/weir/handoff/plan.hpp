@@ -66,8 +66,6 @@ public:
 
     /// Every destination has it.
     [[nodiscard]] bool complete(const Guid& guid) const;
-    /// Files that every destination had when they came.
-    [[nodiscard]] std::vector<Guid> completed() const;
 
 private:
     enum class Where { ready, later, in_hand, over };

@@ -7,6 +7,7 @@
 //     synced, closed; the size is right?                   no: FAILED, removed, tried again later
 //     the destination's sum of what it stored?             none: UNVERIFIED, asked again later
 //     the same number as the catalogue's?                  no: FAILED, removed, tried again later
+//     nothing is left of earlier attempts?                 no: UNVERIFIED, asked again later
 //     the temporary name becomes the final one
 //     the catalogue says TRANSFERRED
 //
@@ -87,6 +88,9 @@ public:
 
 private:
     class Attempt;
+
+    [[nodiscard]] Result<> remove_attempts(const std::string& place, const Guid& guid, std::uint32_t first,
+                                           std::uint32_t last, const std::stop_token& stop);
 
     Catalogue& catalogue_;
     Destination& destination_;

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of a hand-off that looks into the catalogue: what is to be handed over, what earlier processes left,
+// and what every destination has by now.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "source.hpp"
+#include "weir/handoff/hand_off.hpp"
+
+namespace weir::handoff {
+
+void HandOff::look(const std::stop_token& stop) {
+    unsigned failures = 0;
+    bool begun = false;
+    bool orphans_found = false;
+    while (!stop.stop_requested()) {
+        if (!options_.once || !looked_) {
+            auto done = begun ? Result<>() : begin();
+            begun = begun || done;
+            if (done) done = refresh();
+            if (done && !orphans_found) done = find_orphans(), orphans_found = done.has_value();
+            failures = done ? 0 : failures + 1;
+            if (!done) {
+                reports_.submit(
+                    report_of(Severity::warning, "the catalogue cannot be read; tried again", done.error()));
+                const std::scoped_lock lock(mutex_);
+                ++counts_.catalogue_failures;
+            }
+            const std::scoped_lock lock(mutex_);
+            looked_ = looked_ || done || (options_.once && failures >= options_.tries);
+            changed_.notify_all();
+        }
+        complete_files();
+        if (!options_.once) alarm_the_late();
+        std::unique_lock lock(mutex_);
+        if (options_.once && over_in_lock()) break;
+        wait(lock, options_.poll, stop);
+    }
+    if (options_.once && !stop.stop_requested() && options_.deletion.above_percent < 100) delete_files(stop);
+}
+
+/// Once: what earlier processes left, and what changed since they ran.
+Result<> HandOff::begin() {
+    const auto failed = deletion_->put_back();
+    if (!failed) return std::unexpected(failed.error());
+    for (const auto& why : *failed) {
+        Report report;
+        report.severity = Severity::error;
+        report.what = "a file that was about to be deleted has not its name back";
+        report.why = why;
+        report.advice = "its bytes are there, in NAME.leaving";
+        reports_.raise("handoff-kept", std::move(report));
+    }
+    return find_missing_copies();
+}
+
+/// Files that were handed over before a destination of today was one, or had its name.
+Result<> HandOff::find_missing_copies() {
+    const auto files = catalogue_.files({.recorder = options_.recorder,
+                                         .file_state = FileState::closed,
+                                         .transfer_state = TransferState::transferred});
+    if (!files) return std::unexpected(files.error());
+    for (const auto& file : *files) {
+        if (!to_be_handed_over(file)) continue;
+        const auto rows = catalogue_.transfers({.guid = file.guid, .state = CopyState::transferred});
+        if (!rows) return std::unexpected(rows.error());
+        const bool everywhere = std::ranges::all_of(destinations_, [&](const auto& destination) {
+            return std::ranges::find(*rows, destination->name(), &TransferRow::destination) != rows->end();
+        });
+        const std::scoped_lock lock(mutex_);
+        if (!everywhere) missing_.insert(file.guid);
+    }
+    return {};
+}
+
+/// A file without a sum of the wanted kind is told once: nothing could verify its copy.
+bool HandOff::to_be_handed_over(const FileRow& file) {
+    if (file.file_health == FileHealth::quarantined) return false;  // what recovery cut is whole up to there, and goes
+    const auto sum = known_sum(file, options_.transfer.algorithm);
+    if (sum) return true;
+    const std::scoped_lock lock(mutex_);
+    const bool first = without_sum_.empty();
+    if (without_sum_.insert(file.guid).second) ++counts_.files_without_sum;
+    if (first) {
+        auto report = report_of(Severity::warning, "files without a sum are not handed over", sum.error());
+        report.advice = "they stay here; weir_handoff_files_without_sum_total counts them";
+        reports_.submit(std::move(report));
+    }
+    return false;
+}
+
+Result<> HandOff::refresh() {
+    const auto files = catalogue_.files({.recorder = options_.recorder,
+                                         .file_state = FileState::closed,
+                                         .transfer_state = TransferState::on_disk});
+    if (!files) return std::unexpected(files.error());
+    const auto open = catalogue_.files({.file_state = FileState::opened});
+    if (!open) return std::unexpected(open.error());
+    std::set<std::string> busy;
+    for (const auto& file : *open) busy.insert(file.volume);
+    std::set<Guid> offered;
+    for (const auto& file : *files) {
+        if (!to_be_handed_over(file)) continue;
+        offered.insert(file.guid);
+        if (auto known = offer(file); !known) return known;
+    }
+    for (const auto& guid : missing_) {
+        const auto file = catalogue_.file(guid);
+        if (!file) return std::unexpected(file.error());
+        if (!*file || (*file)->file_state != FileState::closed || !to_be_handed_over(**file)) continue;
+        offered.insert(guid);
+        if (auto known = offer(**file); !known) return known;
+    }
+    const std::scoped_lock lock(mutex_);
+    plan_.set_busy(std::move(busy));
+    plan_.keep_only(offered);
+    std::erase_if(missing_, [&](const Guid& guid) { return plan_.complete(guid); });
+    return {};
+}
+
+/// Into the plan, unless it is there.
+Result<> HandOff::offer(const FileRow& file) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (plan_.knows(file.guid)) return {};
+    }
+    const auto rows = catalogue_.transfers({.guid = file.guid});
+    if (!rows) return std::unexpected(rows.error());
+    const std::scoped_lock lock(mutex_);
+    plan_.add(file, *rows, clock_.wall(), clock_.now(), options_.retry_most, options_.once);
+    if (plan_.complete(file.guid)) to_be_completed_.emplace(file.guid, 0);
+    return {};
+}
+
+/// Copies that were begun for files that are not handed over any more, or not by us, before this start.
+Result<> HandOff::find_orphans() {
+    for (const auto state : {CopyState::copying, CopyState::failed, CopyState::unverified}) {
+        const auto rows = catalogue_.transfers({.state = state});
+        if (!rows) return std::unexpected(rows.error());
+        for (const auto& row : *rows) {
+            const auto lane =
+                std::ranges::find_if(lanes_, [&](const auto& l) { return l->destination->name() == row.destination; });
+            if (lane == lanes_.end()) continue;
+            {
+                const std::scoped_lock lock(mutex_);
+                if (plan_.knows(row.guid)) continue;  // its next attempt cleans
+            }
+            const auto file = catalogue_.file(row.guid);
+            if (!file) return std::unexpected(file.error());
+            if (!*file || (options_.recorder && (*file)->recorder != *options_.recorder)) continue;
+            const auto place = place_of(**file, (*lane)->pattern);
+            if (!place) continue;
+            const std::scoped_lock lock(mutex_);
+            (*lane)->orphans.emplace_back(*place, row);
+        }
+    }
+    return {};
+}
+
+void HandOff::complete_files() {
+    std::vector<Guid> guids;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& [guid, tries] : to_be_completed_) guids.push_back(guid);
+    }
+    for (const auto& guid : guids) {
+        const auto said = catalogue_.file_transferred(guid);
+        const bool refused = !said && said.error().code == Errc::refused;  // for ever: quarantined meanwhile, or unknown
+        if (!said)
+            reports_.submit(report_of(Severity::error,
+                                      refused ? "a file that was handed over is not called so"
+                                              : "a file that was handed over cannot be called so; tried again",
+                                      said.error()));
+        const std::scoped_lock lock(mutex_);
+        const auto entry = to_be_completed_.find(guid);
+        if (entry == to_be_completed_.end()) continue;  // another thread was first
+        if (said) {
+            ++counts_.files_transferred;
+            to_be_completed_.erase(entry);
+        } else {
+            ++counts_.catalogue_failures;
+            const bool given_up = ++entry->second >= options_.tries && options_.once;
+            if (refused || given_up) to_be_completed_.erase(entry);
+        }
+    }
+    if (!guids.empty()) changed_.notify_all();
+}
+
+}  // namespace weir::handoff
