@@ -129,11 +129,11 @@ class Lies(weir_program.ProgramTest):
         server = self.server()
         stop = threading.Event()
         flipped = []
-        sizes = {pathlib.Path(f["path"]).name: f["bytes"] for f in self.before}
+        sizes = {f["guid"]: f["bytes"] for f in self.before}
 
         def long_before_its_end(path):
             """Behind a sum of the right bytes, a change would be nobody's to find."""
-            whole = max((size for name, size in sizes.items() if path.name.startswith(name)), default=0)
+            whole = sizes[path.name.split(".")[0]]
             return whole > 4_000_000 and 1000 < path.stat().st_size < whole // 2
 
         def flip():

@@ -214,7 +214,7 @@ void add_record(CLI::App& parent, Command& chosen) {
     auto& given = options->given;
     given.push_back(&add_value(command, "--listen", s.listen, "H:P", "address and port for senders; port 0: any free one"));
     given.push_back(&add_value(command, "--dir", s.directories, "D", "where files go; once for each disk"));
-    given.push_back(&add_value(command, "--run", s.run, "N", "run number; 0: one that a crash left open, else the next free one"));
+    given.push_back(&add_value(command, "--run", s.run, "N", "run number; 0: one left open, or a new one"));
     given.push_back(&add_choice(command, "--mode", s.mode,
                                 {{"receipt", std::string("receipt")}, {"original", std::string("original")},
                                  {"parallel", std::string("parallel")}, {"off", std::string("off")}},
