@@ -229,6 +229,21 @@ class ToDirectory(Handoff):
         self.assertGreater(self.assertEnds(elsewhere, 0).json["files"], 0)
         self.assertOneLine(run("handoff", "--dir", self.recorded, "--catalogue", self.folder / "none", "--to", self.disk), 3, "no catalogue")
 
+    def test_its_alarms_are_listed_until_they_are_acknowledged_by_name(self):
+        self.record(10)
+        damaged = pathlib.Path(self.files()[0]["path"])
+        damaged.write_bytes(bytes([damaged.read_bytes()[0] ^ 1]) + damaged.read_bytes()[1:])
+        run("handoff", "--dir", self.recorded, "--to", self.disk, "--once", *QUICK)
+        alarm, = self.assertEnds(run("alarms", "--dir", self.recorded, "--json"), 1).json["alarms"]
+        self.assertEqual((alarm["name"], alarm["station"], alarm["latched"]), ("handoff-quarantined", "hand-off", True))
+        again = self.start("--to", self.disk, "--metrics", "")
+        wait_until(lambda: "1 alarm is latched" in again.err, "the next one knows it")
+        acknowledged = run("alarms", "--dir", self.recorded, "--acknowledge", "handoff-quarantined", "--by", "anna", "--json")
+        self.assertEqual(self.assertEnds(acknowledged, 0).json["latched"], 0)
+        self.assertTrue(acknowledged.json["hand_off_runs"])
+        again.stop()
+        self.assertEnds(run("alarms", "--dir", self.recorded), 0)
+
     def test_the_configuration_that_is_printed_is_one_that_it_takes(self):
         self.record(3)
         printed = run("handoff", "--dir", self.recorded, "--to", self.disk, "--print-config")

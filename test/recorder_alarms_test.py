@@ -26,7 +26,7 @@ class Alarms(ProgramTest):
 
     def test_a_gap_is_counted_and_latched_until_it_is_acknowledged_by_name(self):
         with RecorderProcess(self.folder, self.directory) as recorder:
-            self.assertEqual(self.alarms(0), {"alarms": [], "latched": 0, "recorder_runs": True})
+            self.assertEqual(self.alarms(0), {"alarms": [], "latched": 0, "recorder_runs": True, "hand_off_runs": False})
             self.raise_a_gap(recorder)
             document = self.alarms(1)
             alarm, = document["alarms"]

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir alarms`: what a recorder raised and nobody has acknowledged yet. Asks the recorder that runs, else reads its
-// file.
+// `weir alarms`: what a recorder, or the hand-off beside it, raised and nobody has acknowledged yet. Asks the station that
+// runs, else reads its file.
 #include <fmt/chrono.h>
 #include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "commands.hpp"
 #include "output.hpp"
 #include "weir/service/alarm_keeper.hpp"
+#include "weir/storage/catalogue_place.hpp"
+#include "weir/storage/hand_off_lock.hpp"
 #include "weir/storage/volume.hpp"
 
 namespace weir::app {
@@ -40,8 +44,17 @@ std::string utc(WallTime time) {
 
 double seconds_of(WallTime time) { return std::chrono::duration<double>(time.time_since_epoch()).count(); }
 
-json::object json_of(const Alarm& alarm) {
+/// A station that raises alarms beside the catalogue of a recorder.
+struct Station {
+    const char* name;
+    AlarmPlace place;
+    bool running = false;
+    std::vector<Alarm> alarms{};
+};
+
+json::object json_of(const Station& station, const Alarm& alarm) {
     json::object object{{"name", json_text(alarm.name)},
+                        {"station", station.name},
                         {"latched", !alarm.acknowledged_at},
                         {"severity", std::string(name(alarm.report.severity))},
                         {"text", json_text(alarm.report.what)},
@@ -55,14 +68,23 @@ json::object json_of(const Alarm& alarm) {
     return object;
 }
 
-/// Whether it was latched. Without a recorder its file is changed, under the lock that a recorder would take.
+/// Whether it was latched. When the station does not run its file is changed, under the lock that the station would take.
 Result<bool> acknowledge(const AlarmPlace& place, const std::string& alarm, const std::string& person) {
     if (const auto asked = ask_to_acknowledge(place, alarm, person); !asked || *asked) {
         if (!asked) return std::unexpected(asked.error());
         return **asked;
     }
-    const auto lock = storage::DirectoryLock::take(place.directory);
-    if (!lock) return std::unexpected(lock.error());
+    std::optional<storage::DirectoryLock> of_recorder;
+    std::optional<storage::HandOffLock> of_hand_off;
+    if (place.station == hand_off_station) {
+        auto lock = storage::HandOffLock::take(storage::catalogue_path(place.directory));
+        if (!lock) return std::unexpected(lock.error());
+        of_hand_off.emplace(std::move(*lock));
+    } else {
+        auto lock = storage::DirectoryLock::take(place.directory);
+        if (!lock) return std::unexpected(lock.error());
+        of_recorder.emplace(std::move(*lock));
+    }
     auto alarms = load_alarms(place);
     if (!alarms) return std::unexpected(alarms.error());
     const auto found =
@@ -74,48 +96,72 @@ Result<bool> acknowledge(const AlarmPlace& place, const std::string& alarm, cons
     return true;
 }
 
-int run_acknowledge(const AlarmPlace& place, const Options& options) {
+int run_acknowledge(std::span<const Station> stations, const Options& options) {
     const auto person = options.person.empty() ? user_name() : options.person;
     if (!valid_person(person)) return fail_usage(me, "--by is a name, one line of at most 100 bytes");
     for (const auto& alarm : options.acknowledge) {
-        const auto done = acknowledge(place, alarm, person);
-        if (!done) return fail_with(me, done.error());
-        if (!*done)
+        bool done = false;
+        for (const auto& station : stations) {
+            if (std::ranges::none_of(station.alarms, [&](const Alarm& one) { return one.name == alarm; })) continue;
+            const auto here = acknowledge(station.place, alarm, person);
+            if (!here) return fail_with(me, here.error());
+            done = done || *here;
+        }
+        if (!done)
             return fail_missing(me, fmt::format("no alarm \"{}\" is latched in {}; weir alarms lists them", alarm,
-                                                place.directory.native()));
+                                                options.directory.native()));
     }
     return exit_good;
 }
 
+/// What the station says when it runs, else what its file says.
+Result<> look(Station& station) {
+    auto asked = ask_alarms(station.place);
+    if (!asked) return std::unexpected(asked.error());
+    station.running = asked->has_value();
+    auto alarms = station.running ? Result<std::vector<Alarm>>(std::move(**asked)) : load_alarms(station.place);
+    if (!alarms) return std::unexpected(alarms.error());
+    station.alarms = std::move(*alarms);
+    return {};
+}
+
 int run_alarms(const Options& options) {
-    const AlarmPlace place{.directory = options.directory};
     std::error_code error;
-    if (!std::filesystem::is_directory(place.directory, error))
+    if (!std::filesystem::is_directory(options.directory, error))
         return fail_missing(me, fmt::format("{} is not a directory; name the first directory of a recorder with --dir",
-                                            place.directory.native()));
-    if (!options.acknowledge.empty()) {
-        if (const int code = run_acknowledge(place, options); code != exit_good) return code;
+                                            options.directory.native()));
+    std::array stations{Station{.name = "recorder", .place = {.directory = options.directory}},
+                        Station{.name = "hand-off", .place = {.directory = options.directory, .station = hand_off_station}}};
+    for (auto& station : stations) {
+        if (auto looked = look(station); !looked) return fail_with(me, looked.error());
     }
-    auto asked = ask_alarms(place);
-    if (!asked) return fail_with(me, asked.error());
-    const bool running = asked->has_value();
-    auto alarms = running ? Result<std::vector<Alarm>>(std::move(**asked)) : load_alarms(place);
-    if (!alarms) return fail_with(me, alarms.error());
-    const auto latched = std::ranges::count_if(*alarms, [](const Alarm& alarm) { return !alarm.acknowledged_at; });
+    if (!options.acknowledge.empty()) {
+        if (const int code = run_acknowledge(stations, options); code != exit_good) return code;
+        for (auto& station : stations) {
+            if (auto looked = look(station); !looked) return fail_with(me, looked.error());
+        }
+    }
+    std::uint64_t latched = 0;
+    json::array list;
+    Table table({{"alarm"}, {"state"}, {"raised", Table::Align::right}, {"last"}, {"what"}});
+    for (const auto& station : stations) {
+        for (const auto& alarm : station.alarms) {
+            latched += alarm.acknowledged_at ? 0U : 1U;
+            list.push_back(json_of(station, alarm));
+            table.add({alarm.name, alarm.acknowledged_at ? "acknowledged by " + *alarm.acknowledged_by : "LATCHED",
+                       with_commas(alarm.raised), utc(alarm.last), alarm.report.what});
+        }
+    }
     const int code = latched > 0 && options.acknowledge.empty() ? exit_bad : exit_good;
     if (options.json) {
-        json::array list;
-        for (const auto& alarm : *alarms) list.push_back(json_of(alarm));
-        print_json(json::object{{"alarms", std::move(list)}, {"latched", latched}, {"recorder_runs", running}});
+        print_json(json::object{{"alarms", std::move(list)},
+                                {"latched", latched},
+                                {"recorder_runs", stations[0].running},
+                                {"hand_off_runs", stations[1].running}});
         return code;
     }
-    Table table({{"alarm"}, {"state"}, {"raised", Table::Align::right}, {"last"}, {"what"}});
-    for (const auto& alarm : *alarms) {
-        table.add({alarm.name, alarm.acknowledged_at ? "acknowledged by " + *alarm.acknowledged_by : "LATCHED",
-                   with_commas(alarm.raised), utc(alarm.last), alarm.report.what});
-    }
     if (!table.empty()) print(table.text());
-    print("{} latched\n", counted(static_cast<std::uint64_t>(latched), "alarm"));
+    print("{} latched\n", counted(latched, "alarm"));
     return code;
 }
 
@@ -123,7 +169,7 @@ int run_alarms(const Options& options) {
 
 void add_alarms(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();
-    auto& command = add_command(parent, group_look, "alarms", "lists what a recorder raised; acknowledges it by name",
+    auto& command = add_command(parent, group_look, "alarms", "lists what a recorder or hand-off raised; acknowledges it",
                                 "weir alarms --dir data --acknowledge \"sequence gap\"");
     add_value(command, "--dir", options->directory, "D", "first directory of a recorder, running or not");
     add_value(command, "--acknowledge", options->acknowledge, "NAME", "this alarm was seen and dealt with; it is kept");

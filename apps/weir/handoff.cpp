@@ -13,6 +13,7 @@
 #include "progress.hpp"
 #include "signals.hpp"
 #include "weir/handoff/hand_off.hpp"
+#include "weir/service/alarm_keeper.hpp"
 #include "weir/service/metrics_server.hpp"
 #include "weir/service/report_sinks.hpp"
 #include "weir/service/reports.hpp"
@@ -171,6 +172,10 @@ int run_handoff(Options& options) {
     const auto tidy = std::min<std::chrono::milliseconds>(to->transfer.answer, 3s);
     auto hand_off = handoff::HandOff::create(**catalogue, std::move(*destinations), std::move(*to), reports, clock);
     if (!hand_off) return fail_with(me, hand_off.error());
+    const auto alarms = AlarmKeeper::start(reports, {.directory = s.directory, .station = hand_off_station});
+    if (!alarms) return fail_with(me, alarms.error());
+    if (const auto latched = reports.latched(); latched > 0)
+        complain(me, fmt::format("{} latched; see weir alarms", counted(latched, "alarm is", "alarms are")));
     std::optional collection = collect_handoff(metrics, **hand_off, **catalogue, reports, clock);
     std::optional<MetricsServer> server;
     if (!s.metrics.empty() && !once) {

@@ -313,12 +313,21 @@ Result<> SqlCatalogue::put_file(const FileRow& file) {
         if (!run_known) return std::unexpected(run_known.error());
         if (*run_known == 0U)
             return refused(file, fmt::format("belongs to run {} of {}, which is not in the catalogue", number(file.run), file.recorder));
+        const std::array<sql::Value, 1> guid{file.guid};
+        const auto known = files_in_lock("f.guid = ?", guid);
+        if (!known) return std::unexpected(known.error());
+        auto row = file;
+        if (!known->empty() && known->front().bytes == file.bytes) {
+            const auto& before = known->front();
+            row.file_health = std::max(row.file_health, before.file_health);
+            if (row.file_state == FileState::closed) row.transfer_state = std::max(row.transfer_state, before.transfer_state);
+        }
         WEIR_TRY(database_.execute("DELETE FROM files WHERE guid = ?", {file.guid}));
         const auto taken = database_.number_of("SELECT count(*) FROM files WHERE volume = ? AND name = ?", {file.volume, file.name});
         if (!taken) return std::unexpected(taken.error());
         if (*taken != 0U) return refused(file, "is in the catalogue already, with another GUID");
-        WEIR_TRY(write_stream_and_block(file));
-        WEIR_TRY(write_file(file));
+        WEIR_TRY(write_stream_and_block(row));
+        WEIR_TRY(write_file(row));
         WEIR_TRY(write_sums(file.guid, *sums));
         return {};
     });

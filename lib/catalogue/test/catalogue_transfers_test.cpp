@@ -103,5 +103,20 @@ TEST_F(CatalogueTransfers, RowsStayWhenTheRowOfTheirFileIsWrittenAnew) {
     EXPECT_TRUE(catalogue_->check().has_value());
 }
 
+TEST_F(CatalogueTransfers, WhatIsTransferredOrTruncatedStaysSoWhenItsRowIsRebuiltFromTheFile) {
+    const auto file = closed_file();
+    const auto found = catalogue_->file(file.guid).value().value();
+    ASSERT_TRUE(catalogue_->set_file_health(file.guid, FileHealth::truncated).has_value());
+    ASSERT_TRUE(catalogue_->file_transferred(file.guid).has_value());
+    ASSERT_TRUE(catalogue_->put_file(found).has_value());
+    const auto row = catalogue_->file(file.guid).value().value();
+    EXPECT_EQ(row.transfer_state, TransferState::transferred);
+    EXPECT_EQ(row.file_health, FileHealth::truncated);
+    auto other = found;  // another file under that GUID: nothing is known of it
+    other.bytes += 1;
+    ASSERT_TRUE(catalogue_->put_file(other).has_value());
+    EXPECT_EQ(catalogue_->file(file.guid).value()->transfer_state, TransferState::on_disk);
+}
+
 }  // namespace
 }  // namespace weir

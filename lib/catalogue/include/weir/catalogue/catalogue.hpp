@@ -96,7 +96,8 @@ public:
     /// Takes out an OPENED file that never held an event.
     [[nodiscard]] virtual Result<> forget_file(const Guid& guid) = 0;
 
-    /// Writes a row as it is, with its stream and lumi block, when the catalogue is rebuilt from the files.
+    /// Writes a row as it is, with its stream and lumi block, when the catalogue is rebuilt from the files. What is known of
+    /// the same file already (its copies elsewhere, TRANSFERRED, a worse health) stays.
     [[nodiscard]] virtual Result<> put_file(const FileRow& file) = 0;
 
     // Copies elsewhere ------------------------------------------------------------------------------

@@ -18,11 +18,13 @@ namespace weir {
 /// Where the alarms of a station are: `weir.alarms`, and `weir.control`, the socket of the running station.
 struct AlarmPlace {
     std::filesystem::path directory;
-    std::string station = "weir";  // so that two stations of one directory do not meet
+    std::string station = "weir";  // the recorder; so that two stations of one directory do not meet
 
     [[nodiscard]] std::filesystem::path file() const { return directory / (station + ".alarms"); }
     [[nodiscard]] std::filesystem::path socket() const { return directory / (station + ".control"); }
 };
+
+inline constexpr const char* hand_off_station = "weir-handoff";
 
 [[nodiscard]] std::string to_text(const std::vector<Alarm>& alarms);
 /// Errc::corrupt names the line; Errc::unsupported: another version. What a report said is one text then, in `what`.

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any text read as alarms, from a file or from a station's answer, is some or an error; what was read is written and read
+// again as the same.
+#include <cstdint>
+#include <string_view>
+
+#include "weir/base/assert.hpp"
+#include "weir/service/alarm_file.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const auto alarms = weir::alarms_from({reinterpret_cast<const char*>(data), size});
+    if (!alarms) return 0;
+    const auto once = weir::to_text(*alarms);
+    const auto again = weir::alarms_from(once);
+    WEIR_ASSERT(again.has_value());
+    WEIR_ASSERT(weir::to_text(*again) == once);
+    return 0;
+}
