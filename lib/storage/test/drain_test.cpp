@@ -127,7 +127,8 @@ TEST_F(DrainTest, WhatAHandOffDeletesMeanwhileStaysDeleted) {
     };
     ASSERT_TRUE(drain_volume(options, *catalogue()).has_value());
     EXPECT_TRUE(fs::is_empty(other_));
-    for (const auto& row : known->files().value()) EXPECT_EQ(row.file_state, FileState::deleted);
+    const auto left = known->files().value();
+    for (const auto& row : left) EXPECT_EQ(row.file_state, FileState::deleted);
 }
 
 TEST_F(DrainTest, ADamagedFileStaysAndIsNamed) {
