@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "weir/catalogue/sqlite_catalogue.hpp"
@@ -111,6 +113,7 @@ StormSender::Told StormSender::told() const {
 Storm::Storm() {
     std::string pattern = (somewhere() / "weir-storm-XXXXXX").string();
     directory_ = ::mkdtemp(pattern.data());
+    disk.on_power_failure([this] { keep_catalogue(); });
     faults.on_failed_sync([this](int fd) { disk.lose_unsynced(fd); });
     options.directories = {directory_};
     options.run = RunNumber{17};
@@ -201,6 +204,29 @@ void Storm::crash_recorder(testing::Kept what, std::uint64_t how) {
     disk.crash();
     recorder.reset();
     disk.restore(what, how);
+    put_back_catalogue();
+}
+
+void Storm::keep_catalogue() {
+    const auto content = [this](const char* ending) {
+        std::ifstream file(catalogue_path(directory_).native() + ending, std::ios::binary);
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    constexpr std::size_t header = 32;  // of the log, with another salt each time that it begins anew (sqlite.org/fileformat2)
+    std::string before;
+    do {  // the log must not begin anew between the two
+        before = content("-wal").substr(0, header);
+        kept_catalogue_[""] = content("");
+        kept_catalogue_["-wal"] = content("-wal");
+    } while (kept_catalogue_["-wal"].substr(0, header) != before);
+}
+
+void Storm::put_back_catalogue() {
+    const auto path = catalogue_path(directory_).native();
+    for (const char* ending : {"", "-wal", "-shm"}) std::filesystem::remove(path + ending);
+    for (const auto& [ending, content] : kept_catalogue_) {
+        if (!content.empty()) std::ofstream(path + ending, std::ios::binary) << content;
+    }
 }
 
 StormSender& Storm::add_sender() {

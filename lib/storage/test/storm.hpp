@@ -111,9 +111,14 @@ public:
     std::uint64_t recorders = 0, power_failures = 0;  // of disk.crash_at()
 
 private:
+    /// The catalogue does not go through `disk`. Its database syncs each commit itself, so what it holds when the power
+    /// fails is what is there afterwards, whatever the recorder, which is not gone at once, tells it after that.
+    void keep_catalogue();
+    void put_back_catalogue();
     [[nodiscard]] std::string what_is_there() const;  // files and rows of the catalogue, for whoever has to find out
 
     std::filesystem::path directory_;
+    std::map<std::string, std::string> kept_catalogue_;  // its files, by ending
     SystemClock clock_;
 };
 

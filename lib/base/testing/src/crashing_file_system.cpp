@@ -45,7 +45,12 @@ void CrashingFileSystem::crash_at(std::uint64_t nth) {
 
 void CrashingFileSystem::crash() {
     const std::scoped_lock lock(mutex_);
-    crashed_ = true;
+    lose_power();
+}
+
+void CrashingFileSystem::lose_power() {
+    if (std::exchange(crashed_, true)) return;
+    if (on_power_failure_) on_power_failure_();
 }
 
 bool CrashingFileSystem::crashed() const {
@@ -68,7 +73,7 @@ void CrashingFileSystem::lose_unsynced(int fd) {
 bool CrashingFileSystem::powered() {
     if (crashed_) return false;
     ++changes_;
-    if (crash_at_ && changes_ >= *crash_at_) crashed_ = true;
+    if (crash_at_ && changes_ >= *crash_at_) lose_power();
     return !crashed_;
 }
 

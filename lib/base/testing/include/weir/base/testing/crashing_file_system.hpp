@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,6 +40,8 @@ public:
     /// It fails now.
     void crash();
     [[nodiscard]] bool crashed() const;
+    /// Hears of it at that moment, before anything else can happen through this file system. Before any other thread calls.
+    void on_power_failure(std::function<void()> hears) { on_power_failure_ = std::move(hears); }
     /// Calls so far that changed or synced something.
     [[nodiscard]] std::uint64_t changes() const;
 
@@ -80,6 +83,7 @@ private:
     };
 
     /// False: the power is off, or fails with this call. With the mutex.
+    void lose_power();
     [[nodiscard]] bool powered();
     [[nodiscard]] ContentPtr known(const std::string& path);
     static void apply(const Change& change, Bytes& to);
@@ -94,6 +98,7 @@ private:
     std::map<int, std::string> directories_;  // open ones
     std::uint64_t changes_ = 0;
     std::optional<std::uint64_t> crash_at_;
+    std::function<void()> on_power_failure_;
     bool crashed_ = false;
 };
 
