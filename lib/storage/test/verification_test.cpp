@@ -105,8 +105,9 @@ TEST_F(VerificationTest, AnAttributeIsHeldAgainstTheFileAlsoWhenTheFileWasModifi
     auto file = File::open(path, File::Mode::read_write).value();
     const auto sum = verify_file(path, nullptr, {}).adler32.value();
     const auto written = write_adler32_attribute(file, sum + 1, SystemClock().wall());
-    if (!written && written.error().code == Errc::unsupported) GTEST_SKIP() << "NOT TESTED: a checksum attribute beside a modified file; set TMPDIR to a file system with user attributes: "
-                     << written.error().message();
+    if (!written && written.error().code == Errc::unsupported)
+        GTEST_SKIP() << "NOT TESTED: a checksum attribute beside a modified file; set TMPDIR to a file system with user "
+                        "attributes: " << written.error().message();
     std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + 1h);
     const auto result = verify_file(path, nullptr, {});
     ASSERT_EQ(result.damages.size(), 1U);
