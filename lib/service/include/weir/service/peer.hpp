@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A station of the partition as the others see it: what run control tells each of them at `connect`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/ids.hpp"
+#include "weir/wire/datagram.hpp"
+
+namespace weir {
+
+enum class StationKind { readout, assign, build, supervise, select, filter, record };
+
+/// "readout", ... : the command that runs it, and its section in the partition file ([readout.ros-1]).
+[[nodiscard]] const char* name(StationKind kind) noexcept;
+[[nodiscard]] std::optional<StationKind> parse_station_kind(std::string_view text) noexcept;
+
+struct Peer {
+    std::string name;  // "ros-1"; one of a kind in the partition
+    StationKind kind = StationKind::readout;
+    wire::StationId id{};
+    std::string dataflow;           // "127.0.0.1:40001": datagrams, or TCP when the link says so; empty: speaks none
+    std::string events;             // "127.0.0.1:40002": the delivery protocol (filters, recorders); empty: takes none
+    std::vector<SourceId> sources;  // ROBs that a readout serves
+
+    bool operator==(const Peer&) const = default;
+};
+
+}  // namespace weir

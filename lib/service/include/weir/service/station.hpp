@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a station is to its frame: what happens at each transition. The frame (StationFrame) has the states, deadlines,
+// the control port, metrics, reports, timers and threads; a station has none of these of its own making, and can be
+// tested by calling its transitions without the frame.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/base/ids.hpp"
+#include "weir/base/result.hpp"
+#include "weir/service/metrics.hpp"
+#include "weir/service/peer.hpp"
+#include "weir/service/reports.hpp"
+
+namespace weir {
+
+enum class StationState { initial, configured, connected, running, paused };
+enum class Transition { configure, connect, start, pause, resume, stop, disconnect, unconfigure };
+
+[[nodiscard]] const char* name(StationState state) noexcept;
+[[nodiscard]] const char* name(Transition transition) noexcept;
+[[nodiscard]] std::optional<Transition> parse_transition(std::string_view text) noexcept;
+/// Where a transition leads from a state; nothing: it is not allowed there. stop is allowed in running and paused.
+[[nodiscard]] std::optional<StationState> after(StationState state, Transition transition) noexcept;
+
+/// Nothing goes uncounted: received = stored + rejected (by reason) + in hand, at any time.
+struct StationLedger {
+    std::string what = "events";  // what is counted
+    std::uint64_t received = 0;
+    std::uint64_t stored = 0;     // sent on, or served and cleared: final
+    std::map<std::string, std::uint64_t> rejected{};
+    std::uint64_t in_hand = 0;
+
+    [[nodiscard]] bool balances() const noexcept;
+};
+
+struct StationStatus {
+    StationLedger ledger{};
+    bool finished = false;  // a source of events has no more to give: run control may stop the run
+    std::map<std::string, double> counters{};  // what else people look at: "requests", "re_asked", "robs_lost"
+};
+
+/// The frame calls the transitions one at a time, from one thread of its own; status() from any thread at any time.
+/// A transition that takes longer than its deadline is reported by name; stop must end by itself within the deadline it
+/// is given, giving up (counted, by reason) what is in hand.
+class Station {
+public:
+    virtual ~Station() = default;
+
+    [[nodiscard]] virtual Result<> configure() = 0;
+    /// How the others reach this one, known after configure(): addresses with the ports that are open.
+    [[nodiscard]] virtual Peer self() const = 0;
+    [[nodiscard]] virtual Result<> connect(const std::vector<Peer>& peers) = 0;
+    /// Also while connected to a partition whose other stations run already (this one was replaced).
+    [[nodiscard]] virtual Result<> start(RunNumber run) = 0;
+    [[nodiscard]] virtual Result<> pause() { return {}; }   // no new work; what is in hand goes on
+    [[nodiscard]] virtual Result<> resume() { return {}; }
+    [[nodiscard]] virtual Result<> stop(std::chrono::milliseconds deadline) = 0;
+    [[nodiscard]] virtual Result<> disconnect() = 0;
+    [[nodiscard]] virtual Result<> unconfigure() = 0;
+
+    /// Peers have changed while running (one was replaced, its address is another).
+    [[nodiscard]] virtual Result<> change_peers(const std::vector<Peer>& peers) = 0;
+
+    [[nodiscard]] virtual StationStatus status() const = 0;
+};
+
+}  // namespace weir

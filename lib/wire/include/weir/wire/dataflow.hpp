@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the stations of a partition say to each other, as values, and their bytes. Bytes only; how they travel is
+// lib/transport's business. docs/formats/dataflow-protocol.md describes every field. Level-1 ids wrap at 32 bits; the
+// global id never does, and names an event for good.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "weir/base/data.hpp"
+#include "weir/base/ids.hpp"
+#include "weir/base/result.hpp"
+#include "weir/wire/datagram.hpp"
+
+namespace weir::wire {
+
+inline constexpr std::size_t request_events_max = 64;
+inline constexpr std::size_t request_robs_max = 4096;
+inline constexpr std::size_t clear_events_max = 4096;
+inline constexpr std::size_t tickets_max = 256;        // of one message
+inline constexpr std::size_t trigger_words_max = 256;  // of one event
+inline constexpr std::size_t regions_max = 4096;
+inline constexpr std::size_t level2_result_max = 64 * 1024;
+
+/// Which of two level-1 ids came first, over the wrap of the counter: negative when `a` is older.
+[[nodiscard]] constexpr std::int32_t level1_distance(Level1Id a, Level1Id b) noexcept {
+    return static_cast<std::int32_t>(number(a) - number(b));
+}
+
+/// What is known of an event before it is built; it travels with it from the supervisor to the builder.
+struct EventTicket {
+    GlobalEventId global_id{};
+    Level1Id level1_id{};
+    LumiBlock lumi_block{};
+    std::uint32_t bunch_crossing_id = 0;
+    std::uint32_t trigger_type = 0;
+    std::uint32_t seconds = 0, nanoseconds = 0;  // of the bunch crossing: Unix time
+    bool reassigned = false;                     // was given to a builder before, which may have sent it on
+    bool forced = false;                         // accepted without a decision (its processing unit died, or was too late)
+    std::vector<std::uint32_t> level1_words{};
+    std::vector<std::uint32_t> level2_words{};
+
+    bool operator==(const EventTicket&) const = default;
+};
+
+enum class RequestKind : std::uint8_t { level2 = 1, building = 2 };
+
+struct DataRequest {
+    std::uint64_t request = 0;  // of the asker, comes back with the data
+    RequestKind kind = RequestKind::building;
+    std::vector<Level1Id> events{};  // each is answered by a message of its own
+    std::vector<SourceId> robs{};    // empty: all that the readout has
+
+    bool operator==(const DataRequest&) const = default;
+};
+
+enum class RobState : std::uint8_t {
+    here = 0,
+    not_yet = 1,  // the event has not come to this readout; ask again
+    cleared = 2,  // it was there, and is gone
+    unknown = 3,  // this readout has no such ROB
+    lost = 4,     // the readout knows that it will never come
+};
+
+struct RobPart {
+    SourceId source{};
+    RobState state = RobState::here;
+    std::uint32_t size = 0;  // bytes in the data that follows; 0 unless it is here
+
+    bool operator==(const RobPart&) const = default;
+};
+
+/// The answer for one event. Behind this head stand the ROBs that are here, in the order of `robs`: whole fragments.
+struct DataHead {
+    std::uint64_t request = 0;
+    Level1Id level1_id{};
+    std::vector<RobPart> robs{};
+
+    bool operator==(const DataHead&) const = default;
+};
+
+struct DataView {
+    DataHead head;
+    ConstData data;  // exactly the bytes that head.robs announce
+};
+
+/// "These events are done with." Also everything older than `oldest`, so that a lost readout finds its place again.
+struct Clear {
+    Level1Id oldest{};
+    std::vector<Level1Id> events{};
+
+    bool operator==(const Clear&) const = default;
+};
+
+struct Assign {
+    std::vector<EventTicket> events{};
+    bool operator==(const Assign&) const = default;
+};
+
+enum class EventOutcome : std::uint8_t {
+    stored = 1,      // final downstream: on stable storage
+    rejected = 2,    // final downstream: not wanted, or refused
+    incomplete = 3,  // stored, with empty ROBs in place of lost ones
+    failed = 4,      // could not be built; the reason is in the builder's reports
+};
+
+struct EventEnd {
+    GlobalEventId global_id{};
+    EventOutcome outcome = EventOutcome::stored;
+    bool operator==(const EventEnd&) const = default;
+};
+
+/// Credit is a total since the builder's epoch began: how many events it may have been assigned. It never falls, so a
+/// repeated or late message does no harm.
+struct Built {
+    std::uint64_t credit = 0;
+    std::vector<EventEnd> events{};
+    bool operator==(const Built&) const = default;
+};
+
+struct Level2Event {
+    EventTicket ticket{};
+    std::vector<SourceId> regions{};  // ROBs in the regions of interest
+    bool operator==(const Level2Event&) const = default;
+};
+struct Level2Task {
+    std::vector<Level2Event> events{};
+    bool operator==(const Level2Task&) const = default;
+};
+
+struct Level2Verdict {
+    GlobalEventId global_id{};
+    bool accepted = false;
+    bool forced = false;                      // the selection failed or was too late
+    std::vector<std::uint32_t> level2_words{};  // into the event's header
+    bool operator==(const Level2Verdict&) const = default;
+};
+struct Level2Decision {
+    std::uint64_t credit = 0;  // as in Built
+    std::vector<Level2Verdict> events{};
+    bool operator==(const Level2Decision&) const = default;
+};
+
+/// What a selection found, opaque: it becomes the data of one ROB of the pseudo-ROS.
+struct Level2Result {
+    Level1Id level1_id{};
+    GlobalEventId global_id{};
+    std::vector<std::byte> result{};
+    bool operator==(const Level2Result&) const = default;
+};
+
+/// Supervisor -> DFM: these shall be built, those can be cleared.
+struct Accept {
+    std::vector<EventTicket> accepted{};
+    std::vector<Level1Id> rejected{};
+    bool operator==(const Accept&) const = default;
+};
+struct AcceptCredit {
+    std::uint64_t credit = 0;  // events (accepted and rejected) that the supervisor may have decided, in all
+    bool operator==(const AcceptCredit&) const = default;
+};
+
+/// A fragment that a detector, or a program, pushes into a readout: one whole ROB or ROD fragment follows.
+struct ReadoutInput {
+    Level1Id level1_id{};
+    SourceId source{};
+    ConstData fragment{};
+};
+
+// Each encode appends a whole message to `to`; nothing may exceed the limits above. Each decode checks every count
+// against its limit and the bytes that are there before it takes memory: Errc::truncated, corrupt, limit. Bytes after
+// the known fields are ignored in posted messages: later versions append.
+void encode(const DataRequest& message, std::vector<std::byte>& to);
+void encode(const DataHead& message, std::vector<std::byte>& to);
+void encode(const Clear& message, std::vector<std::byte>& to);
+void encode(const Assign& message, std::vector<std::byte>& to);
+void encode(const Built& message, std::vector<std::byte>& to);
+void encode(const Level2Task& message, std::vector<std::byte>& to);
+void encode(const Level2Decision& message, std::vector<std::byte>& to);
+void encode(const Level2Result& message, std::vector<std::byte>& to);
+void encode(const Accept& message, std::vector<std::byte>& to);
+void encode(const AcceptCredit& message, std::vector<std::byte>& to);
+void encode(const ReadoutInput& message, std::vector<std::byte>& to);  // with the fragment
+
+[[nodiscard]] Result<> decode(ConstData message, DataRequest& into);  // into keeps its memory
+[[nodiscard]] Result<> decode(ConstData message, DataView& into);
+[[nodiscard]] Result<> decode(ConstData message, Clear& into);
+[[nodiscard]] Result<> decode(ConstData message, Assign& into);
+[[nodiscard]] Result<> decode(ConstData message, Built& into);
+[[nodiscard]] Result<> decode(ConstData message, Level2Task& into);
+[[nodiscard]] Result<> decode(ConstData message, Level2Decision& into);
+[[nodiscard]] Result<> decode(ConstData message, Level2Result& into);
+[[nodiscard]] Result<> decode(ConstData message, Accept& into);
+[[nodiscard]] Result<> decode(ConstData message, AcceptCredit& into);
+[[nodiscard]] Result<> decode(ConstData message, ReadoutInput& into);
+
+}  // namespace weir::wire
