@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 
 namespace weir::transport {
 
@@ -29,7 +30,7 @@ public:
     [[nodiscard]] constexpr Time wait(unsigned tries = 1) const noexcept {
         const auto base = mean_ == Time{0} ? std::min(most_, std::max(least_, Time{std::chrono::milliseconds(50)}))
                                            : std::clamp(mean_ + 4 * deviation_, least_, most_);
-        return std::min(most_, base * (1LL << std::min(tries - 1, 10U)));
+        return std::min<Time>(most_, base * (std::int64_t{1} << std::min(tries - 1, 10U)));
     }
     [[nodiscard]] constexpr Time mean() const noexcept { return mean_; }
     [[nodiscard]] constexpr Time shortest() const noexcept { return shortest_; }
