@@ -34,8 +34,7 @@ void Builder::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     for (const auto& peer : peers) {
         if (peer.kind == StationKind::assign) dfm_ = peer.id;
         if (peer.kind != StationKind::readout || peer.sources.empty()) continue;
-        readouts.push_back({.id = peer.id, .name = peer.name, .first = position, .sources = peer.sources,
-                            .trip = transport::RoundTrip(options_.reask_min, options_.reask_max)});
+        readouts.push_back({.id = peer.id, .name = peer.name, .first = position, .sources = peer.sources});
         position += static_cast<std::uint32_t>(peer.sources.size());
     }
     const bool same = std::ranges::equal(readouts, readouts_, [](const Readout& a, const Readout& b) {
@@ -192,7 +191,7 @@ void Builder::answered(const transport::IncomingMessage& message, SteadyTime now
         return;
     }
     const bool asked = slot.state == SlotState::asked;
-    if (asked && slot.tries == 1 && slot.request == data_.head.request) readout.trip.measured(now - slot.at);
+    if (asked && slot.tries == 1 && slot.request == data_.head.request) readout.trip.sample(now - slot.at);
     for (const auto& part : data_.head.robs) {
         if (part.state != RobState::not_yet) continue;
         ++counts_.not_yet;

@@ -71,7 +71,7 @@ std::size_t Builder::ask_one(Readout& readout, std::uint32_t index, SteadyTime n
 
 /// A slot that was asked is so no longer.
 void Builder::end_asking(Readout& readout, Slot& slot) {
-    window_.answered(slot.booked, std::chrono::steady_clock::duration{0} + readout.trip.mean());
+    window_.answered(slot.booked, readout.trip.smoothed());
     slot.booked = 0;
     --readout.outstanding;
     if (!readout.to_ask.empty()) queue(static_cast<std::uint32_t>(&readout - readouts_.data()));
@@ -87,8 +87,8 @@ void Builder::look_for_losses(std::uint32_t index, SteadyTime now) {
             continue;
         }
         const auto waited = now - slot->at;
-        const bool overtaken = ask.overtaken >= 3 && waited > readout.trip.mean();
-        if (!overtaken && waited < readout.trip.wait(slot->tries)) break;
+        const bool overtaken = ask.overtaken >= 3 && waited > readout.trip.smoothed();
+        if (!overtaken && waited < readout.trip.wait(slot->tries - 1U, options_.reask_min, options_.reask_max)) break;
         readout.asked.pop_front();
         lost_on_the_way(index, ask, now);
     }

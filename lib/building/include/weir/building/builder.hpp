@@ -129,7 +129,7 @@ private:
         bool queued = false;           // stands in ready_
         bool suspect = false;
         std::uint64_t answer_size = 4096;  // smoothed
-        transport::RoundTrip trip;
+        transport::RoundTrip trip{};
     };
 
     void assigned(const wire::Assign& message, SteadyTime now);

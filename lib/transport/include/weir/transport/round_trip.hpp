@@ -1,42 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to wait for an answer before one asks again: from measured round trips, after RFC 6298 (smoothed mean and
-// deviation; a trip that was asked for twice is not measured).
+// How long to wait for an acknowledgement before sending again: RFC 6298's smoothed round trip and its variation, without
+// its floor of a second, which is for the internet. Samples of what was sent more than once are not given to it (Karn).
 #pragma once
 
 #include <algorithm>
 #include <chrono>
-#include <cstdint>
 
 namespace weir::transport {
 
 class RoundTrip {
 public:
-    using Time = std::chrono::nanoseconds;
-    constexpr RoundTrip(Time least, Time most) noexcept : least_(least), most_(most) {}
-
-    constexpr void measured(Time trip) noexcept {
-        if (mean_ == Time{0}) {
-            mean_ = trip;
-            deviation_ = trip / 2;
-        } else {
-            const auto off = mean_ > trip ? mean_ - trip : trip - mean_;
-            deviation_ += (off - deviation_) / 4;
-            mean_ += (trip - mean_) / 8;
+    void sample(std::chrono::nanoseconds measured) noexcept {
+        if (smoothed_.count() == 0) {
+            smoothed_ = measured;
+            variation_ = measured / 2;
+            return;
         }
-        shortest_ = shortest_ == Time{0} ? trip : std::min(shortest_, trip);
+        const auto off = std::chrono::abs(smoothed_ - measured);
+        variation_ += (off - variation_) / 4;
+        smoothed_ += (measured - smoothed_) / 8;
     }
 
-    /// Before the `tries`-th repetition (1: the first); doubles with each.
-    [[nodiscard]] constexpr Time wait(unsigned tries = 1) const noexcept {
-        const auto base = mean_ == Time{0} ? std::min(most_, std::max(least_, Time{std::chrono::milliseconds(50)}))
-                                           : std::clamp(mean_ + 4 * deviation_, least_, most_);
-        return std::min<Time>(most_, base * (std::int64_t{1} << std::min(tries - 1, 10U)));
+    /// After `tries` times without an answer.
+    [[nodiscard]] std::chrono::nanoseconds wait(unsigned tries, std::chrono::nanoseconds least,
+                                                std::chrono::nanoseconds most) const noexcept {
+        const auto once = smoothed_.count() == 0 ? std::chrono::nanoseconds(first_wait) : smoothed_ + 4 * variation_;
+        const auto bounded = std::clamp(once, least, most);
+        return std::min(bounded * (1 << std::min(tries, 10U)), most);
     }
-    [[nodiscard]] constexpr Time mean() const noexcept { return mean_; }
-    [[nodiscard]] constexpr Time shortest() const noexcept { return shortest_; }
+
+    [[nodiscard]] std::chrono::nanoseconds smoothed() const noexcept { return smoothed_; }
 
 private:
-    Time least_, most_, mean_{0}, deviation_{0}, shortest_{0};
+    static constexpr std::chrono::milliseconds first_wait{20};  // before anything was measured
+    std::chrono::nanoseconds smoothed_{0}, variation_{0};
 };
 
 }  // namespace weir::transport
