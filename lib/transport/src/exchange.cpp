@@ -21,6 +21,8 @@ Exchange::Exchange(const ExchangeOptions& options, Carrier& carrier, memory::Buf
 
 Exchange::~Exchange() = default;
 
+void Exchange::set_time(SteadyTime now) { state_->advance(now); }
+
 void Exchange::receive(ConstData datagram, SteadyTime now, MessageHandler& handler) {
     state_->advance(now);
     state_->receive(datagram, handler);

@@ -73,6 +73,9 @@ public:
     /// where it was).
     void set_run(RunNumber run);
 
+    /// What time it is. receive() and step() say it too; to be called before anything else that posts.
+    void set_time(SteadyTime now);
+
     /// One datagram. Complete messages and changes of peers go to `handler`, which may send and post meanwhile.
     void receive(ConstData datagram, SteadyTime now, MessageHandler& handler);
 
