@@ -74,6 +74,7 @@ bool Exchange::State::hear(ExchangePeer& peer, const wire::DatagramHeader& heade
     } else if (!peer.heard) {
         peer.heard = true;
         peer.wanted = false;
+        resend_all(peer);
         handler.on_peer(peer.id, PeerChange::appeared, now);
     }
     if (header.to_epoch == options.epoch || header.to_epoch == wire::Epoch{0}) return true;
@@ -123,14 +124,7 @@ void Exchange::State::on_ack(ExchangePeer& peer, ConstData body) {
     if (ack->cumulative > 0) acknowledge({Sequence{1}, Sequence{ack->cumulative}});
     for (std::size_t i = 0; i < ack->count(); ++i) acknowledge(ack->range(i));
     posts_open -= open - peer.posts.open();
-    if (!std::exchange(peer.run_confirmed, true)) {
-        // It has just begun this run, and could not take what was sent to it before.
-        peer.posts.for_each_open([&](std::uint64_t post, PostWindow::Slot& slot) {
-            if (slot.tries == 0) return;
-            slot.due = now;
-            resends.set(now, std::uint64_t{number(peer.id)} << 48 | post);
-        });
-    }
+    if (!std::exchange(peer.run_confirmed, true)) resend_all(peer);  // it has just begun this run
 }
 
 /// True: the post is new. False: it was here before, or cannot be kept track of.

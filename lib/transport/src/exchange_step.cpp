@@ -104,6 +104,7 @@ void Exchange::State::resend(SteadyTime& again) {
         const auto post = *token & ((std::uint64_t{1} << 48) - 1);
         auto* slot = peer != nullptr ? peer->posts.find(post) : nullptr;
         if (slot == nullptr || slot->due > now) continue;  // acknowledged, or an entry of an earlier post of this number
+        if (!peer->heard) continue;                        // all of them when it is heard again
         ++slot->tries;
         slot->due = now + peer->round_trip.wait(slot->tries, options.resend_min, options.resend_max);
         resends.set(slot->due, *token);
@@ -133,10 +134,19 @@ void Exchange::State::look_at_peers(MessageHandler& handler) {
     }
 }
 
+/// What could not arrive until now is sent at once, instead of when its pause is over.
+void Exchange::State::resend_all(ExchangePeer& peer) {
+    peer.posts.for_each_open([&](std::uint64_t post, PostWindow::Slot& slot) {
+        if (slot.tries == 0 && slot.due > now) return;
+        slot.due = now;
+        resends.set(now, std::uint64_t{number(peer.id)} << 48 | post);
+    });
+}
+
+/// It may only be standing still: what was posted to it is kept, and sent again when it is heard again.
 void Exchange::State::mark_silent(ExchangePeer& peer, MessageHandler& handler) {
     peer.heard = false;
     peer.run_confirmed = false;
-    drop_posts(peer);
     reassembly.forget(peer.id);
     handler.on_peer(peer.id, PeerChange::silent, now);
 }
