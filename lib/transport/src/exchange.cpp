@@ -43,7 +43,8 @@ void Exchange::State::receive(ConstData datagram, MessageHandler& handler) {
     }
     if (!hear(*peer, *header, handler)) return;
     const auto part = datagram.subspan(wire::datagram_header_size);
-    if (header->type == DataflowType::probe || header->type == DataflowType::probe_answer) return on_probe(*peer, *header, part);
+    if (header->type == DataflowType::probe || header->type == DataflowType::probe_answer)
+        return on_probe(*peer, *header, part);
     // The posts of a run that has not begun here are not acknowledged, so they come again.
     if (header->run != run || run == RunNumber{0}) {
         ++stats.foreign_run;
@@ -140,7 +141,8 @@ bool Exchange::State::accept_post(ExchangePeer& peer, std::uint64_t post) {
     return false;
 }
 
-void Exchange::State::on_part(ExchangePeer& peer, const wire::DatagramHeader& header, ConstData part, MessageHandler& handler) {
+void Exchange::State::on_part(ExchangePeer& peer, const wire::DatagramHeader& header, ConstData part,
+                              MessageHandler& handler) {
     IncomingMessage message{.from = header.from, .type = header.type, .run = header.run, .body = part};
     memory::Buffer memory;
     if (header.part_size == header.message_size) {
@@ -175,6 +177,7 @@ void Exchange::State::forget_peers_process(ExchangePeer& peer) {
     peer.probed = 0;
     peer.probe_token = 0;
     peer.ack_due = false;
+    peer.acks_from = 0;
     peer.run_confirmed = false;
     reassembly.forget(peer.id);
 }

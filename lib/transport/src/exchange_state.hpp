@@ -80,7 +80,7 @@ struct Exchange::State {
     void advance(SteadyTime to);
     void resend(SteadyTime& again);
     void resend_all(ExchangePeer& peer);
-    void look_at_peers(MessageHandler& handler);
+    bool look_at_peers(MessageHandler& handler);
     void mark_silent(ExchangePeer& peer, MessageHandler& handler);
     void drop_posts(ExchangePeer& peer) { posts_open -= peer.posts.drop(); }
     void forget_peers_process(ExchangePeer& peer);

@@ -87,11 +87,11 @@ SteadyTime Exchange::step(SteadyTime now, MessageHandler& handler) {
         state.send_acks(peer);
     }
     state.acks_due.clear();
-    if (now >= state.next_look) state.look_at_peers(handler);
+    const bool told = now >= state.next_look && state.look_at_peers(handler);
     state.reassembly.expire(now);
     state.stats.assemblies_given_up = state.reassembly.given_up();
     state.carrier.flush();
-    again = std::min(again, state.next_look);
+    again = told ? now : std::min(again, state.next_look);  // the logic has something new to act upon
     if (const auto expiry = state.reassembly.next_expiry()) again = std::min(again, *expiry);
     return again;
 }
@@ -115,7 +115,9 @@ void Exchange::State::resend(SteadyTime& again) {
     if (const auto next = resends.next()) again = std::min(again, *next);
 }
 
-void Exchange::State::look_at_peers(MessageHandler& handler) {
+/// True: the handler was told of a change.
+bool Exchange::State::look_at_peers(MessageHandler& handler) {
+    bool told = false;
     const auto heartbeat = std::chrono::nanoseconds(options.heartbeat);
     next_look = now + heartbeat;
     stats.round_trip = {};
@@ -124,14 +126,19 @@ void Exchange::State::look_at_peers(MessageHandler& handler) {
         if (!peer.member) continue;
         stats.round_trip = std::max(stats.round_trip, peer.round_trip.smoothed());
         if (!peer.minded()) continue;
-        if (peer.heard && now - peer.last_heard >= options.silent_after) mark_silent(peer, handler);
+        if (peer.heard && now - peer.last_heard >= options.silent_after) {
+            mark_silent(peer, handler);
+            told = true;
+        }
         // The one that talks need not be asked whether it is there.
         const auto every = peer.wanted ? std::min<std::chrono::nanoseconds>(heartbeat, want_probe) : heartbeat;
         const auto last = peer.heard ? std::max(peer.last_probe, std::min(peer.last_heard, now)) : peer.last_probe;
         if (peer.last_probe == SteadyTime{} || now - last >= every) probe_now(peer);
         next_look = std::min(next_look, now + every);
-        if (peer.heard) next_look = std::min(next_look, std::max(peer.last_heard + options.silent_after, now + options.resend_min));
+        const auto silent_at = std::max(peer.last_heard + options.silent_after, now + options.resend_min);
+        if (peer.heard) next_look = std::min(next_look, silent_at);
     }
+    return told;
 }
 
 /// What could not arrive until now is sent at once, instead of when its pause is over.
