@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "station_kinds.hpp"
 
+#include "assigner_settings.hpp"
+#include "builder_settings.hpp"
 #include "recorder_station.hpp"
 
 namespace weir::app {
 
 std::unique_ptr<StationSettings> settings_of(StationKind kind) {
     switch (kind) {
+        case StationKind::assign: return std::make_unique<AssignerSettings>();
+        case StationKind::build: return std::make_unique<BuilderSettings>();
         case StationKind::record: return std::make_unique<RecorderStationSettings>();
         default: return nullptr;
     }
