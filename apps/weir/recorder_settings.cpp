@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "weir/storage/unique_events.hpp"
+
 namespace weir::app {
 
 void RecorderSettings::declare(Settings& settings) {
@@ -31,6 +33,11 @@ void RecorderSettings::declare(Settings& settings) {
     settings.add("record", "lumi_blocks_open_max", o.lumi_blocks_open_max, "lumi blocks of a stream that stay open at once").at_least(1);
     settings.add("record", "lumi_block_grace", o.lumi_block_grace, "a lumi block closes this long after a newer one began");
     settings.add("record", "late", late, "an event whose lumi block is closed: into a new file, or rejected").one_of({"new-file", "reject"});
+    settings.add("record", "unique_events", o.unique_events, "true: an event whose global id is stored already in this run, from whichever "
+                                                             "sender, is rejected as a duplicate");
+    settings.add("record", "unique_intervals_max", o.unique_intervals_max, "the global ids may be this scattered; then new ones are "
+                                                                           "taken unchecked, with an alarm")
+        .at_least(1).at_most(storage::UniqueEvents::intervals_most);
     settings.add("record", "sync_interval", o.sync_interval, "how long an event may wait for the sync that acknowledges it");
     settings.add("record", "sync", o.sync, "false: acknowledged WITHOUT being on stable storage; for measurements");
     settings.add("record", "direct", direct, "direct I/O through io_uring; auto: on ext4 and XFS").one_of({"auto", "on", "off"});

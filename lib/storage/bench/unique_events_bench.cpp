@@ -20,7 +20,7 @@ std::vector<GlobalEventId> ids_out_of_order(std::size_t count, std::uint64_t spr
     for (std::uint64_t n = 0; n < count; ++n) keys.emplace_back(n + random() % spread, n);
     std::ranges::sort(keys);
     std::vector<GlobalEventId> ids;
-    for (const auto& key : keys) ids.emplace_back(key.second);
+    for (const auto& key : keys) ids.push_back(GlobalEventId{key.second});
     return ids;
 }
 

@@ -104,10 +104,8 @@ StormSender::Told StormSender::told() const {
     Told told;
     for (std::size_t i = 0; i < events_.size(); ++i) {
         const auto answer = final_.find(i + 1);
-        auto& to = answer == final_.end() ? told.unanswered
-                   : !answer->second      ? told.acknowledged
-                   : *answer->second == wire::RejectReason::duplicate ? told.duplicate
-                                                                      : told.rejected;
+        const bool twice = answer != final_.end() && answer->second == wire::RejectReason::duplicate;
+        auto& to = answer == final_.end() ? told.unanswered : !answer->second ? told.acknowledged : twice ? told.duplicate : told.rejected;
         to.emplace(events_[i].id, events_[i]);
     }
     return told;
