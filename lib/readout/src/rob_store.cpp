@@ -187,12 +187,13 @@ wire::RobState RobStore::state_of(const Slot& slot, Level1Id event, std::size_t 
 }
 
 RobStore::Answer RobStore::read(Level1Id event, std::span<const SourceId> robs, std::vector<wire::RobPart>& parts,
-                                std::vector<std::byte>& data) const {
+                                std::vector<std::byte>& data, std::size_t data_max) const {
     Answer answer;
     const auto& slot = slot_of(event);
     const std::scoped_lock lock(slot.mutex);
     const auto add = [&](SourceId source, std::size_t place) {
-        const auto state = state_of(slot, event, place);
+        auto state = state_of(slot, event, place);
+        if (state == wire::RobState::here && slot.robs[place].size > data_max - data.size()) state = wire::RobState::not_yet;
         parts.push_back({source, state, 0});
         if (state == wire::RobState::not_yet) ++answer.not_yet;
         if (state != wire::RobState::here) return;

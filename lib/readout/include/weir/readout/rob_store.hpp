@@ -70,9 +70,9 @@ public:
         std::uint32_t here = 0, not_yet = 0;
     };
     /// Appends the state of each ROB that is asked for (none: of every source) to `parts`, and the bytes of those that
-    /// are here to `data`.
+    /// are here to `data`. What is here and would let `data` grow beyond `data_max` is said to be not yet.
     Answer read(Level1Id event, std::span<const SourceId> robs, std::vector<wire::RobPart>& parts,
-                std::vector<std::byte>& data) const;
+                std::vector<std::byte>& data, std::size_t data_max = wire::dataflow_message_max) const;
     /// Nothing that is asked for is "not yet".
     [[nodiscard]] bool ready(Level1Id event, std::span<const SourceId> robs) const;
     /// Changes whenever the event's slot does: a reason to ask ready() again, without its lock.
