@@ -2,6 +2,7 @@
 // A station of the partition as the others see it: what run control tells each of them at `connect`.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,18 +14,20 @@
 namespace weir {
 
 enum class StationKind { readout, assign, build, supervise, select, filter, record };
+inline constexpr std::array station_kinds{StationKind::readout, StationKind::assign, StationKind::build,  StationKind::supervise,
+                                          StationKind::select,  StationKind::filter, StationKind::record};
 
 /// "readout", ... : the command that runs it, and its section in the partition file ([readout.ros-1]).
 [[nodiscard]] const char* name(StationKind kind) noexcept;
 [[nodiscard]] std::optional<StationKind> parse_station_kind(std::string_view text) noexcept;
 
 struct Peer {
-    std::string name;  // "ros-1"; one of a kind in the partition
+    std::string name{};// "ros-1"; one of a kind in the partition
     StationKind kind = StationKind::readout;
     wire::StationId id{};
-    std::string dataflow;           // "127.0.0.1:40001": datagrams, or TCP when the link says so; empty: speaks none
-    std::string events;             // "127.0.0.1:40002": the delivery protocol (filters, recorders); empty: takes none
-    std::vector<SourceId> sources;  // ROBs that a readout serves
+    std::string dataflow{};  // "127.0.0.1:40001": datagrams, or TCP when the link says so; empty: speaks none
+    std::string events{};  // "127.0.0.1:40002": the delivery protocol (filters, recorders); empty: takes none
+    std::vector<SourceId> sources{};  // ROBs that a readout serves
 
     bool operator==(const Peer&) const = default;
 };
