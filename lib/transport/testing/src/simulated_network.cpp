@@ -160,6 +160,7 @@ void SimulatedNetwork::step(SimulatedStation& station) {
         ++stats_.delivered;
         station.exchange_->receive(station.waiting_.front(), now, *station.handler_);
     }
+    station.exchange_->set_time(now);
     const auto logic = station.handler_->step(now);
     auto next = station.exchange_->step(now, *station.handler_);
     if (logic) next = std::min(next, *logic);
@@ -176,10 +177,13 @@ SteadyTime SimulatedNetwork::next_event() const {
 
 bool SimulatedNetwork::run_until(const std::function<bool()>& done, std::chrono::nanoseconds at_most) {
     const auto end = clock_.now() + at_most;
-    for (const auto& [id, station] : stations_) station->wake_ = std::min(station->wake_, clock_.now());  // the test may have acted
+    for (const auto& [id, station] : stations_) station->wake_ = std::min(station->wake_, clock_.now());  // the test acted
     while (!done()) {
         const auto next = std::min(next_event(), end);
         if (next > clock_.now()) clock_.advance(next - clock_.now());
+        for (const auto& [id, station] : stations_) {
+            if (station->alive() && !station->paused_) station->exchange_->set_time(clock_.now());
+        }
         deliver_due();
         for (const auto& [id, station] : stations_) {
             if (station->alive() && !station->paused_ && station->wake_ <= clock_.now()) step(*station);

@@ -73,11 +73,14 @@ public:
     /// where it was).
     void set_run(RunNumber run);
 
+    /// What time it is. receive() and step() say it too; to be called before anything else that posts.
+    void set_time(SteadyTime now);
+
     /// One datagram. Complete messages and changes of peers go to `handler`, which may send and post meanwhile.
     void receive(ConstData datagram, SteadyTime now, MessageHandler& handler);
 
     /// Sends again, probes, acknowledges, gives up what is too old; to be called after each batch and when due. Returns
-    /// when it wants to be called again.
+    /// when it wants to be called again: at once, when the handler was told of a peer's silence and may have something to do.
     [[nodiscard]] SteadyTime step(SteadyTime now, MessageHandler& handler);
 
     using Outbox::post;
@@ -85,7 +88,7 @@ public:
     void send(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override;
     [[nodiscard]] bool post(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override;
 
-    /// Posts that were not acknowledged yet, to all peers: 0 means that everything said was heard.
+    /// Posts that were not acknowledged yet, to all peers, the silent ones included: 0 means that everything said was heard.
     [[nodiscard]] std::size_t posts_under_way() const noexcept;
     [[nodiscard]] bool heard(wire::StationId peer) const noexcept;
 
