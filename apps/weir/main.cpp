@@ -21,6 +21,9 @@ int main(int argc, char** argv) {
         add_demo(weir, chosen);
         add_record(weir, chosen);
         add_send(weir, chosen);
+        add_supervise(weir, chosen);
+        add_select(weir, chosen);
+        add_filter(weir, chosen);
         add_handoff(weir, chosen);
         add_config(weir, chosen);
         add_ls(weir, chosen);

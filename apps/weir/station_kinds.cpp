@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "station_kinds.hpp"
 
+#include "filter_settings.hpp"
 #include "recorder_station.hpp"
+#include "select_settings.hpp"
+#include "supervise_settings.hpp"
 
 namespace weir::app {
 
 std::unique_ptr<StationSettings> settings_of(StationKind kind) {
     switch (kind) {
+        case StationKind::supervise: return std::make_unique<SuperviseSettings>();
+        case StationKind::select: return std::make_unique<SelectSettings>();
+        case StationKind::filter: return std::make_unique<FilterSettings>();
         case StationKind::record: return std::make_unique<RecorderStationSettings>();
         default: return nullptr;
     }

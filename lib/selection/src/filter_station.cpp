@@ -50,9 +50,9 @@ FilterStation::FilterStation(FilterStationOptions options, Reports& reports, con
 
 FilterStation::~FilterStation() { watch_ = {}; }
 
-Result<std::unique_ptr<Filter>> FilterStation::listen(std::uint16_t port) {
+Result<std::unique_ptr<Filter>> FilterStation::listen() {
     auto options = options_.filter;
-    if (port != 0) options.receiver.listen.port = port;
+    options.receiver.listen = port_->address();
     options.sampled = [this](ConstData event) {
         if (samples_ != nullptr) samples_->offer(event, clock_.now());
     };
@@ -64,18 +64,15 @@ Result<> FilterStation::configure() {
     if (!selection) return std::unexpected(selection.error());
     selection_ = std::move(*selection);
     pool_ = std::make_unique<memory::BufferPool>(options_.memory);
-    auto filter = listen(0);
-    if (!filter) return std::unexpected(filter.error());
-    port_ = (*filter)->port();
-    const std::scoped_lock lock(mutex_);
-    filter_ = std::move(*filter);
+    auto port = transport::ReservedPort::take(options_.filter.receiver.listen);
+    if (!port) return std::unexpected(port.error());
+    port_.emplace(std::move(*port));
     return {};
 }
 
 Peer FilterStation::self() const {
-    const auto& listen = options_.filter.receiver.listen;
     return {.name = options_.filter.name, .kind = StationKind::filter, .id = options_.id, .dataflow = {},
-            .events = port_ == 0 ? "" : transport::to_string(transport::HostPort{listen.host, port_}), .sources = {}};
+            .events = port_ ? transport::to_string(port_->address()) : "", .sources = {}};
 }
 
 Result<> FilterStation::connect(const std::vector<Peer>& peers) {
@@ -84,15 +81,15 @@ Result<> FilterStation::connect(const std::vector<Peer>& peers) {
 }
 
 Result<> FilterStation::start(RunNumber run) {
-    if (!filter_) {  // the run before has ended: again at the same address, which builders know
-        auto filter = listen(port_);
-        if (!filter) return std::unexpected(filter.error());
+    auto filter = listen();
+    if (!filter) return std::unexpected(filter.error());
+    if (samples_ != nullptr) samples_->clear();
+    if (auto started = (*filter)->start(run, *selection_, peers_); !started) return started;
+    {
         const std::scoped_lock lock(mutex_);
         filter_ = std::move(*filter);
         last_.reset();
     }
-    if (samples_ != nullptr) samples_->clear();
-    if (auto started = filter_->start(run, *selection_, peers_); !started) return started;
     watch_ = NamedThread("filter-watch", [this](const std::stop_token& stop) {
         Hanging hanging;
         while (!stop.stop_requested()) {
@@ -129,7 +126,7 @@ Result<> FilterStation::unconfigure() {
     }
     pool_.reset();
     selection_.reset();
-    port_ = 0;
+    port_.reset();
     return {};
 }
 

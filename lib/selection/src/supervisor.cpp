@@ -235,7 +235,8 @@ void Supervisor::make(SteadyTime now) {
 wire::EventTicket Supervisor::ticket(std::uint64_t index, SteadyTime now) const {
     wire::EventTicket made;
     if (!options_.headers.empty()) {
-        made = options_.headers[index % options_.headers.size()];
+        // As readouts replay a file: level-1 id 1 is its first event.
+        made = options_.headers[(number(options_.first_level1) + static_cast<std::uint32_t>(index) - 1) % options_.headers.size()];
     } else {
         const auto since = clock_.wall().time_since_epoch();
         made.seconds = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(since).count());

@@ -13,6 +13,7 @@
 #include "weir/service/reports.hpp"
 #include "weir/service/sampled_events.hpp"
 #include "weir/service/station.hpp"
+#include "weir/transport/reserved_port.hpp"
 
 namespace weir::selection {
 
@@ -43,7 +44,7 @@ public:
     void sample_into(SampledEvents* samples) noexcept { samples_ = samples; }
 
 private:
-    [[nodiscard]] Result<std::unique_ptr<Filter>> listen(std::uint16_t port);
+    [[nodiscard]] Result<std::unique_ptr<Filter>> listen();
 
     const FilterStationOptions options_;
     Reports& reports_;
@@ -52,7 +53,7 @@ private:
     std::optional<Selection> selection_;
     std::unique_ptr<memory::BufferPool> pool_;
     std::vector<Peer> peers_;
-    std::uint16_t port_ = 0;
+    std::optional<transport::ReservedPort> port_;
     mutable std::mutex mutex_;  // of the next two: status() is asked from any thread
     std::unique_ptr<Filter> filter_;
     std::optional<FilterStats> last_;  // of the run that has ended
