@@ -13,7 +13,7 @@ namespace weir::app {
 /// Errc::usage names the key.
 [[nodiscard]] Result<> check_loop(const StationPlace& place, const std::string& listen, const std::string& link);
 /// After check_loop() was good.
-[[nodiscard]] transport::MessageLoopOptions loop_options(const StationPlace& place, const std::string& listen);
+[[nodiscard]] transport::MessageLoopOptions loop_options(const StationPlace& place, const std::string& listen = "127.0.0.1:0");
 [[nodiscard]] transport::LinkKind link_of(const StationPlace& place, const std::string& link);
 
 }  // namespace weir::app
