@@ -67,8 +67,6 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     o.replay.part = *part;
     if (!file_.empty()) o.replay.file = file_;
     if (!place.sources.empty()) o.replay.file = place.sources.front();
-    if (o.feed == readout::FeedKind::file && o.replay.file.empty())
-        return fail(Errc::usage, "source = \"file\" needs a file: give --source FILE, or say file = \"...\"");
     if (o.feed == readout::FeedKind::file && place.sources.size() > 1)
         return fail(Errc::usage, "a readout replays one file; name one --source");
     if (o.feed == readout::FeedKind::network && o.sources.empty())
@@ -99,6 +97,8 @@ Result<> ReadoutSettings::check(const StationPlace& place) const {
 Result<std::unique_ptr<Station>> ReadoutSettings::make(const StationPlace& place, const StationServices& services) {
     auto made = options(place);
     if (!made) return std::unexpected(std::move(made.error()));
+    if (made->feed == readout::FeedKind::file && made->replay.file.empty())  // not in check(): the file's name may come later
+        return fail(Errc::usage, "source = \"file\" needs a file: give --source FILE, or say file = \"...\"");
     return std::make_unique<readout::ReadoutStation>(std::move(*made), services.clock, services.reports);
 }
 

@@ -63,7 +63,9 @@ Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time
     if (auto connected = station.connect({asker_peer}); !connected) return std::unexpected(std::move(connected.error()));
     if (auto started = station.start(RunNumber{1}); !started) return std::unexpected(std::move(started.error()));
 
-    ReadoutAsker asker((*loop)->exchange(), {.readout = readout_id, .sources = station.self().sources, .rate = what.rate});
+    AskerOptions asker_options{.readout = readout_id, .sources = station.self().sources, .rate = what.rate};
+    if (what.rate <= 0) asker_options.outstanding_max = 256;  // enough to keep it busy; more would only wait
+    ReadoutAsker asker((*loop)->exchange(), asker_options);
     NamedThread asking(nullptr, "asker", [&](const std::stop_token& stop) { (*loop)->run(stop, asker); });
     const auto on_loop = [&](const std::function<void()>& work) {
         std::promise<void> done;
@@ -115,10 +117,11 @@ Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time
 }  // namespace
 
 Result<std::vector<BenchRow>> load_rows(const ReadoutBenchOptions& options) {
-    const std::vector<LoadCase> cases{{.load = "published", .rate = published_level2_rate},
-                                      {.load = "all it can"},
-                                      {.load = "all it can", .direct = false},
-                                      {.load = "all it can", .handlers = 0}};
+    std::vector<LoadCase> cases{{.load = "published", .rate = published_level2_rate},
+                                {.load = "all it can"},
+                                {.load = "all it can", .direct = false},
+                                {.load = "all it can", .handlers = 0}};
+    if (options.quick) cases.resize(2);
     static_assert(published_level2_rate / published_build_rate == 8);  // AskerOptions::events_per_build
     std::vector<std::vector<LoadFigures>> measured(cases.size());
     for (std::size_t repetition = 0; repetition < options.repetitions; ++repetition) {

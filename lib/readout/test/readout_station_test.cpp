@@ -116,6 +116,7 @@ TEST_F(ReadoutOverSockets, ServesRunAfterRunOverRealSocketsAndItsLedgerBalances)
         ASSERT_TRUE(station.start(run).has_value());
         Asker asker(station.self().dataflow, run);
         ASSERT_TRUE(station.change_peers({asker.peer()}).has_value());
+        while (station.status().counters["events_held"] < 128) std::this_thread::yield();
         EXPECT_EQ(asker.ask(Level1Id{1}).robs.size(), 4U);
         asker.clear(Level1Id{100});
         while (station.status().ledger.stored < 99 * 4) std::this_thread::yield();
