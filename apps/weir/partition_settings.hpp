@@ -15,7 +15,7 @@
 #include "weir/event/check.hpp"
 #include "weir/event/format.hpp"
 #include "weir/service/configuration.hpp"
-#include "weir/service/peer.hpp"
+#include "weir/wire/peer.hpp"
 #include "weir/transport/message_loop.hpp"
 
 namespace weir::app {

@@ -7,6 +7,7 @@
 
 #include "machine.hpp"
 #include "rows.hpp"
+#include "weir/base/result.hpp"
 
 namespace weir::app {
 

@@ -13,7 +13,7 @@
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/result.hpp"
-#include "weir/service/peer.hpp"
+#include "weir/wire/peer.hpp"
 
 namespace weir::app {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "loop_calls.hpp"
-#include "station_status.hpp"
+#include "weir/transport/loop_calls.hpp"
+#include "weir/service/shared_status.hpp"
 
 namespace weir::building {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "hanging.hpp"
-#include "loop_calls.hpp"
+#include "weir/transport/loop_calls.hpp"
 
 namespace weir::selection {
 namespace {

@@ -22,7 +22,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/delivery/receiver.hpp"
 #include "weir/delivery/sender.hpp"
-#include "weir/service/peer.hpp"
+#include "weir/wire/peer.hpp"
 
 namespace weir::selection {
 

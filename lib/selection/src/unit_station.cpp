@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "hanging.hpp"
-#include "loop_calls.hpp"
-#include "station_status.hpp"
+#include "weir/transport/loop_calls.hpp"
+#include "weir/service/shared_status.hpp"
 #include "weir/base/assert.hpp"
 #include "worker_threads.hpp"
 

@@ -23,7 +23,7 @@
 #include "weir/building/request_window.hpp"
 #include "weir/event/check.hpp"
 #include "weir/event/format.hpp"
-#include "weir/service/peer.hpp"
+#include "weir/wire/peer.hpp"
 #include "weir/service/station.hpp"
 #include "weir/transport/outbox.hpp"
 #include "weir/transport/round_trip.hpp"

@@ -19,7 +19,7 @@
 #include "weir/base/stream_tag.hpp"
 #include "weir/building/built_event.hpp"
 #include "weir/delivery/sender.hpp"
-#include "weir/service/peer.hpp"
+#include "weir/wire/peer.hpp"
 
 namespace weir::building {
 

@@ -18,7 +18,7 @@
 
 #include "weir/base/clock.hpp"
 #include "weir/selection/selection.hpp"
-#include "weir/service/peer.hpp"
+#include "weir/wire/peer.hpp"
 #include "weir/transport/outbox.hpp"
 #include "weir/transport/round_trip.hpp"
 #include "weir/wire/dataflow.hpp"

@@ -20,7 +20,7 @@
 #include "weir/delivery/receiver.hpp"
 #include "weir/event/format.hpp"
 #include "weir/selection/selector.hpp"
-#include "weir/service/peer.hpp"
+#include "weir/wire/peer.hpp"
 #include "weir/service/station.hpp"
 
 namespace weir::selection {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
-#include "weir/service/peer.hpp"
+#include "weir/wire/peer.hpp"
 #include "weir/service/station.hpp"
 #include "weir/transport/outbox.hpp"
 #include "weir/wire/dataflow.hpp"

@@ -13,7 +13,7 @@
 
 #include "weir/base/ids.hpp"
 #include "weir/base/result.hpp"
-#include "weir/service/peer.hpp"
+#include "weir/wire/peer.hpp"
 #include "weir/service/reports.hpp"
 #include "weir/service/station.hpp"
 

@@ -126,4 +126,12 @@ private:
     std::function<void()> alarms_changed_;  // called with mutex_ held
 };
 
+/// A warning of one line that needs no more.
+inline void warn(Reports& reports, std::string text) {
+    Report report;
+    report.severity = Severity::warning;
+    report.what = std::move(text);
+    reports.submit(std::move(report));
+}
+
 }  // namespace weir

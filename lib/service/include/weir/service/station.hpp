@@ -18,7 +18,7 @@
 #include "weir/base/ids.hpp"
 #include "weir/base/result.hpp"
 #include "weir/service/metrics.hpp"
-#include "weir/service/peer.hpp"
+#include "weir/wire/peer.hpp"
 #include "weir/service/reports.hpp"
 
 namespace weir {

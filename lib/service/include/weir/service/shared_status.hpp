@@ -8,7 +8,7 @@
 
 #include "weir/service/station.hpp"
 
-namespace weir::selection {
+namespace weir {
 
 class SharedStatus {
 public:
@@ -36,4 +36,4 @@ private:
     bool idle_ = false;
 };
 
-}  // namespace weir::selection
+}  // namespace weir

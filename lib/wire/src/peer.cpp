@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/service/peer.hpp"
+#include "weir/wire/peer.hpp"
 
 namespace weir {
 
