@@ -12,6 +12,7 @@
 #include "weir/base/file.hpp"
 #include "weir/base/suggest.hpp"
 #include "weir/service/configuration.hpp"
+#include "weir/service/configuration_sections.hpp"
 
 namespace weir {
 namespace {
@@ -151,19 +152,62 @@ private:
     std::vector<Problem> errors_;
 };
 
-Result<> Settings::read_text(std::string_view text, std::string_view file_name) {
+namespace {
+
+/// The text as a table, limited and with the place of what is wrong.
+Result<toml::table> parse_limited(std::string_view text, std::string_view file_name) {
     const auto shown_name = on_one_line(file_name);
     if (text.size() > text_size_max.count())
         return fail(Errc::limit, fmt::format("{}: a configuration of more than {}; is this the right file?", shown_name,
                                              to_string(text_size_max)));
     if (const auto why = unfit(text)) return fail(Errc::usage, fmt::format("{}:{}", shown_name, *why));
-    const auto parsed = toml::parse(text);
+    auto parsed = toml::parse(text);
     if (!parsed) {
         const auto& error = parsed.error();
         return fail(Errc::usage, fmt::format("{}:{}: {}", shown_name, error.source().begin.line, on_one_line(error.description())));
     }
+    return std::move(parsed).table();
+}
+
+void list_tables(const toml::table& table, const std::string& path, std::vector<ConfigurationSection>& to) {
+    ConfigurationSection section{path, {}, table.source().begin.line, false};
+    bool has_tables = false;
+    for (const auto& [key, node] : table) {
+        if (const auto* inner = node.as_table(); inner != nullptr) {
+            has_tables = true;
+            list_tables(*inner, path_of(path, key.str()), to);
+            continue;
+        }
+        section.has_values = true;
+        const auto value = value_of(node);
+        const auto line = key.source().begin.line;
+        if (!value) continue;
+        if (const auto* one = std::get_if<std::string>(&*value)) section.texts.push_back({std::string(key.str()), *one, line});
+        if (const auto* list = std::get_if<std::vector<std::string>>(&*value)) {
+            for (const auto& item : *list) section.texts.push_back({std::string(key.str()), item, line});
+        }
+    }
+    // [a.b] makes a table a, which nobody wrote.
+    const bool written = section.has_values || !has_tables || path.find('.') != path.npos;
+    if (!path.empty() && written) to.push_back(std::move(section));
+}
+
+}  // namespace
+
+Result<std::vector<ConfigurationSection>> list_sections(std::string_view text, std::string_view file_name) {
+    const auto table = parse_limited(text, file_name);
+    if (!table) return std::unexpected(table.error());
+    std::vector<ConfigurationSection> sections;
+    list_tables(*table, "", sections);
+    std::ranges::stable_sort(sections, {}, &ConfigurationSection::line);
+    return sections;
+}
+
+Result<> Settings::read_text(std::string_view text, std::string_view file_name) {
+    const auto table = parse_limited(text, file_name);
+    if (!table) return std::unexpected(table.error());
     SettingsReader reader(*this, file_name);
-    reader.walk(parsed.table(), "");
+    reader.walk(*table, "");
     return reader.apply();
 }
 
