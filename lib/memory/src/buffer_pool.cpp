@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "weir/base/assert.hpp"
+#include "weir/base/thread_account.hpp"
 
 namespace weir::memory {
 namespace {
@@ -72,7 +73,7 @@ bool BufferPool::make_room(std::size_t capacity) {
 }
 
 std::optional<Buffer> BufferPool::try_take(std::size_t size) {
-    const std::scoped_lock lock(mutex_);
+    [[maybe_unused]] const auto lock = accounted_lock(mutex_);
     if (size <= limit_) {
         const auto size_class = class_of(size);
         WEIR_ASSERT(size_class < class_count);
@@ -99,7 +100,7 @@ std::optional<Buffer> BufferPool::try_take(std::size_t size) {
 
 void BufferPool::give_back(std::byte* data, std::size_t capacity) noexcept {
     {
-        const std::scoped_lock lock(mutex_);
+        [[maybe_unused]] const auto lock = accounted_lock(mutex_);
         in_use_ -= capacity;
         kept_ += capacity;
         free_[class_of(capacity)].push_back({data, capacity});

@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "weir/base/assert.hpp"
+#include "weir/base/thread_account.hpp"
 
 namespace weir::transport {
 namespace {
@@ -64,7 +65,11 @@ std::span<const EventLoop::Ready> EventLoop::wait(std::optional<SteadyTime> dead
         timeout_ms = static_cast<int>(std::clamp<std::int64_t>(left, 0, 3'600'000));
     }
     std::array<epoll_event, batch> events;
-    const int count = ::epoll_wait(epoll_.fd(), events.data(), static_cast<int>(events.size()), timeout_ms);
+    int count = 0;
+    {
+        const ScopedWait wait(WaitCause::network);
+        count = ::epoll_wait(epoll_.fd(), events.data(), static_cast<int>(events.size()), timeout_ms);
+    }
     if (count < 0) {
         WEIR_ASSERT(errno == EINTR);  // anything else: we passed it something wrong
         return ready_;
