@@ -4,19 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "weir/base/suggest.hpp"
 
 namespace weir::control {
 namespace {
 
-constexpr std::array kinds{StationKind::readout, StationKind::assign, StationKind::build, StationKind::supervise,
-                           StationKind::select,  StationKind::filter, StationKind::record};
-
 std::vector<std::string> known_sections() {
     auto words = shared_sections();
-    for (const auto kind : kinds) words.emplace_back(name(kind));
+    for (const auto kind : station_kinds) words.emplace_back(name(kind));
     return words;
 }
 

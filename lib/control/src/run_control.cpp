@@ -96,8 +96,8 @@ bool RunControl::State::waits(const Phase& phase) {
     bool waiting = false;
     for (const auto& station : stations_) {
         if ((phase.kind && station->entry().kind != *phase.kind) || station->idle()) continue;
-        if (phase.until && now_ >= *phase.until) {  // it came to its stop too late, behind something else
-            problem(fmt::format("{} did not come to {} in time and is ended", station->entry().name, phase.step.text()));
+        if (phase.until && now_ >= *phase.until) {
+            problem(fmt::format("{} did not answer {} in time and is ended", station->entry().name, phase.step.text()));
             station->end(now_, std::chrono::seconds{1});
             replacing_.erase(station->entry().name);
         } else {

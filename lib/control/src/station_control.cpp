@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <boost/json.hpp>
+#include <algorithm>
+
+#include "weir/json/parse.hpp"
 
 namespace weir::control {
 namespace {
@@ -14,16 +16,13 @@ std::string seconds_text(std::chrono::milliseconds time) { return to_string(std:
 
 /// The control port in {"station":"ros-1","kind":"readout","control":"127.0.0.1:41234"}.
 Result<std::string> control_port(const std::string& line, const StationEntry& entry) {
-    boost::system::error_code no_json;
-    const auto value = boost::json::parse(line, no_json);
-    const auto* object = no_json ? nullptr : value.if_object();
-    const auto text = [&](const char* key) -> std::string {
-        const auto* member = object != nullptr ? object->if_contains(key) : nullptr;
-        const auto* string = member != nullptr ? member->if_string() : nullptr;
-        return string != nullptr ? std::string(*string) : std::string{};
-    };
-    const auto address = text("control");
-    if (address.empty() || text("station") != entry.name) return fail(Errc::corrupt, fmt::format("announced itself with \"{}\"", line.substr(0, 200)));
+    const auto document = parse_json(line);
+    if (!document) return std::unexpected(document.error());
+    JsonFields fields(*document, "its first line");
+    const auto station = fields.text("station");
+    auto address = fields.text("control");
+    if (auto read = fields.result(); !read) return std::unexpected(read.error());
+    if (station != entry.name) return fail(Errc::usage, fmt::format("calls itself {}", station));
     return address;
 }
 
@@ -141,10 +140,11 @@ void StationControl::begin(SteadyTime now, RunNumber run, const std::vector<Peer
         return;
     }
     const bool change = step.kind == StationStep::Kind::change_peers;
-    StationCall call{change ? "change_peers" : name(step.transition), {}, step.limit, {}};
-    if (change || step.transition == Transition::connect) call.peers = peers;
-    if (!change && step.transition == Transition::start) call.run = run;
-    link_->call(call);
+    const auto deadline = step.limit * 9 / 10;  // what gives up by itself is heard in time
+    StationRequest request{change ? StationRequestKind::change_peers : StationRequestKind::transition, step.transition, {}, deadline, {}};
+    if (change || step.transition == Transition::connect) request.peers = peers;
+    if (!change && step.transition == Transition::start) request.run = run;
+    link_->call(request);
 }
 
 bool StationControl::launched(SteadyTime now) {
@@ -152,7 +152,7 @@ bool StationControl::launched(SteadyTime now) {
     if (!line) return false;
     const auto address = control_port(*line, entry_);
     if (!address) {
-        fail({false, true, address.error().context});
+        fail({false, true, fmt::format("announced itself wrongly: {}", address.error().context)});
         return false;
     }
     address_ = *address;
@@ -177,8 +177,8 @@ void StationControl::fail(StationTrouble trouble) {
 }
 
 void StationControl::forget_process() {
+    process_.reset();  // it is killed first, so that the link has nobody to wait for
     link_.reset();
-    process_.reset();
     kill_at_.reset();
     state_ = StationState::initial;
     planned_ = steps_.empty() ? StationState::initial : planned_;
