@@ -21,7 +21,7 @@ std::uint64_t rejected(const StationLedger& ledger) {
 
 /// Of all stations of a kind.
 struct Sum {
-    std::uint64_t stations = 0, received = 0, stored = 0, rejected = 0, duplicates = 0;
+    std::uint64_t stations = 0, received = 0, stored = 0, rejected = 0;
     bool whole = true;  // none of them was replaced
 };
 
@@ -38,20 +38,25 @@ Sum sum_of(const RunResult& result, StationKind kind) {
     return sum;
 }
 
+std::uint64_t rejected_as(const StationResult& station, const std::string& reason) {
+    const auto found = station.ledger.rejected.find(reason);
+    return found == station.ledger.rejected.end() ? 0 : found->second;
+}
+
+/// What one kind of station gave, the next one must have. A process that died took its counts with it, so that nothing can
+/// be said of its kind.
 void check_neighbours(RunResult& result) {
     const auto supervise = sum_of(result, StationKind::supervise);
     const auto assign = sum_of(result, StationKind::assign);
-    const auto& events = result.events;
-    if (supervise.stations > 0 && assign.stations > 0 && supervise.whole && assign.whole && supervise.stored != assign.received)
-        result.problems.push_back(fmt::format("the supervisor accepted {} events, and {} came to be assigned", supervise.stored, assign.received));
+    const auto build = sum_of(result, StationKind::build);
     const auto record = sum_of(result, StationKind::record);
-    const auto filter = sum_of(result, StationKind::filter);
-    const bool rejects = filter.stations > 0;
-    if (assign.stations > 0 && record.stations > 0 && !rejects && record.whole && record.stored < events.built)
-        result.problems.push_back(fmt::format("{} events are said to be stored, and the recorders hold {} copies", events.built, record.stored));
-    if (assign.stations > 0 && record.stations > 0 && rejects && record.whole && filter.whole && record.stored + filter.rejected < events.built)
-        result.problems.push_back(fmt::format("{} events were built; the filters rejected {} and the recorders hold {} copies", events.built,
-                                              filter.rejected, record.stored));
+    const auto say = [&](std::string text) { result.problems.push_back(std::move(text)); };
+    if (supervise.stations > 0 && assign.stations > 0 && supervise.whole && assign.whole && supervise.received != assign.received)
+        say(fmt::format("the supervisor decided {} events, and the DFM heard of {}", supervise.received, assign.received));
+    if (assign.stations > 0 && build.stations > 0 && assign.whole && build.whole && build.stored < assign.stored)
+        say(fmt::format("the DFM counts {} events as stored, and the builders {}", assign.stored, build.stored));
+    if (assign.stations > 0 && record.stations > 0 && record.whole && record.stored < assign.stored)
+        say(fmt::format("the DFM counts {} events as stored, and the recorders hold {} copies", assign.stored, record.stored));
 }
 
 }  // namespace
@@ -66,7 +71,7 @@ RunEvents events_of(const std::vector<StationResult>& stations) {
                 events.rejected += rejected(station.ledger);
                 break;
             case StationKind::assign:
-                events.built += station.ledger.stored;
+                events.built += station.ledger.stored + rejected_as(station, "not selected");
                 events.incomplete += counter(station, "incomplete");
                 break;
             case StationKind::record: events.recorded += station.ledger.stored; break;
@@ -85,6 +90,10 @@ void balance(RunResult& result) {
             result.bytes_stored += counter(station, "bytes_stored");
         }
         const auto& l = station.ledger;
+        for (const auto* lost : {"failed", "given up"}) {
+            if (const auto events = rejected_as(station, lost); events > 0 && station.kind == StationKind::assign)
+                result.problems.push_back(fmt::format("{} {} were lost: {} ({})", events, l.what, lost, station.name));
+        }
         if (l.in_hand > 0) result.problems.push_back(fmt::format("{} has {} {} in hand after the stop", station.name, l.in_hand, l.what));
         if (!l.balances())
             result.problems.push_back(fmt::format("the ledger of {} does not balance: {} {} received, {} stored, {} rejected, {} in hand", station.name,

@@ -249,14 +249,15 @@ TEST_F(RunControlTest, ALedgerThatDoesNotBalanceIsAProblemWithTheNameOfItsStatio
     EXPECT_THAT(problems(), Not(Contains(HasSubstr("ledger of ros-1"))));
 }
 
-TEST_F(RunControlTest, WhatTheSupervisorAcceptedMustHaveComeToBeAssigned) {
+TEST_F(RunControlTest, WhatTheSupervisorDecidedTheDfmMustHaveHeardOf) {
     start_run();
     station("l2sv").report.status.ledger = {"events", 10, 10, {}, 0};
     station("dfm").report.status.ledger = {"events", 9, 9, {}, 0};
+    station("sfi-1").report.status.ledger = {"events", 9, 9, {}, 0};
     station("rec-1").report.status.ledger = {"copies", 9, 9, {}, 0};
     ASSERT_TRUE(control->stop("enough"));
     pass(500ms);
-    EXPECT_THAT(problems(), testing::ElementsAre("the supervisor accepted 10 events, and 9 came to be assigned"));
+    EXPECT_THAT(problems(), testing::ElementsAre("the supervisor decided 10 events, and the DFM heard of 9"));
 }
 
 TEST_F(RunControlTest, ASourceThatTwoReadoutsServeKeepsThePartitionDown) {

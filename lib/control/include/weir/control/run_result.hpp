@@ -22,7 +22,7 @@ struct StationResult {
 
 struct RunEvents {
     std::uint64_t triggers = 0, accepted = 0, rejected = 0;  // of the supervisor
-    std::uint64_t built = 0, incomplete = 0;                 // of the DFM: final, with the incomplete ones
+    std::uint64_t built = 0, incomplete = 0;                 // of the DFM: final downstream; among them with empty ROBs
     std::uint64_t recorded = 0;                              // copies in files
 };
 
