@@ -14,7 +14,7 @@
 #include "signals.hpp"
 #include "weir/handoff/hand_off.hpp"
 #include "weir/service/alarm_keeper.hpp"
-#include "weir/service/metrics_server.hpp"
+#include "weir/service/http_server.hpp"
 #include "weir/service/report_sinks.hpp"
 #include "weir/service/reports.hpp"
 #include "weir/storage/catalogue_place.hpp"
@@ -177,9 +177,9 @@ int run_handoff(Options& options) {
     if (const auto latched = reports.latched(); latched > 0)
         complain(me, fmt::format("{} latched; see weir alarms", counted(latched, "alarm is", "alarms are")));
     std::optional collection = collect_handoff(metrics, **hand_off, **catalogue, reports, clock);
-    std::optional<MetricsServer> server;
+    std::optional<HttpServer> server;
     if (!s.metrics.empty() && !once) {
-        auto started = MetricsServer::start(metrics, {.listen = s.metrics});
+        auto started = HttpServer::start({.listen = s.metrics}, {metrics_route(metrics)});
         if (!started) return fail_with(me, started.error());
         server = std::move(*started);
         fmt::print(stderr, "weir handoff: metrics on port {}\n", server->port());

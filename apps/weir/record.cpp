@@ -20,7 +20,7 @@
 #include "service_manager.hpp"
 #include "signals.hpp"
 #include "weir/service/alarm_keeper.hpp"
-#include "weir/service/metrics_server.hpp"
+#include "weir/service/http_server.hpp"
 #include "weir/service/report_sinks.hpp"
 #include "weir/service/reports.hpp"
 #include "weir/storage/recorder.hpp"
@@ -172,10 +172,10 @@ int run_record(RecordOptions& options) {
         complain(command_name, fmt::format("{} latched; see weir alarms", counted(latched, "alarm is", "alarms are")));
     const auto collection = collect_recorder(metrics, **recorder);
     const auto alarm_collection = collect_alarms(metrics, reports);
-    std::optional<MetricsServer> server;
+    std::optional<HttpServer> server;
     std::string metrics_text = "none";
     if (!options.settings.metrics.empty()) {
-        auto started = MetricsServer::start(metrics, {.listen = options.settings.metrics});
+        auto started = HttpServer::start({.listen = options.settings.metrics}, {metrics_route(metrics)});
         if (!started) return fail_with(command_name, started.error());
         server = std::move(*started);
         metrics_text = fmt::format("port {}", server->port());

@@ -2,6 +2,7 @@
 // A station of the partition as the others see it: what run control tells each of them at `connect`.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,8 @@
 namespace weir {
 
 enum class StationKind { readout, assign, build, supervise, select, filter, record };
+inline constexpr std::array station_kinds{StationKind::readout, StationKind::assign, StationKind::build,  StationKind::supervise,
+                                          StationKind::select,  StationKind::filter, StationKind::record};
 
 /// "readout", ... : the command that runs it, and its section in the partition file ([readout.ros-1]).
 [[nodiscard]] const char* name(StationKind kind) noexcept;

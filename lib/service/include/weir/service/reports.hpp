@@ -26,15 +26,15 @@ enum class Severity { information, warning, error, fatal };
 
 struct Report {
     Severity severity = Severity::information;
-    std::string what;                 // "file quarantined"
-    std::string where;                // file, peer, stream
-    std::string why;                  // "sync failed: Input/output error"
-    std::string advice;               // what to do
-    std::vector<std::string> causes;  // the nearest first
-    std::string key;                  // of the rate limit; empty: `what` is
+    std::string what{};                 // "file quarantined"
+    std::string where{};                // file, peer, stream
+    std::string why{};                  // "sync failed: Input/output error"
+    std::string advice{};               // what to do
+    std::vector<std::string> causes{};  // the nearest first
+    std::string key{};                  // of the rate limit; empty: `what` is
 
     // Filled in by Reports.
-    std::string who;  // the station
+    std::string who{};  // the station
     WallTime when{};
     std::uint64_t held_back = 0;  // further reports of this key since the last that was shown
     bool late = false;            // was itself held back at first, and is shown now for all of its key

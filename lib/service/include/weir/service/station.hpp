@@ -4,12 +4,14 @@
 // tested by calling its transitions without the frame.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weir/base/clock.hpp"
@@ -23,9 +25,14 @@ namespace weir {
 
 enum class StationState { initial, configured, connected, running, paused };
 enum class Transition { configure, connect, start, pause, resume, stop, disconnect, unconfigure };
+inline constexpr std::array station_states{StationState::initial, StationState::configured, StationState::connected,
+                                           StationState::running, StationState::paused};
+inline constexpr std::array transitions{Transition::configure, Transition::connect, Transition::start,      Transition::pause,
+                                        Transition::resume,    Transition::stop,    Transition::disconnect, Transition::unconfigure};
 
 [[nodiscard]] const char* name(StationState state) noexcept;
 [[nodiscard]] const char* name(Transition transition) noexcept;
+[[nodiscard]] std::optional<StationState> parse_station_state(std::string_view text) noexcept;
 [[nodiscard]] std::optional<Transition> parse_transition(std::string_view text) noexcept;
 /// Where a transition leads from a state; nothing: it is not allowed there. stop is allowed in running and paused.
 [[nodiscard]] std::optional<StationState> after(StationState state, Transition transition) noexcept;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks a station, or run control, over its control port: one request, one answer, one connection, within a deadline.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "weir/base/bytes.hpp"
+#include "weir/base/result.hpp"
+#include "weir/service/control_messages.hpp"
+
+namespace weir {
+
+struct ControlAnswer {
+    unsigned status = 0;  // of HTTP
+    std::string body;
+
+    [[nodiscard]] bool good() const noexcept { return status >= 200 && status < 300; }
+    /// What {"error":...} says; else the status and the beginning of the body.
+    [[nodiscard]] std::string error() const;
+};
+
+/// Talks to one address: "127.0.0.1:41234", "localhost:9100", "[::1]:9100". Any thread; calls wait up to their deadline.
+class ControlClient {
+public:
+    explicit ControlClient(std::string address, Bytes answer_max = Bytes{128U << 20})
+        : address_(std::move(address)), answer_max_(answer_max) {}
+
+    [[nodiscard]] const std::string& address() const noexcept { return address_; }
+
+    /// Error: it does not answer (io), or not in time (limit). Any HTTP status is an answer.
+    [[nodiscard]] Result<ControlAnswer> get(const std::string& path, std::chrono::milliseconds deadline = std::chrono::seconds{5}) const;
+    [[nodiscard]] Result<ControlAnswer> post(const std::string& path, const std::string& json,
+                                             std::chrono::milliseconds deadline = std::chrono::seconds{5}) const;
+
+    /// GET /status of a station.
+    [[nodiscard]] Result<StationReport> status(std::chrono::milliseconds deadline = std::chrono::seconds{5}) const;
+
+    /// POST /transition; waits for its end. Error: refused (409), limit (its deadline passed, it may go on), usage (the
+    /// request), io (the station is gone). `deadline` of the request plus some time to answer is waited.
+    [[nodiscard]] Result<StationState> request(const StationRequest& request,
+                                               std::chrono::milliseconds patience = std::chrono::seconds{2}) const;
+
+private:
+    [[nodiscard]] Result<ControlAnswer> ask(bool post, const std::string& path, const std::string& body,
+                                            std::chrono::milliseconds deadline) const;
+    std::string address_;
+    Bytes answer_max_;
+};
+
+}  // namespace weir

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers HTTP on one thread of its own: /metrics, and whatever else its owner has an answer for. Whoever connects is not
+// trusted: connections, request sizes and times are limited, so that nobody can hold the thread or fill the memory; and
+// what changes something (POST) is not taken from web pages, which any browser on this machine may have open.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/bytes.hpp"
+#include "weir/base/result.hpp"
+#include "weir/service/metrics.hpp"
+
+namespace weir {
+
+struct HttpServerOptions {
+    std::string listen = "127.0.0.1:0";   // address:port; port 0: the system chooses; "[::1]:9100" for IPv6
+    std::uint32_t connections_max = 32;   // further ones are closed at once
+    std::uint32_t header_size_max = 8192;
+    Bytes body_size_max{8U << 20};
+    std::uint32_t requests_max = 1000;    // over one connection
+    std::chrono::milliseconds deadline{5000};          // for a request to arrive, and for an answer to leave
+    std::chrono::milliseconds answer_deadline{3'700'000};  // for an answer to be found (a transition may take long)
+};
+
+struct HttpRequest {
+    std::string path;   // without what follows '?'
+    std::string query;  // what follows it
+    std::string body;
+};
+
+struct HttpResponse {
+    unsigned status = 200;
+    std::string body{};
+    std::string content_type = "application/json";
+};
+
+/// {"error":"..."} on one line.
+[[nodiscard]] HttpResponse http_error(unsigned status, std::string_view text);
+
+/// To be called once, from any thread, now or later; also when the server is gone.
+using HttpAnswer = std::function<void(HttpResponse)>;
+
+struct HttpRoute {
+    enum class Method { get, post } method = Method::get;  // get answers HEAD too
+    std::string path;
+    std::function<void(const HttpRequest&, HttpAnswer)> handle;  // on the server's thread; must not wait
+};
+
+/// GET /metrics. The metrics outlive the server.
+[[nodiscard]] HttpRoute metrics_route(const Metrics& metrics);
+
+class HttpServer {
+public:
+    /// Errc::usage: not an address; Errc::io: it cannot be listened to.
+    [[nodiscard]] static Result<HttpServer> start(const HttpServerOptions& options, std::vector<HttpRoute> routes);
+
+    HttpServer(HttpServer&&) noexcept;
+    HttpServer& operator=(HttpServer&&) noexcept;
+    ~HttpServer();  // closes every connection, then waits for the thread
+
+    [[nodiscard]] std::uint16_t port() const noexcept;
+    /// "127.0.0.1:41234"
+    [[nodiscard]] std::string address() const;
+
+private:
+    class Server;
+    explicit HttpServer(std::unique_ptr<Server> server);
+    std::unique_ptr<Server> server_;
+};
+
+}  // namespace weir

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// One event of those that pass by, for people to look at: a single slot in which the newest wins. Whoever offers never
+// waits and copies rarely (once in `interval`), so that watching never pushes back; whoever reads gets the latest.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "weir/base/bytes.hpp"
+#include "weir/base/clock.hpp"
+#include "weir/base/data.hpp"
+
+namespace weir {
+
+class SampledEvents {
+public:
+    explicit SampledEvents(std::chrono::milliseconds interval = std::chrono::milliseconds{200}, Bytes event_max = Bytes{64U << 20})
+        : interval_(interval), event_max_(event_max) {}
+
+    /// From any thread, also from several at once. The pieces lie one behind the other in the event; they are read before
+    /// the call returns. False: not taken (it was too soon, another thread was at it, it is too large).
+    bool offer(std::span<const ConstData> pieces, SteadyTime now);
+    bool offer(ConstData event, SteadyTime now) { return offer(std::span(&event, 1), now); }
+
+    /// The latest; nullptr: none was offered.
+    [[nodiscard]] std::shared_ptr<const std::vector<std::byte>> latest() const;
+    [[nodiscard]] std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
+
+    /// A new run begins: what is left of the last one is not its event.
+    void clear();
+
+private:
+    const std::chrono::milliseconds interval_;
+    const Bytes event_max_;
+    std::atomic<SteadyTime::rep> next_{0};  // before this nothing is taken; relaxed: a moment more or less does not matter
+    std::atomic<std::uint64_t> taken_{0};
+    mutable std::mutex mutex_;  // held for the exchange of a pointer; an offer that finds it taken goes away
+    std::atomic<bool> copying_{false};
+    std::shared_ptr<const std::vector<std::byte>> latest_;  // shared with those that read it
+};
+
+}  // namespace weir
