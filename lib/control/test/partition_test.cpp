@@ -26,7 +26,15 @@ std::string error_of(const std::string& text) {
     return partition ? "no error" : partition.error().context;
 }
 
-std::string without(std::string text, std::string_view part) {
+std::string with(std::string_view more) {
+    std::string text;
+    text += good;
+    text += more;
+    return text;
+}
+
+std::string without(std::string_view part, std::string_view more = {}) {
+    auto text = with(more);
     text.erase(text.find(part), part.size());
     return text;
 }
@@ -44,28 +52,28 @@ TEST(Partition, StationsAreNumberedInTheOrderOfTheFile) {
 }
 
 TEST(Partition, AnUnknownSectionNamesTheNearest) {
-    EXPECT_EQ(error_of(std::string(good) + "[bild.sfi-2]\n"), "p.toml:12: unknown section [bild.sfi-2]; did you mean \"build\"?");
+    EXPECT_EQ(error_of(with("[bild.sfi-2]\n")), "p.toml:12: unknown section [bild.sfi-2]; did you mean \"build\"?");
 }
 
-TEST(Partition, AStationWithoutANameIsAnError) { EXPECT_THAT(error_of(std::string(good) + "[filter]\n"), HasSubstr("[filter] has no name; a station's section is [filter.NAME]")); }
+TEST(Partition, AStationWithoutANameIsAnError) { EXPECT_THAT(error_of(with("[filter]\n")), HasSubstr("[filter] has no name; a station's section is [filter.NAME]")); }
 
 TEST(Partition, ANameIsOfTheWholePartition) {
-    EXPECT_EQ(error_of(std::string(good) + "[filter.sfi-1]\n"), "p.toml:12: [filter.sfi-1] has the name of [build.sfi-1] (line 8); names are of the whole partition");
+    EXPECT_EQ(error_of(with("[filter.sfi-1]\n")), "p.toml:12: [filter.sfi-1] has the name of [build.sfi-1] (line 8); names are of the whole partition");
 }
 
 TEST(Partition, TwoStationsOnOnePortAreAnErrorWithBothPlaces) {
-    EXPECT_EQ(error_of(std::string(good) + "listen = \"localhost:7000\"\n[build.sfi-2]\ncontrol = \"127.0.0.1:7000\"\n"),
+    EXPECT_EQ(error_of(with("listen = \"localhost:7000\"\n[build.sfi-2]\ncontrol = \"127.0.0.1:7000\"\n")),
               "p.toml:14: control = \"127.0.0.1:7000\" of [build.sfi-2] is the port of [record.rec-1] already (line 12); give each its own, or port 0 for a free one");
 }
 
 TEST(Partition, OneDfmAndOneSupervisor) {
-    EXPECT_THAT(error_of(std::string(good) + "[assign.dfm-2]\n"), HasSubstr("[assign.dfm-2] is a second assign station beside [assign.dfm] (line 7)"));
-    EXPECT_THAT(error_of(without(std::string(good), "[assign.dfm]\n")), HasSubstr("no [assign.NAME]: nobody would give events to builders"));
-    EXPECT_THAT(error_of(std::string(good) + "[supervise.two]\n"), HasSubstr("a second supervise station"));
+    EXPECT_THAT(error_of(with("[assign.dfm-2]\n")), HasSubstr("[assign.dfm-2] is a second assign station beside [assign.dfm] (line 7)"));
+    EXPECT_THAT(error_of(without("[assign.dfm]\n")), HasSubstr("no [assign.NAME]: nobody would give events to builders"));
+    EXPECT_THAT(error_of(with("[supervise.two]\n")), HasSubstr("a second supervise station"));
 }
 
 TEST(Partition, FiltersNeedARecorder) {
-    EXPECT_THAT(error_of(without(std::string(good), "[record.rec-1]\n") + "[filter.ef-1]\n"), HasSubstr("no [record.NAME]: filters would have nowhere to send events"));
+    EXPECT_THAT(error_of(without("[record.rec-1]\n", "[filter.ef-1]\n")), HasSubstr("no [record.NAME]: filters would have nowhere to send events"));
 }
 
 TEST(Partition, ASourceIsNamedOnceAndReadable) {
