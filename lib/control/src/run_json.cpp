@@ -116,7 +116,7 @@ Result<RunCommand> parse_run_command(std::string_view text) {
     command.reason = fields.text("reason", "", comment_max);
     if (const auto* parameters = fields.object("parameters")) {
         if (parameters->size() > parameters_max) fields.fail_with(fmt::format("more than {} parameters", parameters_max));
-        JsonFields values(json::value(*parameters), "parameters");
+        JsonFields values(document->get_object().at("parameters"), "parameters");
         for (const auto& [key, value] : *parameters) command.request.parameters[std::string(key)] = values.text(key, std::nullopt, comment_max);
         if (auto read = values.result(); !read) fields.fail_with(read.error().context);
     }
