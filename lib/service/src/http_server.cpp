@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/post.hpp>
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
@@ -25,6 +26,8 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using Tcp = asio::ip::tcp;
+
+constexpr std::size_t drain_max = 64U << 20;  // bytes of a request that was refused, read and thrown away
 
 /// What an answer from another thread goes through: the server may be gone by then.
 struct Gate {
@@ -164,6 +167,22 @@ private:
             if (self->keep_) return self->read();
             beast::error_code ignored;  // the peer may be gone already
             self->stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored);
+            if (!self->parser_->is_done()) self->drain();
+        });
+    }
+
+    /// A connection that is closed with bytes unread is reset, and the peer may lose the answer that says why.
+    void drain() {
+        stream_.socket().async_read_some(asio::buffer(waste_), [self = shared_from_this()](const beast::error_code& ec, std::size_t size) {
+            self->drained_ += size;
+            if (!ec && self->drained_ < drain_max) return self->drain();
+            self->timer_.cancel();
+        });
+        if (std::exchange(draining_, true)) return;
+        timer_.expires_after(shared_.options.deadline);
+        timer_.async_wait([self = shared_from_this()](const beast::error_code& stopped) {
+            beast::error_code ignored;
+            if (!stopped) self->stream_.socket().close(ignored);
         });
     }
 
@@ -176,7 +195,9 @@ private:
     std::string allow_;
     std::uint32_t served_ = 0;
     std::uint64_t served_total_ = 0;
-    bool too_slow_ = false, head_ = false, keep_ = false;
+    std::array<char, 16'384> waste_;
+    std::size_t drained_ = 0;
+    bool too_slow_ = false, head_ = false, keep_ = false, draining_ = false;
 };
 
 }  // namespace

@@ -8,10 +8,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <vector>
+#include <span>
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
@@ -21,13 +20,15 @@
 
 namespace weir::transport {
 
+inline constexpr std::size_t datagram_max_least = 512;
+
 /// Where datagrams go. `datagram` is header and pieces of the part; read before the call returns.
 class Carrier {
 public:
     virtual ~Carrier() = default;
     /// False: it could not be taken now (a full socket); it is then lost, and counted by the carrier.
     virtual bool carry(wire::StationId to, std::span<const ConstData> datagram) = 0;
-    /// Largest datagram for this peer, header included.
+    /// Largest datagram for this peer, header included; at least datagram_max_least.
     [[nodiscard]] virtual std::size_t datagram_max(wire::StationId to) const = 0;
     /// A batch is complete: what is still held back goes out now.
     virtual void flush() = 0;
@@ -68,8 +69,12 @@ public:
     void remove_peer(wire::StationId peer);
 
     /// Messages of any other run are dropped and counted from now on; posts that were under way are dropped. 0: none but
-    /// probes are taken.
+    /// probes are taken, and nothing is sent. A number is used for one run only (taking up the last one again after 0 goes on
+    /// where it was).
     void set_run(RunNumber run);
+
+    /// What time it is. receive() and step() say it too; to be called before anything else that posts.
+    void set_time(SteadyTime now);
 
     /// One datagram. Complete messages and changes of peers go to `handler`, which may send and post meanwhile.
     void receive(ConstData datagram, SteadyTime now, MessageHandler& handler);
@@ -86,6 +91,11 @@ public:
     /// Posts that were not acknowledged yet, to all peers: 0 means that everything said was heard.
     [[nodiscard]] std::size_t posts_under_way() const noexcept;
     [[nodiscard]] bool heard(wire::StationId peer) const noexcept;
+
+    /// Sends a probe in a datagram of this size, header included; probed() is the largest that the peer's process answered.
+    void probe(wire::StationId peer, std::size_t datagram_size);
+    [[nodiscard]] std::size_t probed(wire::StationId peer) const noexcept;
+
     [[nodiscard]] const ExchangeStats& stats() const noexcept;
 
 private:

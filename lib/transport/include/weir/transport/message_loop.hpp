@@ -29,6 +29,7 @@ struct MessageLoopOptions {
     Bytes send_buffer{4ULL << 20};
     InputThread input = InputThread::none;
     std::uint32_t batch = 64;               // datagrams taken from the kernel at once
+    Bytes tcp_queue{32ULL << 20};           // that may wait on one TCP connection; more is dropped, as by a full socket
     ExchangeOptions exchange{};
 };
 
@@ -42,10 +43,11 @@ struct LinkPeer {
 struct MessageLoopStats {
     ExchangeStats exchange;
     std::uint64_t kernel_drops = 0;   // datagrams that the kernel dropped because the socket was full (SO_RXQ_OVFL)
-    std::uint64_t send_failures = 0;  // datagrams that the kernel did not take
-    std::uint64_t receive_calls = 0, send_calls = 0, wakes = 0;
+    std::uint64_t send_failures = 0;  // datagrams that the kernel did not take, or that were on a TCP connection that broke
+    std::uint64_t receive_calls = 0, send_calls = 0;
+    std::uint64_t wakes = 0;          // of the logic: by the input thread, or without one from waiting for sockets
     Bytes receive_buffer{};           // what the kernel granted
-    std::uint64_t tcp_connections = 0;
+    std::uint64_t tcp_connections = 0;  // that are open
 };
 
 class MessageLoop {

@@ -34,8 +34,8 @@ public:
     virtual void send(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) = 0;
 
     /// Sends until it is acknowledged: handed to the receiver's process exactly once, in any order, unless that process
-    /// ends first (PeerChange::restarted, ::silent: what it had not acknowledged is dropped). False: too much is under way
-    /// to this peer, or it was never heard of; ask again later.
+    /// ends first (PeerChange::restarted: what it had not acknowledged is dropped). A silent one gets it when it is back.
+    /// False: too much is under way to this peer, or it is not heard now; ask again later.
     [[nodiscard]] virtual bool post(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) = 0;
 
     void send(wire::StationId to, wire::DataflowType type, ConstData message) { send(to, type, std::span(&message, 1)); }
@@ -47,7 +47,7 @@ public:
 enum class PeerChange : std::uint8_t {
     appeared,   // heard for the first time, or again after silence, from the process that was known
     restarted,  // another process of the same station: what the old one knew is gone
-    silent,     // nothing was heard for as long as the options say; posts to it are dropped
+    silent,     // nothing was heard for as long as the options say; posts to it are kept, new ones refused
 };
 
 /// The logic of a station as its message loop sees it. One thread makes all calls.

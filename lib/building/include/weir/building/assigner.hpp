@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data flow manager (DFM): gives accepted events to builders that have credit, hears what became of them, tells the
+// readouts which events are done with, in groups, and gives the events of a builder that died to another one. Events are
+// cleared when they are final downstream, never before, so a builder that is lost costs nothing but time.
+//
+// Logic only: messages and time come in, messages go out through the outbox. One thread makes all calls.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/service/peer.hpp"
+#include "weir/service/station.hpp"
+#include "weir/transport/outbox.hpp"
+#include "weir/wire/dataflow.hpp"
+#include "weir/wire/sequence_set.hpp"
+
+namespace weir::building {
+
+struct AssignerOptions {
+    std::uint32_t events_max = 8192;  // decided by the supervisor and not final: what it has credit for
+    std::uint32_t clear_group = 100;  // events in one message to a readout, or
+    std::chrono::milliseconds clear_interval{20};  // as many as there are after this time
+    Level1Id first_level1{1};         // of a run: everything older was never there
+    std::uint32_t builds_max = 5;     // times that one event is given to a builder before it is given up
+};
+
+/// Received: what the supervisor decided. Stored: final and well. Rejected: "level 2", and what builders say.
+class Assigner final : public transport::MessageHandler {
+public:
+    struct Counts {
+        std::uint64_t accepted = 0, rejected = 0;  // by the supervisor
+        std::uint64_t stored = 0, incomplete = 0;  // incomplete ones are stored, and counted in both
+        std::uint64_t not_selected = 0, failed = 0, given_up = 0;
+        std::uint64_t reassigned = 0, clears_sent = 0, unexpected = 0, malformed = 0, repeated = 0;
+        std::uint64_t waiting = 0, assigned = 0;   // in hand
+    };
+    struct BuilderCounts {
+        wire::StationId id{};
+        std::uint64_t credit = 0, assigned = 0, in_hand = 0;
+    };
+
+    Assigner(const AssignerOptions& options, transport::Outbox& outbox);
+
+    /// The builders, readouts and supervisor of the partition. Events of a builder that is not among them any more are
+    /// given to others.
+    void set_peers(const std::vector<Peer>& peers, SteadyTime now);
+    void start_run();
+
+    void on_message(const transport::IncomingMessage& message, SteadyTime now) override;
+    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override;
+    [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override;
+
+    /// Every event that is in hand is given up and counted: the run has to end.
+    void give_up();
+
+    [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
+    [[nodiscard]] std::vector<BuilderCounts> builders() const;
+    [[nodiscard]] StationLedger ledger() const;
+    /// Nothing is in hand, and every readout was told about every event.
+    [[nodiscard]] bool idle() const noexcept;
+    /// Lines for an operator since the last call: a builder was lost, an event was given up.
+    [[nodiscard]] std::vector<std::string> take_remarks();
+
+private:
+    struct Builder {
+        std::uint64_t credit = 0;    // in all, of its epoch
+        std::uint64_t assigned = 0;  // in all, to its epoch
+        bool heard = false;
+    };
+    struct Assigned {
+        wire::EventTicket ticket{};
+        wire::StationId builder{};
+        std::uint32_t builds = 0;
+    };
+    struct Waiting {
+        wire::EventTicket ticket{};
+        std::uint32_t builds = 0;
+    };
+    struct Readout {
+        std::vector<Level1Id> to_clear{};
+        std::optional<SteadyTime> since{};  // of the first of them
+        std::uint64_t oldest_told = 0;      // as in oldest()
+        bool lost_its_place = false;        // a new process, which has to hear where the run is
+    };
+
+    void accept(const wire::Accept& message, SteadyTime now);
+    void built(wire::StationId from, const wire::Built& message, SteadyTime now);
+    void take_back(wire::StationId builder, const char* why, SteadyTime now);
+    void assign_what_can_be();
+    void send_clears(SteadyTime now);
+    void tell_credit();
+    void done_with(Level1Id id, SteadyTime now);
+    [[nodiscard]] Sequence place(Level1Id id) noexcept;  // in the run, from 1 on, over wraps of the counter
+
+    const AssignerOptions options_;
+    transport::Outbox& outbox_;
+    Counts counts_;
+    std::optional<wire::StationId> supervisor_;
+    std::uint64_t accept_credit_told_ = 0;
+    std::uint64_t decided_by_supervisor_ = 0;  // of its epoch
+    std::deque<Waiting> waiting_;
+    std::unordered_map<std::uint64_t, Assigned> assigned_;  // by global id
+    std::map<wire::StationId, Builder> builders_;
+    std::map<wire::StationId, Readout> readouts_;
+    wire::SequenceSet done_;           // places of the events that are done with
+    std::uint64_t newest_place_ = 0;   // seen so far
+    std::vector<std::string> remarks_;
+    std::vector<std::byte> buffer_;    // of the message that is being made
+    wire::Accept accept_;
+    wire::Built built_;
+};
+
+}  // namespace weir::building

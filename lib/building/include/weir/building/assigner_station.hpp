@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data flow manager as a station: a message loop that runs its logic.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/base/named_thread.hpp"
+#include "weir/building/assigner.hpp"
+#include "weir/service/station.hpp"
+#include "weir/transport/message_loop.hpp"
+
+namespace weir::building {
+
+struct AssignerStationOptions {
+    std::string name = "dfm";
+    wire::StationId id{};
+    AssignerOptions assigner{};
+    transport::MessageLoopOptions loop{};
+    transport::LinkKind link = transport::LinkKind::udp;
+};
+
+class AssignerStation final : public Station {
+public:
+    /// Reports and clock outlive the station.
+    AssignerStation(AssignerStationOptions options, Reports& reports, const Clock& clock);
+    ~AssignerStation() override;
+
+    [[nodiscard]] Result<> configure() override;
+    [[nodiscard]] Peer self() const override;
+    [[nodiscard]] Result<> connect(const std::vector<Peer>& peers) override;
+    [[nodiscard]] Result<> start(RunNumber run) override;
+    /// Waits until every event is final and every readout was told; gives up what is left at the deadline.
+    [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline) override;
+    [[nodiscard]] Result<> disconnect() override;
+    [[nodiscard]] Result<> unconfigure() override;
+    [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
+    [[nodiscard]] StationStatus status() const override;
+
+private:
+    class Logic;
+    const AssignerStationOptions options_;
+    Reports& reports_;
+    const Clock& clock_;
+    std::unique_ptr<memory::BufferPool> pool_;
+    std::unique_ptr<transport::MessageLoop> loop_;
+    std::vector<Peer> peers_;
+    std::unique_ptr<Logic> logic_;
+    std::optional<NamedThread> thread_;  // the last member: it uses all others
+};
+
+}  // namespace weir::building

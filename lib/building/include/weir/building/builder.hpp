@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event builder (SFI): asks the readouts for the fragments of the events that it was assigned, asks again for what got
+// lost on the way, puts events together, and says what became of them. What stays lost becomes an empty ROB with status
+// bits, never a gap. How much is on its way at once is shaped (request_window.hpp).
+//
+// Logic only: messages and time come in, messages go out through the outbox. One thread makes all calls.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "weir/base/bytes.hpp"
+#include "weir/base/clock.hpp"
+#include "weir/building/built_event.hpp"
+#include "weir/building/request_window.hpp"
+#include "weir/event/check.hpp"
+#include "weir/event/format.hpp"
+#include "weir/service/peer.hpp"
+#include "weir/service/station.hpp"
+#include "weir/transport/outbox.hpp"
+#include "weir/transport/round_trip.hpp"
+#include "weir/wire/dataflow.hpp"
+
+namespace weir::building {
+
+struct BuilderOptions {
+    event::Format format = event::Format::event_5_0;
+    event::RodRules rules{};              // how sources count their level-1 ids
+    SourceId source{0x00790000};          // of the event: an SFI
+    std::uint32_t events_max = 128;       // in hand: asked for, complete, or not final downstream. Its credit at the DFM
+    std::uint32_t building_max = 32;      // of these, asked for at once
+    RequestWindow::Limits window{};
+    std::uint32_t source_requests_max = 32;  // events that one readout is asked for at once
+    std::uint32_t request_events = 8;        // in one message
+    std::chrono::milliseconds event_deadline{10'000};  // then what is missing is lost
+    std::chrono::milliseconds suspect_deadline{200};   // of a readout that has let an event run out of time, until it answers
+    std::chrono::milliseconds reask_min{3};
+    std::chrono::milliseconds reask_max{500};
+    std::chrono::microseconds not_yet_wait{500};       // before the first repetition; doubles
+};
+
+class Builder final : public transport::MessageHandler {
+public:
+    struct Counts {
+        std::uint64_t received = 0;  // events assigned to us = stored + rejected + failed + given up + in hand
+        std::uint64_t stored = 0, failed = 0, given_up = 0;
+        std::map<std::string, std::uint64_t> rejected{};  // downstream, by reason
+        std::uint64_t incomplete = 0;   // of those built
+        std::uint64_t built = 0, bytes_built = 0;
+        std::uint64_t requests = 0, asked = 0;  // messages; events asked for in them
+        std::uint64_t answers = 0, bytes_received = 0;
+        std::uint64_t asked_again = 0, not_yet = 0;
+        std::uint64_t late_or_double = 0, unexpected = 0, malformed = 0, no_memory = 0;
+        std::uint64_t robs_lost = 0, robs_bad = 0, level1_mismatches = 0;
+        std::uint64_t in_hand = 0, window = 0, on_their_way = 0;
+    };
+
+    /// Outbox, pool and sink outlive the builder.
+    Builder(const BuilderOptions& options, transport::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink);
+    ~Builder() override;
+
+    /// The DFM, and the readouts with their ROBs; also while events are being built.
+    void set_peers(const std::vector<Peer>& peers, SteadyTime now);
+    void start_run(RunNumber run);
+
+    void on_message(const transport::IncomingMessage& message, SteadyTime now) override;
+    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override;
+    [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override;
+
+    /// What became of an event that the sink took. `reason` names a rejection.
+    void ended(const wire::EventTicket& ticket, bool incomplete, wire::EventOutcome outcome, const std::string& reason);
+    /// The sink has room again, or a socket overflowed.
+    void overflowed() noexcept { window_.overflowed(); }
+
+    /// Everything that is not final is given up and counted.
+    void give_up();
+
+    [[nodiscard]] Counts counts() const;
+    [[nodiscard]] StationLedger ledger() const;
+    [[nodiscard]] std::map<SourceId, std::uint64_t> lost_by_source() const;
+    /// Lines for an operator since the last call.
+    [[nodiscard]] std::vector<std::string> take_remarks();
+
+private:
+    enum class SlotState : std::uint8_t { wanted, asked, resting, done };
+    /// One readout's part of one event.
+    struct Slot {
+        SlotState state = SlotState::wanted;
+        std::uint8_t tries = 0;
+        std::uint8_t not_yet = 0;      // answers so far that said so
+        std::uint32_t booked = 0;      // bytes in the window
+        std::uint64_t request = 0;     // the latest
+        SteadyTime at{};               // asked, or to be asked again
+    };
+    struct Assembly {
+        std::uint32_t generation = 0;  // raised when it is used for another event
+        bool active = false;
+        wire::EventTicket ticket{};
+        SteadyTime begun{};
+        std::uint32_t missing = 0;     // slots that are not done
+        std::uint32_t lost = 0, bad = 0;
+        bool level1_mismatch = false;
+        std::vector<Slot> slots{};     // by readout
+        std::vector<ConstData> robs{}; // by position of its source; empty: not there
+        std::unique_ptr<BuiltEvent> event{};
+    };
+    struct Ask {
+        std::uint32_t assembly = 0, generation = 0;
+        std::uint64_t request = 0;
+        std::uint32_t overtaken = 0;   // later requests of which an answer came before
+        std::uint64_t overtaker = 0;   // the latest of them
+    };
+    struct Readout {
+        wire::StationId id{};
+        std::string name{};
+        std::uint32_t first = 0;       // position of its first source
+        std::vector<SourceId> sources{};
+        std::deque<Ask> to_ask{};
+        std::deque<Ask> asked{};       // in the order of asking
+        std::deque<Ask> resting{};     // said "not yet"
+        std::uint32_t outstanding = 0;
+        bool queued = false;           // stands in ready_
+        bool suspect = false;
+        std::uint64_t answer_size = 4096;  // smoothed
+        transport::RoundTrip trip{};
+    };
+
+    void assigned(const wire::Assign& message, SteadyTime now);
+    void begin_events(SteadyTime now);
+    void begin(wire::EventTicket ticket, SteadyTime now);
+    void ask(SteadyTime now);
+    std::size_t ask_one(Readout& readout, std::uint32_t index, SteadyTime now);
+    void queue(std::uint32_t readout);
+    void answered(const transport::IncomingMessage& message, SteadyTime now);
+    [[nodiscard]] bool store(Assembly& assembly, Readout& readout, const transport::IncomingMessage& message);
+    void check(Assembly& assembly, std::uint32_t position, SourceId source, ConstData rob);
+    void slot_done(Assembly& assembly, std::uint32_t readout);
+    void end_asking(Readout& readout, Slot& slot);
+    void look_for_losses(std::uint32_t readout, SteadyTime now);
+    void lost_on_the_way(std::uint32_t readout, Ask ask, SteadyTime now);
+    void look_at_deadlines(SteadyTime now);
+    void run_out(Assembly& assembly, SteadyTime now, bool suspects_only);
+    void complete(std::uint32_t assembly);
+    void abandon(std::uint32_t assembly);
+    void release(Assembly& assembly, std::uint32_t readout, bool lost);
+    void offer();
+    void tell(SteadyTime now);
+    void remark(std::string text);
+    [[nodiscard]] Slot* find(const Ask& ask, std::uint32_t readout) noexcept;
+
+    const BuilderOptions options_;
+    transport::Outbox& outbox_;
+    memory::BufferPool& pool_;
+    BuiltSink& sink_;
+    Counts counts_;
+    RunNumber run_{};
+    std::optional<wire::StationId> dfm_;
+    std::vector<Readout> readouts_;
+    std::unordered_map<std::uint16_t, std::uint32_t> readout_of_;  // by station
+    std::vector<SourceId> sources_;                                // by position
+    std::vector<std::uint64_t> lost_;                              // by position
+    std::vector<event::SourceRule> rules_;                         // by position
+    std::deque<std::uint32_t> ready_;                              // readouts that can be asked
+    RequestWindow window_;
+    std::deque<wire::EventTicket> tickets_;                        // not begun
+    std::vector<Assembly> assemblies_;
+    std::vector<std::uint32_t> free_;
+    std::deque<Ask> begun_;                                        // in the order of beginning, for deadlines
+    std::unordered_map<std::uint32_t, std::uint32_t> by_level1_;   // of the active ones
+    std::deque<std::unique_ptr<BuiltEvent>> complete_;             // the sink was full
+    std::vector<wire::EventEnd> ended_;                            // not told
+    std::uint64_t credit_told_ = 0, ended_count_ = 0;
+    std::uint64_t held_ = 0;                                       // by the sink
+    std::uint64_t next_request_ = 1;
+    std::uint32_t turn_ = 0;                                       // which readout an event begins with
+    std::uint64_t event_size_ = 64 << 10;                          // smoothed, for the chunks of its memory
+    std::uint32_t suspects_ = 0;
+    SteadyTime next_look_{};
+    std::vector<std::string> remarks_;
+    std::vector<std::byte> buffer_;
+    wire::DataView data_;
+    wire::Assign assign_;
+    wire::DataRequest request_;
+};
+
+}  // namespace weir::building

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The builder as a station: a message loop that runs its logic, and an output to filters or recorders.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/base/bytes.hpp"
+#include "weir/base/named_thread.hpp"
+#include "weir/building/builder.hpp"
+#include "weir/building/delivery_output.hpp"
+#include "weir/service/sampled_events.hpp"
+#include "weir/service/station.hpp"
+#include "weir/transport/message_loop.hpp"
+
+namespace weir::building {
+
+struct BuilderStationOptions {
+    std::string name = "sfi-1";
+    wire::StationId id{};
+    BuilderOptions builder{};
+    transport::MessageLoopOptions loop{};
+    transport::LinkKind link = transport::LinkKind::udp;  // to readouts; the DFM's is the same
+    DeliveryOutputOptions output{};
+    Bytes memory{512ULL << 20};     // of events in hand
+    bool probe = true;              // at connect: do datagrams of that size reach every peer?
+    std::chrono::milliseconds probe_deadline{3000};
+};
+
+class BuilderStation final : public Station {
+public:
+    /// Reports (remarks of the builder) and clock outlive the station.
+    BuilderStation(BuilderStationOptions options, Reports& reports, const Clock& clock);
+    ~BuilderStation() override;
+
+    [[nodiscard]] Result<> configure() override;
+    [[nodiscard]] Peer self() const override;
+    [[nodiscard]] Result<> connect(const std::vector<Peer>& peers) override;
+    [[nodiscard]] Result<> start(RunNumber run) override;
+    [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline) override;
+    [[nodiscard]] Result<> disconnect() override;
+    [[nodiscard]] Result<> unconfigure() override;
+    [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
+    [[nodiscard]] StationStatus status() const override;
+
+    /// A built event now and then, for whoever wants to look; never waited for.
+    void sample_into(SampledEvents* samples) noexcept { samples_ = samples; }
+
+private:
+    class Logic;
+    const BuilderStationOptions options_;
+    Reports& reports_;
+    const Clock& clock_;
+    SampledEvents* samples_ = nullptr;
+    std::unique_ptr<memory::BufferPool> pool_;
+    std::unique_ptr<transport::MessageLoop> loop_;
+    std::vector<Peer> peers_;
+    RunNumber run_{};  // of the loop's thread
+    std::unique_ptr<Logic> logic_;
+    std::optional<NamedThread> thread_;  // the last member: it uses all others
+};
+
+}  // namespace weir::building

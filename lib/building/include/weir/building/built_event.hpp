@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole event, and where it goes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "weir/building/event_memory.hpp"
+#include "weir/event/event_pieces.hpp"
+#include "weir/wire/dataflow.hpp"
+
+namespace weir::building {
+
+struct BuiltEvent {
+    wire::EventTicket ticket{};
+    std::uint32_t robs = 0;       // of sources, the empty ones included
+    std::uint32_t robs_lost = 0;  // empty ROBs that stand for what did not come
+    event::EventPieces pieces{};  // lie in `memory` and in themselves
+    EventMemory memory{};
+};
+
+/// What takes built events. It says later, from any thread, what became of each: Builder::ended() in the builder's thread.
+class BuiltSink {
+public:
+    virtual ~BuiltSink() = default;
+    /// False: it was left as it is; the builder offers it again.
+    [[nodiscard]] virtual bool take(std::unique_ptr<BuiltEvent>& event) = 0;
+};
+
+}  // namespace weir::building

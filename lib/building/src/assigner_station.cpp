@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/building/assigner_station.hpp"
+
+#include <algorithm>
+
+#include "loop_calls.hpp"
+#include "station_status.hpp"
+
+namespace weir::building {
+
+using namespace std::chrono_literals;
+
+/// The logic, and what its thread tells the others. Its thread runs as long as the station is connected.
+class AssignerStation::Logic final : public transport::MessageHandler {
+public:
+    Logic(const AssignerStationOptions& options, transport::MessageLoop& loop, Reports& reports)
+        : loop_(loop), reports_(reports), assigner_(options.assigner, loop.exchange()) {}
+
+    void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
+        if (running_) assigner_.on_message(message, now);
+    }
+    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override {
+        assigner_.on_peer(peer, change, now);
+    }
+    std::optional<SteadyTime> step(SteadyTime now) override {
+        const auto next = running_ ? assigner_.step(now) : std::nullopt;
+        for (auto& remark : assigner_.take_remarks()) warn(reports_, std::move(remark));
+        if (now >= told_ + 50ms || ending_) {
+            told_ = now;
+            tell();
+        }
+        return std::min(next.value_or(now + 50ms), now + 50ms);
+    }
+
+    Assigner& assigner() noexcept { return assigner_; }
+    SharedStatus& status() noexcept { return status_; }
+    void run(bool running) noexcept { running_ = running; }
+    void end(bool ending) noexcept { ending_ = ending; }
+    void tell() {
+        const auto& counts = assigner_.counts();
+        StationStatus status;
+        status.ledger = assigner_.ledger();
+        status.counters = {{"accepted", double(counts.accepted)},     {"level2_rejected", double(counts.rejected)},
+                           {"stored", double(counts.stored)},         {"incomplete", double(counts.incomplete)},
+                           {"reassigned", double(counts.reassigned)}, {"clears_sent", double(counts.clears_sent)},
+                           {"waiting", double(counts.waiting)},       {"assigned", double(counts.assigned)},
+                           {"repeated", double(counts.repeated)}};
+        const auto stats = loop_.stats();
+        status.counters["posts_resent"] = double(stats.exchange.posts_resent);
+        status.counters["kernel_drops"] = double(stats.kernel_drops);
+        status_.write(std::move(status), assigner_.idle() && loop_.exchange().posts_under_way() == 0);
+    }
+
+private:
+    transport::MessageLoop& loop_;
+    Reports& reports_;
+    Assigner assigner_;
+    SharedStatus status_;
+    SteadyTime told_{};
+    bool running_ = false;  // of the loop's thread
+    bool ending_ = false;
+};
+
+AssignerStation::AssignerStation(AssignerStationOptions options, Reports& reports, const Clock& clock)
+    : options_(std::move(options)), reports_(reports), clock_(clock) {}
+
+AssignerStation::~AssignerStation() = default;
+
+Result<> AssignerStation::configure() {
+    pool_ = std::make_unique<memory::BufferPool>(64_MiB);
+    auto loop = transport::MessageLoop::open(options_.loop, *pool_, clock_);
+    if (!loop) return std::unexpected(loop.error());
+    loop_ = std::move(*loop);
+    return {};
+}
+
+Peer AssignerStation::self() const {
+    return {.name = options_.name, .kind = StationKind::assign, .id = options_.id,
+            .dataflow = address_of(options_.loop, loop_.get()),
+            .events = {}, .sources = {}};
+}
+
+Result<> AssignerStation::connect(const std::vector<Peer>& peers) {
+    const auto links = links_to(peers, {StationKind::build, StationKind::readout, StationKind::supervise}, options_.link,
+                                {StationKind::build, StationKind::readout, StationKind::supervise});
+    if (!links) return std::unexpected(links.error());
+    if (auto set = loop_->set_peers(*links); !set) return set;
+    peers_ = peers;
+    logic_ = std::make_unique<Logic>(options_, *loop_, reports_);
+    logic_->assigner().set_peers(peers, clock_.now());
+    thread_.emplace("dfm", [this](const std::stop_token& stop) { loop_->run(stop, *logic_); });
+    return {};
+}
+
+Result<> AssignerStation::start(RunNumber run) {
+    in_loop(*loop_, [&] {
+        loop_->exchange().set_run(run);
+        logic_->assigner().start_run();
+        logic_->run(true);
+        logic_->end(false);
+        logic_->tell();
+    });
+    return {};
+}
+
+Result<> AssignerStation::stop(std::chrono::milliseconds deadline) {
+    in_loop(*loop_, [&] {
+        logic_->end(true);
+        logic_->tell();
+    });
+    const bool idle = logic_->status().wait_idle(deadline);
+    in_loop(*loop_, [&] {
+        if (!idle) logic_->assigner().give_up();
+        logic_->run(false);
+        logic_->tell();
+        loop_->exchange().set_run(RunNumber{0});
+    });
+    return {};
+}
+
+Result<> AssignerStation::disconnect() {
+    thread_.reset();
+    logic_.reset();
+    return {};
+}
+
+Result<> AssignerStation::unconfigure() {
+    loop_.reset();
+    pool_.reset();
+    return {};
+}
+
+Result<> AssignerStation::change_peers(const std::vector<Peer>& peers) {
+    const auto links = links_to(peers, {StationKind::build, StationKind::readout, StationKind::supervise}, options_.link,
+                                {StationKind::build, StationKind::readout, StationKind::supervise});
+    if (!links) return std::unexpected(links.error());
+    Result<> result;
+    in_loop(*loop_, [&] {
+        result = loop_->set_peers(*links);
+        if (result) logic_->assigner().set_peers(peers, clock_.now());
+    });
+    peers_ = peers;
+    return result;
+}
+
+StationStatus AssignerStation::status() const { return logic_ ? logic_->status().read() : StationStatus{}; }
+
+}  // namespace weir::building

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of an event through the builder: assigned, begun, its answers stored, complete, offered, ended. How readouts are
+// asked, and asked again, is builder_requests.cpp.
+#include "weir/building/builder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weir/base/assert.hpp"
+#include "weir/event/event_builder.hpp"
+#include "weir/event/fragment.hpp"
+#include "weir/event/rob_builder.hpp"
+
+namespace weir::building {
+
+using transport::PeerChange;
+using wire::DataflowType;
+using wire::RobState;
+
+namespace {
+constexpr std::size_t remarks_max = 100;
+}
+
+Builder::Builder(const BuilderOptions& options, transport::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink)
+    : options_(options), outbox_(outbox), pool_(pool), sink_(sink), window_(options.window) {}
+
+Builder::~Builder() = default;
+
+void Builder::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
+    dfm_.reset();
+    std::vector<Readout> readouts;
+    std::uint32_t position = 0;
+    for (const auto& peer : peers) {
+        if (peer.kind == StationKind::assign) dfm_ = peer.id;
+        if (peer.kind != StationKind::readout || peer.sources.empty()) continue;
+        readouts.push_back({.id = peer.id, .name = peer.name, .first = position, .sources = peer.sources});
+        position += static_cast<std::uint32_t>(peer.sources.size());
+    }
+    const bool same = std::ranges::equal(readouts, readouts_, [](const Readout& a, const Readout& b) {
+        return a.id == b.id && a.sources == b.sources;
+    });
+    if (same && !readouts_.empty()) return;
+    // Another detector: what is being built for the old one is begun again.
+    for (auto& assembly : assemblies_) {
+        if (!assembly.active) continue;
+        tickets_.push_front(std::move(assembly.ticket));
+        assembly.active = false;
+        ++assembly.generation;
+        assembly.event.reset();
+    }
+    readouts_ = std::move(readouts);
+    readout_of_.clear();
+    sources_.clear();
+    rules_.clear();
+    for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
+        readout_of_[number(readouts_[i].id)] = i;
+        for (const auto source : readouts_[i].sources) {
+            sources_.push_back(source);
+            const auto rule = options_.rules.sources.find(source);
+            rules_.push_back(rule == options_.rules.sources.end() ? event::SourceRule{} : rule->second);
+        }
+    }
+    lost_.assign(sources_.size(), 0);
+    ready_.clear();
+    begun_.clear();
+    by_level1_.clear();
+    window_ = RequestWindow(options_.window);
+    suspects_ = 0;
+    assemblies_.resize(options_.building_max);
+    free_.clear();
+    for (std::uint32_t i = 0; i < assemblies_.size(); ++i) free_.push_back(i);
+    next_look_ = now;
+}
+
+void Builder::start_run(RunNumber run) {
+    give_up();
+    run_ = run;
+    counts_ = {};
+    tickets_.clear();
+    ended_.clear();
+    complete_.clear();
+    held_ = 0;
+    credit_told_ = ended_count_ = 0;
+}
+
+void Builder::on_message(const transport::IncomingMessage& message, SteadyTime now) {
+    if (message.type == DataflowType::data) return answered(message, now);
+    if (message.type == DataflowType::assign && dfm_ == message.from) {
+        if (decode(message.body, assign_)) return assigned(assign_, now);
+        ++counts_.malformed;
+        return;
+    }
+    ++counts_.unexpected;
+}
+
+void Builder::on_peer(wire::StationId peer, PeerChange change, SteadyTime) {
+    if (dfm_ == peer && change == PeerChange::restarted) credit_told_ = 0;
+}
+
+void Builder::assigned(const wire::Assign& message, SteadyTime now) {
+    for (const auto& ticket : message.events) {
+        ++counts_.received;
+        tickets_.push_back(ticket);
+    }
+    begin_events(now);
+}
+
+void Builder::begin_events(SteadyTime now) {
+    while (!tickets_.empty() && !free_.empty() && complete_.empty() && !readouts_.empty()) {
+        const auto stats = pool_.stats();
+        if (stats.in_use.count() + event_size_ > stats.limit.count() && stats.in_use.count() > 0) return;
+        if (by_level1_.contains(number(tickets_.front().level1_id))) return;  // the same id again: after the one before it
+        auto ticket = std::move(tickets_.front());
+        tickets_.pop_front();
+        begin(std::move(ticket), now);
+    }
+}
+
+void Builder::begin(wire::EventTicket ticket, SteadyTime now) {
+    const auto index = free_.back();
+    free_.pop_back();
+    auto& assembly = assemblies_[index];
+    ++assembly.generation;
+    assembly.active = true;
+    assembly.ticket = std::move(ticket);
+    assembly.begun = now;
+    assembly.missing = static_cast<std::uint32_t>(readouts_.size());
+    assembly.lost = assembly.bad = 0;
+    assembly.level1_mismatch = false;
+    assembly.slots.assign(readouts_.size(), {});
+    assembly.robs.assign(sources_.size(), {});
+    assembly.event = std::make_unique<BuiltEvent>();
+    assembly.event->memory.begin(pool_, std::clamp<std::uint64_t>(event_size_, 4096, 1 << 20));
+    by_level1_[number(assembly.ticket.level1_id)] = index;
+    const Ask ask{.assembly = index, .generation = assembly.generation};
+    begun_.push_back(ask);
+    // Events begin with different readouts, so that not all of them answer the same builder at the same moment.
+    const auto count = static_cast<std::uint32_t>(readouts_.size());
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const auto readout = (turn_ + i) % count;
+        readouts_[readout].to_ask.push_back(ask);
+        queue(readout);
+    }
+    if (++turn_ >= count) turn_ = 0;
+}
+
+std::optional<SteadyTime> Builder::step(SteadyTime now) {
+    offer();
+    begin_events(now);
+    if (now >= next_look_) {
+        for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
+            if (!readouts_[i].asked.empty() || !readouts_[i].resting.empty()) look_for_losses(i, now);
+        }
+        look_at_deadlines(now);
+        next_look_ = now + std::chrono::milliseconds(1);
+    }
+    ask(now);
+    tell(now);
+    if (!begun_.empty() || !complete_.empty() || !tickets_.empty()) return next_look_;
+    return now + std::chrono::milliseconds(50);  // credit that a full outbox did not take
+}
+
+void Builder::answered(const transport::IncomingMessage& message, SteadyTime now) {
+    const auto from = readout_of_.find(number(message.from));
+    if (from == readout_of_.end()) {
+        ++counts_.unexpected;
+        return;
+    }
+    auto& readout = readouts_[from->second];
+    if (!decode(message.body, data_)) {
+        ++counts_.malformed;
+        return;
+    }
+    ++counts_.answers;
+    counts_.bytes_received += message.body.size();
+    if (readout.suspect) {
+        readout.suspect = false;
+        --suspects_;
+        remark(fmt::format("readout {} answers again", readout.name));
+    }
+    const auto found = by_level1_.find(number(data_.head.level1_id));
+    if (found == by_level1_.end()) {
+        ++counts_.late_or_double;
+        return;
+    }
+    auto& assembly = assemblies_[found->second];
+    auto& slot = assembly.slots[from->second];
+    if (slot.state == SlotState::done || slot.request == 0) {
+        ++counts_.late_or_double;
+        return;
+    }
+    const bool asked = slot.state == SlotState::asked;
+    if (asked && slot.tries == 1 && slot.request == data_.head.request) readout.trip.sample(now - slot.at);
+    for (const auto& part : data_.head.robs) {
+        if (part.state == RobState::cleared) return abandon(found->second);
+        if (part.state != RobState::not_yet) continue;
+        ++counts_.not_yet;
+        if (!asked) return;
+        end_asking(readout, slot);
+        slot.state = SlotState::resting;
+        slot.tries = 0;
+        if (slot.not_yet < 8) ++slot.not_yet;
+        slot.at = now + options_.not_yet_wait * (1 << (slot.not_yet - 1));
+        readout.resting.push_back({.assembly = found->second, .generation = assembly.generation});
+        return;
+    }
+    if (!store(assembly, readout, message)) {
+        ++counts_.no_memory;  // it stays asked for, and is asked again when its time is over
+        return;
+    }
+    readout.answer_size = (readout.answer_size * 7 + message.body.size()) / 8;
+    if (asked) {
+        window_.answered(slot.booked, now - slot.at);
+        slot.booked = 0;
+        --readout.outstanding;
+        for (auto& earlier : readout.asked) {  // what was asked for before and has not come: overtaken, or lost
+            if (earlier.request >= slot.request) break;
+            if (earlier.overtaker == slot.request) continue;
+            earlier.overtaker = slot.request;
+            ++earlier.overtaken;
+        }
+        if (!readout.to_ask.empty()) queue(from->second);
+    }
+    slot_done(assembly, from->second);
+    if (!readout.asked.empty() && readout.asked.front().overtaken >= 3) look_for_losses(from->second, now);
+    if (assembly.missing == 0) complete(found->second);
+}
+
+/// It is final already: it was given to another builder meanwhile, which was faster.
+void Builder::abandon(std::uint32_t index) {
+    auto& assembly = assemblies_[index];
+    ++counts_.failed;
+    ended_.push_back({.global_id = assembly.ticket.global_id, .outcome = wire::EventOutcome::failed});
+    ++ended_count_;
+    for (std::uint32_t i = 0; i < readouts_.size(); ++i) release(assembly, i, false);
+    by_level1_.erase(number(assembly.ticket.level1_id));
+    assembly.event.reset();
+    assembly.active = false;
+    ++assembly.generation;
+    free_.push_back(index);
+}
+
+/// Fills in what the answer has of the readout's sources; what it should have and has not is lost.
+bool Builder::store(Assembly& assembly, Readout& readout, const transport::IncomingMessage& message) {
+    std::size_t at = message.body.size() - data_.data.size();  // of the ROB in the message
+    ConstData bytes = message.body;
+    if (message.memory != nullptr && *message.memory) {
+        assembly.event->memory.keep(std::move(*message.memory));
+    } else {
+        const auto copy = assembly.event->memory.copy(data_.data);
+        if (!copy) return false;
+        bytes = *copy;
+        at = 0;
+    }
+    std::uint32_t guess = 0;  // answers come in the order of the sources
+    for (const auto& part : data_.head.robs) {
+        const auto rob = bytes.subspan(at, part.size);
+        at += part.size;
+        const auto count = static_cast<std::uint32_t>(readout.sources.size());
+        std::uint32_t i = guess;
+        if (i >= count || readout.sources[i] != part.source)
+            i = static_cast<std::uint32_t>(std::ranges::find(readout.sources, part.source) - readout.sources.begin());
+        if (i >= count) {
+            ++counts_.unexpected;
+            continue;
+        }
+        guess = i + 1;
+        if (part.state == RobState::here) check(assembly, readout.first + i, part.source, rob);
+    }
+    return true;
+}
+
+/// A ROB that is none is lost; one of another event than asked for is kept, counted and marked.
+void Builder::check(Assembly& assembly, std::uint32_t position, SourceId source, ConstData rob) {
+    const auto view = event::FragmentView::parse(rob, event::Level::rob, options_.format);
+    if (!view || view->bytes().size() != rob.size() || view->source() != source) {
+        ++counts_.robs_bad;
+        ++assembly.bad;
+        return;
+    }
+    assembly.robs[position] = rob;
+    const auto& rule = rules_[position];
+    if (rule.exempt) return;
+    const auto rod = event::RodView::parse(view->payload(), view->payload_offset());
+    if (!rod) {
+        ++counts_.robs_bad;
+        ++assembly.bad;
+        assembly.robs[position] = {};
+        return;
+    }
+    const auto expected = number(assembly.ticket.level1_id) + static_cast<std::uint32_t>(rule.level1_offset);
+    if (number(rod->level1_id()) == expected) return;
+    if (counts_.level1_mismatches++ == 0 || !assembly.level1_mismatch)
+        remark(fmt::format("source 0x{:06x} counts level-1 id {} in event {}, where {} is expected; give it a level1_offset, or "
+                           "look at its electronics", number(source), number(rod->level1_id()),
+                           number(assembly.ticket.level1_id), expected));
+    assembly.level1_mismatch = true;
+}
+
+void Builder::slot_done(Assembly& assembly, std::uint32_t readout) {
+    auto& slot = assembly.slots[readout];
+    if (slot.state == SlotState::done) return;
+    slot.state = SlotState::done;
+    --assembly.missing;
+}
+
+void Builder::complete(std::uint32_t index) {
+    auto& assembly = assemblies_[index];
+    auto& event = *assembly.event;
+    const auto& ticket = assembly.ticket;
+    std::vector<ConstData> robs(assembly.robs);
+    for (std::uint32_t i = 0; i < robs.size(); ++i) {
+        if (!robs[i].empty()) continue;
+        std::vector<std::byte> empty;
+        const auto level1 = number(ticket.level1_id) + static_cast<std::uint32_t>(rules_[i].level1_offset);
+        const auto made = event::append_lost_rob(empty,
+                                                 {.source = sources_[i], .run = run_, .level1_id = Level1Id{level1},
+                                                  .bunch_crossing_id = ticket.bunch_crossing_id, .trigger_type = ticket.trigger_type},
+                                                 {.format = options_.format});
+        WEIR_ASSERT(made.has_value());
+        const auto room = event.memory.copy(empty);
+        if (!room) {  // the pool is full: once more when there is room
+            by_level1_.erase(number(ticket.level1_id));
+            tickets_.push_back(std::move(assembly.ticket));
+            assembly.active = false;
+            ++assembly.generation;
+            assembly.event.reset();
+            free_.push_back(index);
+            return;
+        }
+        robs[i] = *room;
+        ++lost_[i];
+        ++counts_.robs_lost;
+        ++event.robs_lost;
+    }
+    event::EventFields fields;
+    fields.format = options_.format;
+    fields.ids = {.run = run_, .global_id = ticket.global_id, .level1_id = ticket.level1_id, .lumi_block = ticket.lumi_block,
+                  .time = {.seconds = ticket.seconds, .nanoseconds = ticket.nanoseconds}};
+    fields.source = options_.source;
+    std::uint32_t status = assembly.level1_mismatch ? event::status::level1_id : 0;
+    if (event.robs_lost > 0) status |= event::status::timeout;
+    if (assembly.bad > 0) status |= event::status::data_corruption;
+    if (ticket.forced) status |= event::status::event_forced_accept;
+    fields.status = {status};
+    fields.bunch_crossing_id = ticket.bunch_crossing_id;
+    fields.trigger_type = ticket.trigger_type;
+    fields.level1_words = ticket.level1_words;
+    if (options_.format == event::Format::event_5_0) fields.level2_words = ticket.level2_words;
+    event.ticket = ticket;
+    event.robs = static_cast<std::uint32_t>(robs.size());
+    const auto made = event::assemble_event(fields, robs, event.pieces);
+    by_level1_.erase(number(ticket.level1_id));
+    if (made) {
+        event_size_ = (event_size_ * 7 + event.pieces.size()) / 8;
+        ++counts_.built;
+        counts_.bytes_built += event.pieces.size();
+        if (event.robs_lost > 0) ++counts_.incomplete;
+        complete_.push_back(std::move(assembly.event));
+    } else {
+        remark(fmt::format("event {} could not be built: {}", number(ticket.global_id), made.error().message()));
+        ++counts_.failed;
+        ended_.push_back({.global_id = ticket.global_id, .outcome = wire::EventOutcome::failed});
+        ++ended_count_;
+    }
+    assembly.event.reset();
+    assembly.active = false;
+    ++assembly.generation;
+    free_.push_back(index);
+    offer();
+}
+
+void Builder::offer() {
+    while (!complete_.empty()) {
+        if (!sink_.take(complete_.front())) return;
+        complete_.pop_front();
+        ++held_;
+    }
+}
+
+void Builder::ended(const wire::EventTicket& ticket, bool incomplete, wire::EventOutcome outcome, const std::string& reason) {
+    if (held_ > 0) --held_;
+    if (outcome == wire::EventOutcome::stored) {
+        ++counts_.stored;
+    } else {
+        ++counts_.rejected[reason.empty() ? "other" : reason];
+    }
+    if (incomplete && outcome == wire::EventOutcome::stored) outcome = wire::EventOutcome::incomplete;
+    ended_.push_back({.global_id = ticket.global_id, .outcome = outcome});
+    ++ended_count_;
+}
+
+/// Credit is what has ended and what may be in hand: it never falls, whatever gets lost.
+void Builder::tell(SteadyTime) {
+    if (!dfm_) return;
+    const auto credit = ended_count_ + options_.events_max;
+    while (!ended_.empty() || credit_told_ < credit) {
+        wire::Built built{.credit = credit};
+        const auto count = std::min(ended_.size(), wire::tickets_max);
+        built.events.assign(ended_.begin(), ended_.begin() + static_cast<std::ptrdiff_t>(count));
+        buffer_.clear();
+        encode(built, buffer_);
+        if (!outbox_.post(*dfm_, DataflowType::built, buffer_)) return;
+        ended_.erase(ended_.begin(), ended_.begin() + static_cast<std::ptrdiff_t>(count));
+        credit_told_ = credit;
+    }
+}
+
+void Builder::give_up() {
+    std::uint64_t lost = tickets_.size() + complete_.size() + held_;
+    for (auto& assembly : assemblies_) {
+        if (!assembly.active) continue;
+        ++lost;
+        assembly.active = false;
+        ++assembly.generation;
+        assembly.event.reset();
+    }
+    free_.clear();
+    for (std::uint32_t i = 0; i < assemblies_.size(); ++i) free_.push_back(i);
+    for (auto& readout : readouts_) {
+        readout.to_ask.clear();
+        readout.asked.clear();
+        readout.resting.clear();
+        readout.outstanding = 0;
+        readout.queued = false;
+    }
+    ready_.clear();
+    begun_.clear();
+    by_level1_.clear();
+    tickets_.clear();
+    complete_.clear();
+    held_ = 0;
+    window_ = RequestWindow(options_.window);
+    counts_.given_up += lost;
+    if (lost > 0) remark(fmt::format("{} events were given up: the run had to end", lost));
+}
+
+Builder::Counts Builder::counts() const {
+    auto counts = counts_;
+    counts.in_hand = tickets_.size() + complete_.size() + held_ + (assemblies_.size() - free_.size());
+    counts.window = window_.size();
+    counts.on_their_way = window_.on_their_way();
+    return counts;
+}
+
+StationLedger Builder::ledger() const {
+    const auto now = counts();
+    StationLedger ledger;
+    ledger.received = now.received;
+    ledger.stored = now.stored;
+    ledger.rejected = now.rejected;
+    if (now.failed > 0) ledger.rejected["failed"] = now.failed;
+    if (now.given_up > 0) ledger.rejected["given up"] = now.given_up;
+    ledger.in_hand = now.in_hand;
+    return ledger;
+}
+
+std::map<SourceId, std::uint64_t> Builder::lost_by_source() const {
+    std::map<SourceId, std::uint64_t> lost;
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+        if (lost_[i] > 0) lost[sources_[i]] = lost_[i];
+    }
+    return lost;
+}
+
+void Builder::remark(std::string text) {
+    if (remarks_.size() < remarks_max) remarks_.push_back(std::move(text));
+}
+
+std::vector<std::string> Builder::take_remarks() { return std::exchange(remarks_, {}); }
+
+}  // namespace weir::building

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/building/builder.hpp"
+
+#include <gtest/gtest.h>
+
+#include "memory_outbox.hpp"
+#include "weir/event/event_view.hpp"
+#include "weir/event/rob_builder.hpp"
+#include "weir/event/rob_cursor.hpp"
+
+namespace weir::building {
+namespace {
+
+using namespace std::chrono_literals;
+using wire::DataflowType;
+using wire::RobState;
+
+constexpr wire::StationId dfm{1}, ros1{2}, ros2{3};
+constexpr SourceId source_a{0x510000}, source_b{0x510001}, source_c{0x520000};
+
+class KeepingSink final : public BuiltSink {
+public:
+    bool take(std::unique_ptr<BuiltEvent>& event) override {
+        if (full) return false;
+        events.push_back(std::move(event));
+        return true;
+    }
+    bool full = false;
+    std::vector<std::unique_ptr<BuiltEvent>> events;
+};
+
+struct BuilderTest : testing::Test {
+    MemoryOutbox outbox;
+    memory::BufferPool pool{64_MiB};
+    KeepingSink sink;
+    BuilderOptions options;
+    std::unique_ptr<Builder> builder;
+    SteadyTime now{1h};
+
+    void SetUp() override { make(); }
+    void make() {
+        builder = std::make_unique<Builder>(options, outbox, pool, sink);
+        builder->set_peers({{.name = "dfm", .kind = StationKind::assign, .id = dfm},
+                            {.name = "ros-1", .kind = StationKind::readout, .id = ros1, .sources = {source_a, source_b}},
+                            {.name = "ros-2", .kind = StationKind::readout, .id = ros2, .sources = {source_c}}},
+                           now);
+        builder->start_run(RunNumber{7});
+    }
+    void step(std::chrono::milliseconds by = 0ms) {
+        now += by;
+        static_cast<void>(builder->step(now));
+    }
+    void assign(std::uint32_t id, std::uint32_t count = 1) {
+        wire::Assign message;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            wire::EventTicket ticket;
+            ticket.global_id = GlobalEventId{id + i};
+            ticket.level1_id = Level1Id{id + i};
+            message.events.push_back(ticket);
+        }
+        give(*builder, dfm, DataflowType::assign, message, now);
+        step();
+    }
+    static std::vector<std::byte> rob(SourceId source, std::uint32_t level1, std::size_t words = 20) {
+        std::vector<std::byte> bytes;
+        std::vector<std::uint32_t> data(words);
+        for (std::size_t i = 0; i < words; ++i) data[i] = number(source) * 1000 + level1 * 100 + static_cast<std::uint32_t>(i);
+        EXPECT_TRUE(event::append_rob(bytes, {.source = source, .run = RunNumber{7}, .level1_id = Level1Id{level1}}, data));
+        return bytes;
+    }
+    /// Answers an event at a readout; a source with another state has no bytes.
+    void answer(wire::StationId from, std::uint64_t request, std::uint32_t event, RobState state = RobState::here,
+                std::uint32_t level1_in_rod = 0) {
+        wire::DataHead head{.request = request, .level1_id = Level1Id{event}};
+        std::vector<std::byte> robs;
+        for (const auto source : from == ros1 ? std::vector{source_a, source_b} : std::vector{source_c}) {
+            const auto bytes = rob(source, level1_in_rod == 0 ? event : level1_in_rod);
+            const bool here = state == RobState::here;
+            head.robs.push_back({.source = source, .state = state, .size = here ? static_cast<std::uint32_t>(bytes.size()) : 0});
+            if (here) robs.insert(robs.end(), bytes.begin(), bytes.end());
+        }
+        std::vector<std::byte> message;
+        encode(head, message);
+        message.insert(message.end(), robs.begin(), robs.end());
+        builder->on_message({.from = from, .type = DataflowType::data, .run = RunNumber{7}, .body = message}, now);
+    }
+    /// Answers everything that was asked for.
+    void answer_all(RobState state = RobState::here) {
+        for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+            for (const auto event : request.events) answer(to, request.request, number(event), state);
+        }
+    }
+    std::vector<wire::EventEnd> told() {
+        std::vector<wire::EventEnd> all;
+        for (auto& [to, message] : outbox.take<wire::Built>(DataflowType::built)) all.insert(all.end(), message.events.begin(), message.events.end());
+        return all;
+    }
+};
+
+TEST_F(BuilderTest, AnEventIsBuiltOfEveryRobBitForBit) {
+    assign(5);
+    answer_all();
+    ASSERT_EQ(sink.events.size(), 1U);
+    const auto bytes = sink.events[0]->pieces.to_bytes();
+    const auto view = event::EventView::parse(bytes, event::Format::event_5_0);
+    ASSERT_TRUE(view) << view.error().message();
+    EXPECT_EQ(view->ids().level1_id, Level1Id{5});
+    EXPECT_EQ(view->ids().run, RunNumber{7});
+    std::vector<std::byte> expected;
+    for (const auto source : {source_a, source_b, source_c}) {
+        const auto one = rob(source, 5);
+        expected.insert(expected.end(), one.begin(), one.end());
+    }
+    EXPECT_TRUE(std::ranges::equal(view->payload(), expected));
+    EXPECT_EQ(view->status(), 0U);
+}
+
+TEST_F(BuilderTest, SeveralEventsAreAskedForInOneMessage) {
+    assign(1, 8);
+    const auto requests = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    ASSERT_EQ(requests.size(), 2U);
+    EXPECT_EQ(requests[0].second.events.size(), 8U);
+}
+
+TEST_F(BuilderTest, WhatIsFinalDownstreamIsToldOnceAndGivesCredit) {
+    step();
+    auto credit = outbox.take<wire::Built>(DataflowType::built);
+    ASSERT_FALSE(credit.empty());
+    EXPECT_EQ(credit.back().second.credit, options.events_max);
+    assign(1, 2);
+    answer_all();
+    ASSERT_EQ(sink.events.size(), 2U);
+    EXPECT_TRUE(told().empty());  // not final yet
+    builder->ended(sink.events[0]->ticket, false, wire::EventOutcome::stored, "");
+    builder->ended(sink.events[1]->ticket, false, wire::EventOutcome::rejected, "not_selected");
+    step();
+    const auto built = outbox.take<wire::Built>(DataflowType::built);
+    ASSERT_EQ(built.size(), 1U);
+    EXPECT_EQ(built[0].second.credit, options.events_max + 2);
+    EXPECT_EQ(built[0].second.events.size(), 2U);
+    EXPECT_TRUE(builder->ledger().balances());
+    EXPECT_EQ(builder->ledger().rejected.at("not_selected"), 1U);
+}
+
+TEST_F(BuilderTest, AnAnswerThatIsLostIsAskedForAgain) {
+    assign(1);
+    const auto first = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    ASSERT_EQ(first.size(), 2U);
+    answer(first[0].first, first[0].second.request, 1);
+    for (int i = 0; i < 100 && sink.events.empty(); ++i) {
+        step(5ms);
+        answer_all();
+    }
+    ASSERT_EQ(sink.events.size(), 1U);
+    EXPECT_EQ(sink.events[0]->robs_lost, 0U);
+    EXPECT_EQ(builder->counts().asked_again, 1U);
+}
+
+TEST_F(BuilderTest, AnAnswerThatComesTwiceIsCountedAndDoesNoHarm) {
+    assign(1, 2);
+    const auto requests = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    for (int twice = 0; twice < 2; ++twice) {
+        for (const auto& [to, request] : requests) {
+            for (const auto event : request.events) answer(to, request.request, number(event));
+        }
+    }
+    EXPECT_EQ(sink.events.size(), 2U);
+    EXPECT_EQ(builder->counts().late_or_double, 4U);
+}
+
+TEST_F(BuilderTest, WhatHasNotComeToTheReadoutYetIsAskedForAgainLater) {
+    assign(1);
+    answer_all(RobState::not_yet);
+    EXPECT_TRUE(sink.events.empty());
+    for (int i = 0; i < 50 && sink.events.empty(); ++i) {
+        step(1ms);
+        answer_all();
+    }
+    ASSERT_EQ(sink.events.size(), 1U);
+    EXPECT_EQ(builder->counts().not_yet, 2U);
+    EXPECT_EQ(builder->counts().asked_again, 0U);
+}
+
+TEST_F(BuilderTest, WhatStaysLostBecomesAnEmptyRobWithStatusBitsAndTheReadoutIsNamed) {
+    options.event_deadline = 1s;
+    make();
+    assign(9);
+    for (int i = 0; i < 1200 && sink.events.empty(); ++i) {
+        for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+            if (to == ros2) answer(to, request.request, 9);
+        }
+        step(1ms);
+    }
+    ASSERT_EQ(sink.events.size(), 1U);
+    const auto bytes = sink.events[0]->pieces.to_bytes();
+    const auto view = event::EventView::parse(bytes, event::Format::event_5_0);
+    ASSERT_TRUE(view);
+    EXPECT_NE(view->status() & event::status::timeout, 0U);
+    std::vector<std::uint32_t> statuses;
+    ASSERT_TRUE(event::for_each_rob(*view, [&](const event::FragmentView& r) { statuses.push_back(r.status()); }));
+    ASSERT_EQ(statuses.size(), 3U);
+    EXPECT_NE(statuses[0] & event::status::rob_lost, 0U);
+    EXPECT_NE(statuses[1] & event::status::dummy_collection_timeout, 0U);
+    EXPECT_EQ(statuses[2], 0U);
+    EXPECT_EQ(builder->lost_by_source().at(source_a), 1U);
+    const auto remarks = builder->take_remarks();
+    ASSERT_FALSE(remarks.empty());
+    EXPECT_NE(remarks[0].find("ros-1"), std::string::npos);
+}
+
+TEST_F(BuilderTest, AReadoutThatIsAwayHoldsUpTheNextEventsOnlyShortly) {
+    options.event_deadline = 1s;
+    options.suspect_deadline = 50ms;
+    make();
+    assign(1);
+    const auto only_ros2 = [&] {
+        for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+            for (const auto event : request.events) {
+                if (to == ros2) answer(to, request.request, number(event));
+            }
+        }
+    };
+    for (int i = 0; i < 1200 && sink.events.empty(); ++i) only_ros2(), step(1ms);
+    assign(2);
+    int waited = 0;
+    for (; waited < 1200 && sink.events.size() < 2; ++waited) only_ros2(), step(1ms);
+    EXPECT_LT(waited, 60);
+    assign(3);
+    answer_all();  // it is back
+    ASSERT_EQ(sink.events.size(), 3U);
+    EXPECT_EQ(sink.events[2]->robs_lost, 0U);
+}
+
+TEST_F(BuilderTest, ASourceThatCountsAheadAndOneThatDoesNotCountAreMatchedByTheirRules) {
+    options.rules.sources[source_c] = {.level1_offset = 1};
+    make();
+    assign(4);
+    for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request))
+        answer(to, request.request, 4, RobState::here, to == ros2 ? 5 : 4);
+    ASSERT_EQ(sink.events.size(), 1U);
+    EXPECT_EQ(builder->counts().level1_mismatches, 0U);
+}
+
+TEST_F(BuilderTest, AShiftedSourceIsCountedMarkedAndNamedAndNeverShiftedSilently) {
+    assign(4);
+    for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request))
+        answer(to, request.request, 4, RobState::here, to == ros2 ? 5 : 4);
+    ASSERT_EQ(sink.events.size(), 1U);
+    EXPECT_EQ(builder->counts().level1_mismatches, 1U);
+    const auto bytes = sink.events[0]->pieces.to_bytes();
+    const auto view = event::EventView::parse(bytes, event::Format::event_5_0);
+    ASSERT_TRUE(view);
+    EXPECT_NE(view->status() & event::status::level1_id, 0U);
+    const auto remarks = builder->take_remarks();
+    ASSERT_FALSE(remarks.empty());
+    EXPECT_NE(remarks[0].find("0x520000"), std::string::npos) << remarks[0];
+}
+
+TEST_F(BuilderTest, ShapingBoundsWhatIsOnItsWay) {
+    options.window = {.shaping = true, .least = 4096, .most = 8192};  // two answers of the size that is expected
+    make();
+    assign(1, 8);
+    EXPECT_LE(builder->counts().asked, 2U);
+    for (int i = 0; i < 20; ++i) {
+        answer_all();
+        step();
+        EXPECT_LE(builder->counts().on_their_way, 8192U);
+    }
+    EXPECT_EQ(sink.events.size(), 8U);
+    options.window.shaping = false;
+    make();
+    assign(1, 8);
+    EXPECT_EQ(builder->counts().asked, 16U);
+}
+
+TEST_F(BuilderTest, AFullOutputHoldsBackNewEventsAndLosesNone) {
+    sink.full = true;
+    assign(1, 4);
+    answer_all();
+    assign(5, 4);
+    EXPECT_TRUE(outbox.take<wire::DataRequest>(DataflowType::data_request).empty());
+    sink.full = false;
+    step(1ms);
+    answer_all();
+    EXPECT_EQ(sink.events.size(), 8U);
+}
+
+TEST_F(BuilderTest, WithoutMemoryAnAnswerIsAskedForAgainWhenThereIsSome) {
+    std::vector<memory::Buffer> taken;
+    assign(1);
+    while (auto buffer = pool.try_take(1 << 20)) taken.push_back(std::move(*buffer));
+    while (auto buffer = pool.try_take(4096)) taken.push_back(std::move(*buffer));
+    answer_all();
+    EXPECT_GT(builder->counts().no_memory, 0U);
+    taken.clear();
+    for (int i = 0; i < 100 && sink.events.empty(); ++i) {
+        step(5ms);
+        answer_all();
+    }
+    EXPECT_EQ(sink.events.size(), 1U);
+}
+
+TEST_F(BuilderTest, GivingUpCountsEverythingInHand) {
+    assign(1, 6);
+    answer_all();
+    assign(7, 3);
+    builder->give_up();
+    EXPECT_EQ(builder->ledger().rejected.at("given up"), 9U);
+    EXPECT_TRUE(builder->ledger().balances());
+    EXPECT_EQ(builder->ledger().in_hand, 0U);
+}
+
+TEST_F(BuilderTest, ARobThatIsNoneIsReplacedAndTheEventSaysSo) {
+    assign(3);
+    for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+        if (to == ros1) {
+            answer(to, request.request, 3);
+            continue;
+        }
+        std::vector<std::byte> message;
+        encode(wire::DataHead{.request = request.request, .level1_id = Level1Id{3},
+                              .robs = {{.source = source_c, .state = RobState::here, .size = 64}}}, message);
+        message.resize(message.size() + 64, std::byte{0x5a});
+        builder->on_message({.from = to, .type = DataflowType::data, .run = RunNumber{7}, .body = message}, now);
+    }
+    ASSERT_EQ(sink.events.size(), 1U);
+    EXPECT_EQ(sink.events[0]->robs_lost, 1U);
+    EXPECT_EQ(builder->counts().robs_bad, 1U);
+}
+
+}  // namespace
+}  // namespace weir::building

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/transport/message_loop.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "datagram_input.hpp"
+#include "tcp_links.hpp"
+#include "udp_socket.hpp"
+
+namespace weir::transport {
+namespace {
+
+using wire::StationId;
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t udp_token = 0;
+constexpr std::size_t input_batches = 4;     // in hand at most, with an input thread
+constexpr std::size_t batches_at_once = 4;   // before the logic's step
+constexpr int ports_tried = 16;              // for one that is free for both protocols
+constexpr std::size_t ethernet = 1472, jumbo = 8972;  // datagrams that common networks carry: MTU less 28
+
+}  // namespace
+
+class MessageLoop::Wiring final : public Carrier {
+public:
+    Wiring(const MessageLoopOptions& options, memory::BufferPool& pool, const Clock& clock, EventLoop loop, Socket udp,
+           Listener listener)
+        : options_(options), clock_(clock), loop_(std::move(loop)), udp_(std::move(udp)),
+          sender_(udp_.fd(), options.batch, true),
+          tcp_(options.exchange.self, options.exchange.key, options.tcp_queue.count(), loop_, std::move(listener)),
+          exchange_(options.exchange, *this, pool) {
+        stats_.receive_buffer = granted_receive_buffer(udp_.fd());
+    }
+
+    Result<> begin() {
+        if (auto ok = tcp_.watch_listener(); !ok) return ok;
+        if (options_.input == InputThread::none) {
+            batch_ = std::make_unique<DatagramBatch>(options_.batch);
+            return loop_.add(udp_.fd(), {.read = true}, udp_token);
+        }
+        auto own = EventLoop::create();
+        if (!own) return std::unexpected(own.error());
+        if (auto ok = own->add(udp_.fd(), {.read = true}, udp_token); !ok) return ok;
+        const bool each = options_.input == InputThread::wake_per_datagram;
+        input_ = std::make_unique<DatagramInput>(udp_.fd(), each ? input_batches * options_.batch : input_batches,
+                                                 each ? 1 : options_.batch, each, std::move(*own), loop_);
+        return {};
+    }
+
+    // Carrier.
+    bool carry(StationId to, std::span<const ConstData> datagram) override {
+        const auto target = targets_.find(to);
+        if (target == targets_.end()) return false;
+        if (target->second.link == LinkKind::tcp) return tcp_.carry(to, datagram);
+        sender_.send(target->second.address, datagram);
+        return true;
+    }
+    [[nodiscard]] std::size_t datagram_max(StationId to) const override {
+        const auto target = targets_.find(to);
+        if (target != targets_.end() && target->second.link == LinkKind::tcp) return wire::datagram_size_max;
+        return std::clamp(options_.datagram_max, datagram_max_least, wire::datagram_size_max);
+    }
+    void flush() override {
+        sender_.flush();
+        tcp_.flush();
+    }
+
+    Result<> set_peers(const std::vector<LinkPeer>& peers);
+    Result<> probe(std::chrono::milliseconds deadline, MessageHandler& handler);
+    void run(const std::stop_token& stop, MessageHandler& handler);
+    void call(std::function<void()> work) {
+        {
+            const std::scoped_lock lock(mutex_);
+            calls_.push_back(std::move(work));
+        }
+        loop_.wake();
+    }
+
+    [[nodiscard]] std::uint16_t port() const noexcept { return udp_.local().port(); }
+    [[nodiscard]] Exchange& exchange() noexcept { return exchange_; }
+    [[nodiscard]] MessageLoopStats stats() const {
+        const std::scoped_lock lock(mutex_);
+        return shown_;
+    }
+    void show_stats();
+
+private:
+    struct Target {
+        Address address;
+        LinkKind link = LinkKind::udp;
+    };
+
+    /// Waits, receives, does what is due. `logic`: also the handler's step.
+    void turn(std::optional<SteadyTime> until, MessageHandler& handler, bool logic);
+    void receive(MessageHandler& handler);
+    void take(const DatagramBatch& batch, SteadyTime now, MessageHandler& handler);
+    bool do_calls();
+    [[nodiscard]] std::string describe(StationId id) const;
+
+    const MessageLoopOptions options_;
+    const Clock& clock_;
+    EventLoop loop_;
+    Socket udp_;
+    DatagramSender sender_;
+    TcpLinks tcp_;
+    Exchange exchange_;
+    std::map<StationId, Target> targets_;
+    std::unique_ptr<DatagramBatch> batch_;   // without an input thread
+    bool udp_ready_ = false;
+    bool more_ = false;                      // waits already: the next turn does not wait
+    SteadyTime next_turn_{};
+    std::uint32_t last_drops_ = 0;
+    std::vector<std::function<void()>> working_;
+    MessageLoopStats stats_;
+    mutable std::mutex mutex_;
+    std::vector<std::function<void()>> calls_;  // with mutex_
+    MessageLoopStats shown_;                    // with mutex_
+    std::unique_ptr<DatagramInput> input_;      // last: its thread uses what stands above
+};
+
+Result<> MessageLoop::Wiring::set_peers(const std::vector<LinkPeer>& peers) {
+    std::map<StationId, Target> targets;
+    std::map<StationId, Address> tcp;
+    const auto family = udp_.local().family();
+    for (const auto& peer : peers) {
+        const auto addresses = resolve(peer.address, false);
+        if (!addresses) return std::unexpected(addresses.error());
+        const auto found = std::ranges::find(*addresses, family, &Address::family);
+        if (found == addresses->end())
+            return fail(Errc::usage, fmt::format("station {} at {} speaks another version of IP than this one",
+                                                 number(peer.id), to_string(peer.address)));
+        targets.insert_or_assign(peer.id, Target{*found, peer.link});
+        if (peer.link == LinkKind::tcp) tcp.insert_or_assign(peer.id, *found);
+    }
+    flush();  // what is held back refers to the old addresses
+    for (const auto& [id, target] : targets_) {
+        if (!targets.contains(id)) exchange_.remove_peer(id);
+    }
+    targets_ = std::move(targets);
+    tcp_.set_peers(tcp);
+    exchange_.set_time(clock_.now());
+    for (const auto& peer : peers) exchange_.add_peer(peer.id, peer.watched);
+    more_ = true;
+    return {};
+}
+
+void MessageLoop::Wiring::take(const DatagramBatch& batch, SteadyTime now, MessageHandler& handler) {
+    if (const auto drops = batch.kernel_drops(); static_cast<std::int32_t>(drops - last_drops_) > 0) {
+        stats_.kernel_drops += drops - last_drops_;
+        last_drops_ = drops;
+    }
+    batch.for_each([&](ConstData datagram) { exchange_.receive(datagram, now, handler); });
+}
+
+void MessageLoop::Wiring::receive(MessageHandler& handler) {
+    if (input_) {
+        const auto most = batches_at_once * (options_.input == InputThread::wake_per_datagram ? options_.batch : 1U);
+        for (std::size_t i = 0; i < most; ++i) {
+            auto* batch = input_->take();
+            if (batch == nullptr) return;
+            take(*batch, clock_.now(), handler);
+            input_->give_back(batch);
+        }
+        more_ = true;
+        return;
+    }
+    for (std::size_t i = 0; udp_ready_ && i < batches_at_once; ++i) {
+        ++stats_.receive_calls;
+        const auto count = batch_->receive(udp_.fd());
+        if (count > 0) take(*batch_, clock_.now(), handler);
+        if (count < batch_->messages_max()) return;
+    }
+}
+
+bool MessageLoop::Wiring::do_calls() {
+    {
+        const std::scoped_lock lock(mutex_);
+        working_.swap(calls_);
+    }
+    for (const auto& work : working_) work();
+    const bool any = !working_.empty();
+    working_.clear();
+    return any;
+}
+
+void MessageLoop::Wiring::turn(std::optional<SteadyTime> until, MessageHandler& handler, bool logic) {
+    auto now = clock_.now();
+    auto deadline = until ? std::min(*until, next_turn_) : next_turn_;
+    if (std::exchange(more_, false)) deadline = now;
+    const auto ready = loop_.wait(deadline == SteadyTime::max() ? std::nullopt : std::optional(deadline), now);
+    now = clock_.now();
+    exchange_.set_time(now);
+    if (!input_) ++stats_.wakes;
+    udp_ready_ = false;
+    const TcpLinks::Listeners listeners{
+        .datagram = [&](ConstData datagram) { exchange_.receive(datagram, now, handler); },
+        .connected = [&](StationId peer) { exchange_.probe(peer, 0); }};
+    for (const auto& one : ready) {
+        if (one.token == udp_token) udp_ready_ = true;
+        else tcp_.on_ready(one, now, listeners);
+    }
+    receive(handler);
+    now = clock_.now();
+    exchange_.set_time(now);
+    do_calls();
+    next_turn_ = SteadyTime::max();
+    if (logic) next_turn_ = handler.step(now).value_or(SteadyTime::max());
+    next_turn_ = std::min(next_turn_, tcp_.step(now));
+    next_turn_ = std::min(next_turn_, exchange_.step(now, handler));  // and flushes
+    show_stats();
+}
+
+void MessageLoop::Wiring::run(const std::stop_token& stop, MessageHandler& handler) {
+    const std::stop_callback wake(stop, [this] { loop_.wake(); });
+    more_ = true;
+    while (!stop.stop_requested()) turn(std::nullopt, handler, true);
+    do_calls();
+    static_cast<void>(exchange_.step(clock_.now(), handler));
+    show_stats();
+}
+
+void MessageLoop::Wiring::show_stats() {
+    stats_.exchange = exchange_.stats();
+    stats_.send_failures = sender_.stats().failures + tcp_.lost();
+    stats_.send_calls = sender_.stats().calls;
+    stats_.tcp_connections = tcp_.connected();
+    if (input_) {
+        stats_.wakes = input_->wakes();
+        stats_.receive_calls = input_->calls();
+    }
+    const std::scoped_lock lock(mutex_);
+    shown_ = stats_;
+}
+
+std::string MessageLoop::Wiring::describe(StationId id) const {
+    return fmt::format("station {} at {}", number(id), to_string(targets_.at(id).address));
+}
+
+Result<> MessageLoop::Wiring::probe(std::chrono::milliseconds deadline, MessageHandler& handler) {
+    const auto end = clock_.now() + deadline;
+    constexpr auto every = 20ms;
+    const auto reached = [&](const auto& target) { return exchange_.probed(target.first) >= datagram_max(target.first); };
+    for (auto ask = clock_.now(); !std::ranges::all_of(targets_, reached);) {
+        const auto now = clock_.now();
+        if (now >= end) break;
+        exchange_.set_time(now);
+        if (now >= ask) {
+            for (const auto& target : targets_) {
+                if (reached(target)) continue;
+                const auto most = datagram_max(target.first);
+                for (const auto size : {datagram_max_least, ethernet, jumbo, most}) exchange_.probe(target.first, std::min(size, most));
+            }
+            ask = now + every;
+            flush();
+        }
+        turn(std::min(ask, end), handler, false);
+    }
+    for (const auto& target : targets_) {
+        if (reached(target)) continue;
+        const auto got = exchange_.probed(target.first);
+        if (got == 0) return fail(Errc::io, fmt::format("{} does not answer; is it running, and is the address right?",
+                                                        describe(target.first)));
+        return fail(Errc::limit, fmt::format("datagrams of {} bytes do not get through to {}, those of {} bytes do; lower "
+                                             "datagram_max", datagram_max(target.first), describe(target.first), got));
+    }
+    return {};
+}
+
+Result<std::unique_ptr<MessageLoop>> MessageLoop::open(const MessageLoopOptions& options, memory::BufferPool& pool,
+                                                       const Clock& clock) {
+    auto loop = EventLoop::create();
+    if (!loop) return std::unexpected(loop.error());
+    const UdpOptions udp_options{.receive_buffer = options.receive_buffer, .send_buffer = options.send_buffer,
+                                 .coalesced = options.input != InputThread::wake_per_datagram};
+    for (int tries = 1;; ++tries) {
+        auto udp = open_udp(options.listen, udp_options);
+        if (!udp) return std::unexpected(udp.error());
+        auto listener = Listener::open({options.listen.host, udp->local().port()}, tcp_link_options);
+        if (!listener) {
+            if (options.listen.port == 0 && tries < ports_tried) continue;  // another program has that port for TCP
+            return std::unexpected(listener.error());
+        }
+        auto wiring = std::make_unique<Wiring>(options, pool, clock, std::move(*loop), std::move(*udp), std::move(*listener));
+        if (auto ok = wiring->begin(); !ok) return std::unexpected(ok.error());
+        wiring->show_stats();
+        return std::unique_ptr<MessageLoop>(new MessageLoop(std::move(wiring)));
+    }
+}
+
+MessageLoop::MessageLoop(std::unique_ptr<Wiring> wiring) : wiring_(std::move(wiring)) {}
+MessageLoop::~MessageLoop() = default;
+
+std::uint16_t MessageLoop::port() const noexcept { return wiring_->port(); }
+Result<> MessageLoop::set_peers(const std::vector<LinkPeer>& peers) { return wiring_->set_peers(peers); }
+Result<> MessageLoop::probe(std::chrono::milliseconds deadline, MessageHandler& handler) { return wiring_->probe(deadline, handler); }
+void MessageLoop::run(const std::stop_token& stop, MessageHandler& handler) { wiring_->run(stop, handler); }
+void MessageLoop::call(std::function<void()> work) { wiring_->call(std::move(work)); }
+Exchange& MessageLoop::exchange() noexcept { return wiring_->exchange(); }
+MessageLoopStats MessageLoop::stats() const { return wiring_->stats(); }
+
+}  // namespace weir::transport

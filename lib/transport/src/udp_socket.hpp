@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// A UDP socket that takes and gives datagrams by the batch: one system call for many (recvmmsg, sendmmsg), and where the
+// kernel can, one pass through its network stack for many of one size to one peer (UDP_SEGMENT, UDP_GRO).
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "weir/base/bytes.hpp"
+#include "weir/base/data.hpp"
+#include "weir/base/result.hpp"
+#include "weir/transport/address.hpp"
+#include "weir/transport/socket.hpp"
+
+namespace weir::transport {
+
+struct UdpOptions {
+    Bytes receive_buffer{16ULL << 20};
+    Bytes send_buffer{4ULL << 20};
+    bool segments = true;   // UDP_SEGMENT out
+    bool coalesced = true;  // UDP_GRO in
+};
+
+/// Bound, without waiting, and never fragmented by IP: what is too large is refused (EMSGSIZE).
+[[nodiscard]] Result<Socket> open_udp(const HostPort& where, const UdpOptions& options);
+/// Of the receive buffer: what was asked for, or what the kernel's limit left of it.
+[[nodiscard]] Bytes granted_receive_buffer(int fd) noexcept;
+
+/// Room for datagrams that one call takes from the kernel. A thread at a time.
+class DatagramBatch {
+public:
+    explicit DatagramBatch(std::size_t messages_max);
+
+    /// Takes what is there, at most messages_max() messages of the kernel; 0: nothing was.
+    std::size_t receive(int fd);
+    [[nodiscard]] std::size_t messages_max() const noexcept { return headers_.size(); }
+    /// After receive() gave something: datagrams that the kernel has dropped so far, modulo 2^32 (SO_RXQ_OVFL).
+    [[nodiscard]] std::uint32_t kernel_drops() const noexcept { return kernel_drops_; }
+
+    template <class Visit>
+    void for_each(Visit visit) const {
+        for (std::size_t i = 0; i < count_; ++i) {
+            ConstData rest(memory_.get() + i * message_room, headers_[i].msg_len);
+            // Several datagrams of one size that the kernel has put together, the last one possibly shorter.
+            const auto step = segments_[i] == 0 ? rest.size() : segments_[i];
+            do {
+                const auto size = std::min(step, rest.size());
+                visit(rest.first(size));
+                rest = rest.subspan(size);
+            } while (!rest.empty());
+        }
+    }
+
+private:
+    static constexpr std::size_t message_room = 65'536;
+    struct alignas(cmsghdr) Control {
+        std::byte bytes[CMSG_SPACE(sizeof(std::uint32_t)) + CMSG_SPACE(sizeof(int))];
+    };
+    void read_control(std::size_t index);
+
+    std::unique_ptr<std::byte[]> memory_;  // touched only where datagrams have come
+    std::vector<mmsghdr> headers_;
+    std::vector<iovec> places_;
+    std::vector<Control> controls_;
+    std::vector<std::size_t> segments_;  // size of each, when the kernel put several together; else 0
+    std::size_t count_ = 0;
+    std::uint32_t kernel_drops_ = 0;
+};
+
+/// Datagrams on their way out. A thread at a time.
+class DatagramSender {
+public:
+    DatagramSender(int fd, std::size_t batch, bool segments);
+
+    /// The address stays where it is until the next flush(). The pieces are read before the call returns.
+    void send(const Address& to, std::span<const ConstData> datagram);
+    void flush();
+
+    struct Stats {
+        std::uint64_t calls = 0;
+        std::uint64_t failures = 0;   // datagrams that the kernel did not take
+        std::uint64_t too_large = 0;  // those of them that the network's interface could not carry
+    };
+    [[nodiscard]] const Stats& stats() const noexcept { return stats_; }
+
+private:
+    struct Entry {
+        const Address* to;
+        std::size_t offset, size;  // in bytes_
+        std::size_t segment;       // size of each datagram but the last
+        std::size_t count;
+    };
+    void send_now(const Address& to, std::span<const ConstData> datagram);
+    void prepare();
+    void failed(int os_errno, std::uint64_t datagrams) noexcept;
+    [[nodiscard]] bool wait_for_room() const noexcept;
+    void send_apart(const Entry& entry);
+
+    const int fd_;
+    const std::size_t batch_;
+    bool segments_;
+    std::vector<std::byte> bytes_;
+    std::vector<Entry> entries_;
+    struct alignas(cmsghdr) Control {
+        std::byte bytes[CMSG_SPACE(sizeof(std::uint16_t))];
+    };
+    std::vector<mmsghdr> headers_;
+    std::vector<iovec> places_;
+    std::vector<Control> controls_;
+    std::vector<iovec> pieces_;
+    Stats stats_;
+};
+
+}  // namespace weir::transport

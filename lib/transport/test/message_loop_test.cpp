@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/transport/message_loop.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "weir/base/endian.hpp"
+
+namespace weir::transport {
+namespace {
+
+using namespace std::chrono_literals;
+using wire::DataflowType;
+using wire::StationId;
+
+constexpr StationId one{1}, two{2};
+constexpr RunNumber run{7};
+
+/// A station on loopback: posts and sends numbers to the other, and counts what it hears.
+class Node final : public MessageHandler {
+public:
+    explicit Node(StationId self, MessageLoopOptions options = {}) : id(self), other(self == one ? two : one) {
+        options.exchange.self = id;
+        static std::atomic<std::uint64_t> epochs{0};
+        options.exchange.epoch = wire::Epoch{++epochs};
+        loop = MessageLoop::open(options, pool, clock).value();
+        loop->exchange().set_run(run);
+    }
+    ~Node() override { stop(); }
+
+    void start() {
+        thread = std::jthread([this](const std::stop_token& stop) { loop->run(stop, *this); });
+    }
+    void stop() {
+        thread = {};
+    }
+    void on_message(const IncomingMessage& message, SteadyTime) override {
+        if (pause.load()) std::this_thread::sleep_for(30ms);
+        (message.type == DataflowType::built ? posts : sent).fetch_add(1);
+        bytes.fetch_add(message.body.size());
+        if (message.type == DataflowType::built && !numbers.insert(load_little<std::uint64_t>(message.body)).second) doubled.fetch_add(1);
+    }
+    void on_peer(StationId, PeerChange change, SteadyTime) override {
+        if (change == PeerChange::appeared) appeared.store(true);
+    }
+    std::optional<SteadyTime> step(SteadyTime now) override {
+        while (posted < to_post) {
+            std::vector<std::byte> message(size);
+            store_little(message, 0, posted);
+            if (!loop->exchange().post(other, DataflowType::built, message)) return now + 1ms;
+            loop->exchange().send(other, DataflowType::data, message);
+            ++posted;
+        }
+        return std::nullopt;
+    }
+    [[nodiscard]] std::size_t under_way() {
+        std::atomic<std::size_t> open{~std::size_t{0}};
+        loop->call([&] { open.store(loop->exchange().posts_under_way() + (to_post - posted)); open.notify_one(); });
+        open.wait(~std::size_t{0});
+        return open.load();
+    }
+    [[nodiscard]] LinkPeer as_peer(LinkKind link, bool watched = true) const {
+        return {id, {"127.0.0.1", loop->port()}, link, watched};
+    }
+
+    StationId id{}, other{};
+    SystemClock clock;
+    memory::BufferPool pool{Bytes{64U << 20}};
+    std::unique_ptr<MessageLoop> loop;
+    std::uint64_t to_post = 0, posted = 0;
+    std::size_t size = 100;
+    std::atomic<std::uint64_t> posts{0}, sent{0}, bytes{0}, doubled{0};
+    std::atomic<bool> pause{false}, appeared{false};
+    std::set<std::uint64_t> numbers;
+    std::jthread thread;
+};
+
+template <class Done>
+bool wait_for(Done done, std::chrono::milliseconds at_most = 5000ms) {
+    const auto end = std::chrono::steady_clock::now() + at_most;
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::sleep_for(1ms);
+    }
+    return true;
+}
+
+void introduce(Node& a, Node& b, LinkKind link) {
+    ASSERT_TRUE(a.loop->set_peers({b.as_peer(link)}).has_value());
+    ASSERT_TRUE(b.loop->set_peers({a.as_peer(link)}).has_value());
+}
+
+class Links : public ::testing::TestWithParam<std::tuple<LinkKind, InputThread>> {
+protected:
+    LinkKind link_ = std::get<0>(GetParam());
+    MessageLoopOptions options_{.input = std::get<1>(GetParam())};
+};
+
+TEST_P(Links, CarryAThousandMessagesInBothDirections) {
+    for (const std::size_t size : {100U, 30'000U}) {
+        options_.datagram_max = 1472;
+        Node a(one, options_), b(two, options_);
+        introduce(a, b, link_);
+        a.to_post = b.to_post = size == 100 ? 1000 : 50;
+        a.size = b.size = size;
+        a.start();
+        b.start();
+        EXPECT_TRUE(wait_for([&] { return a.posts == a.to_post && b.posts == b.to_post; })) << a.posts << " " << b.posts;
+        EXPECT_TRUE(wait_for([&] { return a.under_way() == 0 && b.under_way() == 0; }));
+        a.stop();
+        b.stop();
+        EXPECT_EQ(a.doubled + b.doubled, 0U);
+        const auto stats = b.loop->stats();
+        EXPECT_EQ(stats.exchange.malformed + stats.exchange.inconsistent, 0U);
+        EXPECT_EQ(stats.tcp_connections, link_ == LinkKind::tcp ? 1U : 0U);
+        if (link_ == LinkKind::udp) {
+            EXPECT_GT(stats.receive_calls, 0U);
+            EXPECT_GT(stats.wakes, 0U);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(MessageLoop, Links,
+                         ::testing::Combine(::testing::Values(LinkKind::udp, LinkKind::tcp),
+                                            ::testing::Values(InputThread::none, InputThread::wake_per_batch,
+                                                              InputThread::wake_per_datagram)));
+
+TEST(MessageLoop, ReportsWhatTheKernelDroppedWhileTheLogicWasBusy) {
+    MessageLoopOptions options{.receive_buffer = Bytes{64U << 10}};
+    Node a(one), b(two, options);
+    introduce(a, b, LinkKind::udp);
+    EXPECT_LE(b.loop->stats().receive_buffer, Bytes{128U << 10});
+    a.start();
+    b.start();
+    ASSERT_TRUE(wait_for([&] { return b.appeared.load(); }));
+    b.pause = true;
+    a.loop->call([&] {
+        const std::vector<std::byte> message(1000);
+        for (int i = 0; i < 2000; ++i) a.loop->exchange().send(two, DataflowType::data, message);
+    });
+    ASSERT_TRUE(wait_for([&] { return b.sent > 0; }));
+    b.pause = false;
+    EXPECT_TRUE(wait_for([&] {
+        a.loop->call([&] { a.loop->exchange().send(two, DataflowType::data, ConstData{}); });  // drops are told with what comes next
+        return b.loop->stats().kernel_drops > 0;
+    }));
+    EXPECT_LT(b.sent, 2000U);
+}
+
+TEST(MessageLoop, TakesAPortOnceAndSaysSoInOneLine) {
+    Node a(one);
+    MessageLoopOptions options{.listen = {"127.0.0.1", a.loop->port()}};
+    options.exchange.self = two;
+    options.exchange.epoch = wire::Epoch{1};
+    const auto second = MessageLoop::open(options, a.pool, a.clock);
+    ASSERT_FALSE(second.has_value());
+    EXPECT_NE(second.error().message().find("two stations on one port?"), std::string::npos);
+    EXPECT_EQ(second.error().message().find('\n'), std::string::npos);
+}
+
+TEST(MessageLoop, StopsAtOnceThoughNothingHappens) {
+    Node a(one);
+    a.start();
+    std::this_thread::sleep_for(5ms);
+    const auto begin = std::chrono::steady_clock::now();
+    a.stop();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 500ms);
+}
+
+TEST(MessageLoop, FindsOutWhetherDatagramsOfFullSizeReachEveryPeer) {
+    Node a(one), b(two);
+    introduce(a, b, LinkKind::udp);
+    b.start();
+    const auto reached = a.loop->probe(2s, a);
+    EXPECT_TRUE(reached.has_value()) << reached.error().message();
+}
+
+TEST(MessageLoop, NamesThePeerThatDoesNotAnswer) {
+    Node a(one), b(two);
+    introduce(a, b, LinkKind::udp);
+    const auto reached = a.loop->probe(50ms, a);
+    ASSERT_FALSE(reached.has_value());
+    EXPECT_NE(reached.error().message().find("station 2 at 127.0.0.1:"), std::string::npos) << reached.error().message();
+    EXPECT_NE(reached.error().message().find("does not answer"), std::string::npos);
+}
+
+TEST(MessageLoop, ConnectsAgainWhenAPeerIsReplaced) {
+    Node a(one);
+    auto b = std::make_unique<Node>(two);
+    introduce(a, *b, LinkKind::tcp);
+    const auto port = b->loop->port();
+    a.start();
+    b->start();
+    ASSERT_TRUE(wait_for([&] { return b->appeared.load(); }));
+    b.reset();
+    MessageLoopOptions options{.listen = {"127.0.0.1", port}};
+    options.exchange.self = two;
+    Node again(two, options);
+    ASSERT_TRUE(again.loop->set_peers({a.as_peer(LinkKind::tcp)}).has_value());
+    again.start();
+    EXPECT_TRUE(wait_for([&] { return again.appeared.load(); }));
+}
+
+}  // namespace
+}  // namespace weir::transport
