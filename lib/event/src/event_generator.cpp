@@ -27,8 +27,8 @@ SourceId source_of(std::size_t rob, std::size_t robs) {
     return SourceId{std::uint32_t{detector} << 16 | static_cast<std::uint32_t>(rob & 0xffff)};
 }
 
-/// Two channels a word, each 12 bits of ADC under 4 bits of gain and channel: a pedestal with noise, and
-/// a pulse in one channel of 64.
+}  // namespace
+
 void fill_with_samples(std::vector<std::uint32_t>& words, std::size_t count, Random& random) {
     words.resize(count);
     std::uint64_t bits = 0;
@@ -45,8 +45,6 @@ void fill_with_samples(std::vector<std::uint32_t>& words, std::size_t count, Ran
         words[i] = value;
     }
 }
-
-}  // namespace
 
 EventGenerator::EventGenerator(WorkloadProfile profile, std::uint64_t seed, ChecksumType checksum)
     : profile_(std::move(profile)), random_(seed), checksum_(checksum) {}

@@ -4,28 +4,12 @@
 #include <limits>
 
 #include "fault.hpp"
+#include "level1_distance.hpp"
 #include "payload_sum.hpp"
 #include "weir/event/rob_cursor.hpp"
 #include "words.hpp"
 
 namespace weir::event {
-namespace {
-
-/// The distance of a fragment's level-1 id to its event's, when it follows the event at all.
-std::optional<std::int32_t> level1_distance(std::uint32_t id, const EventView& event, SourceId source,
-                                            const RodRules& rules) {
-    const auto event_id = number(event.ids().level1_id);
-    const auto distance = static_cast<std::int32_t>(id - event_id);
-    if (const auto rule = rules.sources.find(source); rule != rules.sources.end()) {
-        if (rule->second.exempt) return std::nullopt;
-        if (rule->second.level1_offset == distance) return distance;
-    }
-    if (id == 0 && event_id != 0) return std::nullopt;
-    if (distance < -RestampPlan::near_max || distance > RestampPlan::near_max) return std::nullopt;
-    return distance;
-}
-
-}  // namespace
 
 Result<RestampPlan> RestampPlan::make(ConstData data, Format format, const RodRules& rules) {
     auto event = EventView::parse(data, format);
@@ -75,7 +59,7 @@ Result<RestampPlan> RestampPlan::make(ConstData data, Format format, const RodRu
             if (ros->specific_count() >= ros_specific_words) {
                 if (ros->specific(0) == number(event->ids().run))
                     place(ros_seen + ros->specific_position(0), Field::run);
-                if (const auto distance = level1_distance(ros->specific(1), *event, ros->source(), rules))
+                if (const auto distance = level1_distance(ros->specific(1), event->ids().level1_id, ros->source(), rules))
                     place(ros_seen + ros->specific_position(1), Field::level1, none, *distance);
             }
         }
@@ -89,7 +73,7 @@ Result<RestampPlan> RestampPlan::make(ConstData data, Format format, const RodRu
                                   .end = static_cast<std::uint32_t>(rob.payload_offset() + rob.payload().size())});
         }
         if (rod->run() == event->ids().run) place(rod->offset() + 4 * word_bytes, Field::run, summed);
-        if (const auto distance = level1_distance(number(rod->level1_id()), *event, rob.source(), rules))
+        if (const auto distance = level1_distance(number(rod->level1_id()), event->ids().level1_id, rob.source(), rules))
             place(rod->offset() + 5 * word_bytes, Field::level1, summed, *distance);
     }
 }

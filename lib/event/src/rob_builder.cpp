@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "payload_sum.hpp"
 #include "words.hpp"
 
@@ -11,6 +13,43 @@ namespace {
 
 constexpr std::size_t rob_header_words = common_header_words + 1;
 constexpr std::size_t rod_words_without_data = rod_header_words + 1 + rod_trailer_words;
+
+/// Checks the options and appends a ROB of `payload_size` bytes, header filled in, payload and checksum not.
+Result<MutableData> append_header(std::vector<std::byte>& to, SourceId source, std::size_t payload_size,
+                                  const RobOptions& options) {
+    const bool sums = options.checksum == ChecksumType::adler32;
+    if (options.format == Format::opaque)
+        return fail(Errc::unsupported, "ROB: opaque events have no fragments; choose event-5.0 or event-3.0");
+    if (options.checksum != ChecksumType::none && (!sums || options.format == Format::event_3_0))
+        return fail(Errc::unsupported,
+                    fmt::format("ROB of source 0x{:06x}: checksum type {} is not made in {}; choose 0{}",
+                                number(source), static_cast<std::uint32_t>(options.checksum), name(options.format),
+                                options.format == Format::event_5_0 ? " or 2 (adler32)" : ""));
+    const auto size = rob_header_words * word_bytes + payload_size + (sums ? word_bytes : 0);
+    if (size / word_bytes > 0xffff'ffff)
+        return fail(Errc::limit, fmt::format("ROB of source 0x{:06x}: {} bytes do not fit its size word", number(source), size));
+    const auto begin = to.size();
+    to.resize(begin + size);
+    const MutableData rob(to.data() + begin, size);
+    std::size_t at = 0;
+    const auto put = [&](std::uint32_t value) { set_word(rob, at++, value); };
+    put(rob_marker);
+    put(static_cast<std::uint32_t>(size / word_bytes));
+    put(rob_header_words);
+    put((options.format == Format::event_5_0 ? version_5_0 : version_3_0) << 16);
+    put(number(source));
+    put(1);
+    put(options.status);
+    put(static_cast<std::uint32_t>(options.checksum));  // event 3.0: no specific words, the same 0
+    return rob;
+}
+
+/// The checksum behind the payload, when there is one.
+void close_rob(MutableData rob, const RobOptions& options) {
+    if (options.checksum != ChecksumType::adler32) return;
+    const auto payload = rob.subspan(rob_header_words * word_bytes, rob.size() - (rob_header_words + 1) * word_bytes);
+    set_word(rob, rob.size() / word_bytes - 1, payload_adler32(payload));
+}
 
 }  // namespace
 
@@ -21,33 +60,10 @@ std::size_t rob_size(std::size_t data_words, const RobOptions& options) noexcept
 
 Result<> append_rob(std::vector<std::byte>& to, const RodFields& rod, std::span<const std::uint32_t> data,
                     const RobOptions& options) {
-    const bool sums = options.checksum == ChecksumType::adler32;
-    if (options.format == Format::opaque)
-        return fail(Errc::unsupported, "ROB: opaque events have no fragments; choose event-5.0 or event-3.0");
-    if (options.checksum != ChecksumType::none && (!sums || options.format == Format::event_3_0))
-        return fail(Errc::unsupported,
-                    fmt::format("ROB of source 0x{:06x}: checksum type {} is not made in {}; choose 0{}",
-                                number(rod.source), static_cast<std::uint32_t>(options.checksum), name(options.format),
-                                options.format == Format::event_5_0 ? " or 2 (adler32)" : ""));
-    const auto size = rob_size(data.size(), options);
-    if (size / word_bytes > 0xffff'ffff)
-        return fail(Errc::limit,
-                    fmt::format("ROB of source 0x{:06x}: {} bytes do not fit its size word", number(rod.source), size));
-    const auto begin = to.size();
-    to.resize(begin + size);
-    const MutableData rob(to.data() + begin, size);
-    std::size_t at = 0;
-    const auto put = [&](std::uint32_t value) { set_word(rob, at++, value); };
-
-    put(rob_marker);
-    put(static_cast<std::uint32_t>(size / word_bytes));
-    put(rob_header_words);
-    put((options.format == Format::event_5_0 ? version_5_0 : version_3_0) << 16);
-    put(number(rod.source));
-    put(1);
-    put(options.status);
-    put(static_cast<std::uint32_t>(options.checksum));  // event 3.0: no specific words, the same 0
-
+    const auto rob = append_header(to, rod.source, (rod_words_without_data + data.size()) * word_bytes, options);
+    if (!rob) return std::unexpected(rob.error());
+    std::size_t at = rob_header_words;
+    const auto put = [&](std::uint32_t value) { set_word(*rob, at++, value); };
     put(rod_marker);
     put(rod_header_words);
     put((options.format == Format::event_5_0 ? rod_version_3_1 : version_3_0) << 16);
@@ -63,10 +79,17 @@ Result<> append_rob(std::vector<std::byte>& to, const RodFields& rod, std::span<
     put(1);
     put(static_cast<std::uint32_t>(data.size()));
     put(rod.status_after_data ? 1 : 0);
-    if (sums)
-        put(payload_adler32(
-            rob.subspan(rob_header_words * word_bytes, at * word_bytes - rob_header_words * word_bytes)));
-    WEIR_ASSERT(at * word_bytes == size);
+    close_rob(*rob, options);
+    return {};
+}
+
+Result<> append_rob_around(std::vector<std::byte>& to, SourceId source, ConstData rod, const RobOptions& options) {
+    if (rod.size() % word_bytes != 0)
+        return fail(Errc::corrupt, fmt::format("ROD of source 0x{:06x}: {} bytes are no whole words", number(source), rod.size()));
+    const auto rob = append_header(to, source, rod.size(), options);
+    if (!rob) return std::unexpected(rob.error());
+    std::ranges::copy(rod, rob->begin() + rob_header_words * word_bytes);
+    close_rob(*rob, options);
     return {};
 }
 

@@ -89,7 +89,7 @@ inline std::vector<std::byte> sample_event(Format format, ChecksumType checksum 
 /// Where the real events lie: $WEIR_TEST_DATA, else beside the source tree.
 inline std::filesystem::path test_data_folder() {
     if (const char* folder = std::getenv("WEIR_TEST_DATA")) return folder;
-    return std::filesystem::path(WEIR_TEST_VECTORS) / "../../../../../shared/data";
+    return (std::filesystem::path(WEIR_TEST_VECTORS) / "../../../../../shared/data").lexically_normal();
 }
 
 inline std::vector<std::byte> read_file(const std::filesystem::path& path) {

@@ -41,6 +41,11 @@ struct RobOptions {
 [[nodiscard]] Result<> append_rob(std::vector<std::byte>& to, const RodFields& rod, std::span<const std::uint32_t> data,
                                   const RobOptions& options = {});
 
+/// Appends the ROB around a ROD fragment that somebody else made: `rod` is exactly that fragment, and is not looked into.
+/// Errors as above.
+[[nodiscard]] Result<> append_rob_around(std::vector<std::byte>& to, SourceId source, ConstData rod,
+                                         const RobOptions& options = {});
+
 /// Appends the ROB that stands for a fragment that never came: no data, status "lost" and "collection
 /// timeout of a dummy fragment". It carries the ids of its event.
 [[nodiscard]] Result<> append_lost_rob(std::vector<std::byte>& to, const RodFields& rod, RobOptions options = {});

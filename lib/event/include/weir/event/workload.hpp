@@ -30,6 +30,10 @@ private:
     std::uint64_t state_;
 };
 
+/// `count` words as a detector gives them: two channels a word, each 12 bits of ADC under 4 bits of gain and channel; a
+/// pedestal with noise, and a pulse in one channel of 64.
+void fill_with_samples(std::vector<std::uint32_t>& words, std::size_t count, Random& random);
+
 /// One kind of event: the stream it goes to, how often, how large.
 struct StreamProfile {
     std::string type{};

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as each message that a readout takes from outside: nothing may be read or kept that was not checked, and
+// whatever comes is counted.
+#include <cstdint>
+
+#include "weir/base/assert.hpp"
+#include "weir/event/fragment.hpp"
+#include "weir/event/rob_builder.hpp"
+#include "weir/readout/readout_node.hpp"
+
+namespace {
+
+using namespace weir;
+using namespace weir::readout;
+
+struct Sink final : transport::Outbox {
+    void send(wire::StationId, wire::DataflowType type, std::span<const ConstData> pieces) override {
+        WEIR_ASSERT(type == wire::DataflowType::data);
+        std::vector<std::byte> whole;
+        for (const auto piece : pieces) whole.insert(whole.end(), piece.begin(), piece.end());
+        wire::DataView view;
+        WEIR_ASSERT(wire::decode(whole, view).has_value());
+    }
+    bool post(wire::StationId, wire::DataflowType, std::span<const ConstData>) override { return true; }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    const auto data = std::as_bytes(std::span(bytes, size));
+    RobStore store({.sources = {SourceId{0x10}, SourceId{0x11}, level2_result_source}, .events_max = 4, .bytes_max = Bytes{1 << 20}, .lost_after = 3});
+    for (const auto format : {event::Format::event_5_0, event::Format::event_3_0}) {
+        RobInput input(store, {.format = format, .rules = {.sources = {{SourceId{0x11}, {.level1_offset = 1}}}}}, {});
+        Sink sink;
+        ReadoutNode node(store, input, sink, {.fragments = true, .results = true});
+        std::vector<std::byte> wrapped, whole;  // the same bytes as a fragment of a source that is known
+        const SourceId source{size % 2 == 0 ? 0x10U : 0x11U};
+        wire::encode(wire::ReadoutInput{.level1_id = Level1Id{1}, .source = source, .fragment = data}, wrapped);
+        std::vector<std::byte> rob;
+        if (event::append_rob_around(rob, source, data.first(size / 4 * 4), {.format = format}))
+            wire::encode(wire::ReadoutInput{.level1_id = Level1Id{2}, .source = source, .fragment = rob}, whole);
+        using enum wire::DataflowType;
+        for (const auto type : {readout_input, level2_result, data_request, clear}) {
+            for (const auto body : {data, ConstData(wrapped), ConstData(whole)}) {
+                transport::IncomingMessage message;
+                message.type = type;
+                message.body = body;
+                node.on_message(message, {});
+            }
+        }
+    }
+    const auto counts = store.ledger().counts();
+    WEIR_ASSERT(counts.received == counts.stored + counts.rejected_in_all() + counts.in_hand);
+    WEIR_ASSERT(counts.in_hand == store.count_robs());
+    return 0;
+}

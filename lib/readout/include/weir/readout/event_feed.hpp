@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills a store from a maker of events, ids in order, as far as there is room; goes on as events are cleared. Or, to
+// simulate a detector that needs time: makes an event `latency` after it was asked for.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/readout/event_maker.hpp"
+#include "weir/readout/rob_store.hpp"
+
+namespace weir::readout {
+
+struct EventFeedOptions {
+    Level1Id first{1};
+    std::optional<std::chrono::nanoseconds> latency{};  // given: events are made on demand, so much later
+    std::uint32_t step_max = 64;                        // events of one step
+};
+
+class EventFeed {
+public:
+    /// Both outlive the feed.
+    EventFeed(RobStore& store, EventMaker& maker, const EventFeedOptions& options);
+
+    struct Step {
+        std::uint32_t events = 0;         // that were put; 0: there is nothing to do before `due` or before there is room
+        std::optional<SteadyTime> due{};  // the next that was asked for
+    };
+    /// One thread.
+    Step step(SteadyTime now);
+
+    /// Somebody waits for this event. Any thread. No effect without a latency.
+    void ask(Level1Id event, SteadyTime now);
+
+    /// Steps until it is told to stop, sleeping where there is nothing to do. `clock` as the callers of ask().
+    void run(const std::stop_token& stop, const Clock& clock);
+
+private:
+    [[nodiscard]] Step step_in_order();
+    [[nodiscard]] Step step_on_demand(SteadyTime now);
+
+    RobStore& store_;
+    EventMaker& maker_;
+    const EventFeedOptions options_;
+    Level1Id next_;  // in order
+
+    struct Asked {
+        Level1Id event{};
+        SteadyTime due{};
+    };
+    std::mutex mutex_;
+    std::condition_variable_any asked_;
+    std::deque<Asked> queue_;                // not longer than the store's ring, by due time
+    std::vector<std::uint64_t> remembered_;  // by slot of the ring: the id that was asked for last, + 2^32
+};
+
+}  // namespace weir::readout

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the ROBs of an event out of its level-1 id alone: what a readout feeds itself with where no detector does.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/base/bytes.hpp"
+#include "weir/base/ids.hpp"
+#include "weir/event/format.hpp"
+#include "weir/readout/rob_store.hpp"
+
+namespace weir::readout {
+
+/// One thread.
+class EventMaker {
+public:
+    virtual ~EventMaker() = default;
+    [[nodiscard]] virtual const std::vector<SourceId>& sources() const noexcept = 0;
+    /// The views are valid until the next call.
+    [[nodiscard]] virtual std::span<const RobData> make(Level1Id event) = 0;
+    /// The run that what is made from now on belongs to.
+    virtual void set_run(RunNumber run) = 0;
+};
+
+struct GeneratorOptions {
+    event::Format format = event::Format::event_5_0;
+    std::vector<SourceId> sources{};  // given, they replace the two below
+    SourceId first_source{0x420000};  // the others count on from it
+    std::uint32_t robs = 12;
+    Bytes rob_size{1024};             // rounded down to whole words; at least that of a ROB without data
+    std::uint64_t seed = 1;
+};
+
+/// Valid ROBs with words as a detector gives them; a few sets of them, stamped with the event's id in turn.
+/// Errc::usage: the sizes or sources cannot be.
+[[nodiscard]] Result<std::unique_ptr<EventMaker>> make_generator(const GeneratorOptions& options);
+
+}  // namespace weir::readout

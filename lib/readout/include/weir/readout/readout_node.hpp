@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// A readout as the network sees it: requests, clears and fragments come in, answers go out. What is here is answered at
+// once by the thread that received the request; what must be waited for goes to request handlers, when there are any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "weir/readout/answer.hpp"
+#include "weir/readout/request_handlers.hpp"
+#include "weir/readout/rob_input.hpp"
+#include "weir/transport/outbox.hpp"
+
+namespace weir::readout {
+
+struct ReadoutNodeOptions {
+    bool direct = true;      // what is here is answered without a handler
+    bool fragments = false;  // takes ReadoutInput messages
+    bool results = false;    // takes Level2Result messages: a pseudo-ROS
+};
+
+struct ReadoutNodeStats {
+    std::uint64_t requests_level2 = 0, requests_building = 0;
+    std::uint64_t requests_dropped = 0;    // the queue was full
+    std::uint64_t messages_malformed = 0, messages_foreign = 0;  // foreign: of a kind that this readout does not take
+    std::uint64_t clears = 0;              // events named in clear messages
+    // Answers that were sent, and the ROBs in them by state.
+    std::uint64_t answers = 0, bytes = 0;
+    std::array<std::uint64_t, 5> robs{};  // by wire::RobState
+    [[nodiscard]] std::uint64_t of(wire::RobState state) const noexcept { return robs[static_cast<std::size_t>(state)]; }
+};
+
+class ReadoutNode final : public transport::MessageHandler {
+public:
+    /// All outlive the node.
+    ReadoutNode(RobStore& store, RobInput& input, transport::Outbox& outbox, const ReadoutNodeOptions& options);
+
+    /// From now on requests that must wait go there; nullptr: they are answered "not yet" at once. The handlers' answers
+    /// are sent by flush().
+    void use(RequestHandlers* handlers) noexcept { handlers_ = handlers; }
+    void flush();
+
+    void on_message(const transport::IncomingMessage& message, SteadyTime now) override;
+    void on_peer(wire::StationId, transport::PeerChange, SteadyTime) override {}
+    [[nodiscard]] std::optional<SteadyTime> step(SteadyTime) override { return std::nullopt; }
+
+    [[nodiscard]] ReadoutNodeStats stats() const;  // any thread
+
+private:
+    void serve(wire::StationId from, ConstData body);
+    void send(const Answer& answer);
+
+    RobStore& store_;
+    RobInput& input_;
+    transport::Outbox& outbox_;
+    const ReadoutNodeOptions options_;
+    RequestHandlers* handlers_ = nullptr;
+
+    wire::DataRequest request_;
+    wire::Clear clear_;
+    AnswerMaker maker_;
+    Answer answer_;
+
+    // Written by the receiving thread alone, read by any: relaxed.
+    using Count = std::atomic<std::uint64_t>;
+    static void add(Count& count, std::uint64_t n = 1) noexcept {
+        count.store(count.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    }
+    Count requests_level2_{0}, requests_building_{0}, requests_dropped_{0}, malformed_{0}, foreign_{0}, clears_{0};
+    Count answers_{0}, bytes_{0};
+    std::array<Count, 5> robs_{};
+};
+
+}  // namespace weir::readout

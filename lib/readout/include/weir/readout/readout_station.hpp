@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The readout as a station: what is opened, started and ended at each transition. All that belongs to one run (buffers,
+// what fills them, handlers, the ledger) is made at start and stays to be looked at until the next.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/readout/event_feed.hpp"
+#include "weir/readout/readout_node.hpp"
+#include "weir/readout/replay.hpp"
+#include "weir/service/reports.hpp"
+#include "weir/service/station.hpp"
+#include "weir/transport/message_loop.hpp"
+
+namespace weir::readout {
+
+enum class FeedKind : std::uint8_t { generator, file, network, level2 };
+[[nodiscard]] const char* name(FeedKind kind) noexcept;
+[[nodiscard]] std::optional<FeedKind> parse_feed_kind(std::string_view text) noexcept;
+
+struct ReadoutStationOptions {
+    std::string name = "ros-1";
+    wire::StationId id{1};
+    FeedKind feed = FeedKind::generator;
+    event::Format format = event::Format::event_5_0;
+    event::RodRules rules{};
+    std::vector<SourceId> sources{};  // network: what may come; generator: instead of counted ones; file: instead of a part
+    GeneratorOptions generator{};
+    ReplayOptions replay{};
+    std::optional<std::chrono::nanoseconds> latency{};  // of the data after they were asked for: a simulation
+    Level1Id first{1};
+    RobStoreOptions store{};          // without its sources and first
+    RequestHandlerOptions handlers{};  // handlers 0: none; what is not here is answered "not yet" at once
+    bool direct = true;
+    transport::MessageLoopOptions loop{};
+    transport::LinkKind link = transport::LinkKind::udp;
+    Bytes message_memory{64ULL << 20};  // of messages that come in several parts
+};
+
+class ReadoutStation final : public Station {
+public:
+    /// Clock and reports outlive the station.
+    ReadoutStation(ReadoutStationOptions options, const Clock& clock, Reports& reports);
+    ~ReadoutStation() override;
+
+    [[nodiscard]] Result<> configure() override;
+    [[nodiscard]] Peer self() const override;
+    [[nodiscard]] Result<> connect(const std::vector<Peer>& peers) override;
+    [[nodiscard]] Result<> start(RunNumber run) override;
+    [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline) override;
+    [[nodiscard]] Result<> disconnect() override;
+    [[nodiscard]] Result<> unconfigure() override;
+    [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
+    [[nodiscard]] StationStatus status() const override;
+
+private:
+    class Logic;
+    struct Run;
+
+    [[nodiscard]] Result<> make_feed();
+    [[nodiscard]] Result<std::vector<transport::LinkPeer>> links_of(const std::vector<Peer>& peers) const;
+    void on_loop(const std::function<void()>& work);
+    void mismatched(const Level1Mismatch& mismatch);
+
+    const ReadoutStationOptions options_;
+    const Clock& clock_;
+    Reports& reports_;
+
+    std::vector<SourceId> sources_;
+    std::unique_ptr<EventMaker> maker_;
+    std::unique_ptr<memory::BufferPool> messages_;
+    std::shared_ptr<transport::MessageLoop> loop_;  // shared with a status() that is under way
+    std::unique_ptr<Logic> logic_;
+    NamedThread network_;
+    std::shared_ptr<Run> run_;      // shared likewise
+
+    mutable std::mutex status_mutex_;  // guards the two pointers, which status() takes from other threads
+};
+
+}  // namespace weir::readout

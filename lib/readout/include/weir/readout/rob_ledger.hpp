@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where every ROB fragment of a readout went: received = stored (served and cleared) + rejected, by reason, + in hand.
+// The four are moved together, so they balance whenever somebody looks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+
+namespace weir::readout {
+
+enum class RobReject : std::uint8_t {
+    late,             // its event is older than all that are held
+    cleared,          // its event was cleared before it came
+    duplicate,        // it is here already
+    unknown_source,   // no source of this readout
+    malformed,        // no valid fragment
+    level1_mismatch,  // its own level-1 id is not that of the event it was sent for
+    too_large,        // larger than all of the memory
+    full,             // no room, and its sender does not wait
+    not_cleared,      // was in hand when the run stopped
+};
+inline constexpr std::size_t rob_reject_count = 9;
+
+/// "late", "unknown_source", ...
+[[nodiscard]] const char* name(RobReject reason) noexcept;
+
+struct RobCounts {
+    std::uint64_t received = 0, stored = 0, in_hand = 0;
+    std::array<std::uint64_t, rob_reject_count> rejected{};
+
+    [[nodiscard]] std::uint64_t rejected_in_all() const noexcept;
+    bool operator==(const RobCounts&) const = default;
+};
+
+/// Any thread.
+class RobLedger {
+public:
+    void arrive(std::uint64_t robs) noexcept;                    // and stay
+    void refuse(RobReject reason, std::uint64_t robs = 1) noexcept;  // came, and did not stay
+    void clear(std::uint64_t robs) noexcept;
+    void drop(RobReject reason, std::uint64_t robs) noexcept;    // were in hand
+    [[nodiscard]] RobCounts counts() const noexcept;
+
+private:
+    mutable std::mutex mutex_;
+    RobCounts counts_;
+};
+
+}  // namespace weir::readout

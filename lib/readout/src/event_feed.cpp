@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/readout/event_feed.hpp"
+
+#include <sys/prctl.h>
+
+#include "weir/base/thread_account.hpp"
+
+namespace weir::readout {
+namespace {
+
+constexpr std::chrono::milliseconds look_again{100};
+
+}  // namespace
+
+EventFeed::EventFeed(RobStore& store, EventMaker& maker, const EventFeedOptions& options)
+    : store_(store), maker_(maker), options_(options), next_(options.first) {
+    if (options.latency) remembered_.resize(store.ring_size());
+}
+
+EventFeed::Step EventFeed::step(SteadyTime now) { return options_.latency ? step_on_demand(now) : step_in_order(); }
+
+EventFeed::Step EventFeed::step_in_order() {
+    Step step;
+    for (std::uint32_t i = 0; i < options_.step_max; ++i) {
+        const auto oldest = store_.oldest();
+        if (wire::level1_distance(next_, oldest) < 0) next_ = oldest;  // all before it is done with
+        if (store_.put_event(next_, maker_.make(next_)) == PutResult::full) return step;
+        next_ = Level1Id{number(next_) + 1};
+        ++step.events;
+    }
+    return step;
+}
+
+EventFeed::Step EventFeed::step_on_demand(SteadyTime now) {
+    Step step;
+    while (step.events < options_.step_max) {
+        Level1Id event{};
+        {
+            const std::scoped_lock lock(mutex_);
+            if (queue_.empty()) return step;
+            step.due = queue_.front().due;
+            if (*step.due > now) return step;
+            event = queue_.front().event;
+            queue_.pop_front();
+            remembered_[number(event) & (store_.ring_size() - 1)] = 0;  // a full store forgets it: asked again, it comes
+        }
+        step.due.reset();
+        static_cast<void>(store_.put_event(event, maker_.make(event)));
+        ++step.events;
+    }
+    return step;
+}
+
+void EventFeed::ask(Level1Id event, SteadyTime now) {
+    if (!options_.latency || !store_.within_window(event)) return;
+    bool first = false;
+    {
+        const std::scoped_lock lock(mutex_);
+        auto& last = remembered_[number(event) & (store_.ring_size() - 1)];
+        const auto mark = number(event) | std::uint64_t{1} << 32;
+        if (last == mark || queue_.size() >= store_.ring_size()) return;
+        last = mark;
+        first = queue_.empty();
+        queue_.push_back({event, now + *options_.latency});
+    }
+    if (first) asked_.notify_one();
+}
+
+void EventFeed::run(const std::stop_token& stop, const Clock& clock) {
+    if (options_.latency) ::prctl(PR_SET_TIMERSLACK, 1UL);  // else the kernel adds up to 50 us to each wait
+    while (!stop.stop_requested()) {
+        const auto seen = store_.room_changes();
+        const auto made = step(clock.now());
+        if (made.events > 0) continue;
+        const auto until = made.due.value_or(clock.now() + look_again);
+        if (!options_.latency) {
+            const ScopedWait wait(WaitCause::pool);
+            store_.wait_for_room(seen, until);
+            continue;
+        }
+        const ScopedWait wait(made.due ? WaitCause::timer : WaitCause::queue);
+        std::unique_lock lock(mutex_);
+        const auto due_before = queue_.empty() ? std::optional<SteadyTime>{} : std::optional(queue_.front().due);
+        if (due_before != made.due) continue;  // somebody asked meanwhile
+        if (made.due) {
+            asked_.wait_until(lock, stop, until, [] { return false; });
+        } else {
+            asked_.wait_until(lock, stop, until, [&] { return !queue_.empty(); });
+        }
+    }
+}
+
+}  // namespace weir::readout

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/readout/readout_node.hpp"
+
+namespace weir::readout {
+
+ReadoutNode::ReadoutNode(RobStore& store, RobInput& input, transport::Outbox& outbox, const ReadoutNodeOptions& options)
+    : store_(store), input_(input), outbox_(outbox), options_(options) {}
+
+void ReadoutNode::send(const Answer& answer) {
+    const std::array<ConstData, 2> pieces{answer.head, answer.data};
+    outbox_.send(answer.to, wire::DataflowType::data, pieces);
+    add(answers_);
+    add(bytes_, answer.data.size());
+    for (std::size_t i = 0; i < robs_.size(); ++i)
+        if (answer.robs[i] > 0) add(robs_[i], answer.robs[i]);
+}
+
+void ReadoutNode::flush() {
+    if (handlers_ != nullptr) handlers_->flush([this](const Answer& answer) { send(answer); });
+}
+
+void ReadoutNode::serve(wire::StationId from, ConstData body) {
+    if (!wire::decode(body, request_)) return add(malformed_);
+    add(request_.kind == wire::RequestKind::level2 ? requests_level2_ : requests_building_);
+    if (handlers_ != nullptr && !options_.direct) {
+        if (!handlers_->give(from, request_)) add(requests_dropped_);
+        return;
+    }
+    std::size_t left = 0;  // events that must be waited for
+    for (const auto event : request_.events) {
+        if (handlers_ != nullptr && store_.within_window(event) && !store_.ready(event, request_.robs)) {
+            request_.events[left++] = event;
+            continue;
+        }
+        static_cast<void>(maker_.make(store_, from, request_.request, event, request_.robs, answer_));
+        send(answer_);
+    }
+    if (left == 0) return;
+    request_.events.resize(left);
+    if (!handlers_->give(from, request_)) add(requests_dropped_);
+}
+
+void ReadoutNode::on_message(const transport::IncomingMessage& message, SteadyTime) {
+    switch (message.type) {
+        case wire::DataflowType::data_request:
+            return serve(message.from, message.body);
+        case wire::DataflowType::clear:
+            if (!wire::decode(message.body, clear_)) return add(malformed_);
+            add(clears_, clear_.events.size());
+            store_.clear(clear_.events);
+            return store_.clear_older(clear_.oldest);
+        case wire::DataflowType::readout_input:
+            return options_.fragments ? input_.take_fragment(message.body) : add(foreign_);
+        case wire::DataflowType::level2_result:
+            return options_.results ? input_.take_result(message.body) : add(foreign_);
+        default:
+            return add(foreign_);
+    }
+}
+
+ReadoutNodeStats ReadoutNode::stats() const {
+    const auto value = [](const Count& count) { return count.load(std::memory_order_relaxed); };
+    ReadoutNodeStats stats;
+    stats.requests_level2 = value(requests_level2_);
+    stats.requests_building = value(requests_building_);
+    stats.requests_dropped = value(requests_dropped_);
+    stats.messages_malformed = value(malformed_);
+    stats.messages_foreign = value(foreign_);
+    stats.clears = value(clears_);
+    stats.answers = value(answers_);
+    stats.bytes = value(bytes_);
+    for (std::size_t i = 0; i < robs_.size(); ++i) stats.robs[i] = value(robs_[i]);
+    return stats;
+}
+
+}  // namespace weir::readout

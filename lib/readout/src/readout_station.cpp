@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/readout/readout_station.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+
+#include "weir/base/assert.hpp"
+
+namespace weir::readout {
+namespace {
+
+constexpr std::array feed_kinds{"generator", "file", "network", "level2"};
+
+std::string in_hex(SourceId source) { return fmt::format("0x{:06x}", number(source)); }
+
+Report report(Severity severity, std::string what, std::string where, std::string why, std::string advice, std::string key = {}) {
+    Report made;
+    made.severity = severity;
+    made.what = std::move(what);
+    made.where = std::move(where);
+    made.why = std::move(why);
+    made.advice = std::move(advice);
+    made.key = std::move(key);
+    return made;
+}
+
+}  // namespace
+
+const char* name(FeedKind kind) noexcept { return feed_kinds[static_cast<std::size_t>(kind)]; }
+
+std::optional<FeedKind> parse_feed_kind(std::string_view text) noexcept {
+    const auto found = std::ranges::find(feed_kinds, text);
+    if (found == feed_kinds.end()) return std::nullopt;
+    return static_cast<FeedKind>(found - feed_kinds.begin());
+}
+
+/// Lives as long as the loop, and hands everything to the node of the run that goes on, if there is one.
+class ReadoutStation::Logic final : public transport::MessageHandler {
+public:
+    void use(ReadoutNode* node) noexcept { node_ = node; }
+    void flush() {
+        if (node_ != nullptr) node_->flush();
+    }
+    void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
+        if (node_ != nullptr) node_->on_message(message, now);
+    }
+    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override {
+        if (node_ != nullptr) node_->on_peer(peer, change, now);
+    }
+    std::optional<SteadyTime> step(SteadyTime now) override { return node_ != nullptr ? node_->step(now) : std::nullopt; }
+
+private:
+    ReadoutNode* node_ = nullptr;
+};
+
+struct ReadoutStation::Run {
+    RobStore store;
+    RobInput input;
+    ReadoutNode node;
+    std::optional<EventFeed> feed{};
+    std::optional<RequestHandlers> handlers{};
+    NamedThread feeder{};
+
+    Run(const RobStoreOptions& store_options, const RobInputOptions& input_options,
+        std::function<void(const Level1Mismatch&)> mismatched, transport::Outbox& outbox, const ReadoutNodeOptions& node_options)
+        : store(store_options), input(store, input_options, std::move(mismatched)), node(store, input, outbox, node_options) {}
+};
+
+ReadoutStation::ReadoutStation(ReadoutStationOptions options, const Clock& clock, Reports& reports)
+    : options_(std::move(options)), clock_(clock), reports_(reports) {}
+
+ReadoutStation::~ReadoutStation() {
+    if (!loop_) return;
+    static_cast<void>(stop(std::chrono::milliseconds(0)));
+    static_cast<void>(disconnect());
+}
+
+Result<> ReadoutStation::make_feed() {
+    maker_.reset();
+    switch (options_.feed) {
+        case FeedKind::generator: {
+            auto generator = options_.generator;
+            generator.format = options_.format;
+            generator.sources = options_.sources;
+            auto made = make_generator(generator);
+            if (!made) return std::unexpected(std::move(made.error()));
+            maker_ = std::move(*made);
+            break;
+        }
+        case FeedKind::file: {
+            auto options = options_.replay;
+            options.rules = options_.rules;
+            options.sources = options_.sources;
+            auto replay = Replay::open(options);
+            if (!replay) return std::unexpected(std::move(replay.error()));
+            if ((*replay)->format() != options_.format)
+                return fail(Errc::usage, fmt::format("{} holds {} events, and the partition's format is {}", options.file.native(),
+                                                     event::name((*replay)->format()), event::name(options_.format)));
+            for (const auto& [source, events] : (*replay)->mismatches())
+                reports_.raise("level1_mismatch",
+                               report(Severity::warning, "level-1 ids in the file are not what the partition expects",
+                                      fmt::format("{}, source {}", options.file.native(), in_hex(source)),
+                                      fmt::format("{} of {} events", events, (*replay)->events()),
+                                      "say in [data] level1_offset or level1_exempt how this source counts",
+                                      fmt::format("level1_mismatch {}", in_hex(source))));
+            maker_ = std::move(*replay);
+            break;
+        }
+        case FeedKind::network:
+            if (options_.sources.empty())
+                return fail(Errc::usage, "a readout that is fed from the network must be told its sources: sources = [\"0x420000\", ...]");
+            sources_ = options_.sources;
+            return {};
+        case FeedKind::level2:
+            sources_ = {level2_result_source};
+            return {};
+    }
+    sources_ = maker_->sources();
+    const memory::BufferPool pool(options_.store.bytes_max);
+    for (std::uint32_t id = 1; id <= 64; ++id) {  // the generator repeats itself soon, a file at its number of events
+        std::size_t size = 0;
+        for (const auto& rob : maker_->make(Level1Id{id})) size += rob.bytes.size();
+        if (size > pool.largest())
+            return fail(Errc::usage, fmt::format("its ROBs of one event are {} bytes, and its memory is {}; raise memory", size,
+                                                 to_string(options_.store.bytes_max)));
+    }
+    return {};
+}
+
+Result<> ReadoutStation::configure() {
+    if (auto made = make_feed(); !made) return made;
+    auto sorted = sources_;
+    std::ranges::sort(sorted);
+    if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+        return fail(Errc::usage, fmt::format("source {} is named twice", in_hex(*twice)));
+    messages_ = std::make_unique<memory::BufferPool>(options_.message_memory);
+    auto loop_options = options_.loop;
+    loop_options.exchange.self = options_.id;
+    loop_options.exchange.epoch = wire::Epoch{static_cast<std::uint64_t>(clock_.wall().time_since_epoch() / std::chrono::nanoseconds(1))};
+    auto loop = transport::MessageLoop::open(loop_options, *messages_, clock_);
+    if (!loop) return std::unexpected(std::move(loop.error()));
+    {
+        const std::scoped_lock lock(status_mutex_);
+        loop_ = std::move(*loop);
+    }
+    logic_ = std::make_unique<Logic>();
+    return {};
+}
+
+Peer ReadoutStation::self() const {
+    Peer self{.name = options_.name, .kind = StationKind::readout, .id = options_.id, .dataflow = {}, .events = {}, .sources = sources_};
+    if (loop_) self.dataflow = transport::to_string(transport::HostPort{options_.loop.listen.host, loop_->port()});
+    return self;
+}
+
+/// All that may ask; readouts do not speak to each other.
+Result<std::vector<transport::LinkPeer>> ReadoutStation::links_of(const std::vector<Peer>& peers) const {
+    std::vector<transport::LinkPeer> links;
+    for (const auto& peer : peers) {
+        if (peer.id == options_.id || peer.kind == StationKind::readout || peer.dataflow.empty()) continue;
+        auto address = transport::parse_host_port(peer.dataflow);
+        if (!address) return std::unexpected(std::move(address.error()));
+        links.push_back({.id = peer.id, .address = *address, .link = options_.link, .watched = false});
+    }
+    return links;
+}
+
+Result<> ReadoutStation::connect(const std::vector<Peer>& peers) {
+    const auto links = links_of(peers);
+    if (!links) return std::unexpected(links.error());
+    if (auto set = loop_->set_peers(*links); !set) return set;
+    network_ = NamedThread("network", [this](const std::stop_token& stop) { loop_->run(stop, *logic_); });
+    return {};
+}
+
+void ReadoutStation::on_loop(const std::function<void()>& work) {
+    if (!network_.joinable()) return work();
+    std::promise<void> done;
+    loop_->call([&] {
+        work();
+        done.set_value();
+    });
+    done.get_future().wait();
+}
+
+Result<> ReadoutStation::change_peers(const std::vector<Peer>& peers) {
+    const auto links = links_of(peers);
+    if (!links) return std::unexpected(links.error());
+    Result<> set;
+    on_loop([&] { set = loop_->set_peers(*links); });
+    return set;
+}
+
+void ReadoutStation::mismatched(const Level1Mismatch& mismatch) {
+    reports_.raise("level1_mismatch",
+                   report(Severity::error, "a fragment with another level-1 id than that of its event was refused",
+                          fmt::format("source {}", in_hex(mismatch.source)),
+                          fmt::format("its id is {} and should be {}", number(mismatch.found), number(mismatch.expected)),
+                          "look whether this source lost its count; or say in [data] level1_offset or level1_exempt how it counts",
+                          fmt::format("level1_mismatch {}", in_hex(mismatch.source))));
+}
+
+Result<> ReadoutStation::start(RunNumber number) {
+    auto store_options = options_.store;
+    store_options.sources = sources_;
+    store_options.first = options_.first;
+    const ReadoutNodeOptions node_options{.direct = options_.direct,
+                                          .fragments = options_.feed == FeedKind::network,
+                                          .results = options_.feed == FeedKind::level2};
+    const RobInputOptions input_options{.format = options_.format, .rules = options_.rules, .run = number};
+    const auto run = std::make_shared<Run>(store_options, input_options, [this](const Level1Mismatch& m) { mismatched(m); },
+                                           loop_->exchange(), node_options);
+    if (maker_) {
+        maker_->set_run(number);
+        run->feed.emplace(run->store, *maker_, EventFeedOptions{.first = options_.first, .latency = options_.latency});
+    }
+    if (options_.handlers.handlers > 0) {
+        run->handlers.emplace(run->store, options_.handlers, clock_,
+                              [this] { loop_->call([this] { logic_->flush(); }); },
+                              [feed = run->feed ? &*run->feed : nullptr](Level1Id event, SteadyTime now) {
+                                  if (feed != nullptr) feed->ask(event, now);
+                              });
+        run->node.use(&*run->handlers);
+    }
+    {
+        const std::scoped_lock lock(status_mutex_);
+        run_ = run;
+    }
+    if (run->feed) run->feeder = NamedThread("feeder", [this, feed = &*run->feed](const std::stop_token& stop) { feed->run(stop, clock_); });
+    on_loop([&] {
+        loop_->exchange().set_run(number);
+        logic_->use(&run->node);
+    });
+    return {};
+}
+
+Result<> ReadoutStation::stop(std::chrono::milliseconds) {  // every wait below ends by itself
+    on_loop([&] {
+        logic_->flush();
+        logic_->use(nullptr);
+        loop_->exchange().set_run(RunNumber{});
+    });
+    if (!run_) return {};
+    auto& run = *run_;
+    run.feeder.request_stop();
+    run.store.stop_waiting();
+    if (run.feeder.joinable()) run.feeder.join();
+    if (run.handlers) run.handlers->stop();
+    run.node.use(nullptr);
+    const auto counts = run.store.ledger().counts();
+    const auto held = run.store.count_robs();
+    if (counts.in_hand != held)
+        reports_.raise("ledger", report(Severity::error, "the ledger of ROBs does not balance", options_.name,
+                                        fmt::format("{} are in hand, and the buffers hold {}", counts.in_hand, held),
+                                        "this is a mistake in weir; please report it"));
+    run.store.reset(run.store.oldest());
+    return {};
+}
+
+Result<> ReadoutStation::disconnect() {
+    if (!network_.joinable()) return {};
+    network_.request_stop();
+    network_.join();
+    network_ = {};
+    return {};
+}
+
+Result<> ReadoutStation::unconfigure() {
+    {
+        const std::scoped_lock lock(status_mutex_);
+        run_.reset();
+        loop_.reset();
+    }
+    logic_.reset();
+    messages_.reset();
+    maker_.reset();
+    sources_.clear();
+    return {};
+}
+
+StationStatus ReadoutStation::status() const {
+    std::shared_ptr<transport::MessageLoop> open_loop;
+    std::shared_ptr<Run> run;
+    {
+        const std::scoped_lock lock(status_mutex_);
+        open_loop = loop_;
+        run = run_;
+    }
+    StationStatus status;
+    status.ledger.what = "ROB fragments";
+    if (!run) return status;
+    const auto counts = run->store.ledger().counts();
+    status.ledger.received = counts.received;
+    status.ledger.stored = counts.stored;
+    status.ledger.in_hand = counts.in_hand;
+    for (std::size_t i = 0; i < rob_reject_count; ++i)
+        if (counts.rejected[i] > 0) status.ledger.rejected[name(static_cast<RobReject>(i))] = counts.rejected[i];
+    const auto add = [&](const char* what, std::uint64_t value) { status.counters[what] = static_cast<double>(value); };
+    const auto node = run->node.stats();
+    using wire::RobState;
+    add("requests_level2", node.requests_level2);
+    add("requests_building", node.requests_building);
+    add("requests_dropped", node.requests_dropped);
+    add("answers", node.answers);
+    add("answered_bytes", node.bytes);
+    add("robs_sent", node.of(RobState::here));
+    add("robs_not_yet", node.of(RobState::not_yet));
+    add("robs_cleared", node.of(RobState::cleared));
+    add("robs_unknown", node.of(RobState::unknown));
+    add("robs_lost", node.of(RobState::lost));
+    add("clears", node.clears);
+    add("clears_beyond", run->store.clears_beyond());
+    add("messages_malformed", node.messages_malformed);
+    add("messages_foreign", node.messages_foreign);
+    add("events_held", run->store.events_held());
+    add("bytes_held", run->store.bytes_held().count());
+    add("oldest_level1_id", number(run->store.oldest()));
+    if (run->handlers) {
+        const auto handlers = run->handlers->stats();
+        add("handler_requests", handlers.handled);
+        add("handler_waits", handlers.waits);
+        add("handler_not_yet", handlers.not_yet);
+        add("requests_given_up", handlers.given_up);
+        add("requests_queued", run->handlers->waiting_requests());
+    }
+    if (open_loop) {
+        const auto loop = open_loop->stats();
+        add("kernel_drops", loop.kernel_drops);
+        add("send_failures", loop.send_failures);
+        add("datagrams_received", loop.exchange.datagrams_received);
+        add("datagrams_sent", loop.exchange.datagrams_sent);
+    }
+    return status;
+}
+
+}  // namespace weir::readout

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/readout/rob_store.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "rob_slot.hpp"
+#include "weir/base/assert.hpp"
+
+namespace weir::readout {
+namespace {
+
+/// So many ids may be between the oldest that is not cleared and the newest, for each event that may be held: one event
+/// that stays long does not stop the others.
+constexpr std::uint32_t ring_per_event = 4;
+constexpr std::uint32_t ring_max = 1U << 24;
+
+}  // namespace
+
+RobStore::RobStore(const RobStoreOptions& options)
+    : sources_(options.sources),
+      events_max_(std::clamp<std::uint32_t>(options.events_max, 1, ring_max / ring_per_event)),
+      lost_after_(options.lost_after),
+      ring_size_(std::bit_ceil(events_max_ * ring_per_event)),
+      pool_(options.bytes_max),
+      ring_(std::make_unique<Slot[]>(ring_size_)),
+      newest_(std::make_unique<std::atomic<std::uint64_t>[]>(sources_.size())),
+      oldest_(number(options.first)) {
+    places_.reserve(sources_.size());
+    for (std::uint32_t i = 0; i < sources_.size(); ++i) places_.emplace_back(sources_[i], i);
+    std::ranges::sort(places_);
+    WEIR_ASSERT(std::ranges::adjacent_find(places_, {}, &std::pair<SourceId, std::uint32_t>::first) == places_.end());
+}
+
+RobStore::~RobStore() = default;
+
+std::size_t RobStore::place_of(SourceId source) const noexcept {
+    const auto found = std::ranges::lower_bound(places_, source, {}, &std::pair<SourceId, std::uint32_t>::first);
+    return found == places_.end() || found->first != source ? sources_.size() : found->second;
+}
+
+RobStore::Slot& RobStore::slot_of(Level1Id event) const noexcept { return ring_[number(event) & (ring_size_ - 1)]; }
+
+std::int32_t RobStore::ahead(Level1Id event) const noexcept { return wire::level1_distance(event, oldest()); }
+
+bool RobStore::within_window(Level1Id event) const noexcept {
+    const auto distance = ahead(event);
+    return distance >= 0 && static_cast<std::uint32_t>(distance) < ring_size_;
+}
+
+void RobStore::changed(Slot& slot, std::unique_lock<std::mutex>& lock) const {
+    slot.changes.fetch_add(1, std::memory_order_release);  // pairs with changes()
+    const bool wake = slot.waiters > 0;
+    lock.unlock();
+    if (wake) slot.arrived.notify_all();
+}
+
+// Filling.
+
+PutResult RobStore::refuse(RobReject reason, std::size_t robs) const {
+    ledger_.refuse(reason, robs);
+    return PutResult::refused;
+}
+
+bool RobStore::take_slot(Slot& slot, Level1Id event) {
+    if (events_held_.fetch_add(1, std::memory_order_relaxed) >= events_max_) {
+        events_held_.fetch_sub(1, std::memory_order_relaxed);
+        return false;
+    }
+    slot.event = event;
+    slot.use = SlotUse::held;
+    slot.whole = false;
+    slot.robs.assign(sources_.size(), {});
+    return true;
+}
+
+MutableData RobStore::room_in(Slot& slot, std::size_t size, bool whole) {
+    if (slot.memory.empty() || slot.memory.back().size() - slot.used < size) {
+        // Buffers are whole pages: the first ROB of an event takes memory for the others, which are often as large.
+        const auto others = whole ? 1 : std::min<std::size_t>(sources_.size() - slot.here, 16);
+        auto buffer = pool_.try_take(std::min(size * std::max<std::size_t>(others, 1), std::max(size, pool_.largest())));
+        if (!buffer && others > 1) buffer = pool_.try_take(size);
+        if (!buffer) return {};
+        slot.memory.push_back(std::move(*buffer));
+        slot.used = 0;
+    }
+    const auto room = slot.memory.back().data().subspan(slot.used, size);
+    slot.used += size;
+    return room;
+}
+
+PutResult RobStore::put_robs(Level1Id event, std::span<const RobData> robs, bool whole) {
+    std::size_t size = 0;
+    for (const auto& rob : robs) {
+        if (!knows(rob.source)) return refuse(RobReject::unknown_source, robs.size());
+        size += rob.bytes.size();
+    }
+    if (size > pool_.largest()) return refuse(RobReject::too_large, robs.size());
+    auto& slot = slot_of(event);
+    std::unique_lock lock(slot.mutex);
+    const auto distance = ahead(event);
+    if (distance < 0) return refuse(RobReject::late, robs.size());
+    if (static_cast<std::uint32_t>(distance) >= ring_size_) return PutResult::full;
+    if (slot.use != SlotUse::free && slot.event != event) return PutResult::full;  // being emptied at this moment
+    if (slot.use == SlotUse::cleared) return refuse(RobReject::cleared, robs.size());
+    const bool taken = slot.use == SlotUse::free;
+    if (!taken) {
+        for (const auto& rob : robs)
+            if (slot.whole || slot.robs[place_of(rob.source)].data != nullptr) return refuse(RobReject::duplicate, robs.size());
+    } else if (!take_slot(slot, event)) {
+        return PutResult::full;
+    }
+    MutableData room;
+    if (size > 0) {
+        room = room_in(slot, size, whole);
+        if (room.empty()) {
+            if (taken) {
+                slot.use = SlotUse::free;
+                events_held_.fetch_sub(1, std::memory_order_relaxed);
+            }
+            return PutResult::full;
+        }
+    }
+    std::size_t here = 0;
+    for (const auto& rob : robs) {
+        const auto place = place_of(rob.source);
+        auto& kept = slot.robs[place];
+        if (kept.data != nullptr || rob.bytes.empty()) continue;  // named twice, or nothing
+        std::memcpy(room.data(), rob.bytes.data(), rob.bytes.size());
+        kept = {room.data(), static_cast<std::uint32_t>(rob.bytes.size()), false};
+        room = room.subspan(rob.bytes.size());
+        ++here;
+        note_newest(place, event);
+    }
+    slot.here += here;
+    slot.whole = slot.whole || whole;
+    ledger_.arrive(here);
+    if (here < robs.size()) ledger_.refuse(RobReject::duplicate, robs.size() - here);
+    changed(slot, lock);
+    return PutResult::stored;
+}
+
+PutResult RobStore::put(Level1Id event, const RobData& rob) { return put_robs(event, {&rob, 1}, false); }
+
+PutResult RobStore::put_event(Level1Id event, std::span<const RobData> robs) { return put_robs(event, robs, true); }
+
+void RobStore::note_newest(std::size_t place, Level1Id event) noexcept {
+    if (lost_after_ == 0) return;
+    auto& newest = newest_[place];
+    auto known = newest.load(std::memory_order_relaxed);
+    while (known == 0 || wire::level1_distance(event, Level1Id{static_cast<std::uint32_t>(known)}) > 0)
+        if (newest.compare_exchange_weak(known, number(event) | std::uint64_t{1} << 32, std::memory_order_relaxed)) return;
+}
+
+void RobStore::mark_lost(Level1Id event, SourceId source) {
+    const auto place = place_of(source);
+    if (place == sources_.size()) return;
+    auto& slot = slot_of(event);
+    std::unique_lock lock(slot.mutex);
+    if (!within_window(event) || slot.use == SlotUse::cleared) return;
+    if (slot.use == SlotUse::held ? slot.event != event : !take_slot(slot, event)) return;
+    slot.robs[place].lost = true;
+    changed(slot, lock);
+}
+
+// Asking.
+
+wire::RobState RobStore::state_of(const Slot& slot, Level1Id event, std::size_t place) const noexcept {
+    using wire::RobState;
+    if (place == sources_.size()) return RobState::unknown;
+    const bool mine = slot.use != SlotUse::free && slot.event == event;
+    if (ahead(event) < 0 || (mine && slot.use == SlotUse::cleared)) return RobState::cleared;
+    if (mine) {
+        const auto& rob = slot.robs[place];
+        if (rob.data != nullptr) return RobState::here;
+        if (rob.lost || slot.whole) return RobState::lost;
+    }
+    if (lost_after_ > 0) {
+        const auto newest = newest_[place].load(std::memory_order_relaxed);
+        if (newest != 0 && wire::level1_distance(Level1Id{static_cast<std::uint32_t>(newest)}, event) >=
+                               static_cast<std::int32_t>(lost_after_))
+            return RobState::lost;
+    }
+    return RobState::not_yet;
+}
+
+RobStore::Answer RobStore::read(Level1Id event, std::span<const SourceId> robs, std::vector<wire::RobPart>& parts,
+                                std::vector<std::byte>& data, std::size_t data_max) const {
+    Answer answer;
+    const auto& slot = slot_of(event);
+    const std::scoped_lock lock(slot.mutex);
+    const auto add = [&](SourceId source, std::size_t place) {
+        auto state = state_of(slot, event, place);
+        if (state == wire::RobState::here && slot.robs[place].size > data_max - data.size()) state = wire::RobState::not_yet;
+        parts.push_back({source, state, 0});
+        if (state == wire::RobState::not_yet) ++answer.not_yet;
+        if (state != wire::RobState::here) return;
+        const auto& rob = slot.robs[place];
+        parts.back().size = rob.size;
+        data.insert(data.end(), rob.data, rob.data + rob.size);
+        ++answer.here;
+    };
+    if (robs.empty()) {
+        for (std::size_t place = 0; place < sources_.size(); ++place) add(sources_[place], place);
+    } else {
+        for (const auto source : robs) add(source, place_of(source));
+    }
+    return answer;
+}
+
+bool RobStore::ready_locked(const Slot& slot, Level1Id event, std::span<const SourceId> robs) const noexcept {
+    const auto pending = [&](std::size_t place) { return state_of(slot, event, place) == wire::RobState::not_yet; };
+    if (!robs.empty()) return std::ranges::none_of(robs, pending, [&](SourceId source) { return place_of(source); });
+    for (std::size_t place = 0; place < sources_.size(); ++place)
+        if (pending(place)) return false;
+    return true;
+}
+
+bool RobStore::ready(Level1Id event, std::span<const SourceId> robs) const {
+    const auto& slot = slot_of(event);
+    const std::scoped_lock lock(slot.mutex);
+    return ready_locked(slot, event, robs);
+}
+
+std::uint32_t RobStore::changes(Level1Id event) const noexcept {
+    return slot_of(event).changes.load(std::memory_order_acquire);
+}
+
+bool RobStore::wait_until_ready(Level1Id event, std::span<const SourceId> robs, SteadyTime deadline) const {
+    auto& slot = slot_of(event);
+    std::unique_lock lock(slot.mutex);
+    ++slot.waiters;
+    slot.arrived.wait_until(lock, deadline, [&] {
+        return stopping_.load(std::memory_order_relaxed) || ready_locked(slot, event, robs);
+    });
+    --slot.waiters;
+    return ready_locked(slot, event, robs);
+}
+
+// Clearing.
+
+std::size_t RobStore::empty(Slot& slot) {
+    const auto robs = slot.here;
+    slot.robs.clear();  // keeps its memory
+    slot.memory.clear();
+    slot.used = 0;
+    slot.here = 0;
+    events_held_.fetch_sub(1, std::memory_order_relaxed);
+    return robs;
+}
+
+void RobStore::clear(std::span<const Level1Id> events) {
+    bool oldest_cleared = false;
+    for (const auto event : events) {
+        auto& slot = slot_of(event);
+        std::unique_lock lock(slot.mutex);
+        const auto distance = ahead(event);
+        if (distance < 0) continue;  // again
+        if (static_cast<std::uint32_t>(distance) >= ring_size_) {
+            clears_beyond_.fetch_add(1, std::memory_order_relaxed);
+            continue;
+        }
+        if (slot.use != SlotUse::free && slot.event != event) continue;  // being emptied: the window just moved
+        if (slot.use == SlotUse::cleared) continue;
+        if (slot.use == SlotUse::held) ledger_.clear(empty(slot));
+        slot.use = SlotUse::cleared;
+        slot.event = event;
+        oldest_cleared = oldest_cleared || distance == 0;
+        changed(slot, lock);
+    }
+    if (oldest_cleared) advance();
+    room_was_made();
+}
+
+void RobStore::advance() {
+    const std::scoped_lock window(window_mutex_);
+    while (true) {
+        const auto event = oldest();
+        auto& slot = slot_of(event);
+        const std::scoped_lock lock(slot.mutex);
+        if (slot.use != SlotUse::cleared || slot.event != event) return;
+        oldest_.store(number(event) + 1, std::memory_order_release);
+        slot.use = SlotUse::free;
+    }
+}
+
+void RobStore::clear_older(Level1Id oldest) {
+    {
+        const std::scoped_lock window(window_mutex_);
+        const auto from = oldest_.load(std::memory_order_acquire);
+        if (wire::level1_distance(oldest, Level1Id{from}) <= 0) return;
+        oldest_.store(number(oldest), std::memory_order_release);
+        const auto ids = std::min(number(oldest) - from, ring_size_);
+        for (std::uint32_t i = 0; i < ids; ++i) {
+            auto& slot = slot_of(Level1Id{from + i});
+            std::unique_lock lock(slot.mutex);
+            if (slot.use != SlotUse::free && wire::level1_distance(slot.event, oldest) >= 0) continue;  // newer already
+            if (slot.use == SlotUse::held) ledger_.clear(empty(slot));
+            slot.use = SlotUse::free;
+            changed(slot, lock);
+        }
+    }
+    advance();
+    room_was_made();
+}
+
+void RobStore::room_was_made() {
+    room_changes_.fetch_add(1, std::memory_order_seq_cst);
+    if (room_waiters_.load(std::memory_order_seq_cst) == 0) return;
+    { const std::scoped_lock lock(room_mutex_); }
+    room_.notify_all();
+}
+
+void RobStore::wait_for_room(std::uint64_t seen, SteadyTime deadline) {
+    std::unique_lock lock(room_mutex_);
+    room_waiters_.fetch_add(1, std::memory_order_seq_cst);
+    room_.wait_until(lock, deadline,
+                     [&] { return room_changes() != seen || stopping_.load(std::memory_order_relaxed); });
+    room_waiters_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void RobStore::stop_waiting() {
+    stopping_.store(true, std::memory_order_relaxed);  // the locks below order it
+    for (std::uint32_t i = 0; i < ring_size_; ++i) {
+        std::unique_lock lock(ring_[i].mutex);
+        changed(ring_[i], lock);
+    }
+    { const std::scoped_lock lock(room_mutex_); }
+    room_.notify_all();
+}
+
+void RobStore::reset(Level1Id first) {
+    for (std::uint32_t i = 0; i < ring_size_; ++i) {
+        const std::scoped_lock lock(ring_[i].mutex);
+        if (ring_[i].use == SlotUse::held) ledger_.drop(RobReject::not_cleared, empty(ring_[i]));
+        ring_[i].use = SlotUse::free;
+    }
+    for (std::size_t i = 0; i < sources_.size(); ++i) newest_[i].store(0, std::memory_order_relaxed);
+    oldest_.store(number(first), std::memory_order_release);
+    stopping_.store(false, std::memory_order_relaxed);
+}
+
+std::uint64_t RobStore::count_robs() const {
+    std::uint64_t robs = 0;
+    for (std::uint32_t i = 0; i < ring_size_; ++i) {
+        const std::scoped_lock lock(ring_[i].mutex);
+        for (const auto& rob : ring_[i].robs) robs += rob.data != nullptr ? 1 : 0;
+    }
+    return robs;
+}
+
+}  // namespace weir::readout
