@@ -47,6 +47,7 @@ const char* name(RejectReason reason) noexcept {
         case RejectReason::late: return "late";
         case RejectReason::cannot_cut: return "cannot_cut";
         case RejectReason::other: return "other";
+        case RejectReason::not_selected: return "not_selected";
     }
     return "unknown";
 }

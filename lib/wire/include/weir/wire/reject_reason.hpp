@@ -24,8 +24,9 @@ enum class RejectReason : std::uint16_t {
     late = 12,             // its lumi block was closed before it came
     cannot_cut = 13,       // a part was asked for of an event that cannot be cut down
     other = 14,            // the text says it
+    not_selected = 15,     // an event filter does not want it: nothing is wrong with it
 };
-inline constexpr std::size_t reject_reason_count = 15;  // one past the highest number known here
+inline constexpr std::size_t reject_reason_count = 16;  // one past the highest number known here
 
 /// Every known reason, in the order of its number: for tables and metrics.
 inline constexpr std::array reject_reasons{
@@ -33,7 +34,7 @@ inline constexpr std::array reject_reasons{
     RejectReason::too_large,   RejectReason::no_tags,         RejectReason::bad_tag,
     RejectReason::streams_exceeded, RejectReason::format_mismatch, RejectReason::wrong_run,
     RejectReason::run_closed,  RejectReason::stopping,        RejectReason::late,
-    RejectReason::cannot_cut,  RejectReason::other};
+    RejectReason::cannot_cut,  RejectReason::other,           RejectReason::not_selected};
 
 enum class ByeReason : std::uint16_t {
     finished = 1,              // a sender has nothing more to say

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event filter (EF) of one run: whole events come in from builders, a selection says which streams they belong to, and
+// those that are wanted go on to a recorder. A builder is answered when the recorder has answered, so that an event that
+// a builder may forget is on stable storage, or was rejected by name. Memory is the pool's: while recorders are away,
+// events are kept and builders wait.
+//
+// Threads: receivers, workers, one sender thread for each recorder, and one that looks after the senders.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weir/base/bytes.hpp"
+#include "weir/base/clock.hpp"
+#include "weir/delivery/receiver.hpp"
+#include "weir/event/format.hpp"
+#include "weir/selection/selector.hpp"
+#include "weir/service/peer.hpp"
+#include "weir/service/station.hpp"
+
+namespace weir::selection {
+
+struct FilterOptions {
+    std::string name = "filter";   // what recorders know it by
+    event::Format format = event::Format::event_5_0;
+    std::uint32_t workers = 4;
+    std::uint32_t queue_max = 4096;  // events that wait for a worker; the pool bounds their bytes
+    std::vector<StreamTag> tags{};   // of events whose selection names none, and that came with none
+    bool stamp_tags = false;         // also into the event's header, where the format has tags
+    Bytes recorder_window{256ULL << 20};  // sent to one recorder and not answered
+    std::chrono::milliseconds move_after{5000};  // a recorder that is away this long loses its events to another one
+    delivery::ReceiverOptions receiver{};
+};
+
+struct FilterStats {
+    // received = stored + rejected + given back + in hand; rejected: not_selected, malformed_event, or what the recorder said
+    std::uint64_t received = 0, stored = 0, given_back = 0, in_hand = 0;
+    std::array<std::uint64_t, wire::reject_reason_count> rejected{};
+    std::uint64_t selected = 0, forced = 0, threw = 0, timed_out = 0, crashed = 0, worker_restarts = 0;
+    std::uint64_t bytes = 0, queued = 0, at_recorders = 0, moved = 0, recorders_connected = 0;
+    std::uint64_t waits_for_recorder = 0;
+    delivery::ReceiverStats receiver{};
+};
+
+class Filter {
+public:
+    /// Listens; nothing is taken before start(). The pool outlives the filter. `remark` is called from any thread with a
+    /// line for an operator.
+    [[nodiscard]] static Result<std::unique_ptr<Filter>> open(FilterOptions options, memory::BufferPool& pool,
+                                                              std::function<void(std::string)> remark);
+    ~Filter();
+
+    [[nodiscard]] std::uint16_t port() const noexcept;
+
+    /// Events of this run only. Error: a recorder's address cannot be used.
+    [[nodiscard]] Result<> start(RunNumber run, const Selection& selection, const std::vector<Peer>& peers);
+    /// Recorders came, went, or have other addresses; events of those that are gone go to the others.
+    [[nodiscard]] Result<> change_recorders(const std::vector<Peer>& peers);
+    /// Takes no more, waits until every event that was taken is final, then ends. False: some were not within the
+    /// deadline; they are given back, that is not answered, and their builders still have them.
+    bool stop(std::chrono::milliseconds deadline);
+
+    /// Events whose selection has run for longer than this.
+    [[nodiscard]] std::vector<GlobalEventId> stuck(std::chrono::nanoseconds longer_than) const;
+    [[nodiscard]] FilterStats stats() const;
+
+private:
+    class Core;
+    explicit Filter(std::unique_ptr<Core> core);
+    std::unique_ptr<Core> core_;
+};
+
+}  // namespace weir::selection

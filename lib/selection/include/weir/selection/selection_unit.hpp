@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// A level-2 processing unit (L2PU), without its threads: takes events from the supervisor, collects the data that their
+// selection looks at, hands complete ones to workers, and says what they decided. While one event waits for its data,
+// others are computed.
+//
+// Logic only: messages, time and the workers' judgements come in, messages and work go out. One thread makes all calls.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weir/selection/data_collector.hpp"
+#include "weir/selection/selector.hpp"
+#include "weir/service/station.hpp"
+#include "weir/wire/dataflow.hpp"
+
+namespace weir::selection {
+
+/// What a worker gets, and gives back with its judgement.
+struct UnitTask {
+    std::unique_ptr<CollectedEvent> data;
+    std::uint64_t session = 0;  // of the supervisor that asked for it
+};
+
+/// Takes an event whose data are there. It answers later by SelectionUnit::judged(), in the unit's thread.
+class UnitWorkers {
+public:
+    virtual ~UnitWorkers() = default;
+    virtual void take(UnitTask task) = 0;
+};
+
+struct UnitOptions {
+    std::uint32_t workers = 4;
+    std::uint32_t depth = 2;     // events in the unit for each worker: what it has credit for
+    CollectorOptions collector{};
+    std::string results_to{};    // the readout that takes level-2 results (a pseudo ROS); empty: nobody
+};
+
+/// Received: events given by the supervisor. Stored: accepted. Rejected: by level 2, or dropped with their supervisor.
+class SelectionUnit final : public transport::MessageHandler {
+public:
+    struct Counts {
+        std::uint64_t received = 0, accepted = 0, rejected = 0;
+        std::uint64_t dropped = 0;   // their supervisor was started again
+        std::uint64_t overrun = 0;   // given beyond the credit: accepted at once, by force
+        std::uint64_t threw = 0, timed_out = 0, crashed = 0;  // of `accepted`, by force
+        std::uint64_t results_sent = 0, results_lost = 0;
+        std::uint64_t verdicts_repeated = 0, unexpected = 0, malformed = 0;
+        std::uint64_t in_hand = 0, computing = 0;
+        DataCollector::Counts data{};
+    };
+
+    /// Outbox and workers outlive the unit.
+    SelectionUnit(const UnitOptions& options, transport::Outbox& outbox, UnitWorkers& workers);
+
+    void set_peers(const std::vector<Peer>& peers);
+    void start_run();
+    /// Everything in hand is given up and counted as dropped.
+    void give_up();
+
+    void on_message(const transport::IncomingMessage& message, SteadyTime now) override;
+    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override;
+    [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override;
+
+    void judged(UnitTask task, Judgement judgement);
+
+    [[nodiscard]] Counts counts() const;
+    [[nodiscard]] StationLedger ledger() const;
+    /// Nothing is in hand, and all that was decided was handed to the outbox.
+    [[nodiscard]] bool idle() const noexcept { return in_hand_ == 0 && verdicts_.empty() && results_.empty(); }
+    [[nodiscard]] std::uint64_t credit() const noexcept { return ended_ + capacity(); }
+    [[nodiscard]] std::chrono::nanoseconds round_trip() const { return collector_.round_trip(); }
+    /// Lines for an operator since the last call: a selection failed on an event.
+    [[nodiscard]] std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }
+
+private:
+    [[nodiscard]] std::uint64_t capacity() const noexcept { return std::uint64_t{options_.workers} * options_.depth; }
+    void given(wire::Level2Task& task, SteadyTime now);
+    void verdict(wire::Level2Verdict verdict);
+    void repeat_verdicts();
+    void drop_session();
+    void hand_out();
+    void tell();
+
+    const UnitOptions options_;
+    transport::Outbox& outbox_;
+    UnitWorkers& workers_;
+    DataCollector collector_;
+    Counts counts_;
+    std::optional<wire::StationId> supervisor_, results_to_;
+    std::uint64_t session_ = 1;
+    std::uint64_t ended_ = 0;         // verdicts in this session
+    std::uint64_t in_hand_ = 0;
+    std::uint64_t credit_told_ = 0;
+    bool supervisor_away_ = false;
+    std::deque<wire::Level2Verdict> verdicts_;  // not posted
+    std::deque<wire::Level2Verdict> recent_;    // posted: as many as the supervisor may have missed
+    std::deque<wire::Level2Result> results_;    // not posted
+    std::vector<std::string> remarks_;
+    std::vector<std::byte> buffer_;
+    wire::Level2Task task_;
+    wire::Level2Decision decision_;
+};
+
+}  // namespace weir::selection

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// A selection made ready to run: a built-in one, a shared library in this thread, or a shared library or Python file in
+// a process of its own, where it may crash or hang without harm to others. Whatever goes wrong inside is an answer with a
+// reason, never the end of the station.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include "weir/base/result.hpp"
+#include "weir/selection/selection.hpp"
+
+namespace weir::selection {
+
+enum class Trouble : std::uint8_t {
+    none,
+    threw,      // an exception, or a decision beyond the limits
+    timed_out,  // no answer within the time limit; its process was killed
+    crashed,    // its process ended
+};
+
+/// "none", "threw", "timed_out", "crashed".
+[[nodiscard]] const char* name(Trouble trouble) noexcept;
+
+struct Judgement {
+    Decision decision{};
+    Trouble trouble = Trouble::none;
+    std::string why{};  // one line, when there was trouble
+
+    /// The event is kept though its selection failed: into debug_SelectionTimeout or debug_SelectionError.
+    void force() {
+        decision = {};
+        decision.accept(trouble == Trouble::timed_out ? "debug_SelectionTimeout" : "debug_SelectionError");
+    }
+};
+
+enum class WorkersAre : std::uint8_t { threads, processes };
+
+struct SelectionSpec {
+    /// "all", "none", "fraction:0.1", "size:10kB", "busy:500us", "sleep:500us"; else a file: NAME.so or NAME.py.
+    std::string selection = "all";
+    WorkersAre workers_are = WorkersAre::threads;   // Python always runs in processes
+    std::chrono::milliseconds time_limit{5000};     // for one event; threads: after it the station says so
+    std::chrono::milliseconds start_limit{20'000};  // for a process to load its file
+    std::chrono::milliseconds restart_first{100};   // before a process that died is started again; doubles up to
+    std::chrono::milliseconds restart_last{2000};
+    std::filesystem::path python = "/usr/bin/python3";
+    std::filesystem::path programs{};  // where weir-selection-worker and its Python twin are; empty: beside this program
+};
+
+/// Runs one event at a time; each worker thread has its own.
+class Selector {
+public:
+    virtual ~Selector() = default;
+    [[nodiscard]] virtual Judgement select(const Event& event, const std::stop_token& stop) = 0;
+    /// Processes that were started again after the first.
+    [[nodiscard]] virtual std::uint64_t restarts() const noexcept { return 0; }
+};
+
+/// Loads what is named, once, so that a mistake in it is said before the first event comes. The library stays loaded
+/// until the process ends. Makes one Selector for each worker.
+class Selection {
+public:
+    [[nodiscard]] static Result<Selection> open(const SelectionSpec& spec);
+
+    [[nodiscard]] std::unique_ptr<Selector> make() const { return make_(); }
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+private:
+    Selection(std::string name, std::function<std::unique_ptr<Selector>()> make)
+        : name_(std::move(name)), make_(std::move(make)) {}
+
+    std::string name_;
+    std::function<std::unique_ptr<Selector>()> make_;
+};
+
+/// Within the limits, tags that can become streams. Error: what is not.
+[[nodiscard]] Result<> check_decision(const Decision& decision);
+
+}  // namespace weir::selection

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The level-2 supervisor (L2SV): makes the tickets of events, in order, gives each to a processing unit that has room, and
+// tells the DFM what they decided. A unit that dies or falls silent costs no event: its events are given to another, or
+// accepted without a decision. Without units everything is accepted.
+//
+// Logic only: messages and time come in, messages go out through the outbox. One thread makes all calls. Memory is bounded
+// by credit: a ticket is made when the DFM has room for its decision and a unit has room for its event.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/service/peer.hpp"
+#include "weir/service/station.hpp"
+#include "weir/transport/outbox.hpp"
+#include "weir/wire/dataflow.hpp"
+
+namespace weir::selection {
+
+/// What happens to an event whose unit gives no decision in time, or is gone.
+enum class LostDecision : std::uint8_t { accept, give_again };
+
+struct SupervisorOptions {
+    std::uint64_t events = 0;  // of a run; 0: until it is stopped
+    double rate = 0;           // a second; 0: as fast as they are taken
+    GlobalEventId first_global{1};
+    Level1Id first_level1{1};
+    std::chrono::milliseconds lumi_block_length{60'000};  // 0: the format has none, all events are of block 0
+    std::uint32_t regions = 2;     // ROBs that a unit looks at for each event, drawn from all; 0: all of them
+    std::uint64_t seed = 1;        // of the drawing
+    std::chrono::milliseconds decision_timeout{5000};
+    LostDecision lost_decision = LostDecision::accept;
+    std::uint32_t gives_max = 3;   // times that an event is given; then it is accepted
+    std::uint32_t in_hand_max = 16'384;
+    std::uint32_t batch = 64;      // events in one message
+    std::vector<wire::EventTicket> headers{};  // what the headers of recorded events say, in turn; empty: made up
+};
+
+/// Received: tickets made. Stored: accepted. Rejected: by level 2.
+class Supervisor final : public transport::MessageHandler {
+public:
+    struct Counts {
+        std::uint64_t made = 0, accepted = 0, rejected = 0;  // decided ones are counted when the DFM was told
+        std::uint64_t forced = 0;       // accepted without a decision; `accepted` counts them too
+        std::uint64_t given_again = 0, timed_out = 0, units_lost = 0;
+        std::uint64_t late_verdicts = 0;  // of events that were decided in another way
+        std::uint64_t told_again = 0;   // decisions repeated to a DFM that was away
+        std::uint64_t unexpected = 0, malformed = 0;
+        std::uint64_t in_hand = 0, at_units = 0;
+        std::uint64_t waits_for_units = 0, waits_for_assigner = 0;  // steps that made no ticket because of them
+        double latency_seconds = 0;     // smoothed: from giving to the verdict
+    };
+    struct UnitCounts {
+        wire::StationId id{};
+        bool alive = false;
+        std::uint64_t credit = 0, given = 0, in_hand = 0;
+    };
+
+    Supervisor(const SupervisorOptions& options, transport::Outbox& outbox, const Clock& clock);
+
+    /// DFM, processing units and the sources of the readouts. Events of a unit that is no longer there are given again.
+    void set_peers(const std::vector<Peer>& peers, SteadyTime now);
+    /// From the first ids on.
+    void start_run(SteadyTime now);
+    void pause() noexcept { makes_ = false; }
+    void resume(SteadyTime now);
+    /// No more tickets; what is in hand is still decided.
+    void stop() noexcept { makes_ = false; }
+    /// What is not decided is accepted now, by force, so that it can be told.
+    void force_all(SteadyTime now);
+
+    void on_message(const transport::IncomingMessage& message, SteadyTime now) override;
+    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override;
+    [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override;
+
+    [[nodiscard]] Counts counts() const;
+    [[nodiscard]] std::vector<UnitCounts> units() const;
+    [[nodiscard]] StationLedger ledger() const;
+    /// Every event of the run was made and decided, and the DFM was told (see Exchange::posts_under_way).
+    [[nodiscard]] bool finished() const noexcept;
+    [[nodiscard]] bool idle() const noexcept { return open_.empty() && accepted_.empty() && rejected_.empty(); }
+    /// Lines for an operator since the last call.
+    [[nodiscard]] std::vector<std::string> take_remarks();
+
+private:
+    struct Open {
+        wire::EventTicket ticket{};
+        wire::StationId unit{};  // 0: it waits to be given
+        SteadyTime since{};
+        std::uint32_t gives = 0;
+    };
+    struct Unit {
+        std::string name{};
+        bool alive = true;           // not silent
+        bool full = false;           // its outbox took no more; until the next step
+        std::uint64_t credit = 0;    // in all, of its epoch
+        std::uint64_t given = 0;     // in all, to its epoch
+        std::unordered_set<std::uint64_t> has{};      // global ids
+        std::unordered_set<std::uint64_t> missed{};   // given and dropped with its silence, if they did not arrive
+    };
+    struct Deadline {
+        SteadyTime at{};
+        std::uint64_t id = 0;
+        std::uint32_t gives = 0;
+    };
+    struct Told {
+        wire::EventTicket ticket{};
+        bool accepted = false;
+    };
+
+    [[nodiscard]] static std::uint64_t room(const Unit& unit) noexcept;
+    [[nodiscard]] bool pass() const noexcept { return units_.empty(); }
+    [[nodiscard]] bool may_make(SteadyTime now);
+    void make(SteadyTime now);
+    [[nodiscard]] wire::EventTicket ticket(std::uint64_t index, SteadyTime now) const;
+    void give(SteadyTime now);
+    [[nodiscard]] bool give_to(wire::StationId id, Unit& unit, std::size_t events, SteadyTime now);
+    void draw_regions(GlobalEventId id, std::vector<SourceId>& regions) const;
+    void decided(const wire::Level2Decision& message, wire::StationId from, SteadyTime now);
+    void decide(std::uint64_t id, bool accepted, bool forced);
+    void lost(std::uint64_t id, SteadyTime now);  // no decision will come for it
+    void take_back(wire::StationId id, Unit& unit, const char* why, SteadyTime now);
+    void look_at_deadlines(SteadyTime now);
+    void tell();
+    void tell_again();
+    void remember(const wire::EventTicket& ticket, bool accepted);
+    void remark(std::string text);
+
+    const SupervisorOptions options_;
+    transport::Outbox& outbox_;
+    const Clock& clock_;
+    Counts counts_;
+    bool makes_ = false;
+    SteadyTime began_{};      // of the run
+    SteadyTime next_at_{};    // of the next ticket, at the rate
+    std::optional<wire::StationId> assigner_;
+    std::uint64_t assigner_credit_ = 0, assigner_told_ = 0;  // of its epoch
+    bool assigner_away_ = false;
+    std::uint32_t window_ = 0;                // decisions that the DFM may have lost with its silence: its first credit
+    std::map<wire::StationId, Unit> units_;
+    std::vector<SourceId> sources_;
+    std::unordered_map<std::uint64_t, Open> open_;  // made and not decided, by global id
+    std::deque<std::uint64_t> to_give_;
+    std::deque<Deadline> deadlines_;
+    std::deque<wire::EventTicket> accepted_;  // not told
+    std::deque<wire::EventTicket> rejected_;
+    std::deque<Told> told_;                   // the latest `window_`
+    std::vector<std::string> remarks_;
+    std::vector<std::byte> buffer_;
+    wire::Level2Task task_;
+    wire::Level2Decision decision_;
+    wire::Accept accept_;
+    wire::AcceptCredit credit_;
+};
+
+}  // namespace weir::selection

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/selection/filter.hpp"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "filter_item.hpp"
+#include "recorder_output.hpp"
+#include "worker_threads.hpp"
+
+namespace weir::selection {
+namespace {
+
+using namespace std::chrono_literals;
+
+wire::EventFormat on_the_wire(event::Format format) noexcept {
+    switch (format) {
+        case event::Format::event_5_0: return wire::EventFormat::event_5_0;
+        case event::Format::event_3_0: return wire::EventFormat::event_3_0;
+        case event::Format::opaque: break;
+    }
+    return wire::EventFormat::opaque;
+}
+
+/// An event on its way to a recorder: its buffer, and its header when that was made anew.
+struct Sent {
+    delivery::IncomingEvent incoming;
+    std::vector<std::byte> stamped;
+};
+
+}  // namespace
+
+class Filter::Core final : public delivery::EventSink {
+public:
+    Core(FilterOptions options, std::function<void(std::string)> remark) : options_(std::move(options)), remark_(std::move(remark)) {}
+
+    std::optional<delivery::Refusal> hello(delivery::LaneId, const wire::Hello& hello) override {
+        if (hello.lane.run != run_)
+            return delivery::Refusal{wire::ByeReason::wrong_run, fmt::format("run {} is being filtered", number(run_))};
+        if (hello.format != on_the_wire(options_.format))
+            return delivery::Refusal{wire::ByeReason::format_mismatch, fmt::format("this filter takes {}", event::name(options_.format))};
+        return std::nullopt;
+    }
+
+    delivery::Taken take(delivery::IncomingEvent& event) override {
+        FilterItem item;
+        item.incoming = std::move(event);
+        const auto size = item.incoming.payload.size();
+        if (!workers_->push(item)) {
+            full_.store(true, std::memory_order_seq_cst);  // before another look: a worker that takes one then sees it
+            if (!workers_->push(item)) {
+                event = std::move(item.incoming);
+                return delivery::Taken::full;
+            }
+        }
+        received_.fetch_add(1, std::memory_order_relaxed);
+        bytes_.fetch_add(size, std::memory_order_relaxed);
+        return delivery::Taken::yes;
+    }
+
+    /// A worker took an event from the queue.
+    const Event* view(FilterItem& item) {
+        if (full_.load(std::memory_order_seq_cst) && full_.exchange(false, std::memory_order_seq_cst)) receiver_->retry();
+        look_into(item, options_.format, run_);
+        return item.malformed.empty() ? &item.event : nullptr;
+    }
+
+    void done(FilterItem&& item, Judgement&& judgement, const std::stop_token& stop) {
+        if (!item.malformed.empty()) return reject(item.answer(), wire::RejectReason::malformed_event, item.malformed);
+        if (judgement.trouble != Trouble::none) {
+            count_trouble(judgement.trouble);
+            if (remark_)
+                remark_(fmt::format("the selection {} {} on event {}, which goes to a debug stream: {}", selection_name_,
+                                    name(judgement.trouble), number(item.incoming.meta.global_id), judgement.why));
+            judgement.force();
+        }
+        if (!judgement.decision.accepted) return reject(item.answer(), wire::RejectReason::not_selected, "");
+        auto& meta = item.incoming.meta;
+        OutgoingEvent event;
+        event.answer = item.answer();
+        event.description = {.global_id = meta.global_id, .level1_id = meta.level1_id, .lumi_block = meta.lumi_block,
+                             .tags = std::move(judgement.decision.tags), .sent_elsewhere = meta.sent_elsewhere};
+        auto& tags = event.description.tags;
+        if (tags.empty()) tags = meta.tags.empty() ? options_.tags : meta.tags;
+        auto sent = std::make_shared<Sent>();
+        sent->incoming = std::move(item.incoming);
+        event.payload = std::as_const(sent->incoming.payload).data();
+        if (options_.stamp_tags) {
+            if (auto stamped = stamped_with(event.payload, options_.format, tags)) {
+                sent->stamped = std::move(*stamped);
+                event.payload = sent->stamped;
+            }
+        }
+        event.owner = std::move(sent);
+        selected_.fetch_add(1, std::memory_order_relaxed);
+        static_cast<void>(output_->send(std::move(event), stop));  // false: given back, the run ends
+    }
+
+    Result<> start(RunNumber run, const Selection& selection, const std::vector<Peer>& peers) {
+        run_ = run;
+        selection_name_ = selection.name();
+        RecorderOutputOptions out;
+        out.name = options_.name;
+        out.run = run;
+        out.format = on_the_wire(options_.format);
+        out.window = options_.recorder_window;
+        out.move_after = options_.move_after;
+        output_ = std::make_unique<RecorderOutput>(
+            out, [this](delivery::Answer answer, std::optional<wire::RejectReason> rejected) { answered(answer, rejected); }, remark_);
+        if (auto set = output_->set_recorders(peers); !set) return set;
+        workers_.emplace("filter", options_.workers, options_.queue_max, selection,
+                         WorkerThreads<FilterItem>::Calls{
+                             .view = [this](FilterItem& item) { return view(item); },
+                             .done = [this](FilterItem&& item, Judgement&& judgement,
+                                            const std::stop_token& stop) { done(std::move(item), std::move(judgement), stop); }});
+        care_ = NamedThread("recorders", [this](const std::stop_token& stop) {
+            while (!stop.stop_requested()) {
+                output_->look_after(std::chrono::steady_clock::now());
+                const ScopedWait wait(WaitCause::timer);
+                std::this_thread::sleep_for(20ms);
+            }
+        });
+        receiver_->start();
+        return {};
+    }
+
+    bool stop(std::chrono::milliseconds deadline) {
+        const auto until = std::chrono::steady_clock::now() + deadline;
+        const bool drained = receiver_->stop(deadline);
+        if (!workers_) return drained;
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+        const bool ended = workers_->stop(std::max(left, 200ms));
+        if (!ended && remark_) remark_(fmt::format("the selection {} hangs: its threads were left behind", selection_name_));
+        care_ = {};
+        output_->close();
+        given_back_ = in_hand();
+        left_behind_ = !ended;
+        return drained;
+    }
+
+    void answered(delivery::Answer answer, std::optional<wire::RejectReason> rejected) {
+        if (rejected) return reject(answer, *rejected, "said by the recorder");
+        stored_.fetch_add(1, std::memory_order_relaxed);
+        receiver_->acknowledge(std::span(&answer, 1));
+    }
+
+    void reject(delivery::Answer answer, wire::RejectReason reason, std::string text) {
+        rejected_[wire::index(reason)].fetch_add(1, std::memory_order_relaxed);
+        receiver_->reject(answer, reason, std::move(text));
+    }
+
+    void count_trouble(Trouble trouble) noexcept {
+        auto& counter = trouble == Trouble::threw ? threw_ : trouble == Trouble::timed_out ? timed_out_ : crashed_;
+        counter.fetch_add(1, std::memory_order_relaxed);
+    }
+
+    std::uint64_t final_events() const noexcept {
+        auto sum = stored_.load(std::memory_order_relaxed);
+        for (const auto& count : rejected_) sum += count.load(std::memory_order_relaxed);
+        return sum;
+    }
+    std::uint64_t in_hand() const noexcept {
+        const auto final = final_events();  // before: an event is received before it is final
+        const auto received = received_.load(std::memory_order_relaxed);
+        return received > final ? received - final : 0;
+    }
+
+    FilterStats stats() const {
+        FilterStats stats;
+        stats.stored = stored_.load(std::memory_order_relaxed);
+        auto final = stats.stored;
+        for (std::size_t i = 0; i < rejected_.size(); ++i) final += stats.rejected[i] = rejected_[i].load(std::memory_order_relaxed);
+        stats.received = std::max(final, received_.load(std::memory_order_relaxed));
+        stats.given_back = given_back_.load(std::memory_order_relaxed);
+        stats.in_hand = stats.received - final - std::min(stats.given_back, stats.received - final);
+        stats.selected = selected_.load(std::memory_order_relaxed);
+        stats.threw = threw_.load(std::memory_order_relaxed);
+        stats.timed_out = timed_out_.load(std::memory_order_relaxed);
+        stats.crashed = crashed_.load(std::memory_order_relaxed);
+        stats.forced = stats.threw + stats.timed_out + stats.crashed;
+        stats.bytes = bytes_.load(std::memory_order_relaxed);
+        if (workers_) {
+            stats.queued = workers_->queued();
+            stats.worker_restarts = workers_->restarts();
+        }
+        if (output_) {
+            const auto output = output_->stats();
+            stats.at_recorders = output.held;
+            stats.moved = output.moved;
+            stats.recorders_connected = output.connected;
+            stats.waits_for_recorder = output.waits;
+        }
+        stats.receiver = receiver_->stats();
+        return stats;
+    }
+
+    const FilterOptions options_;
+    const std::function<void(std::string)> remark_;
+    RunNumber run_{};  // before the receiver starts
+    std::string selection_name_;
+    // Counters of several threads, for statistics only: relaxed.
+    std::atomic<std::uint64_t> received_{0}, bytes_{0}, stored_{0}, selected_{0}, threw_{0}, timed_out_{0}, crashed_{0}, given_back_{0};
+    std::array<std::atomic<std::uint64_t>, wire::reject_reason_count> rejected_{};
+    std::atomic<bool> full_{false};  // the receiver waits for retry()
+    bool left_behind_ = false;
+    std::unique_ptr<delivery::Receiver> receiver_;
+    std::unique_ptr<RecorderOutput> output_;
+    std::optional<WorkerThreads<FilterItem>> workers_;
+    NamedThread care_;
+};
+
+Filter::Filter(std::unique_ptr<Core> core) : core_(std::move(core)) {}
+
+Filter::~Filter() {
+    if (core_) stop(0ms);
+}
+
+Result<std::unique_ptr<Filter>> Filter::open(FilterOptions options, memory::BufferPool& pool, std::function<void(std::string)> remark) {
+    auto receiver_options = options.receiver;
+    auto core = std::make_unique<Core>(std::move(options), remark);
+    auto receiver = delivery::Receiver::open(receiver_options, pool, *core, [remark](const delivery::Report& report) {
+        if (remark) remark(report.text);
+    });
+    if (!receiver) return std::unexpected(receiver.error());
+    core->receiver_ = std::move(*receiver);
+    return std::unique_ptr<Filter>(new Filter(std::move(core)));
+}
+
+std::uint16_t Filter::port() const noexcept { return core_->receiver_->port(); }
+
+Result<> Filter::start(RunNumber run, const Selection& selection, const std::vector<Peer>& peers) {
+    return core_->start(run, selection, peers);
+}
+
+Result<> Filter::change_recorders(const std::vector<Peer>& peers) {
+    return core_->output_ ? core_->output_->set_recorders(peers) : Result<>{};
+}
+
+bool Filter::stop(std::chrono::milliseconds deadline) { return core_->stop(deadline); }
+
+std::vector<GlobalEventId> Filter::stuck(std::chrono::nanoseconds longer_than) const {
+    if (!core_->workers_) return {};
+    return core_->workers_->stuck(std::chrono::steady_clock::now(), longer_than);
+}
+
+FilterStats Filter::stats() const { return core_->stats(); }
+
+}  // namespace weir::selection

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/selection/selection_unit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::selection {
+namespace {
+
+using namespace std::chrono_literals;
+using transport::PeerChange;
+using wire::DataflowType;
+
+constexpr std::size_t remarks_max = 100;
+constexpr std::size_t decision_events = 128;  // of one message
+
+}  // namespace
+
+SelectionUnit::SelectionUnit(const UnitOptions& options, transport::Outbox& outbox, UnitWorkers& workers)
+    : options_(options), outbox_(outbox), workers_(workers), collector_(options.collector, outbox) {}
+
+void SelectionUnit::set_peers(const std::vector<Peer>& peers) {
+    supervisor_.reset();
+    results_to_.reset();
+    for (const auto& peer : peers) {
+        if (peer.kind == StationKind::supervise) supervisor_ = peer.id;
+        if (peer.kind == StationKind::readout && peer.name == options_.results_to) results_to_ = peer.id;
+    }
+    collector_.set_readouts(peers);
+}
+
+void SelectionUnit::start_run() {
+    drop_session();
+    counts_ = {};
+}
+
+void SelectionUnit::give_up() { drop_session(); }
+
+/// Nobody waits any more for what is in hand; what workers still compute is forgotten when it comes.
+void SelectionUnit::drop_session() {
+    ++session_;
+    counts_.dropped += in_hand_;
+    collector_.drop_all();
+    verdicts_.clear();
+    recent_.clear();
+    results_.clear();
+    in_hand_ = ended_ = credit_told_ = 0;
+}
+
+void SelectionUnit::on_message(const transport::IncomingMessage& message, SteadyTime now) {
+    if (message.type == DataflowType::level2_task && supervisor_ == message.from) {
+        if (decode(message.body, task_)) return given(task_, now);
+        ++counts_.malformed;
+    } else if (message.type == DataflowType::data) {
+        collector_.on_data(message, now);
+    } else {
+        ++counts_.unexpected;
+    }
+}
+
+void SelectionUnit::on_peer(wire::StationId peer, PeerChange change, SteadyTime now) {
+    if (supervisor_ != peer) return collector_.on_peer(peer, change, now);
+    if (change == PeerChange::restarted) {
+        drop_session();
+    } else if (change == PeerChange::appeared && supervisor_away_) {
+        repeat_verdicts();
+    }
+    supervisor_away_ = change == PeerChange::silent;
+}
+
+/// What the supervisor did not acknowledge was dropped with its silence: it hears the latest again, and ignores what it knows.
+void SelectionUnit::repeat_verdicts() {
+    counts_.verdicts_repeated += recent_.size();
+    verdicts_.insert(verdicts_.begin(), recent_.begin(), recent_.end());
+    recent_.clear();
+}
+
+void SelectionUnit::given(wire::Level2Task& task, SteadyTime now) {
+    for (auto& event : task.events) {
+        ++counts_.received;
+        ++in_hand_;
+        if (in_hand_ > 4 * capacity() + wire::tickets_max) {
+            ++counts_.overrun;
+            verdict({.global_id = event.ticket.global_id, .accepted = true, .forced = true});
+            continue;
+        }
+        collector_.begin(std::move(event.ticket), event.regions, now);
+    }
+}
+
+std::optional<SteadyTime> SelectionUnit::step(SteadyTime now) {
+    auto next = collector_.step(now);
+    hand_out();
+    tell();
+    // What the outbox did not take, and the first credit to a supervisor that was never heard of.
+    if (!verdicts_.empty() || !results_.empty() || (supervisor_ && credit_told_ < credit()))
+        next = std::min(next.value_or(now + 10ms), now + 10ms);
+    return next;
+}
+
+void SelectionUnit::hand_out() {
+    while (auto event = collector_.take_ready()) {
+        ++counts_.computing;
+        workers_.take({std::move(event), session_});
+    }
+}
+
+void SelectionUnit::judged(UnitTask task, Judgement judgement) {
+    --counts_.computing;
+    if (task.session != session_) return;
+    const auto& ticket = task.data->ticket;
+    const bool forced = judgement.trouble != Trouble::none;
+    if (forced) {
+        ++(judgement.trouble == Trouble::threw ? counts_.threw : judgement.trouble == Trouble::crashed ? counts_.crashed : counts_.timed_out);
+        if (remarks_.size() < remarks_max)
+            remarks_.push_back(fmt::format("the selection {} on event {}, which is accepted: {}", name(judgement.trouble),
+                                           number(ticket.global_id), judgement.why));
+        judgement.force();
+    }
+    auto& decision = judgement.decision;
+    if (decision.accepted && results_to_) {
+        if (results_.size() >= 4 * capacity()) {
+            ++counts_.results_lost;
+            results_.pop_front();
+        }
+        results_.push_back({ticket.level1_id, ticket.global_id, std::move(decision.result)});
+    }
+    verdict({.global_id = ticket.global_id, .accepted = decision.accepted, .forced = forced, .level2_words = std::move(decision.level2_words)});
+}
+
+void SelectionUnit::verdict(wire::Level2Verdict verdict) {
+    ++(verdict.accepted ? counts_.accepted : counts_.rejected);
+    ++ended_;
+    --in_hand_;
+    verdicts_.push_back(std::move(verdict));
+}
+
+void SelectionUnit::tell() {
+    while (!results_.empty() && results_to_) {
+        buffer_.clear();
+        encode(results_.front(), buffer_);
+        if (!outbox_.post(*results_to_, DataflowType::level2_result, buffer_)) break;
+        ++counts_.results_sent;
+        results_.pop_front();
+    }
+    while (supervisor_ && !supervisor_away_ && (!verdicts_.empty() || credit_told_ < credit())) {
+        const auto events = static_cast<std::ptrdiff_t>(std::min(verdicts_.size(), decision_events));
+        decision_.credit = credit();
+        decision_.events.assign(verdicts_.begin(), verdicts_.begin() + events);
+        buffer_.clear();
+        encode(decision_, buffer_);
+        if (!outbox_.post(*supervisor_, DataflowType::level2_decision, buffer_)) return;
+        credit_told_ = decision_.credit;
+        recent_.insert(recent_.end(), decision_.events.begin(), decision_.events.end());
+        verdicts_.erase(verdicts_.begin(), verdicts_.begin() + events);
+        while (recent_.size() > 4 * capacity() + wire::tickets_max) recent_.pop_front();
+    }
+}
+
+SelectionUnit::Counts SelectionUnit::counts() const {
+    auto counts = counts_;
+    counts.in_hand = in_hand_;
+    counts.data = collector_.counts();
+    return counts;
+}
+
+StationLedger SelectionUnit::ledger() const {
+    StationLedger ledger;
+    ledger.received = counts_.received;
+    ledger.stored = counts_.accepted;
+    ledger.rejected["level 2"] = counts_.rejected;
+    if (counts_.dropped > 0) ledger.rejected["dropped"] = counts_.dropped;
+    ledger.in_hand = in_hand_;
+    return ledger;
+}
+
+}  // namespace weir::selection

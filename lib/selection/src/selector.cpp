@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/selection/selector.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "builtin_selection.hpp"
+#include "plugin_library.hpp"
+#include "worker_process.hpp"
+
+namespace weir::selection {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+std::string on_one_line(std::string text) {
+    for (auto& letter : text)
+        if (static_cast<unsigned char>(letter) < ' ') letter = ' ';
+    return text.substr(0, 500);
+}
+
+class CallSelector final : public Selector {
+public:
+    explicit CallSelector(SelectCall call) : call_(std::move(call)) {}
+    Judgement select(const Event& event, const std::stop_token&) override {
+        auto decision = call_selection(call_, event);
+        if (!decision) return {{}, Trouble::threw, on_one_line(decision.error().context)};
+        return {std::move(*decision), Trouble::none, {}};
+    }
+
+private:
+    SelectCall call_;
+};
+
+class ProcessSelector final : public Selector {
+public:
+    ProcessSelector(std::vector<std::string> command, const SelectionSpec& spec) : command_(std::move(command)), spec_(spec) {}
+
+    Judgement select(const Event& event, const std::stop_token& stop) override {
+        if (!process_) {
+            if (auto started = start(stop); !started) {
+                spread();
+                return {{}, Trouble::crashed, on_one_line("cannot be started: " + started.error().message())};
+            }
+        }
+        auto answer = process_->ask(event, std::chrono::steady_clock::now() + spec_.time_limit, stop);
+        using Kind = WorkerProcess::Answer::Kind;
+        switch (answer.kind) {
+            case Kind::decision: backoff_ = 0ms; return {std::move(answer.decision), Trouble::none, {}};
+            case Kind::failed: return {{}, Trouble::threw, on_one_line(std::move(answer.text))};
+            case Kind::too_late: break;
+            case Kind::ended:
+            case Kind::nonsense: break;
+        }
+        process_.reset();
+        spread();
+        return {{}, answer.kind == Kind::too_late ? Trouble::timed_out : Trouble::crashed, on_one_line(std::move(answer.text))};
+    }
+
+    std::uint64_t restarts() const noexcept override { return restarts_; }
+
+private:
+    /// Waits out the pause after a process that died: a plug-in that dies at once shall not fill the machine with processes.
+    Result<> start(const std::stop_token& stop) {
+        while (std::chrono::steady_clock::now() < not_before_) {
+            if (stop.stop_requested()) return fail(Errc::limit, "the station stops");
+            std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(20ms, not_before_ - std::chrono::steady_clock::now()));
+        }
+        auto process = WorkerProcess::start(command_, std::chrono::steady_clock::now() + spec_.start_limit, stop);
+        if (!process) return std::unexpected(process.error());
+        if (began_) ++restarts_;
+        began_ = true;
+        process_ = std::move(*process);
+        return {};
+    }
+
+    void spread() {
+        backoff_ = backoff_ == 0ms ? spec_.restart_first : std::min(2 * backoff_, spec_.restart_last);
+        not_before_ = std::chrono::steady_clock::now() + backoff_;
+    }
+
+    std::vector<std::string> command_;
+    SelectionSpec spec_;
+    std::unique_ptr<WorkerProcess> process_;
+    std::chrono::milliseconds backoff_{0};
+    SteadyTime not_before_{};
+    bool began_ = false;
+    std::uint64_t restarts_ = 0;
+};
+
+/// In a build both lie beside the program's folder; when installed, where distributions want them.
+Result<fs::path> find_program(const fs::path& folder, std::initializer_list<const char*> places) {
+    std::error_code error;
+    auto start = folder;
+    if (start.empty()) start = fs::read_symlink("/proc/self/exe", error).parent_path();
+    for (const auto* place : places) {
+        auto path = (start / place).lexically_normal();
+        if (fs::exists(path, error)) return path;
+    }
+    return fail(Errc::usage, fmt::format("{} is not beside this program ({}): weir is not installed as a whole",
+                                         fs::path(*places.begin()).filename().string(), start.string()));
+}
+
+Result<std::vector<std::string>> worker_command(const SelectionSpec& spec, const fs::path& file) {
+    if (file.extension() == ".py") {
+        const auto script = find_program(spec.programs, {"weir_selection_worker.py", "../share/weir/weir_selection_worker.py"});
+        if (!script) return std::unexpected(script.error());
+        return std::vector<std::string>{spec.python.string(), script->string(), file.string()};
+    }
+    const auto program = find_program(spec.programs, {"weir-selection-worker", "../libexec/weir/weir-selection-worker"});
+    if (!program) return std::unexpected(program.error());
+    return std::vector<std::string>{program->string(), file.string()};
+}
+
+}  // namespace
+
+const char* name(Trouble trouble) noexcept {
+    switch (trouble) {
+        case Trouble::none: return "none";
+        case Trouble::threw: return "threw";
+        case Trouble::timed_out: return "timed_out";
+        case Trouble::crashed: return "crashed";
+    }
+    return "unknown";
+}
+
+Result<> check_decision(const Decision& decision) {
+    if (decision.tags.size() > Decision::tags_max)
+        return fail(Errc::limit, fmt::format("the decision names {} streams; {} are allowed", decision.tags.size(), Decision::tags_max));
+    if (decision.result.size() > Decision::result_max)
+        return fail(Errc::limit, fmt::format("the result has {} bytes; {} are allowed", decision.result.size(), Decision::result_max));
+    if (decision.level2_words.size() > Decision::words_max)
+        return fail(Errc::limit, fmt::format("the decision has {} words; {} are allowed", decision.level2_words.size(), Decision::words_max));
+    for (const auto& tag : decision.tags) {
+        if (!valid_stream_type(tag.type) || !valid_stream_name(tag.name))
+            return fail(Errc::usage, fmt::format("\"{}\" is no stream: give type_name, as in physics_Main", on_one_line(stream_key(tag))));
+        if (tag.robs.size() > tag_robs_max || tag.detectors.size() > 255)
+            return fail(Errc::limit, fmt::format("the tag {} names more than {} ROBs", stream_key(tag), tag_robs_max));
+    }
+    return {};
+}
+
+Result<Selection> Selection::open(const SelectionSpec& spec) {
+    auto builtin = builtin_selection(spec.selection);
+    if (!builtin) return std::unexpected(builtin.error());
+    if (*builtin) return Selection(spec.selection, [call = **builtin] { return std::make_unique<CallSelector>(call); });
+    std::error_code error;
+    const auto file = fs::absolute(spec.selection, error);
+    const auto ending = file.extension();
+    if (ending != ".so" && ending != ".py")
+        return fail(Errc::usage, fmt::format("\"{}\" is no selection: give all, none, fraction:F, size:SIZE, busy:TIME, sleep:TIME, "
+                                             "or a file NAME.so or NAME.py", spec.selection));
+    if (!fs::exists(file, error)) return fail(Errc::usage, fmt::format("the selection {} is not there", file.string()));
+    if (ending == ".so" && spec.workers_are == WorkersAre::threads) {
+        const auto function = load_library(file);
+        if (!function) return std::unexpected(function.error());
+        return Selection(spec.selection, [call = SelectCall(*function)] { return std::make_unique<CallSelector>(call); });
+    }
+    const auto command = worker_command(spec, file);
+    if (!command) return std::unexpected(command.error());
+    // Tried once, here, where a mistake can still be said to the one who made it.
+    auto tried = WorkerProcess::start(*command, std::chrono::steady_clock::now() + spec.start_limit, {});
+    if (!tried) return fail(Errc::usage, fmt::format("the selection {} cannot be loaded: {}", spec.selection, on_one_line(tried.error().message())));
+    return Selection(spec.selection, [command = *command, spec] { return std::make_unique<ProcessSelector>(command, spec); });
+}
+
+}  // namespace weir::selection

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/selection/supervisor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "weir/event/workload.hpp"
+
+namespace weir::selection {
+namespace {
+
+using namespace std::chrono_literals;
+using transport::PeerChange;
+using wire::DataflowType;
+
+constexpr std::size_t remarks_max = 100;
+constexpr auto dead_time_max = 100ms;  // how far behind its rate the trigger may fall before it skips
+constexpr std::uint32_t told_max = 65'536;
+
+}  // namespace
+
+Supervisor::Supervisor(const SupervisorOptions& options, transport::Outbox& outbox, const Clock& clock)
+    : options_(options), outbox_(outbox), clock_(clock) {}
+
+void Supervisor::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
+    std::map<wire::StationId, Unit> units;
+    sources_.clear();
+    assigner_.reset();
+    for (const auto& peer : peers) {
+        if (peer.kind == StationKind::assign) assigner_ = peer.id;
+        if (peer.kind == StationKind::select) {
+            if (const auto known = units_.find(peer.id); known != units_.end()) units[peer.id] = std::move(known->second);
+            units[peer.id].name = peer.name;
+        }
+        if (peer.kind == StationKind::readout) sources_.insert(sources_.end(), peer.sources.begin(), peer.sources.end());
+    }
+    std::ranges::sort(sources_);
+    const auto same = std::ranges::unique(sources_);
+    sources_.erase(same.begin(), same.end());
+    units_.swap(units);
+    for (auto& [id, unit] : units)
+        if (!units_.contains(id)) take_back(id, unit, "is not part of the partition any more", now);
+    if (pass()) {
+        while (!to_give_.empty()) {
+            decide(to_give_.front(), true, false);
+            to_give_.pop_front();
+        }
+    }
+}
+
+void Supervisor::start_run(SteadyTime now) {
+    counts_ = {};
+    open_.clear();
+    to_give_.clear();
+    deadlines_.clear();
+    accepted_.clear();
+    rejected_.clear();
+    told_.clear();
+    assigner_credit_ = assigner_told_ = 0;
+    window_ = 0;
+    for (auto& [id, unit] : units_) unit = {.name = unit.name};
+    began_ = now;
+    resume(now);
+}
+
+void Supervisor::resume(SteadyTime now) {
+    makes_ = true;
+    next_at_ = now;
+}
+
+void Supervisor::on_message(const transport::IncomingMessage& message, SteadyTime now) {
+    if (message.type == DataflowType::level2_decision && units_.contains(message.from)) {
+        if (decode(message.body, decision_)) return decided(decision_, message.from, now);
+        ++counts_.malformed;
+    } else if (message.type == DataflowType::accept_credit && assigner_ == message.from) {
+        if (!decode(message.body, credit_)) {
+            ++counts_.malformed;
+            return;
+        }
+        if (window_ == 0) window_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(credit_.credit, told_max));
+        assigner_credit_ = std::max(assigner_credit_, credit_.credit);
+        // It never has room for more than it had at first, whatever was lost, and counted, with a silence.
+        assigner_told_ = std::max(assigner_told_, assigner_credit_ - std::min<std::uint64_t>(assigner_credit_, window_));
+    } else {
+        ++counts_.unexpected;
+    }
+}
+
+void Supervisor::on_peer(wire::StationId peer, PeerChange change, SteadyTime now) {
+    if (assigner_ == peer) {
+        if (change == PeerChange::restarted) {
+            assigner_credit_ = assigner_told_ = 0;
+            tell_again();
+            assigner_away_ = false;
+        } else if (change == PeerChange::silent) {
+            assigner_away_ = true;
+        } else if (std::exchange(assigner_away_, false)) {
+            // What was lost must not be counted against it for good; that it may hold more than it wished is the lesser harm.
+            assigner_told_ = assigner_credit_ - std::min<std::uint64_t>(assigner_credit_, window_);
+            tell_again();
+        }
+    }
+    const auto found = units_.find(peer);
+    if (found == units_.end()) return;
+    auto& unit = found->second;
+    if (change == PeerChange::appeared) {
+        unit.alive = true;
+        return;
+    }
+    take_back(peer, unit, change == PeerChange::restarted ? "was started again" : "is silent", now);
+    if (change == PeerChange::restarted) {
+        unit = {.name = unit.name};
+    } else {
+        unit.alive = false;
+    }
+}
+
+/// Verdicts and credit come together, but messages overtake each other; both are totals or name their event.
+void Supervisor::decided(const wire::Level2Decision& message, wire::StationId from, SteadyTime now) {
+    auto& unit = units_[from];
+    unit.alive = true;
+    unit.credit = std::max(unit.credit, message.credit);
+    for (const auto& verdict : message.events) {
+        const auto id = number(verdict.global_id);
+        if (unit.has.erase(id) == 0) {
+            // It was given to this unit before its silence, and did arrive: the unit counts it, so we do.
+            if (unit.missed.erase(id) == 1) ++unit.given;
+            ++counts_.late_verdicts;
+            continue;
+        }
+        const auto found = open_.find(id);
+        if (found == open_.end() || found->second.unit != from) {
+            ++counts_.late_verdicts;
+            continue;
+        }
+        const std::chrono::duration<double> latency = now - found->second.since;
+        counts_.latency_seconds += (latency.count() - counts_.latency_seconds) / 16;
+        auto& words = found->second.ticket.level2_words;
+        words.insert(words.end(), verdict.level2_words.begin(), verdict.level2_words.end());
+        if (words.size() > wire::trigger_words_max) words.resize(wire::trigger_words_max);
+        decide(id, verdict.accepted, verdict.forced);
+    }
+}
+
+void Supervisor::decide(std::uint64_t id, bool accepted, bool forced) {
+    auto node = open_.extract(id);
+    if (node.empty()) return;
+    auto& ticket = node.mapped().ticket;
+    ticket.forced = forced;
+    if (forced) ++counts_.forced;
+    (accepted ? accepted_ : rejected_).push_back(std::move(ticket));
+}
+
+void Supervisor::lost(std::uint64_t id, SteadyTime) {
+    const auto found = open_.find(id);
+    if (found == open_.end()) return;
+    found->second.unit = {};
+    if (options_.lost_decision == LostDecision::accept || found->second.gives >= options_.gives_max || pass())
+        return decide(id, true, true);
+    ++counts_.given_again;
+    to_give_.push_front(id);
+}
+
+void Supervisor::take_back(wire::StationId, Unit& unit, const char* why, SteadyTime now) {
+    if (!unit.alive) return;
+    ++counts_.units_lost;
+    auto ids = std::vector<std::uint64_t>(unit.has.begin(), unit.has.end());
+    remark(fmt::format("processing unit {} {}; {} events of it are {}", unit.name, why, ids.size(),
+                       options_.lost_decision == LostDecision::accept ? "accepted without a decision" : "given to others"));
+    unit.has.clear();
+    unit.given -= ids.size();
+    // Bounded: what arrived in spite of it comes back as a verdict; the oldest memory of it goes first.
+    if (unit.missed.size() + ids.size() > options_.in_hand_max) unit.missed.clear();
+    unit.missed.insert(ids.begin(), ids.end());
+    std::ranges::sort(ids, std::greater<>());  // the oldest is given first
+    for (const auto id : ids)
+        if (const auto found = open_.find(id); found != open_.end() && found->second.unit != wire::StationId{}) lost(id, now);
+}
+
+void Supervisor::look_at_deadlines(SteadyTime now) {
+    while (!deadlines_.empty()) {
+        const auto deadline = deadlines_.front();
+        const auto found = open_.find(deadline.id);
+        const bool decided = found == open_.end() || found->second.gives != deadline.gives || found->second.unit == wire::StationId{};
+        if (!decided && deadline.at > now) break;
+        deadlines_.pop_front();
+        if (decided) continue;
+        ++counts_.timed_out;
+        // The unit still has it, and says so one day: it keeps its place there.
+        lost(deadline.id, now);
+    }
+}
+
+std::optional<SteadyTime> Supervisor::step(SteadyTime now) {
+    for (auto& [id, unit] : units_) unit.full = false;
+    look_at_deadlines(now);
+    make(now);
+    give(now);
+    tell();
+    std::optional<SteadyTime> next;
+    const auto at = [&next](SteadyTime time) { next = next ? std::min(*next, time) : time; };
+    if (!deadlines_.empty()) at(deadlines_.front().at);
+    if (makes_ && options_.rate > 0) at(std::max(next_at_, now + 100us));
+    // What an outbox did not take is offered again soon.
+    const bool stuck = std::ranges::any_of(units_, [](const auto& unit) { return unit.second.full; });
+    if (stuck || !accepted_.empty() || !rejected_.empty()) at(now + 5ms);
+    return next;
+}
+
+bool Supervisor::may_make(SteadyTime now) {
+    if (!makes_ || (options_.events != 0 && counts_.made >= options_.events)) return false;
+    if (options_.rate > 0 && next_at_ > now) return false;
+    const auto in_hand = open_.size() + accepted_.size() + rejected_.size();
+    if (!assigner_ || assigner_told_ + in_hand >= assigner_credit_ || in_hand >= options_.in_hand_max) {
+        ++counts_.waits_for_assigner;
+        return false;
+    }
+    return true;
+}
+
+void Supervisor::make(SteadyTime now) {
+    if (options_.rate > 0 && makes_ && now - next_at_ > dead_time_max) next_at_ = now - dead_time_max;
+    std::uint64_t rooms = std::numeric_limits<std::uint64_t>::max();
+    if (!pass()) {
+        rooms = 0;
+        for (const auto& [id, unit] : units_) rooms += room(unit);
+        rooms -= std::min<std::uint64_t>(rooms, to_give_.size());
+    }
+    // At the rate, and without limits of others, a batch per message and no more than a step's worth at once.
+    for (std::uint32_t made = 0; made < 4 * wire::tickets_max && may_make(now); ++made) {
+        if (rooms-- == 0) {
+            ++counts_.waits_for_units;
+            return;
+        }
+        auto fresh = ticket(counts_.made, now);
+        const auto id = number(fresh.global_id);
+        ++counts_.made;
+        if (options_.rate > 0) {
+            const std::chrono::duration<double> pause(1 / options_.rate);
+            next_at_ += std::chrono::duration_cast<SteadyTime::duration>(pause);
+        }
+        if (pass()) {
+            accepted_.push_back(std::move(fresh));
+        } else {
+            open_.emplace(id, Open{.ticket = std::move(fresh)});
+            to_give_.push_back(id);
+        }
+    }
+}
+
+wire::EventTicket Supervisor::ticket(std::uint64_t index, SteadyTime now) const {
+    wire::EventTicket made;
+    if (!options_.headers.empty()) {
+        made = options_.headers[index % options_.headers.size()];
+    } else {
+        const auto since = clock_.wall().time_since_epoch();
+        made.seconds = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(since).count());
+        made.nanoseconds = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since % 1s).count());
+        event::Random random(options_.seed ^ (index * 0x9e37'79b9'7f4a'7c15));
+        made.bunch_crossing_id = static_cast<std::uint32_t>(random.below(3564));
+        made.trigger_type = 0x80 | static_cast<std::uint32_t>(random.below(8));
+        made.level1_words.push_back(static_cast<std::uint32_t>(random.next()));
+    }
+    made.global_id = GlobalEventId{number(options_.first_global) + index};
+    made.level1_id = Level1Id{number(options_.first_level1) + static_cast<std::uint32_t>(index)};
+    if (options_.lumi_block_length > 0ms)
+        made.lumi_block = LumiBlock{static_cast<std::uint32_t>(1 + (now - began_) / options_.lumi_block_length) & 0xffff};
+    return made;
+}
+
+std::uint64_t Supervisor::room(const Unit& unit) noexcept {
+    return unit.alive && !unit.full && unit.credit > unit.given ? unit.credit - unit.given : 0;
+}
+
+/// The unit with the most room takes the next events, as many as bring it level with the one after it.
+void Supervisor::give(SteadyTime now) {
+    while (!to_give_.empty()) {
+        auto best = units_.end();
+        std::uint64_t second = 0;
+        for (auto it = units_.begin(); it != units_.end(); ++it) {
+            if (room(it->second) == 0) continue;
+            if (best == units_.end() || room(it->second) > room(best->second)) {
+                if (best != units_.end()) second = room(best->second);
+                best = it;
+            } else {
+                second = std::max(second, room(it->second));
+            }
+        }
+        if (best == units_.end()) return;
+        const auto level = std::max<std::uint64_t>(1, room(best->second) - second);
+        const auto events = std::min<std::uint64_t>({level, options_.batch, to_give_.size(), wire::tickets_max});
+        if (!give_to(best->first, best->second, events, now)) best->second.full = true;
+    }
+}
+
+bool Supervisor::give_to(wire::StationId id, Unit& unit, std::size_t events, SteadyTime now) {
+    task_.events.resize(events);
+    for (std::size_t i = 0; i < events; ++i) {
+        task_.events[i].ticket = open_.at(to_give_[i]).ticket;
+        draw_regions(task_.events[i].ticket.global_id, task_.events[i].regions);
+    }
+    buffer_.clear();
+    encode(task_, buffer_);
+    if (!outbox_.post(id, DataflowType::level2_task, buffer_)) return false;
+    for (std::size_t i = 0; i < events; ++i) {
+        const auto event = to_give_.front();
+        to_give_.pop_front();
+        auto& open = open_.at(event);
+        open.unit = id;
+        open.since = now;
+        ++open.gives;
+        unit.has.insert(event);
+        deadlines_.push_back({.at = now + options_.decision_timeout, .id = event, .gives = open.gives});
+    }
+    unit.given += events;
+    if (deadlines_.size() > 4ULL * options_.in_hand_max)  // of events that were decided behind one that was not
+        std::erase_if(deadlines_, [this](const Deadline& deadline) { return !open_.contains(deadline.id); });
+    return true;
+}
+
+/// The same ones for an event whenever it is given.
+void Supervisor::draw_regions(GlobalEventId id, std::vector<SourceId>& regions) const {
+    regions.clear();
+    if (options_.regions == 0 || options_.regions >= sources_.size()) {
+        regions.assign(sources_.begin(), sources_.begin() + static_cast<std::ptrdiff_t>(std::min(sources_.size(), wire::regions_max)));
+        return;
+    }
+    event::Random random(options_.seed * 0xd134'2543'de82'ef95 + number(id));
+    while (regions.size() < std::min<std::size_t>(options_.regions, wire::regions_max)) {
+        const auto source = sources_[random.below(sources_.size())];
+        if (std::ranges::find(regions, source) == regions.end()) regions.push_back(source);
+    }
+}
+
+void Supervisor::tell() {
+    while (assigner_ && !assigner_away_ && (!accepted_.empty() || !rejected_.empty())) {
+        const auto accepts = std::min<std::size_t>({accepted_.size(), options_.batch, wire::tickets_max});
+        const auto rejects = std::min(rejected_.size(), wire::clear_events_max);
+        accept_.accepted.assign(accepted_.begin(), accepted_.begin() + static_cast<std::ptrdiff_t>(accepts));
+        accept_.rejected.clear();
+        for (std::size_t i = 0; i < rejects; ++i) accept_.rejected.push_back(rejected_[i].level1_id);
+        buffer_.clear();
+        encode(accept_, buffer_);
+        if (!outbox_.post(*assigner_, DataflowType::accept, buffer_)) return;
+        for (auto* list : {&accepted_, &rejected_}) {
+            const bool good = list == &accepted_;
+            for (std::size_t i = 0; i < (good ? accepts : rejects); ++i) {
+                remember(list->front(), good);
+                list->pop_front();
+            }
+        }
+        assigner_told_ += accepts + rejects;
+    }
+}
+
+void Supervisor::remember(const wire::EventTicket& ticket, bool accepted) {
+    ++(accepted ? counts_.accepted : counts_.rejected);
+    told_.push_back({ticket, accepted});
+    while (told_.size() > window_) told_.pop_front();
+}
+
+/// What the DFM did not acknowledge was dropped with its silence, and nobody knows what that was: it hears the latest
+/// decisions again, as many as it can have had in hand, and ignores what it knows.
+void Supervisor::tell_again() {
+    counts_.told_again += told_.size();
+    for (auto it = told_.rbegin(); it != told_.rend(); ++it) {
+        it->ticket.reassigned = true;
+        --(it->accepted ? counts_.accepted : counts_.rejected);
+        (it->accepted ? accepted_ : rejected_).push_front(std::move(it->ticket));
+    }
+    told_.clear();
+}
+
+void Supervisor::force_all(SteadyTime) {
+    std::vector<std::uint64_t> ids;
+    for (const auto& [id, open] : open_) ids.push_back(id);
+    std::ranges::sort(ids);
+    for (const auto id : ids) decide(id, true, true);
+    to_give_.clear();
+    tell();
+}
+
+bool Supervisor::finished() const noexcept {
+    return options_.events != 0 && counts_.made >= options_.events && idle();
+}
+
+Supervisor::Counts Supervisor::counts() const {
+    auto counts = counts_;
+    counts.in_hand = open_.size() + accepted_.size() + rejected_.size();
+    counts.at_units = open_.size() - to_give_.size();
+    return counts;
+}
+
+std::vector<Supervisor::UnitCounts> Supervisor::units() const {
+    std::vector<UnitCounts> counts;
+    for (const auto& [id, unit] : units_) counts.push_back({id, unit.alive, unit.credit, unit.given, unit.has.size()});
+    return counts;
+}
+
+StationLedger Supervisor::ledger() const {
+    const auto counts = this->counts();
+    StationLedger ledger;
+    ledger.received = counts.made;
+    ledger.stored = counts.accepted;
+    ledger.rejected["level 2"] = counts.rejected;
+    ledger.in_hand = counts.in_hand;
+    return ledger;
+}
+
+std::vector<std::string> Supervisor::take_remarks() { return std::exchange(remarks_, {}); }
+
+void Supervisor::remark(std::string text) {
+    if (remarks_.size() < remarks_max) remarks_.push_back(std::move(text));
+}
+
+}  // namespace weir::selection

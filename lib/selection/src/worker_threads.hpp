@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that run a selection on one item after another. Each has a Selector of its own. A plug-in that never returns
+// holds up its thread, and nobody else: it can be seen by stuck(), and is left behind when the station stops.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/base/named_thread.hpp"
+#include "weir/base/thread_account.hpp"
+#include "weir/selection/selector.hpp"
+
+namespace weir::selection {
+
+template <class Item>
+class WorkerThreads {
+public:
+    struct Calls {
+        /// What the selection sees; nullptr: there is nothing to select, `done` gets a judgement without trouble.
+        std::function<const Event*(Item&)> view;
+        std::function<void(Item&&, Judgement&&, const std::stop_token&)> done;
+    };
+
+    WorkerThreads(const std::string& thread_name, unsigned threads, std::size_t queue_max, const Selection& selection, Calls calls)
+        : state_(std::make_shared<State>()) {
+        state_->calls = std::move(calls);
+        state_->queue_max = queue_max;
+        state_->workers = std::vector<Worker>(threads);
+        for (auto& worker : state_->workers) worker.selector = selection.make();
+        for (unsigned i = 0; i < threads; ++i) {
+            threads_.emplace_back([state = state_, i, accounts = ThreadAccounts::of_this_thread(), name = thread_name] {
+                name_this_thread(name);
+                std::optional<ThreadAccounts::Entry> entry;
+                if (accounts != nullptr) entry.emplace(*accounts, name);
+                work(*state, state->workers[i]);
+            });
+        }
+    }
+    ~WorkerThreads() { static_cast<void>(stop(std::chrono::milliseconds{1000})); }
+    WorkerThreads(const WorkerThreads&) = delete;
+    WorkerThreads& operator=(const WorkerThreads&) = delete;
+
+    /// False: the queue is full, the item is left as it was.
+    [[nodiscard]] bool push(Item& item) {
+        {
+            const std::scoped_lock lock(state_->mutex);
+            if (state_->queue.size() >= state_->queue_max) return false;
+            state_->queue.push_back(std::move(item));
+        }
+        state_->wake.notify_one();
+        return true;
+    }
+    [[nodiscard]] std::size_t queued() const {
+        const std::scoped_lock lock(state_->mutex);
+        return state_->queue.size();
+    }
+    /// Workers whose selection has run for longer than this: the ids of their events.
+    [[nodiscard]] std::vector<GlobalEventId> stuck(SteadyTime now, std::chrono::nanoseconds longer_than) const {
+        std::vector<GlobalEventId> ids;
+        for (const auto& worker : state_->workers) {
+            const auto since = worker.since.load(std::memory_order_acquire);
+            if (since != 0 && now.time_since_epoch() - std::chrono::nanoseconds(since) > longer_than)
+                ids.push_back(GlobalEventId{worker.event.load(std::memory_order_relaxed)});
+        }
+        return ids;
+    }
+    [[nodiscard]] std::uint64_t restarts() const noexcept {
+        std::uint64_t all = 0;
+        for (const auto& worker : state_->workers) all += worker.restarts.load(std::memory_order_relaxed);
+        return all;
+    }
+
+    /// Ends the threads; what is queued is released. False: some hang in their selection, and were left behind with the
+    /// events that they have. What `done` uses is not touched by them any more.
+    bool stop(std::chrono::milliseconds deadline) {
+        if (threads_.empty()) return true;
+        state_->stop.request_stop();
+        std::unique_lock lock(state_->mutex);
+        state_->wake.notify_all();
+        const bool all = state_->ended.wait_for(lock, deadline, [&] { return state_->threads_ended == state_->workers.size(); });
+        state_->abandoned = !all;
+        std::deque<Item> released;
+        released.swap(state_->queue);
+        // A thread that is inside `done` now notices the stop, and is waited for: only a selection may be left behind.
+        state_->ended.wait(lock, [&] { return state_->in_done == 0; });
+        lock.unlock();
+        released.clear();
+        for (auto& thread : threads_) {
+            if (all) {
+                thread.join();
+            } else {
+                thread.detach();
+            }
+        }
+        threads_.clear();
+        return all;
+    }
+
+private:
+    struct alignas(64) Worker {
+        std::unique_ptr<Selector> selector;
+        std::atomic<std::int64_t> since{0};    // steady nanoseconds; released by the worker, acquired by stuck()
+        std::atomic<std::uint64_t> event{0};   // ordered by `since`
+        std::atomic<std::uint64_t> restarts{0};
+    };
+    struct State {  // shared between this object and threads that were left behind
+        Calls calls;
+        std::size_t queue_max = 0;
+        std::mutex mutex;
+        std::condition_variable wake, ended;
+        std::deque<Item> queue;
+        std::vector<Worker> workers;
+        std::size_t threads_ended = 0;
+        std::size_t in_done = 0;
+        bool abandoned = false;
+        std::stop_source stop;
+    };
+
+    static void work(State& state, Worker& worker) {
+        const auto token = state.stop.get_token();
+        std::unique_lock lock(state.mutex);
+        while (!token.stop_requested()) {
+            if (state.queue.empty()) {
+                const ScopedWait wait(WaitCause::queue);
+                state.wake.wait(lock, [&] { return !state.queue.empty() || token.stop_requested(); });
+                continue;
+            }
+            auto item = std::move(state.queue.front());
+            state.queue.pop_front();
+            ++state.in_done;
+            lock.unlock();
+            Judgement judgement;
+            const auto* event = state.calls.view(item);
+            if (event != nullptr) {
+                lock.lock();
+                if (--state.in_done == 0) state.ended.notify_all();
+                lock.unlock();
+                worker.event.store(number(event->global_id), std::memory_order_relaxed);
+                worker.since.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release);
+                judgement = worker.selector->select(*event, token);
+                worker.since.store(0, std::memory_order_release);
+                worker.restarts.store(worker.selector->restarts(), std::memory_order_relaxed);
+                lock.lock();
+                if (state.abandoned) {  // what the item lies in may be gone: it is leaked
+                    static_cast<void>(new Item(std::move(item)));
+                    break;
+                }
+                ++state.in_done;
+                lock.unlock();
+            }
+            state.calls.done(std::move(item), std::move(judgement), token);
+            lock.lock();
+            if (--state.in_done == 0) state.ended.notify_all();
+        }
+        worker.selector.reset();
+        ++state.threads_ended;
+        state.ended.notify_all();
+    }
+
+    std::shared_ptr<State> state_;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace weir::selection
