@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "datagram_input.hpp"
 
+#include "weir/base/thread_account.hpp"
+
 namespace weir::transport {
 
 DatagramInput::DatagramInput(int fd, std::size_t batches, std::size_t batch_size, bool wake_for_each, EventLoop own,
@@ -10,7 +12,7 @@ DatagramInput::DatagramInput(int fd, std::size_t batches, std::size_t batch_size
         batches_.push_back(std::make_unique<DatagramBatch>(batch_size));
         free_.push_back(batches_.back().get());
     }
-    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    thread_ = NamedThread("datagrams", [this](const std::stop_token& stop) { run(stop); });
 }
 
 DatagramInput::~DatagramInput() {
@@ -36,6 +38,7 @@ void DatagramInput::give_back(DatagramBatch* batch) {
 
 DatagramBatch* DatagramInput::next_free(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
+    const ScopedWait wait(WaitCause::queue);
     if (!freed_.wait(lock, stop, [&] { return !free_.empty(); })) return nullptr;
     auto* batch = free_.back();
     free_.pop_back();

@@ -9,10 +9,11 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <stop_token>
 #include <vector>
 
 #include "udp_socket.hpp"
+#include "weir/base/named_thread.hpp"
 #include "weir/transport/event_loop.hpp"
 
 namespace weir::transport {
@@ -44,7 +45,7 @@ private:
     std::vector<DatagramBatch*> free_;   // with mutex_
     std::deque<DatagramBatch*> ready_;   // with mutex_
     std::atomic<std::uint64_t> wakes_{0}, calls_{0};  // counters only: they order nothing
-    std::jthread thread_;                // last: it ends first
+    NamedThread thread_;                 // last: it ends first
 };
 
 }  // namespace weir::transport

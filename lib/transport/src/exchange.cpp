@@ -43,7 +43,8 @@ void Exchange::State::receive(ConstData datagram, MessageHandler& handler) {
     }
     if (!hear(*peer, *header, handler)) return;
     const auto part = datagram.subspan(wire::datagram_header_size);
-    if (header->type == DataflowType::probe || header->type == DataflowType::probe_answer) return on_probe(*peer, *header, part);
+    if (header->type == DataflowType::probe || header->type == DataflowType::probe_answer)
+        return on_probe(*peer, *header, part);
     // The posts of a run that has not begun here are not acknowledged, so they come again.
     if (header->run != run || run == RunNumber{0}) {
         ++stats.foreign_run;
@@ -74,6 +75,7 @@ bool Exchange::State::hear(ExchangePeer& peer, const wire::DatagramHeader& heade
     } else if (!peer.heard) {
         peer.heard = true;
         peer.wanted = false;
+        resend_all(peer);
         handler.on_peer(peer.id, PeerChange::appeared, now);
     }
     if (header.to_epoch == options.epoch || header.to_epoch == wire::Epoch{0}) return true;
@@ -123,14 +125,7 @@ void Exchange::State::on_ack(ExchangePeer& peer, ConstData body) {
     if (ack->cumulative > 0) acknowledge({Sequence{1}, Sequence{ack->cumulative}});
     for (std::size_t i = 0; i < ack->count(); ++i) acknowledge(ack->range(i));
     posts_open -= open - peer.posts.open();
-    if (!std::exchange(peer.run_confirmed, true)) {
-        // It has just begun this run, and could not take what was sent to it before.
-        peer.posts.for_each_open([&](std::uint64_t post, PostWindow::Slot& slot) {
-            if (slot.tries == 0) return;
-            slot.due = now;
-            resends.set(now, std::uint64_t{number(peer.id)} << 48 | post);
-        });
-    }
+    if (!std::exchange(peer.run_confirmed, true)) resend_all(peer);  // it has just begun this run
 }
 
 /// True: the post is new. False: it was here before, or cannot be kept track of.
@@ -146,7 +141,8 @@ bool Exchange::State::accept_post(ExchangePeer& peer, std::uint64_t post) {
     return false;
 }
 
-void Exchange::State::on_part(ExchangePeer& peer, const wire::DatagramHeader& header, ConstData part, MessageHandler& handler) {
+void Exchange::State::on_part(ExchangePeer& peer, const wire::DatagramHeader& header, ConstData part,
+                              MessageHandler& handler) {
     IncomingMessage message{.from = header.from, .type = header.type, .run = header.run, .body = part};
     memory::Buffer memory;
     if (header.part_size == header.message_size) {
@@ -181,6 +177,7 @@ void Exchange::State::forget_peers_process(ExchangePeer& peer) {
     peer.probed = 0;
     peer.probe_token = 0;
     peer.ack_due = false;
+    peer.acks_from = 0;
     peer.run_confirmed = false;
     reassembly.forget(peer.id);
 }

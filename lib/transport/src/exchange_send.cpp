@@ -152,8 +152,8 @@ void Exchange::State::send_acks(ExchangePeer& peer) {
     const auto most = std::min(room / Ack::range_size, ack_ranges_max);
     const auto ranges = peer.received.ranges();
     // When the ranges are too many, each acknowledgement goes on where the one before ended.
-    auto at = static_cast<std::size_t>(std::ranges::lower_bound(ranges, Sequence{peer.acks_from}, {}, &wire::SequenceRange::first) -
-                                       ranges.begin());
+    const auto next = std::ranges::lower_bound(ranges, Sequence{peer.acks_from}, {}, &wire::SequenceRange::first);
+    auto at = static_cast<std::size_t>(next - ranges.begin());
     for (std::size_t told = 0, i = 0; i < acks_at_once; ++i) {
         if (at >= ranges.size()) at = 0;
         const auto count = std::min({most, ranges.size() - at, ranges.size() - told});

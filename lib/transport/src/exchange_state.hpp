@@ -10,8 +10,8 @@
 #include "link_messages.hpp"
 #include "post_window.hpp"
 #include "reassembly.hpp"
-#include "weir/transport/round_trip.hpp"
 #include "weir/transport/exchange.hpp"
+#include "weir/transport/round_trip.hpp"
 #include "weir/transport/timer_queue.hpp"
 #include "weir/wire/sequence_set.hpp"
 
@@ -79,7 +79,8 @@ struct Exchange::State {
     // What is due.
     void advance(SteadyTime to);
     void resend(SteadyTime& again);
-    void look_at_peers(MessageHandler& handler);
+    void resend_all(ExchangePeer& peer);
+    bool look_at_peers(MessageHandler& handler);
     void mark_silent(ExchangePeer& peer, MessageHandler& handler);
     void drop_posts(ExchangePeer& peer) { posts_open -= peer.posts.drop(); }
     void forget_peers_process(ExchangePeer& peer);

@@ -87,11 +87,11 @@ SteadyTime Exchange::step(SteadyTime now, MessageHandler& handler) {
         state.send_acks(peer);
     }
     state.acks_due.clear();
-    if (now >= state.next_look) state.look_at_peers(handler);
+    const bool told = now >= state.next_look && state.look_at_peers(handler);
     state.reassembly.expire(now);
     state.stats.assemblies_given_up = state.reassembly.given_up();
     state.carrier.flush();
-    again = std::min(again, state.next_look);
+    again = told ? now : std::min(again, state.next_look);  // the logic has something new to act upon
     if (const auto expiry = state.reassembly.next_expiry()) again = std::min(again, *expiry);
     return again;
 }
@@ -104,6 +104,7 @@ void Exchange::State::resend(SteadyTime& again) {
         const auto post = *token & ((std::uint64_t{1} << 48) - 1);
         auto* slot = peer != nullptr ? peer->posts.find(post) : nullptr;
         if (slot == nullptr || slot->due > now) continue;  // acknowledged, or an entry of an earlier post of this number
+        if (!peer->heard) continue;                        // all of them when it is heard again
         ++slot->tries;
         slot->due = now + peer->round_trip.wait(slot->tries, options.resend_min, options.resend_max);
         resends.set(slot->due, *token);
@@ -114,7 +115,9 @@ void Exchange::State::resend(SteadyTime& again) {
     if (const auto next = resends.next()) again = std::min(again, *next);
 }
 
-void Exchange::State::look_at_peers(MessageHandler& handler) {
+/// True: the handler was told of a change.
+bool Exchange::State::look_at_peers(MessageHandler& handler) {
+    bool told = false;
     const auto heartbeat = std::chrono::nanoseconds(options.heartbeat);
     next_look = now + heartbeat;
     stats.round_trip = {};
@@ -123,17 +126,31 @@ void Exchange::State::look_at_peers(MessageHandler& handler) {
         if (!peer.member) continue;
         stats.round_trip = std::max(stats.round_trip, peer.round_trip.smoothed());
         if (!peer.minded()) continue;
-        if (peer.heard && now - peer.last_heard >= options.silent_after) mark_silent(peer, handler);
+        if (peer.heard && now - peer.last_heard >= options.silent_after) {
+            mark_silent(peer, handler);
+            told = true;
+        }
         // The one that talks need not be asked whether it is there.
         const auto every = peer.wanted ? std::min<std::chrono::nanoseconds>(heartbeat, want_probe) : heartbeat;
         const auto last = peer.heard ? std::max(peer.last_probe, std::min(peer.last_heard, now)) : peer.last_probe;
         if (peer.last_probe == SteadyTime{} || now - last >= every) probe_now(peer);
         next_look = std::min(next_look, now + every);
-        if (peer.heard) next_look = std::min(next_look, std::max(peer.last_heard + options.silent_after, now + options.resend_min));
+        const auto silent_at = std::max(peer.last_heard + options.silent_after, now + options.resend_min);
+        if (peer.heard) next_look = std::min(next_look, silent_at);
     }
+    return told;
 }
 
-/// It may only be standing still: what was posted to it is kept, and sent again now and then.
+/// What could not arrive until now is sent at once, instead of when its pause is over.
+void Exchange::State::resend_all(ExchangePeer& peer) {
+    peer.posts.for_each_open([&](std::uint64_t post, PostWindow::Slot& slot) {
+        if (slot.tries == 0 && slot.due > now) return;
+        slot.due = now;
+        resends.set(now, std::uint64_t{number(peer.id)} << 48 | post);
+    });
+}
+
+/// It may only be standing still: what was posted to it is kept, and sent again when it is heard again.
 void Exchange::State::mark_silent(ExchangePeer& peer, MessageHandler& handler) {
     peer.heard = false;
     peer.run_confirmed = false;

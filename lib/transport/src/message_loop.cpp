@@ -113,7 +113,7 @@ private:
     std::unique_ptr<DatagramBatch> batch_;   // without an input thread
     bool udp_ready_ = false;
     bool more_ = false;                      // waits already: the next turn does not wait
-    SteadyTime next_turn_{};
+    SteadyTime turn_began_{}, next_turn_{};
     std::uint32_t last_drops_ = 0;
     std::vector<std::function<void()>> working_;
     MessageLoopStats stats_;
@@ -193,13 +193,13 @@ void MessageLoop::Wiring::turn(std::optional<SteadyTime> until, MessageHandler& 
     auto deadline = until ? std::min(*until, next_turn_) : next_turn_;
     if (std::exchange(more_, false)) deadline = now;
     const auto ready = loop_.wait(deadline == SteadyTime::max() ? std::nullopt : std::optional(deadline), now);
-    now = clock_.now();
+    turn_began_ = now = clock_.now();
     exchange_.set_time(now);
     if (!input_) ++stats_.wakes;
     udp_ready_ = false;
     const TcpLinks::Listeners listeners{
-        .datagram = [&](ConstData datagram) { exchange_.receive(datagram, now, handler); },
-        .connected = [&](StationId peer) { exchange_.probe(peer, 0); }};
+        .datagram = [this, &handler](ConstData datagram) { exchange_.receive(datagram, turn_began_, handler); },
+        .connected = [this](StationId peer) { exchange_.probe(peer, 0); }};
     for (const auto& one : ready) {
         if (one.token == udp_token) udp_ready_ = true;
         else tcp_.on_ready(one, now, listeners);
@@ -253,7 +253,8 @@ Result<> MessageLoop::Wiring::probe(std::chrono::milliseconds deadline, MessageH
             for (const auto& target : targets_) {
                 if (reached(target)) continue;
                 const auto most = datagram_max(target.first);
-                for (const auto size : {datagram_max_least, ethernet, jumbo, most}) exchange_.probe(target.first, std::min(size, most));
+                for (const auto size : {datagram_max_least, ethernet, jumbo, most})
+                    exchange_.probe(target.first, std::min(size, most));
             }
             ask = now + every;
             flush();
@@ -285,7 +286,8 @@ Result<std::unique_ptr<MessageLoop>> MessageLoop::open(const MessageLoopOptions&
             if (options.listen.port == 0 && tries < ports_tried) continue;  // another program has that port for TCP
             return std::unexpected(listener.error());
         }
-        auto wiring = std::make_unique<Wiring>(options, pool, clock, std::move(*loop), std::move(*udp), std::move(*listener));
+        auto wiring =
+            std::make_unique<Wiring>(options, pool, clock, std::move(*loop), std::move(*udp), std::move(*listener));
         if (auto ok = wiring->begin(); !ok) return std::unexpected(ok.error());
         wiring->show_stats();
         return std::unique_ptr<MessageLoop>(new MessageLoop(std::move(wiring)));
@@ -297,7 +299,9 @@ MessageLoop::~MessageLoop() = default;
 
 std::uint16_t MessageLoop::port() const noexcept { return wiring_->port(); }
 Result<> MessageLoop::set_peers(const std::vector<LinkPeer>& peers) { return wiring_->set_peers(peers); }
-Result<> MessageLoop::probe(std::chrono::milliseconds deadline, MessageHandler& handler) { return wiring_->probe(deadline, handler); }
+Result<> MessageLoop::probe(std::chrono::milliseconds deadline, MessageHandler& handler) {
+    return wiring_->probe(deadline, handler);
+}
 void MessageLoop::run(const std::stop_token& stop, MessageHandler& handler) { wiring_->run(stop, handler); }
 void MessageLoop::call(std::function<void()> work) { wiring_->call(std::move(work)); }
 Exchange& MessageLoop::exchange() noexcept { return wiring_->exchange(); }

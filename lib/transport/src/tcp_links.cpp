@@ -217,7 +217,8 @@ SteadyTime TcpLinks::step(SteadyTime now) {
 
 std::size_t TcpLinks::connected() const noexcept {
     std::size_t count = 0;
-    for (const auto& [token, connection] : connections_) count += !connection->connecting && connection->peer != wire::StationId{0};
+    for (const auto& [token, connection] : connections_)
+        count += !connection->connecting && connection->peer != wire::StationId{0} ? 1U : 0U;
     return count;
 }
 

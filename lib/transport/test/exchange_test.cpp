@@ -246,6 +246,30 @@ TEST(Exchange, APeerThatFallsSilentIsToldItsPostsAreKeptAndNoNewOnesAreTaken) {
     EXPECT_FALSE(a.exchange->post(two, DataflowType::built, numbered(1)));
 }
 
+TEST(Exchange, TheLogicActsAtOnceOnASilence) {
+    struct Logic final : MessageHandler {
+        void on_message(const IncomingMessage&, SteadyTime) override {}
+        void on_peer(StationId, PeerChange change, SteadyTime now) override {
+            if (change == PeerChange::silent) told = now;
+        }
+        std::optional<SteadyTime> step(SteadyTime now) override {
+            if (told && !acted) acted = now;
+            return std::nullopt;
+        }
+        std::optional<SteadyTime> told, acted;
+    };
+    Logic a;
+    Talker b;
+    SimulatedNetwork net(1);
+    net.add(one, a);
+    net.add(two, b);
+    net.run_for(10ms);
+    net.kill(two);
+    net.run_for(3s);
+    ASSERT_TRUE(a.told && a.acted);
+    EXPECT_LE(*a.acted - *a.told, 1us);
+}
+
 TEST(Exchange, AWatchedPeerIsNotSilentJustBecauseNothingIsSaid) {
     Talker a, b;
     SimulatedNetwork net(1, {.loss = 0.2});

@@ -41,7 +41,8 @@ public:
         if (pause.load()) std::this_thread::sleep_for(30ms);
         (message.type == DataflowType::built ? posts : sent).fetch_add(1);
         bytes.fetch_add(message.body.size());
-        if (message.type == DataflowType::built && !numbers.insert(load_little<std::uint64_t>(message.body)).second) doubled.fetch_add(1);
+        if (message.type != DataflowType::built) return;
+        if (!numbers.insert(load_little<std::uint64_t>(message.body)).second) doubled.fetch_add(1);
     }
     void on_peer(StationId, PeerChange change, SteadyTime) override {
         if (change == PeerChange::appeared) appeared.store(true);
@@ -144,7 +145,8 @@ TEST(MessageLoop, ReportsWhatTheKernelDroppedWhileTheLogicWasBusy) {
     ASSERT_TRUE(wait_for([&] { return b.sent > 0; }));
     b.pause = false;
     EXPECT_TRUE(wait_for([&] {
-        a.loop->call([&] { a.loop->exchange().send(two, DataflowType::data, ConstData{}); });  // drops are told with what comes next
+        // What was dropped is told with what comes next.
+        a.loop->call([&] { a.loop->exchange().send(two, DataflowType::data, ConstData{}); });
         return b.loop->stats().kernel_drops > 0;
     }));
     EXPECT_LT(b.sent, 2000U);

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "dataflow_samples.hpp"
+#include "samples.hpp"
 #include "weir/base/endian.hpp"
 
 namespace weir::wire {
@@ -44,6 +45,28 @@ void expect_truncations_to_fail(const Message& message) {
         EXPECT_EQ(result.error().code, Errc::truncated) << size;
         EXPECT_FALSE(result.error().context.empty());
     }
+}
+
+// The worked examples of docs/formats/dataflow-protocol.md: these bytes never change.
+TEST(Dataflow, IsEncodedAsTheFormatDescriptionShows) {
+    using sample::encoded, sample::from_hex;
+    EXPECT_EQ(encoded(sample::data_request()), from_hex("09 00 00 00 00 00 00 00 01 00 00 00 01 00 02 00 "
+                                                        "02 00 00 01 01 00 42 00 02 00 42 00"));
+    EXPECT_EQ(encoded(sample::data_head()), from_hex("09 00 00 00 00 00 00 00 02 00 00 01 02 00 00 00 "
+                                                     "01 00 42 00 09 00 00 00 00 00 00 00 02 00 42 00 "
+                                                     "00 00 00 00 01 00 00 00"));
+    EXPECT_EQ(encoded(sample::clear()), from_hex("03 00 00 00 02 00 00 00 05 00 00 00 04 00 00 00"));
+    EXPECT_EQ(encoded(sample::assign()), from_hex("01 00 00 00 07 00 00 00 00 00 00 00 02 00 00 01 "
+                                                  "05 00 00 00 f9 06 00 00 84 00 00 00 00 f1 53 65 "
+                                                  "19 00 00 00 01 00 02 00 01 00 00 00 01 00 00 00 "
+                                                  "02 00 00 00 03 00 00 00"));
+    EXPECT_EQ(encoded(sample::built()), from_hex("40 00 00 00 00 00 00 00 02 00 00 00 07 00 00 00 "
+                                                 "00 00 00 00 01 00 00 00 08 00 00 00 00 00 00 00 "
+                                                 "04 00 00 00"));
+    EXPECT_EQ(encoded(sample::level2_decision()), from_hex("41 00 00 00 00 00 00 00 01 00 00 00 07 00 00 00 "
+                                                           "00 00 00 00 03 00 01 00 03 00 00 00"));
+    EXPECT_EQ(encoded(sample::level2_result()), from_hex("07 00 00 00 00 00 00 00 02 00 00 01 05 00 00 00 2a 2a 2a 2a 2a"));
+    EXPECT_EQ(encoded(sample::accept_credit()), from_hex("e8 03 00 00 00 00 00 00"));
 }
 
 TEST(Dataflow, MessagesComeBackAsTheyWereWritten) {

@@ -6,6 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "dataflow_samples.hpp"
+#include "samples.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/checksum/crc32c.hpp"
 
@@ -30,6 +32,19 @@ std::vector<std::byte> changed(std::vector<std::byte> bytes, std::size_t at, std
     store_little(bytes, at, value);
     store_little(bytes, 52, checksum::crc32c(ConstData(bytes).subspan(56), checksum::crc32c(ConstData(bytes).first(52))));
     return bytes;
+}
+
+// The worked example of docs/formats/dataflow-protocol.md: these bytes never change.
+TEST(Datagram, IsEncodedAsTheFormatDescriptionShows) {
+    const auto clear = sample::encoded(sample::clear());
+    EXPECT_EQ(datagram({.type = DataflowType::clear, .posted = true, .from = StationId{3}, .run = RunNumber{91668},
+                        .epoch = Epoch{11}, .to_epoch = Epoch{12}, .message = 4, .message_size = 16, .offset = 0, .part_size = 16},
+                       as_text(clear), 0),
+              sample::from_hex("57 52 44 46 01 06 01 00 03 00 00 00 14 66 01 00 "
+                               "0b 00 00 00 00 00 00 00 0c 00 00 00 00 00 00 00 "
+                               "04 00 00 00 00 00 00 00 10 00 00 00 00 00 00 00 "
+                               "10 00 00 00 f7 fc eb 1f 03 00 00 00 02 00 00 00 "
+                               "05 00 00 00 04 00 00 00"));
 }
 
 TEST(Datagram, ComesBackAsItWasWritten) {

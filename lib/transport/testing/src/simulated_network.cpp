@@ -177,7 +177,7 @@ SteadyTime SimulatedNetwork::next_event() const {
 
 bool SimulatedNetwork::run_until(const std::function<bool()>& done, std::chrono::nanoseconds at_most) {
     const auto end = clock_.now() + at_most;
-    for (const auto& [id, station] : stations_) station->wake_ = std::min(station->wake_, clock_.now());  // the test may have acted
+    for (const auto& [id, station] : stations_) station->wake_ = std::min(station->wake_, clock_.now());  // the test acted
     while (!done()) {
         const auto next = std::min(next_event(), end);
         if (next > clock_.now()) clock_.advance(next - clock_.now());

@@ -80,7 +80,7 @@ public:
     void receive(ConstData datagram, SteadyTime now, MessageHandler& handler);
 
     /// Sends again, probes, acknowledges, gives up what is too old; to be called after each batch and when due. Returns
-    /// when it wants to be called again.
+    /// when it wants to be called again: at once, when the handler was told of a peer's silence and may have something to do.
     [[nodiscard]] SteadyTime step(SteadyTime now, MessageHandler& handler);
 
     using Outbox::post;
@@ -88,7 +88,7 @@ public:
     void send(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override;
     [[nodiscard]] bool post(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override;
 
-    /// Posts that were not acknowledged yet, to all peers: 0 means that everything said was heard.
+    /// Posts that were not acknowledged yet, to all peers, the silent ones included: 0 means that everything said was heard.
     [[nodiscard]] std::size_t posts_under_way() const noexcept;
     [[nodiscard]] bool heard(wire::StationId peer) const noexcept;
 

@@ -20,12 +20,13 @@
 namespace weir::transport {
 
 enum class LinkKind : std::uint8_t { udp, tcp };
+/// wake_per_datagram is there to measure what a wake-up for each datagram costs; it takes them from the kernel one by one.
 enum class InputThread : std::uint8_t { none, wake_per_batch, wake_per_datagram };
 
 struct MessageLoopOptions {
     HostPort listen{"127.0.0.1", 0};        // UDP and TCP, the same port; 0: any free one
-    std::size_t datagram_max = 65'507;      // of UDP, with our header; what the network carries without fragments of IP is best
-    Bytes receive_buffer{16ULL << 20};      // of the kernel for the UDP socket (it may give less, which is reported in stats)
+    std::size_t datagram_max = 65'507;      // of UDP, with our header; best what the network carries whole (1472, 8972)
+    Bytes receive_buffer{16ULL << 20};      // of the kernel for the UDP socket; it may give less (see stats)
     Bytes send_buffer{4ULL << 20};
     InputThread input = InputThread::none;
     std::uint32_t batch = 64;               // datagrams taken from the kernel at once
@@ -36,7 +37,7 @@ struct MessageLoopOptions {
 struct LinkPeer {
     wire::StationId id{};
     HostPort address{};
-    LinkKind link = LinkKind::udp;
+    LinkKind link = LinkKind::udp;  // the same at both ends
     bool watched = false;
 };
 
@@ -59,11 +60,11 @@ public:
 
     [[nodiscard]] std::uint16_t port() const noexcept;
 
-    /// Before run(), or by call(): replaces the list of peers. Those that stay keep what is under way.
+    /// Before run(), or by call(), not from within the handler: replaces the list of peers. Those that stay keep what is under way.
     [[nodiscard]] Result<> set_peers(const std::vector<LinkPeer>& peers);
 
-    /// Finds out whether datagrams of datagram_max reach every peer that is there (each answers probes while it runs).
-    /// Before run(). Error names the peer and the size that does not get through, or that it does not answer.
+    /// Finds out whether datagrams of datagram_max reach every peer that is there (each answers probes while it runs or
+    /// probes itself, once it was told of this station: stations are connected at the same time). Before run(). Error names the peer and the size that does not get through, or that it does not answer.
     [[nodiscard]] Result<> probe(std::chrono::milliseconds deadline, MessageHandler& handler);
 
     /// Waits and works until it is told to stop, then flushes what is to be sent. The handler is called from this thread only.
