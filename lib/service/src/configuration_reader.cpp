@@ -12,6 +12,7 @@
 #include "weir/base/file.hpp"
 #include "weir/base/suggest.hpp"
 #include "weir/service/configuration.hpp"
+#include "weir/service/configuration_sections.hpp"
 
 namespace weir {
 namespace {
@@ -22,6 +23,8 @@ constexpr int dots_max = 256;  // in one line
 std::string path_of(const std::string& section, std::string_view name) {
     return section.empty() ? std::string(name) : fmt::format("{}.{}", section, name);
 }
+
+constexpr std::string_view any_name = ".*";
 
 std::string in_quotes(std::string_view text) { return fmt::format("\"{}\"", on_one_line(text, 100)); }
 
@@ -66,14 +69,16 @@ public:
     SettingsReader(const Settings& settings, std::string_view file_name)
         : settings_(settings), file_name_(on_one_line(file_name)) {
         for (const auto& key : settings.keys_) sections_.push_back(key->section_);
-        sections_.insert(sections_.end(), settings.others_.begin(), settings.others_.end());
+        for (const auto& other : settings.others_) {
+            sections_.push_back(other.ends_with(any_name) ? other.substr(0, other.size() - any_name.size()) : other);
+        }
     }
 
     void walk(const toml::table& table, const std::string& section) {
         for (const auto& [key, node] : table) {
             const auto path = path_of(section, key.str());
             const auto line = key.source().begin.line;
-            if (std::ranges::find(settings_.others_, path) != settings_.others_.end()) continue;
+            if (of_others(section, path, node.is_table())) continue;
             if (const auto* inner = node.as_table(); inner != nullptr && leads_to_a_section(path)) {
                 walk(*inner, path);
             } else if (const auto* declared = find(section, key.str())) {
@@ -97,6 +102,15 @@ public:
     }
 
 private:
+    /// Left to others by its whole path, or as one of a kind of which this one is not.
+    [[nodiscard]] bool of_others(const std::string& section, const std::string& path, bool is_section) const {
+        if (std::ranges::find(settings_.others_, path) != settings_.others_.end()) return true;
+        const bool own = std::ranges::any_of(settings_.keys_, [&](const auto& key) {
+            return key->section_ == path || key->section_.starts_with(path + ".");
+        });
+        return is_section && !own && std::ranges::find(settings_.others_, section + std::string(any_name)) != settings_.others_.end();
+    }
+
     struct Problem {
         std::size_t line;
         std::string what;
@@ -151,19 +165,62 @@ private:
     std::vector<Problem> errors_;
 };
 
-Result<> Settings::read_text(std::string_view text, std::string_view file_name) {
+namespace {
+
+/// The text as a table, limited and with the place of what is wrong.
+Result<toml::table> parse_limited(std::string_view text, std::string_view file_name) {
     const auto shown_name = on_one_line(file_name);
     if (text.size() > text_size_max.count())
         return fail(Errc::limit, fmt::format("{}: a configuration of more than {}; is this the right file?", shown_name,
                                              to_string(text_size_max)));
     if (const auto why = unfit(text)) return fail(Errc::usage, fmt::format("{}:{}", shown_name, *why));
-    const auto parsed = toml::parse(text);
+    auto parsed = toml::parse(text);
     if (!parsed) {
         const auto& error = parsed.error();
         return fail(Errc::usage, fmt::format("{}:{}: {}", shown_name, error.source().begin.line, on_one_line(error.description())));
     }
+    return std::move(parsed).table();
+}
+
+void list_tables(const toml::table& table, const std::string& path, std::vector<ConfigurationSection>& to) {
+    ConfigurationSection section{path, {}, table.source().begin.line, false};
+    bool has_tables = false;
+    for (const auto& [key, node] : table) {
+        if (const auto* inner = node.as_table(); inner != nullptr) {
+            has_tables = true;
+            list_tables(*inner, path_of(path, key.str()), to);
+            continue;
+        }
+        section.has_values = true;
+        const auto value = value_of(node);
+        const auto line = key.source().begin.line;
+        if (!value) continue;
+        if (const auto* one = std::get_if<std::string>(&*value)) section.texts.push_back({std::string(key.str()), *one, line});
+        if (const auto* list = std::get_if<std::vector<std::string>>(&*value)) {
+            for (const auto& item : *list) section.texts.push_back({std::string(key.str()), item, line});
+        }
+    }
+    // [a.b] makes a table a, which nobody wrote.
+    const bool written = section.has_values || !has_tables || path.find('.') != path.npos;
+    if (!path.empty() && written) to.push_back(std::move(section));
+}
+
+}  // namespace
+
+Result<std::vector<ConfigurationSection>> list_sections(std::string_view text, std::string_view file_name) {
+    const auto table = parse_limited(text, file_name);
+    if (!table) return std::unexpected(table.error());
+    std::vector<ConfigurationSection> sections;
+    list_tables(*table, "", sections);
+    std::ranges::stable_sort(sections, {}, &ConfigurationSection::line);
+    return sections;
+}
+
+Result<> Settings::read_text(std::string_view text, std::string_view file_name) {
+    const auto table = parse_limited(text, file_name);
+    if (!table) return std::unexpected(table.error());
     SettingsReader reader(*this, file_name);
-    reader.walk(parsed.table(), "");
+    reader.walk(*table, "");
     return reader.apply();
 }
 
