@@ -50,6 +50,7 @@ inline constexpr int exit_missing = 3;  // a file, directory or event that was n
 // The groups of `weir --help`, in its order.
 inline constexpr const char* group_try = "try it";
 inline constexpr const char* group_record = "record and send";
+inline constexpr const char* group_stations = "stations of a partition";
 inline constexpr const char* group_look = "look and prove";
 inline constexpr const char* group_measure = "measure";
 

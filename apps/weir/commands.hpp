@@ -11,6 +11,8 @@ void add_demo(CLI::App& parent, Command& chosen);     // demo.cpp
 void add_record(CLI::App& parent, Command& chosen);   // record.cpp
 void add_send(CLI::App& parent, Command& chosen);     // send.cpp
 void add_handoff(CLI::App& parent, Command& chosen);  // handoff.cpp
+void add_run(CLI::App& parent, Command& chosen);      // run.cpp
+void add_config(CLI::App& parent, Command& chosen);   // config.cpp
 void add_ls(CLI::App& parent, Command& chosen);       // ls.cpp
 void add_show(CLI::App& parent, Command& chosen);     // show.cpp
 void add_cat(CLI::App& parent, Command& chosen);      // cat.cpp

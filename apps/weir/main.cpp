@@ -22,6 +22,8 @@ int main(int argc, char** argv) {
         add_record(weir, chosen);
         add_send(weir, chosen);
         add_handoff(weir, chosen);
+        add_run(weir, chosen);
+        add_config(weir, chosen);
         add_ls(weir, chosen);
         add_show(weir, chosen);
         add_cat(weir, chosen);

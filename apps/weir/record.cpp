@@ -17,6 +17,7 @@
 #include "recover.hpp"
 #include "recorder_metrics.hpp"
 #include "recorder_settings.hpp"
+#include "recorder_station.hpp"
 #include "service_manager.hpp"
 #include "signals.hpp"
 #include "weir/service/alarm_keeper.hpp"
@@ -40,15 +41,6 @@ struct RecordOptions {
     bool json = false;
     std::vector<CLI::Option*> given;  // applied again after the file: the command line has the last word
 };
-
-Severity severity_of(storage::RecorderReport::Severity severity) {
-    switch (severity) {
-        case storage::RecorderReport::Severity::information: return Severity::information;
-        case storage::RecorderReport::Severity::warning: return Severity::warning;
-        case storage::RecorderReport::Severity::error: return Severity::error;
-    }
-    return Severity::error;
-}
 
 json::object summary_json(const storage::RecorderSummary& summary) {
     json::object rejected;
@@ -152,18 +144,7 @@ int run_record(RecordOptions& options) {
     Reports reports(options.settings.options.recorder, clock, std::move(sinks));
     auto recorder = storage::Recorder::open(
         *recorder_options,
-        [&](const storage::RecorderReport& report) {
-            Report full;
-            full.severity = severity_of(report.severity);
-            if (report.alarm.empty()) {
-                full.what = report.text;
-                reports.submit(std::move(full));
-            } else {
-                full.what = "ALARM " + report.alarm;
-                full.why = report.text;
-                reports.raise(report.alarm, std::move(full));
-            }
-        },
+        report_to(reports),
         clock);
     if (!recorder) return fail_with(command_name, recorder.error());
     const auto alarms = AlarmKeeper::start(reports, {.directory = recorder_options->directories.front()});

@@ -24,6 +24,8 @@ std::string path_of(const std::string& section, std::string_view name) {
     return section.empty() ? std::string(name) : fmt::format("{}.{}", section, name);
 }
 
+constexpr std::string_view any_name = ".*";
+
 std::string in_quotes(std::string_view text) { return fmt::format("\"{}\"", on_one_line(text, 100)); }
 
 /// The value in our terms; nothing when no key can have such a value.
@@ -67,14 +69,16 @@ public:
     SettingsReader(const Settings& settings, std::string_view file_name)
         : settings_(settings), file_name_(on_one_line(file_name)) {
         for (const auto& key : settings.keys_) sections_.push_back(key->section_);
-        sections_.insert(sections_.end(), settings.others_.begin(), settings.others_.end());
+        for (const auto& other : settings.others_) {
+            sections_.push_back(other.ends_with(any_name) ? other.substr(0, other.size() - any_name.size()) : other);
+        }
     }
 
     void walk(const toml::table& table, const std::string& section) {
         for (const auto& [key, node] : table) {
             const auto path = path_of(section, key.str());
             const auto line = key.source().begin.line;
-            if (std::ranges::find(settings_.others_, path) != settings_.others_.end()) continue;
+            if (of_others(section, path, node.is_table())) continue;
             if (const auto* inner = node.as_table(); inner != nullptr && leads_to_a_section(path)) {
                 walk(*inner, path);
             } else if (const auto* declared = find(section, key.str())) {
@@ -98,6 +102,15 @@ public:
     }
 
 private:
+    /// Left to others by its whole path, or as one of a kind of which this one is not.
+    [[nodiscard]] bool of_others(const std::string& section, const std::string& path, bool is_section) const {
+        if (std::ranges::find(settings_.others_, path) != settings_.others_.end()) return true;
+        const bool own = std::ranges::any_of(settings_.keys_, [&](const auto& key) {
+            return key->section_ == path || key->section_.starts_with(path + ".");
+        });
+        return is_section && !own && std::ranges::find(settings_.others_, section + std::string(any_name)) != settings_.others_.end();
+    }
+
     struct Problem {
         std::size_t line;
         std::string what;

@@ -184,5 +184,22 @@ TEST_F(Configuration, AFileIsNamedInItsErrors) {
     EXPECT_EQ(missing.error().os_errno, ENOENT);
 }
 
+TEST(Configuration, AStationReadsItsOwnSectionAndLeavesThoseOfItsKindToTheOthers) {
+    int handlers = 1;
+    Settings settings;
+    settings.add("readout.ros-1", "handlers", handlers, "threads");
+    settings.leave_to_others("readout.*");
+    settings.leave_to_others("build.*");
+    const auto why = [&](std::string_view text) {
+        const auto read = settings.read_text(text, "p.toml");
+        return read ? std::string() : read.error().message();
+    };
+    EXPECT_EQ(why("[readout.ros-1]\nhandlers = 3\n[readout.ros-2]\nanything = 1\n[build.sfi-1]\n"), "");
+    EXPECT_EQ(handlers, 3);
+    EXPECT_EQ(why("[readout.ros-1]\nhandelrs = 3\n"), "p.toml:2: unknown key \"handelrs\" in [readout.ros-1]; did you mean \"handlers\"?");
+    EXPECT_EQ(why("[reedout.x]\na = 1\n"), "p.toml:1: unknown section [reedout]; did you mean \"readout\"?");
+    EXPECT_EQ(why("[readout]\na = 1\n"), "p.toml:2: unknown key \"a\" in [readout]");
+}
+
 }  // namespace
 }  // namespace weir

@@ -100,7 +100,8 @@ public:
                            narrower ? static_cast<std::int64_t>(std::numeric_limits<T>::max()) : most);
     }
 
-    /// A section that another station reads: its keys are not looked at.
+    /// A section that another station reads: its keys are not looked at. "readout.*": every section of that kind, but
+    /// for those that have keys in this table.
     void leave_to_others(std::string section);
 
     /// Errc::usage: "partition.toml:12: unknown key "lisetn" in [record]; did you mean "listen"?"
