@@ -40,6 +40,7 @@ struct RecordOptions {
     bool recover = false;
     bool json = false;
     std::vector<CLI::Option*> given;  // applied again after the file: the command line has the last word
+    StationOptions station;           // of a partition, when its file is named
 };
 
 json::object summary_json(const storage::RecorderSummary& summary) {
@@ -115,7 +116,21 @@ void leave_room_for_files(storage::RecorderOptions& options) {
     connections = static_cast<std::uint32_t>(most);
 }
 
+/// One station of a partition, driven by run control: what it does stands in the partition's file.
+int run_in_partition(RecordOptions& options) {
+    for (const auto* option : options.given) {
+        if (option->count() > 0 && option->get_name() != "--dir")
+            return fail_usage(command_name, fmt::format("{} and a partition file do not go together; write it into [record.NAME] of {}",
+                                                        option->get_name(), options.station.partition.native()));
+    }
+    options.station.directories = options.settings.directories;
+    options.station.json = options.json;
+    RecorderStationSettings settings;
+    return run_station(command_name, StationKind::record, options.station, settings);
+}
+
 int run_record(RecordOptions& options) {
+    if (!options.station.partition.empty()) return run_in_partition(options);
     Settings table;
     options.settings.declare(table);
     if (!options.config.empty()) {
@@ -228,6 +243,12 @@ void add_record(CLI::App& parent, Command& chosen) {
     add_flag(command, "--print-config", options->print_config, "prints every key with its value and ends");
     add_flag(command, "--recover", options->recover, "closes what a crash left open, as a start does, and ends");
     add_json_flag(command, options->json);
+    add_value(command, "partition", options->station.partition, "PARTITION", "one station of this partition file, driven by run control");
+    for (auto* option : {&add_value(command, "--name", options->station.name, "NAME", "with PARTITION: which [record.NAME]"),
+                         &add_value(command, "--id", options->station.id, "N", "with PARTITION: its number there; 0: its place in the file"),
+                         &add_value(command, "--control", options->station.control, "H:P", "with PARTITION: the control port; 0: any free one"),
+                         &add_value(command, "--trace", options->station.trace, "F", "with PARTITION: a timeline of the threads, at the end")})
+        option->group(more_options);
     command.callback([options, &chosen] { chosen = [options] { return run_record(*options); }; });
 }
 

@@ -70,7 +70,6 @@ control::LaunchRequest launch_of(const control::StationEntry& station, const Run
     arguments = {ChildProcess::self(), name(station.kind), options.partition.native(), "--name", station.name, "--id",
                  fmt::to_string(number(station.id))};
     const bool recorder = station.kind == StationKind::record;
-    if (recorder) arguments[2] = "--partition", arguments.insert(arguments.begin() + 3, options.partition.native());
     if (const auto files = directory.files_of(station)) arguments.insert(arguments.end(), {"--dir", files->native()});
     if (!recorder) {
         for (const auto& source : options.sources) arguments.insert(arguments.end(), {"--source", source.native()});
