@@ -4,6 +4,7 @@
 
 #include "bench/checksum.hpp"
 #include "bench/parallel.hpp"
+#include "bench/readout.hpp"
 #include "bench/record.hpp"
 #include "bench/undetected.hpp"
 #include "commands.hpp"
@@ -63,6 +64,21 @@ void add_bench_undetected(CLI::App& bench, Command& chosen) {
     command.callback([options, &chosen] { chosen = [options] { return run_bench_undetected(*options); }; });
 }
 
+void add_bench_readout(CLI::App& bench, Command& chosen) {
+    auto options = std::make_shared<ReadoutBenchOptions>();
+    auto& command = add_command(bench, group_measure, "readout", "how request handlers should wait for data; the published load of a readout",
+                                "weir bench readout --plot figure5.svg");
+    add_value(command, "--handlers", options->handlers, "N", "request handlers; as often as needed");
+    add_value(command, "--latency", options->latencies, "TIME", "of the data after they were asked for; 0s: they are there");
+    add_value(command, "--repetitions", options->repetitions, "N", "runs of each point, interleaved");
+    add_value(command, "--time", options->time, "TIME", "of one run of a point");
+    add_value(command, "--load-time", options->load_time, "TIME", "of one run of the published load; 0s: none");
+    command.add_flag("--quick", options->quick, "a few points, in less than 3 s");
+    add_value(command, "--plot", options->plot, "FILE", "draws request rate and CPU against handlers; .svg or .png");
+    add_json_flag(command, options->json);
+    command.callback([options, &chosen] { chosen = [options] { return run_bench_readout(*options); }; });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& parent, Command& chosen) {
@@ -73,6 +89,7 @@ void add_bench(CLI::App& parent, Command& chosen) {
     add_bench_checksum(bench, chosen);
     add_bench_parallel(bench, chosen);
     add_bench_undetected(bench, chosen);
+    add_bench_readout(bench, chosen);
 }
 
 }  // namespace weir::app

@@ -9,6 +9,7 @@ namespace weir::app {
 
 void add_demo(CLI::App& parent, Command& chosen);     // demo.cpp
 void add_record(CLI::App& parent, Command& chosen);   // record.cpp
+void add_readout(CLI::App& parent, Command& chosen);  // readout.cpp
 void add_send(CLI::App& parent, Command& chosen);     // send.cpp
 void add_handoff(CLI::App& parent, Command& chosen);  // handoff.cpp
 void add_run(CLI::App& parent, Command& chosen);      // run.cpp

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
         Command chosen;
         add_demo(weir, chosen);
         add_record(weir, chosen);
+        add_readout(weir, chosen);
         add_send(weir, chosen);
         add_handoff(weir, chosen);
         add_run(weir, chosen);

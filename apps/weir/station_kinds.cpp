@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "station_kinds.hpp"
 
+#include "readout_settings.hpp"
 #include "recorder_station.hpp"
 
 namespace weir::app {
 
 std::unique_ptr<StationSettings> settings_of(StationKind kind) {
     switch (kind) {
+        case StationKind::readout: return std::make_unique<ReadoutSettings>();
         case StationKind::record: return std::make_unique<RecorderStationSettings>();
         default: return nullptr;
     }

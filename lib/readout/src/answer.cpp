@@ -11,6 +11,7 @@ constexpr std::size_t data_max = wire::dataflow_message_max - (std::size_t{1} <<
 RobStore::Answer AnswerMaker::make(const RobStore& store, wire::StationId to, std::uint64_t request, Level1Id event,
                                    std::span<const SourceId> robs, Answer& into) {
     into.to = to;
+    into.event = event;
     into.head.clear();
     into.data.clear();
     head_.request = request;

@@ -12,6 +12,7 @@ namespace weir::readout {
 
 struct Answer {
     wire::StationId to{};
+    Level1Id event{};
     std::vector<std::byte> head{};  // an encoded DataHead
     std::vector<std::byte> data{};  // the ROBs that it announces
     std::array<std::uint32_t, 5> robs{};  // how many in each wire::RobState
