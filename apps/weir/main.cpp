@@ -21,6 +21,8 @@ int main(int argc, char** argv) {
         add_demo(weir, chosen);
         add_record(weir, chosen);
         add_readout(weir, chosen);
+        add_assign(weir, chosen);
+        add_build(weir, chosen);
         add_send(weir, chosen);
         add_handoff(weir, chosen);
         add_run(weir, chosen);

@@ -2,6 +2,8 @@
 #include "station_kinds.hpp"
 
 #include "readout_settings.hpp"
+#include "assigner_settings.hpp"
+#include "builder_settings.hpp"
 #include "recorder_station.hpp"
 
 namespace weir::app {
@@ -9,6 +11,8 @@ namespace weir::app {
 std::unique_ptr<StationSettings> settings_of(StationKind kind) {
     switch (kind) {
         case StationKind::readout: return std::make_unique<ReadoutSettings>();
+        case StationKind::assign: return std::make_unique<AssignerSettings>();
+        case StationKind::build: return std::make_unique<BuilderSettings>();
         case StationKind::record: return std::make_unique<RecorderStationSettings>();
         default: return nullptr;
     }
