@@ -7,6 +7,7 @@
 #include "bench/parallel.hpp"
 #include "bench/readout.hpp"
 #include "bench/record.hpp"
+#include "bench/select.hpp"
 #include "bench/undetected.hpp"
 #include "commands.hpp"
 
@@ -92,6 +93,22 @@ void add_bench_readout(CLI::App& bench, Command& chosen) {
     command.callback([options, &chosen] { chosen = [options] { return run_bench_readout(*options); }; });
 }
 
+void add_bench_select(CLI::App& bench, Command& chosen) {
+    auto options = std::make_shared<SelectBenchOptions>();
+    auto& command = add_command(bench, group_measure, "select", "worker threads of a processing unit hide the time that data need to come",
+                                "weir bench select --plot workers.svg");
+    add_value(command, "--workers", options->workers, "N", "worker threads; as often as needed");
+    add_value(command, "--latency", options->latencies, "TIME", "of the data after they were asked for; 0s: they are there");
+    add_value(command, "--selection", options->selection, "NAME", "what a worker computes: busy:50us, all, a file");
+    add_value(command, "--depth", options->depth, "N", "events in the unit for each worker");
+    add_value(command, "--repetitions", options->repetitions, "N", "runs of each point, interleaved");
+    add_value(command, "--time", options->time, "TIME", "of one run of a point");
+    command.add_flag("--quick", options->quick, "a few points, in less than 3 s");
+    add_value(command, "--plot", options->plot, "FILE", "draws events/s against workers; .svg or .png");
+    add_json_flag(command, options->json);
+    command.callback([options, &chosen] { chosen = [options] { return run_bench_select(*options); }; });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& parent, Command& chosen) {
@@ -104,6 +121,7 @@ void add_bench(CLI::App& parent, Command& chosen) {
     add_bench_build(bench, chosen);
     add_bench_undetected(bench, chosen);
     add_bench_readout(bench, chosen);
+    add_bench_select(bench, chosen);
 }
 
 }  // namespace weir::app

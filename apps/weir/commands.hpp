@@ -13,6 +13,9 @@ void add_readout(CLI::App& parent, Command& chosen);  // readout.cpp
 void add_assign(CLI::App& parent, Command& chosen);   // assign.cpp
 void add_build(CLI::App& parent, Command& chosen);    // build.cpp
 void add_send(CLI::App& parent, Command& chosen);     // send.cpp
+void add_supervise(CLI::App& parent, Command& chosen);  // supervise.cpp
+void add_select(CLI::App& parent, Command& chosen);   // select.cpp
+void add_filter(CLI::App& parent, Command& chosen);   // filter.cpp
 void add_handoff(CLI::App& parent, Command& chosen);  // handoff.cpp
 void add_run(CLI::App& parent, Command& chosen);      // run.cpp
 void add_config(CLI::App& parent, Command& chosen);   // config.cpp

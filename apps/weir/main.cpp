@@ -24,6 +24,9 @@ int main(int argc, char** argv) {
         add_assign(weir, chosen);
         add_build(weir, chosen);
         add_send(weir, chosen);
+        add_supervise(weir, chosen);
+        add_select(weir, chosen);
+        add_filter(weir, chosen);
         add_handoff(weir, chosen);
         add_run(weir, chosen);
         add_config(weir, chosen);

@@ -16,10 +16,6 @@ void DataCollector::set_readouts(const std::vector<Peer>& peers) {
     }
 }
 
-transport::RoundTrip& DataCollector::trip(wire::StationId readout) {
-    return trips_.try_emplace(readout, options_.reask_min, options_.reask_max).first->second;
-}
-
 void DataCollector::begin(wire::EventTicket ticket, const std::vector<SourceId>& robs, SteadyTime now) {
     const auto request = next_request_++;
     auto& collection = collections_[request];
@@ -57,7 +53,7 @@ void DataCollector::ask(std::uint64_t request, Collection& collection, std::uint
     encode(request_, buffer_);
     outbox_.send(part.readout, wire::DataflowType::data_request, buffer_);
     ++counts_.requests;
-    arm(request, part, index, now + trip(part.readout).wait(part.tries + 1));
+    arm(request, part, index, now + trips_[part.readout].wait(part.tries, options_.reask_min, options_.reask_max));
 }
 
 void DataCollector::arm(std::uint64_t request, Part& part, std::uint32_t index, SteadyTime at) {
@@ -81,7 +77,7 @@ void DataCollector::on_data(const transport::IncomingMessage& message, SteadyTim
         return;
     }
     // An answer to the first of several questions cannot be told from one to the last: it is not measured.
-    if (part->tries == 0 && part->not_yet == 0) trip(part->readout).measured(now - part->asked);
+    if (part->tries == 0 && part->not_yet == 0) trips_[part->readout].sample(now - part->asked);
     auto& event = *collection.event;
     std::vector<std::byte>* memory = nullptr;
     std::size_t at = 0;
@@ -210,7 +206,7 @@ DataCollector::Counts DataCollector::counts() const {
 
 std::chrono::nanoseconds DataCollector::round_trip() const {
     std::chrono::nanoseconds slowest{0};
-    for (const auto& [readout, trip] : trips_) slowest = std::max(slowest, trip.mean());
+    for (const auto& [readout, trip] : trips_) slowest = std::max(slowest, trip.smoothed());
     return slowest;
 }
 

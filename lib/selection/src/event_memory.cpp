@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <optional>
 
 #include "weir/base/endian.hpp"
 #include "weir/selection/selector.hpp"

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -95,6 +98,7 @@ public:
             }
         }
         event.owner = std::move(sent);
+        if (options_.sampled) options_.sampled(event.payload);
         selected_.fetch_add(1, std::memory_order_relaxed);
         static_cast<void>(output_->send(std::move(event), stop));  // false: given back, the run ends
     }
@@ -137,7 +141,6 @@ public:
         care_ = {};
         output_->close();
         given_back_ = in_hand();
-        left_behind_ = !ended;
         return drained;
     }
 
@@ -205,7 +208,6 @@ public:
     std::atomic<std::uint64_t> received_{0}, bytes_{0}, stored_{0}, selected_{0}, threw_{0}, timed_out_{0}, crashed_{0}, given_back_{0};
     std::array<std::atomic<std::uint64_t>, wire::reject_reason_count> rejected_{};
     std::atomic<bool> full_{false};  // the receiver waits for retry()
-    bool left_behind_ = false;
     std::unique_ptr<delivery::Receiver> receiver_;
     std::unique_ptr<RecorderOutput> output_;
     std::optional<WorkerThreads<FilterItem>> workers_;
@@ -220,6 +222,7 @@ Filter::~Filter() {
 
 Result<std::unique_ptr<Filter>> Filter::open(FilterOptions options, memory::BufferPool& pool, std::function<void(std::string)> remark) {
     auto receiver_options = options.receiver;
+    receiver_options.event_size_max = std::min(receiver_options.event_size_max, Bytes{pool.largest()});
     auto core = std::make_unique<Core>(std::move(options), remark);
     auto receiver = delivery::Receiver::open(receiver_options, pool, *core, [remark](const delivery::Report& report) {
         if (remark) remark(report.text);

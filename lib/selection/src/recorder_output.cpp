@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weir/base/assert.hpp"
 #include "weir/base/thread_account.hpp"
 
 namespace weir::selection {

@@ -17,6 +17,11 @@ constexpr std::size_t decision_events = 128;  // of one message
 
 }  // namespace
 
+bool is_pseudo_readout(const Peer& peer) noexcept {
+    return peer.kind == StationKind::readout && !peer.sources.empty() &&
+           std::ranges::all_of(peer.sources, [](SourceId source) { return (number(source) >> 16 & 0xff) == level2_detector; });
+}
+
 SelectionUnit::SelectionUnit(const UnitOptions& options, transport::Outbox& outbox, UnitWorkers& workers)
     : options_(options), outbox_(outbox), workers_(workers), collector_(options.collector, outbox) {}
 
@@ -25,7 +30,8 @@ void SelectionUnit::set_peers(const std::vector<Peer>& peers) {
     results_to_.reset();
     for (const auto& peer : peers) {
         if (peer.kind == StationKind::supervise) supervisor_ = peer.id;
-        if (peer.kind == StationKind::readout && peer.name == options_.results_to) results_to_ = peer.id;
+        if (peer.kind == StationKind::readout && (options_.results_to.empty() ? is_pseudo_readout(peer) : peer.name == options_.results_to))
+            results_to_ = peer.id;
     }
     collector_.set_readouts(peers);
 }
@@ -43,7 +49,6 @@ void SelectionUnit::drop_session() {
     counts_.dropped += in_hand_;
     collector_.drop_all();
     verdicts_.clear();
-    recent_.clear();
     results_.clear();
     in_hand_ = ended_ = credit_told_ = 0;
 }
@@ -61,19 +66,7 @@ void SelectionUnit::on_message(const transport::IncomingMessage& message, Steady
 
 void SelectionUnit::on_peer(wire::StationId peer, PeerChange change, SteadyTime now) {
     if (supervisor_ != peer) return collector_.on_peer(peer, change, now);
-    if (change == PeerChange::restarted) {
-        drop_session();
-    } else if (change == PeerChange::appeared && supervisor_away_) {
-        repeat_verdicts();
-    }
-    supervisor_away_ = change == PeerChange::silent;
-}
-
-/// What the supervisor did not acknowledge was dropped with its silence: it hears the latest again, and ignores what it knows.
-void SelectionUnit::repeat_verdicts() {
-    counts_.verdicts_repeated += recent_.size();
-    verdicts_.insert(verdicts_.begin(), recent_.begin(), recent_.end());
-    recent_.clear();
+    if (change == PeerChange::restarted) drop_session();
 }
 
 void SelectionUnit::given(wire::Level2Task& task, SteadyTime now) {
@@ -144,7 +137,7 @@ void SelectionUnit::tell() {
         ++counts_.results_sent;
         results_.pop_front();
     }
-    while (supervisor_ && !supervisor_away_ && (!verdicts_.empty() || credit_told_ < credit())) {
+    while (supervisor_ && (!verdicts_.empty() || credit_told_ < credit())) {
         const auto events = static_cast<std::ptrdiff_t>(std::min(verdicts_.size(), decision_events));
         decision_.credit = credit();
         decision_.events.assign(verdicts_.begin(), verdicts_.begin() + events);
@@ -152,9 +145,7 @@ void SelectionUnit::tell() {
         encode(decision_, buffer_);
         if (!outbox_.post(*supervisor_, DataflowType::level2_decision, buffer_)) return;
         credit_told_ = decision_.credit;
-        recent_.insert(recent_.end(), decision_.events.begin(), decision_.events.end());
         verdicts_.erase(verdicts_.begin(), verdicts_.begin() + events);
-        while (recent_.size() > 4 * capacity() + wire::tickets_max) recent_.pop_front();
     }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "weir/event/workload.hpp"
+#include "weir/selection/selection_unit.hpp"
 
 namespace weir::selection {
 namespace {
@@ -35,7 +36,7 @@ void Supervisor::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
             if (const auto known = units_.find(peer.id); known != units_.end()) units[peer.id] = std::move(known->second);
             units[peer.id].name = peer.name;
         }
-        if (peer.kind == StationKind::readout) sources_.insert(sources_.end(), peer.sources.begin(), peer.sources.end());
+        if (peer.kind == StationKind::readout && !is_pseudo_readout(peer)) sources_.insert(sources_.end(), peer.sources.begin(), peer.sources.end());
     }
     std::ranges::sort(sources_);
     const auto same = std::ranges::unique(sources_);
@@ -82,8 +83,6 @@ void Supervisor::on_message(const transport::IncomingMessage& message, SteadyTim
         }
         if (window_ == 0) window_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(credit_.credit, told_max));
         assigner_credit_ = std::max(assigner_credit_, credit_.credit);
-        // It never has room for more than it had at first, whatever was lost, and counted, with a silence.
-        assigner_told_ = std::max(assigner_told_, assigner_credit_ - std::min<std::uint64_t>(assigner_credit_, window_));
     } else {
         ++counts_.unexpected;
     }
@@ -91,17 +90,7 @@ void Supervisor::on_message(const transport::IncomingMessage& message, SteadyTim
 
 void Supervisor::on_peer(wire::StationId peer, PeerChange change, SteadyTime now) {
     if (assigner_ == peer) {
-        if (change == PeerChange::restarted) {
-            assigner_credit_ = assigner_told_ = 0;
-            tell_again();
-            assigner_away_ = false;
-        } else if (change == PeerChange::silent) {
-            assigner_away_ = true;
-        } else if (std::exchange(assigner_away_, false)) {
-            // What was lost must not be counted against it for good; that it may hold more than it wished is the lesser harm.
-            assigner_told_ = assigner_credit_ - std::min<std::uint64_t>(assigner_credit_, window_);
-            tell_again();
-        }
+        if (change == PeerChange::restarted) tell_again();
     }
     const auto found = units_.find(peer);
     if (found == units_.end()) return;
@@ -125,14 +114,9 @@ void Supervisor::decided(const wire::Level2Decision& message, wire::StationId fr
     unit.credit = std::max(unit.credit, message.credit);
     for (const auto& verdict : message.events) {
         const auto id = number(verdict.global_id);
-        if (unit.has.erase(id) == 0) {
-            // It was given to this unit before its silence, and did arrive: the unit counts it, so we do.
-            if (unit.missed.erase(id) == 1) ++unit.given;
-            ++counts_.late_verdicts;
-            continue;
-        }
+        unit.has.erase(id);
         const auto found = open_.find(id);
-        if (found == open_.end() || found->second.unit != from) {
+        if (found == open_.end() || found->second.unit != from) {  // it was taken back before
             ++counts_.late_verdicts;
             continue;
         }
@@ -170,11 +154,8 @@ void Supervisor::take_back(wire::StationId, Unit& unit, const char* why, SteadyT
     auto ids = std::vector<std::uint64_t>(unit.has.begin(), unit.has.end());
     remark(fmt::format("processing unit {} {}; {} events of it are {}", unit.name, why, ids.size(),
                        options_.lost_decision == LostDecision::accept ? "accepted without a decision" : "given to others"));
+    // Its credit is used up by them until it answers: when it comes back it still gets what it was given.
     unit.has.clear();
-    unit.given -= ids.size();
-    // Bounded: what arrived in spite of it comes back as a verdict; the oldest memory of it goes first.
-    if (unit.missed.size() + ids.size() > options_.in_hand_max) unit.missed.clear();
-    unit.missed.insert(ids.begin(), ids.end());
     std::ranges::sort(ids, std::greater<>());  // the oldest is given first
     for (const auto id : ids)
         if (const auto found = open_.find(id); found != open_.end() && found->second.unit != wire::StationId{}) lost(id, now);
@@ -254,7 +235,8 @@ void Supervisor::make(SteadyTime now) {
 wire::EventTicket Supervisor::ticket(std::uint64_t index, SteadyTime now) const {
     wire::EventTicket made;
     if (!options_.headers.empty()) {
-        made = options_.headers[index % options_.headers.size()];
+        // As readouts replay a file: level-1 id 1 is its first event.
+        made = options_.headers[(number(options_.first_level1) + static_cast<std::uint32_t>(index) - 1) % options_.headers.size()];
     } else {
         const auto since = clock_.wall().time_since_epoch();
         made.seconds = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(since).count());
@@ -336,7 +318,7 @@ void Supervisor::draw_regions(GlobalEventId id, std::vector<SourceId>& regions) 
 }
 
 void Supervisor::tell() {
-    while (assigner_ && !assigner_away_ && (!accepted_.empty() || !rejected_.empty())) {
+    while (assigner_ && (!accepted_.empty() || !rejected_.empty())) {
         const auto accepts = std::min<std::size_t>({accepted_.size(), options_.batch, wire::tickets_max});
         const auto rejects = std::min(rejected_.size(), wire::clear_events_max);
         accept_.accepted.assign(accepted_.begin(), accepted_.begin() + static_cast<std::ptrdiff_t>(accepts));
@@ -362,9 +344,9 @@ void Supervisor::remember(const wire::EventTicket& ticket, bool accepted) {
     while (told_.size() > window_) told_.pop_front();
 }
 
-/// What the DFM did not acknowledge was dropped with its silence, and nobody knows what that was: it hears the latest
-/// decisions again, as many as it can have had in hand, and ignores what it knows.
+/// A DFM that was started again knows nothing: it hears the latest decisions again, as many as it can have had in hand.
 void Supervisor::tell_again() {
+    assigner_credit_ = assigner_told_ = 0;
     counts_.told_again += told_.size();
     for (auto it = told_.rbegin(); it != told_.rend(); ++it) {
         it->ticket.reassigned = true;

@@ -102,7 +102,6 @@ private:
     void settle_missing(Collection& collection, std::uint32_t fragment, std::uint64_t& counter);
     void finish_if_settled(std::uint64_t request);
     void due(const Timer& timer, SteadyTime now);
-    [[nodiscard]] transport::RoundTrip& trip(wire::StationId readout);
 
     const CollectorOptions options_;
     transport::Outbox& outbox_;

@@ -7,7 +7,7 @@
 // Threads: receivers, workers, one sender thread for each recorder, and one that looks after the senders.
 #pragma once
 
-#include <atomic>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -34,6 +34,7 @@ struct FilterOptions {
     bool stamp_tags = false;         // also into the event's header, where the format has tags
     Bytes recorder_window{256ULL << 20};  // sent to one recorder and not answered
     std::chrono::milliseconds move_after{5000};  // a recorder that is away this long loses its events to another one
+    std::function<void(ConstData)> sampled{};  // sees each event that is wanted, from workers; must not wait
     delivery::ReceiverOptions receiver{};
 };
 

@@ -39,8 +39,13 @@ struct UnitOptions {
     std::uint32_t workers = 4;
     std::uint32_t depth = 2;     // events in the unit for each worker: what it has credit for
     CollectorOptions collector{};
-    std::string results_to{};    // the readout that takes level-2 results (a pseudo ROS); empty: nobody
+    std::string results_to{};    // the readout that takes level-2 results; empty: a pseudo readout, if there is one
 };
+
+/// The sub-detector number of what the second level found.
+inline constexpr std::uint32_t level2_detector = 0x7b;
+/// A readout that serves nothing but level-2 results: they are made by the selection, which cannot look at them.
+[[nodiscard]] bool is_pseudo_readout(const Peer& peer) noexcept;
 
 /// Received: events given by the supervisor. Stored: accepted. Rejected: by level 2, or dropped with their supervisor.
 class SelectionUnit final : public transport::MessageHandler {
@@ -51,7 +56,7 @@ public:
         std::uint64_t overrun = 0;   // given beyond the credit: accepted at once, by force
         std::uint64_t threw = 0, timed_out = 0, crashed = 0;  // of `accepted`, by force
         std::uint64_t results_sent = 0, results_lost = 0;
-        std::uint64_t verdicts_repeated = 0, unexpected = 0, malformed = 0;
+        std::uint64_t unexpected = 0, malformed = 0;
         std::uint64_t in_hand = 0, computing = 0;
         DataCollector::Counts data{};
     };
@@ -83,7 +88,6 @@ private:
     [[nodiscard]] std::uint64_t capacity() const noexcept { return std::uint64_t{options_.workers} * options_.depth; }
     void given(wire::Level2Task& task, SteadyTime now);
     void verdict(wire::Level2Verdict verdict);
-    void repeat_verdicts();
     void drop_session();
     void hand_out();
     void tell();
@@ -98,9 +102,7 @@ private:
     std::uint64_t ended_ = 0;         // verdicts in this session
     std::uint64_t in_hand_ = 0;
     std::uint64_t credit_told_ = 0;
-    bool supervisor_away_ = false;
     std::deque<wire::Level2Verdict> verdicts_;  // not posted
-    std::deque<wire::Level2Verdict> recent_;    // posted: as many as the supervisor may have missed
     std::deque<wire::Level2Result> results_;    // not posted
     std::vector<std::string> remarks_;
     std::vector<std::byte> buffer_;

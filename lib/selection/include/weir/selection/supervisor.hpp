@@ -52,7 +52,7 @@ public:
         std::uint64_t forced = 0;       // accepted without a decision; `accepted` counts them too
         std::uint64_t given_again = 0, timed_out = 0, units_lost = 0;
         std::uint64_t late_verdicts = 0;  // of events that were decided in another way
-        std::uint64_t told_again = 0;   // decisions repeated to a DFM that was away
+        std::uint64_t told_again = 0;   // decisions repeated to a DFM that was started again
         std::uint64_t unexpected = 0, malformed = 0;
         std::uint64_t in_hand = 0, at_units = 0;
         std::uint64_t waits_for_units = 0, waits_for_assigner = 0;  // steps that made no ticket because of them
@@ -103,8 +103,7 @@ private:
         bool full = false;           // its outbox took no more; until the next step
         std::uint64_t credit = 0;    // in all, of its epoch
         std::uint64_t given = 0;     // in all, to its epoch
-        std::unordered_set<std::uint64_t> has{};      // global ids
-        std::unordered_set<std::uint64_t> missed{};   // given and dropped with its silence, if they did not arrive
+        std::unordered_set<std::uint64_t> has{};  // global ids, until it answers or is given up
     };
     struct Deadline {
         SteadyTime at{};
@@ -143,8 +142,7 @@ private:
     SteadyTime next_at_{};    // of the next ticket, at the rate
     std::optional<wire::StationId> assigner_;
     std::uint64_t assigner_credit_ = 0, assigner_told_ = 0;  // of its epoch
-    bool assigner_away_ = false;
-    std::uint32_t window_ = 0;                // decisions that the DFM may have lost with its silence: its first credit
+    std::uint32_t window_ = 0;                // decisions that the DFM may have in hand: its first credit
     std::map<wire::StationId, Unit> units_;
     std::vector<SourceId> sources_;
     std::unordered_map<std::uint64_t, Open> open_;  // made and not decided, by global id

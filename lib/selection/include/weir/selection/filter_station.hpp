@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event filter as a station: one Filter for each run, at the same address.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/base/named_thread.hpp"
+#include "weir/selection/filter.hpp"
+#include "weir/service/reports.hpp"
+#include "weir/service/sampled_events.hpp"
+#include "weir/service/station.hpp"
+#include "weir/transport/reserved_port.hpp"
+
+namespace weir::selection {
+
+struct FilterStationOptions {
+    wire::StationId id{};
+    FilterOptions filter{};
+    SelectionSpec selection{};
+    Bytes memory{512ULL << 20};  // of events in hand; credit for builders is what is free of it
+};
+
+class FilterStation final : public Station {
+public:
+    /// Reports and clock outlive the station.
+    FilterStation(FilterStationOptions options, Reports& reports, const Clock& clock);
+    ~FilterStation() override;
+
+    [[nodiscard]] Result<> configure() override;
+    [[nodiscard]] Peer self() const override;
+    [[nodiscard]] Result<> connect(const std::vector<Peer>& peers) override;
+    [[nodiscard]] Result<> start(RunNumber run) override;
+    [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline) override;
+    [[nodiscard]] Result<> disconnect() override;
+    [[nodiscard]] Result<> unconfigure() override;
+    [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
+    [[nodiscard]] StationStatus status() const override;
+
+    /// A filtered event now and then, for whoever wants to look; never waited for.
+    void sample_into(SampledEvents* samples) noexcept { samples_ = samples; }
+
+private:
+    [[nodiscard]] Result<std::unique_ptr<Filter>> listen();
+
+    const FilterStationOptions options_;
+    Reports& reports_;
+    const Clock& clock_;
+    SampledEvents* samples_ = nullptr;
+    std::optional<Selection> selection_;
+    std::unique_ptr<memory::BufferPool> pool_;
+    std::vector<Peer> peers_;
+    std::optional<transport::ReservedPort> port_;
+    mutable std::mutex mutex_;  // of the next two: status() is asked from any thread
+    std::unique_ptr<Filter> filter_;
+    std::optional<FilterStats> last_;  // of the run that has ended
+    NamedThread watch_;                // looks for selections that hang
+};
+
+}  // namespace weir::selection

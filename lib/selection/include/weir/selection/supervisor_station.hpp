@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The level-2 supervisor as a station: a message loop that runs its logic.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/base/named_thread.hpp"
+#include "weir/selection/supervisor.hpp"
+#include "weir/service/station.hpp"
+#include "weir/transport/message_loop.hpp"
+
+namespace weir::selection {
+
+struct SupervisorStationOptions {
+    std::string name = "l2sv";
+    wire::StationId id{};
+    SupervisorOptions supervisor{};
+    transport::MessageLoopOptions loop{};
+    transport::LinkKind link = transport::LinkKind::udp;
+};
+
+class SupervisorStation final : public Station {
+public:
+    /// Reports and clock outlive the station.
+    SupervisorStation(SupervisorStationOptions options, Reports& reports, const Clock& clock);
+    ~SupervisorStation() override;
+
+    [[nodiscard]] Result<> configure() override;
+    [[nodiscard]] Peer self() const override;
+    [[nodiscard]] Result<> connect(const std::vector<Peer>& peers) override;
+    [[nodiscard]] Result<> start(RunNumber run) override;
+    [[nodiscard]] Result<> pause() override;
+    [[nodiscard]] Result<> resume() override;
+    /// No more tickets; waits until everything is decided and the DFM was told. At the deadline the rest is accepted by force.
+    [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline) override;
+    [[nodiscard]] Result<> disconnect() override;
+    [[nodiscard]] Result<> unconfigure() override;
+    [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
+    [[nodiscard]] StationStatus status() const override;
+
+private:
+    class Logic;
+    const SupervisorStationOptions options_;
+    Reports& reports_;
+    const Clock& clock_;
+    std::unique_ptr<memory::BufferPool> pool_;
+    std::unique_ptr<transport::MessageLoop> loop_;
+    std::unique_ptr<Logic> logic_;
+    std::optional<NamedThread> thread_;  // the last member: it uses all others
+};
+
+}  // namespace weir::selection

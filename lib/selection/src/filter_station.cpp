@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/selection/filter_station.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "hanging.hpp"
+#include "loop_calls.hpp"
+
+namespace weir::selection {
+namespace {
+
+using namespace std::chrono_literals;
+
+StationStatus status_of(const FilterStats& stats) {
+    StationStatus status;
+    status.ledger.received = stats.received;
+    status.ledger.stored = stats.stored;
+    for (const auto reason : wire::reject_reasons)
+        if (const auto count = stats.rejected[wire::index(reason)]; count > 0) status.ledger.rejected[wire::name(reason)] = count;
+    if (stats.rejected[0] > 0) status.ledger.rejected["unknown"] = stats.rejected[0];
+    if (stats.given_back > 0) status.ledger.rejected["given back"] = stats.given_back;
+    status.ledger.in_hand = stats.in_hand;
+    status.counters = {{"bytes_received", double(stats.bytes)},
+                       {"selected", double(stats.selected)},
+                       {"forced", double(stats.forced)},
+                       {"threw", double(stats.threw)},
+                       {"timed_out", double(stats.timed_out)},
+                       {"crashed", double(stats.crashed)},
+                       {"worker_restarts", double(stats.worker_restarts)},
+                       {"queued", double(stats.queued)},
+                       {"at_recorders", double(stats.at_recorders)},
+                       {"moved", double(stats.moved)},
+                       {"recorders_connected", double(stats.recorders_connected)},
+                       {"waits_for_recorder", double(stats.waits_for_recorder)},
+                       {"connections", double(stats.receiver.connections)},
+                       {"duplicates", double(stats.receiver.duplicates)},
+                       {"waits_for_memory", double(stats.receiver.waits_for_memory)},
+                       {"waits_for_workers", double(stats.receiver.waits_for_sink)}};
+    return status;
+}
+
+}  // namespace
+
+FilterStation::FilterStation(FilterStationOptions options, Reports& reports, const Clock& clock)
+    : options_(std::move(options)), reports_(reports), clock_(clock) {}
+
+FilterStation::~FilterStation() { watch_ = {}; }
+
+Result<std::unique_ptr<Filter>> FilterStation::listen() {
+    auto options = options_.filter;
+    options.receiver.listen = port_->address();
+    options.sampled = [this](ConstData event) {
+        if (samples_ != nullptr) samples_->offer(event, clock_.now());
+    };
+    return Filter::open(std::move(options), *pool_, [this](std::string text) { warn(reports_, std::move(text)); });
+}
+
+Result<> FilterStation::configure() {
+    auto selection = Selection::open(options_.selection);
+    if (!selection) return std::unexpected(selection.error());
+    selection_ = std::move(*selection);
+    pool_ = std::make_unique<memory::BufferPool>(options_.memory);
+    auto port = transport::ReservedPort::take(options_.filter.receiver.listen);
+    if (!port) return std::unexpected(port.error());
+    port_.emplace(std::move(*port));
+    return {};
+}
+
+Peer FilterStation::self() const {
+    return {.name = options_.filter.name, .kind = StationKind::filter, .id = options_.id, .dataflow = {},
+            .events = port_ ? transport::to_string(port_->address()) : "", .sources = {}};
+}
+
+Result<> FilterStation::connect(const std::vector<Peer>& peers) {
+    peers_ = peers;
+    return {};
+}
+
+Result<> FilterStation::start(RunNumber run) {
+    auto filter = listen();
+    if (!filter) return std::unexpected(filter.error());
+    if (samples_ != nullptr) samples_->clear();
+    if (auto started = (*filter)->start(run, *selection_, peers_); !started) return started;
+    {
+        const std::scoped_lock lock(mutex_);
+        filter_ = std::move(*filter);
+        last_.reset();
+    }
+    watch_ = NamedThread("filter-watch", [this](const std::stop_token& stop) {
+        Hanging hanging;
+        while (!stop.stop_requested()) {
+            hanging.look(filter_->stuck(options_.selection.time_limit + 1s), selection_->name(), reports_);
+            const ScopedWait wait(WaitCause::timer);
+            std::this_thread::sleep_for(50ms);
+        }
+    });
+    return {};
+}
+
+Result<> FilterStation::stop(std::chrono::milliseconds deadline) {
+    if (!filter_->stop(deadline)) {
+        const auto left = filter_->stats().given_back;
+        warn(reports_, fmt::format("{} events were not final at the stop; their builders still have them", left));
+    }
+    watch_ = {};
+    const std::scoped_lock lock(mutex_);
+    last_ = filter_->stats();
+    filter_.reset();
+    return {};
+}
+
+Result<> FilterStation::disconnect() {
+    peers_.clear();
+    return {};
+}
+
+Result<> FilterStation::unconfigure() {
+    {
+        const std::scoped_lock lock(mutex_);
+        filter_.reset();
+        last_.reset();
+    }
+    pool_.reset();
+    selection_.reset();
+    port_.reset();
+    return {};
+}
+
+Result<> FilterStation::change_peers(const std::vector<Peer>& peers) {
+    peers_ = peers;
+    return filter_ ? filter_->change_recorders(peers) : Result<>{};
+}
+
+StationStatus FilterStation::status() const {
+    const std::scoped_lock lock(mutex_);
+    if (filter_) return status_of(filter_->stats());
+    return last_ ? status_of(*last_) : StationStatus{};
+}
+
+}  // namespace weir::selection

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/selection/unit_station.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "hanging.hpp"
+#include "loop_calls.hpp"
+#include "station_status.hpp"
+#include "weir/base/assert.hpp"
+#include "worker_threads.hpp"
+
+namespace weir::selection {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct UnitItem {
+    UnitTask task;
+    Event event{};  // lies in the task
+};
+
+Result<std::vector<transport::LinkPeer>> links(const std::vector<Peer>& peers, transport::LinkKind link) {
+    return links_to(peers, {StationKind::supervise, StationKind::readout}, link, {StationKind::supervise, StationKind::readout});
+}
+
+}  // namespace
+
+/// The unit in its loop, and the way to its workers and back.
+class UnitStation::Logic final : public transport::MessageHandler, public UnitWorkers {
+public:
+    explicit Logic(UnitStation& station) : station_(station), unit_(station.options_.unit, station.loop_->exchange(), *this) {}
+
+    void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
+        if (running_) unit_.on_message(message, now);
+    }
+    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override { unit_.on_peer(peer, change, now); }
+    std::optional<SteadyTime> step(SteadyTime now) override {
+        take_judged();
+        const auto next = running_ ? unit_.step(now) : std::nullopt;
+        if (now >= told_ + 50ms || ending_) {
+            told_ = now;
+            tell();
+        }
+        return std::min(next.value_or(now + 50ms), now + 50ms);
+    }
+
+    /// An event whose data are there goes to the next free worker.
+    void take(UnitTask task) override {
+        UnitItem item{std::move(task)};
+        const bool taken = workers_->push(item);
+        WEIR_ASSERT(taken);  // bounded by the unit's credit, far below the queue
+    }
+
+    void start_workers(RunNumber run) {
+        run_ = run;
+        workers_.emplace("worker", station_.options_.unit.workers, std::size_t{1} << 20, *station_.selection_,
+                         WorkerThreads<UnitItem>::Calls{.view = [this](UnitItem& item) { return view(item); },
+                                                        .done = [this](UnitItem&& item, Judgement&& judgement, const std::stop_token&) {
+                                                            done(std::move(item), std::move(judgement));
+                                                        }});
+    }
+    /// In the thread of transitions: the workers are not waited for by the loop.
+    void stop_workers(std::chrono::milliseconds deadline) {
+        if (workers_ && !workers_->stop(deadline))
+            warn(station_.reports_, fmt::format("the selection {} hangs: its threads were left behind", station_.selection_->name()));
+    }
+    void forget_workers() {
+        take_judged();
+        workers_.reset();
+    }
+
+    SelectionUnit& unit() noexcept { return unit_; }
+    SharedStatus& status() noexcept { return status_; }
+    void run(bool running) noexcept { running_ = running; }
+    void end(bool ending) noexcept { ending_ = ending; }
+    void tell() {
+        for (auto& remark : unit_.take_remarks()) warn(station_.reports_, fmt::format("{}: {}", station_.selection_->name(), remark));
+        const auto counts = unit_.counts();
+        StationStatus status;
+        status.ledger = unit_.ledger();
+        status.counters = {{"accepted", double(counts.accepted)},
+                           {"rejected", double(counts.rejected)},
+                           {"threw", double(counts.threw)},
+                           {"timed_out", double(counts.timed_out)},
+                           {"crashed", double(counts.crashed)},
+                           {"overrun", double(counts.overrun)},
+                           {"results_sent", double(counts.results_sent)},
+                           {"results_lost", double(counts.results_lost)},
+                           {"requests", double(counts.data.requests)},
+                           {"asked_again", double(counts.data.asked_again)},
+                           {"not_yet", double(counts.data.not_yet)},
+                           {"fragments", double(counts.data.fragments)},
+                           {"bytes_received", double(counts.data.bytes)},
+                           {"missing_late", double(counts.data.missing_late)},
+                           {"missing_gone", double(counts.data.missing_gone)},
+                           {"missing_nobody", double(counts.data.missing_nobody)},
+                           {"late_or_double", double(counts.data.late_or_double)},
+                           {"collecting", double(counts.data.under_way)},
+                           {"computing", double(counts.computing)},
+                           {"malformed", double(counts.malformed + counts.data.malformed)},
+                           {"unexpected", double(counts.unexpected)},
+                           {"round_trip_seconds", std::chrono::duration<double>(unit_.round_trip()).count()}};
+        if (workers_) {
+            status.counters["worker_restarts"] = double(workers_->restarts());
+            const auto stuck = workers_->stuck(station_.clock_.now(), station_.options_.selection.time_limit + 1s);
+            status.counters["hanging"] = double(stuck.size());
+            hanging_.look(stuck, station_.selection_->name(), station_.reports_);
+        }
+        const auto stats = station_.loop_->stats();
+        status.counters["posts_resent"] = double(stats.exchange.posts_resent);
+        status.counters["kernel_drops"] = double(stats.kernel_drops);
+        status_.write(std::move(status), unit_.idle() && station_.loop_->exchange().posts_under_way() == 0);
+    }
+
+private:
+    const Event* view(UnitItem& item) const {
+        const auto& data = *item.task.data;
+        const auto& ticket = data.ticket;
+        item.event = {.run = run_, .global_id = ticket.global_id, .level1_id = ticket.level1_id, .lumi_block = ticket.lumi_block,
+                      .bunch_crossing_id = ticket.bunch_crossing_id, .trigger_type = ticket.trigger_type, .seconds = ticket.seconds,
+                      .nanoseconds = ticket.nanoseconds, .level1_words = ticket.level1_words, .level2_words = ticket.level2_words,
+                      .fragments = data.fragments, .payload = {}};
+        return &item.event;
+    }
+
+    /// In a worker.
+    void done(UnitItem&& item, Judgement&& judgement) {
+        bool first = false;
+        {
+            const std::scoped_lock lock(mutex_);
+            first = judged_.empty();
+            judged_.emplace_back(std::move(item.task), std::move(judgement));
+        }
+        if (first) station_.loop_->call([] {});  // its step() takes them all
+    }
+    void take_judged() {
+        std::vector<std::pair<UnitTask, Judgement>> judged;
+        {
+            const std::scoped_lock lock(mutex_);
+            judged.swap(judged_);
+        }
+        for (auto& [task, judgement] : judged) unit_.judged(std::move(task), std::move(judgement));
+    }
+
+    UnitStation& station_;
+    SharedStatus status_;
+    SelectionUnit unit_;
+    RunNumber run_{};  // before the workers start
+    Hanging hanging_;
+    SteadyTime told_{};
+    bool running_ = false;
+    bool ending_ = false;
+    std::mutex mutex_;
+    std::vector<std::pair<UnitTask, Judgement>> judged_;  // by workers; bounded by the unit's credit
+    std::optional<WorkerThreads<UnitItem>> workers_;      // the last member: they use all others
+};
+
+UnitStation::UnitStation(UnitStationOptions options, Reports& reports, const Clock& clock)
+    : options_(std::move(options)), reports_(reports), clock_(clock) {}
+
+UnitStation::~UnitStation() = default;
+
+Result<> UnitStation::configure() {
+    auto selection = Selection::open(options_.selection);
+    if (!selection) return std::unexpected(selection.error());
+    selection_ = std::move(*selection);
+    pool_ = std::make_unique<memory::BufferPool>(options_.memory);
+    auto loop = transport::MessageLoop::open(options_.loop, *pool_, clock_);
+    if (!loop) return std::unexpected(loop.error());
+    loop_ = std::move(*loop);
+    return {};
+}
+
+Peer UnitStation::self() const {
+    return {.name = options_.name, .kind = StationKind::select, .id = options_.id, .dataflow = address_of(options_.loop, loop_.get()),
+            .events = {}, .sources = {}};
+}
+
+Result<> UnitStation::connect(const std::vector<Peer>& peers) {
+    const auto all = links(peers, options_.link);
+    if (!all) return std::unexpected(all.error());
+    if (auto set = loop_->set_peers(*all); !set) return set;
+    logic_ = std::make_unique<Logic>(*this);
+    logic_->unit().set_peers(peers);
+    thread_.emplace("input", [this](const std::stop_token& stop) { loop_->run(stop, *logic_); });
+    return {};
+}
+
+Result<> UnitStation::start(RunNumber run) {
+    in_loop(*loop_, [&] {
+        logic_->start_workers(run);
+        loop_->exchange().set_run(run);
+        logic_->unit().start_run();
+        logic_->run(true);
+        logic_->end(false);
+        logic_->tell();
+    });
+    return {};
+}
+
+Result<> UnitStation::stop(std::chrono::milliseconds deadline) {
+    in_loop(*loop_, [&] {
+        logic_->end(true);
+        logic_->tell();
+    });
+    const bool idle = logic_->status().wait_idle(deadline * 9 / 10);
+    in_loop(*loop_, [&] { logic_->run(false); });
+    logic_->stop_workers(idle ? 1000ms : std::max<std::chrono::milliseconds>(deadline / 10, 100ms));
+    in_loop(*loop_, [&] {
+        logic_->forget_workers();
+        if (!idle) logic_->unit().give_up();
+        logic_->tell();
+        loop_->exchange().set_run(RunNumber{0});
+    });
+    return {};
+}
+
+Result<> UnitStation::disconnect() {
+    thread_.reset();
+    logic_.reset();
+    return {};
+}
+
+Result<> UnitStation::unconfigure() {
+    loop_.reset();
+    pool_.reset();
+    selection_.reset();
+    return {};
+}
+
+Result<> UnitStation::change_peers(const std::vector<Peer>& peers) {
+    const auto all = links(peers, options_.link);
+    if (!all) return std::unexpected(all.error());
+    Result<> result;
+    in_loop(*loop_, [&] {
+        result = loop_->set_peers(*all);
+        if (result) logic_->unit().set_peers(peers);
+    });
+    return result;
+}
+
+StationStatus UnitStation::status() const { return logic_ ? logic_->status().read() : StationStatus{}; }
+
+}  // namespace weir::selection

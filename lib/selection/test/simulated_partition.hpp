@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stations around a supervisor and its units, as small as they can be, for a simulated network: a readout that answers
+// (or not yet, or never), a DFM that gives credit and remembers what it was told, a unit whose workers need no threads.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "weir/base/endian.hpp"
+#include "weir/selection/selection_unit.hpp"
+#include "weir/selection/supervisor.hpp"
+#include "weir/transport/testing/simulated_network.hpp"
+
+namespace weir::selection::test {
+
+using testing::SimulatedNetwork;
+using wire::StationId;
+
+inline constexpr StationId supervisor_id{1}, assigner_id{2}, readout_id{10}, unit_id{20};
+
+/// Each of its fragments is four words: source, level-1 id and two more.
+class SimpleReadout final : public transport::MessageHandler {
+public:
+    SimpleReadout(transport::Exchange& exchange, std::uint32_t not_yet = 0) : exchange_(exchange), not_yet_(not_yet) {}
+
+    void on_message(const transport::IncomingMessage& message, SteadyTime) override {
+        wire::DataRequest request;
+        if (message.type != wire::DataflowType::data_request || !decode(message.body, request)) return;
+        for (const auto event : request.events) {
+            const bool not_yet = asked_[number(event)]++ < not_yet_;
+            wire::DataHead head{.request = request.request, .level1_id = event, .robs = {}};
+            std::vector<std::byte> data;
+            for (const auto rob : request.robs) {
+                const auto state = number(rob) % 100 == 99 ? wire::RobState::lost : not_yet ? wire::RobState::not_yet : wire::RobState::here;
+                head.robs.push_back({rob, state, state == wire::RobState::here ? 16U : 0U});
+                if (state != wire::RobState::here) continue;
+                data.resize(data.size() + 16);
+                store_little(std::span(data), data.size() - 16, number(rob));
+                store_little(std::span(data), data.size() - 12, number(event));
+            }
+            std::vector<std::byte> bytes;
+            encode(head, bytes);
+            const ConstData pieces[]{bytes, data};
+            if (!mute) exchange_.send(message.from, wire::DataflowType::data, pieces);
+        }
+    }
+    void on_peer(StationId, transport::PeerChange, SteadyTime) override {}
+    std::optional<SteadyTime> step(SteadyTime) override { return std::nullopt; }
+
+    bool mute = false;
+
+private:
+    transport::Exchange& exchange_;
+    const std::uint32_t not_yet_;
+    std::map<std::uint32_t, std::uint32_t> asked_;
+};
+
+/// Ends every event at once; its credit is what it ended and `room` more.
+class SimpleAssigner final : public transport::MessageHandler {
+public:
+    SimpleAssigner(transport::Exchange& exchange, std::uint64_t room) : exchange_(exchange), room_(room) {}
+
+    void on_message(const transport::IncomingMessage& message, SteadyTime) override {
+        wire::Accept accept;
+        if (message.type != wire::DataflowType::accept || !decode(message.body, accept)) return;
+        for (const auto& ticket : accept.accepted) {
+            ++told;
+            accepted[number(ticket.global_id)] = ticket;
+            level1.insert(number(ticket.level1_id));
+        }
+        for (const auto id : accept.rejected) {
+            ++told;
+            rejected.insert(number(id));
+            level1.insert(number(id));
+        }
+    }
+    void on_peer(StationId, transport::PeerChange, SteadyTime) override {}
+    std::optional<SteadyTime> step(SteadyTime now) override {
+        if (frozen) return now + std::chrono::milliseconds(1);
+        if (credit_ != told + room_) {
+            std::vector<std::byte> bytes;
+            encode(wire::AcceptCredit{told + room_}, bytes);
+            if (exchange_.post(supervisor_id, wire::DataflowType::accept_credit, bytes)) credit_ = told + room_;
+        }
+        return now + std::chrono::milliseconds(1);
+    }
+
+    std::uint64_t told = 0;
+    bool frozen = false;  // ends no event
+    std::map<std::uint64_t, wire::EventTicket> accepted;
+    std::set<std::uint32_t> rejected, level1;
+
+private:
+    transport::Exchange& exchange_;
+    const std::uint64_t room_;
+    std::uint64_t credit_ = 0;
+};
+
+/// A unit that keeps events whose global id is even; its computing takes no time.
+class SimpleUnit final : public transport::MessageHandler, public UnitWorkers {
+public:
+    SimpleUnit(const UnitOptions& options, transport::Exchange& exchange, const std::vector<Peer>& peers) : unit(options, exchange, *this) {
+        unit.set_peers(peers);
+        unit.start_run();
+    }
+    void take(UnitTask task) override { tasks_.push_back(std::move(task)); }
+    void on_message(const transport::IncomingMessage& message, SteadyTime now) override { unit.on_message(message, now); }
+    void on_peer(StationId peer, transport::PeerChange change, SteadyTime now) override { unit.on_peer(peer, change, now); }
+    std::optional<SteadyTime> step(SteadyTime now) override {
+        const auto next = unit.step(now);
+        if (tasks_.empty() || hangs) return next;
+        for (auto& task : std::exchange(tasks_, {})) {
+            Judgement judgement;
+            const auto id = number(task.data->ticket.global_id);
+            judgement.decision.accepted = id % 2 == 0;
+            judgement.decision.level2_words = {static_cast<std::uint32_t>(id), task.data->missing};
+            unit.judged(std::move(task), std::move(judgement));
+        }
+        return unit.step(now);
+    }
+
+    SelectionUnit unit;
+    bool hangs = false;
+
+private:
+    std::deque<UnitTask> tasks_;
+};
+
+inline std::vector<Peer> partition(std::size_t units, std::size_t robs = 12) {
+    std::vector<Peer> peers{{.name = "l2sv", .kind = StationKind::supervise, .id = supervisor_id},
+                            {.name = "dfm", .kind = StationKind::assign, .id = assigner_id}};
+    for (std::uint16_t readout = 0; readout < 2; ++readout) {
+        Peer peer{.name = "ros", .kind = StationKind::readout, .id = StationId(std::uint16_t(number(readout_id) + readout))};
+        for (std::uint32_t rob = 0; rob < robs / 2; ++rob) peer.sources.push_back(SourceId{1000U * (readout + 1U) + rob});
+        peers.push_back(std::move(peer));
+    }
+    for (std::size_t i = 0; i < units; ++i)
+        peers.push_back({.name = "l2pu-" + std::to_string(i), .kind = StationKind::select, .id = StationId(static_cast<std::uint16_t>(number(unit_id) + i))});
+    return peers;
+}
+
+/// A supervisor with its surroundings over a network with a seed.
+struct SimulatedPartition {
+    SimulatedPartition(std::uint64_t seed, const testing::NetworkFaults& faults, const SupervisorOptions& options, std::size_t units,
+                       std::uint64_t room = 200, const UnitOptions& unit_options = {.workers = 4, .depth = 2})
+        : net(seed, faults), peers(partition(units)) {
+        net.add(supervisor_id, [this, options](testing::SimulatedStation& self) {
+            auto made = std::make_unique<Supervisor>(options, self.exchange(), net.clock());
+            made->set_peers(peers, net.clock().now());
+            made->start_run(net.clock().now());
+            supervisor = made.get();
+            return made;
+        });
+        net.add(assigner_id, [this, room](testing::SimulatedStation& self) {
+            auto made = std::make_unique<SimpleAssigner>(self.exchange(), room);
+            assigner = made.get();
+            return made;
+        });
+        for (std::uint16_t i = 0; i < 2; ++i)
+            net.add(StationId(std::uint16_t(number(readout_id) + i)),
+                    [](testing::SimulatedStation& self) { return std::make_unique<SimpleReadout>(self.exchange()); });
+        for (std::size_t i = 0; i < units; ++i) {
+            net.add(StationId(static_cast<std::uint16_t>(number(unit_id) + i)), [this, i, unit_options](testing::SimulatedStation& self) {
+                auto made = std::make_unique<SimpleUnit>(unit_options, self.exchange(), peers);
+                if (unit.size() <= i) unit.resize(i + 1);
+                unit[i] = made.get();
+                return made;
+            });
+        }
+        net.start_run(RunNumber{7});
+    }
+
+    [[nodiscard]] bool finished() {
+        return supervisor->finished() && net.exchange(supervisor_id).posts_under_way() == 0;
+    }
+    /// Every id was decided, once for each: nothing lost, nothing invented.
+    [[nodiscard]] bool all_decided(std::uint64_t events) const { return assigner->level1.size() == events; }
+
+    SimulatedNetwork net;
+    std::vector<Peer> peers;
+    Supervisor* supervisor = nullptr;
+    SimpleAssigner* assigner = nullptr;
+    std::vector<SimpleUnit*> unit;
+};
+
+}  // namespace weir::selection::test

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/selection/supervisor.hpp"
+
+#include <gtest/gtest.h>
+
+#include "simulated_partition.hpp"
+
+namespace weir::selection {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+testing::NetworkFaults bad_network() {
+    return {.loss = 0.1, .duplicate = 0.05, .corrupt = 0.02, .late = 0.05, .jitter = 300us};
+}
+
+TEST(Supervisor, EveryEventIsDecidedOnceAndInOrderOfItsIds) {
+    SimulatedPartition p(1, {}, {.events = 500}, 3);
+    ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 10s));
+    EXPECT_EQ(p.assigner->told, 500U);
+    EXPECT_EQ(p.assigner->accepted.size(), 250U);
+    EXPECT_EQ(p.assigner->rejected.size(), 250U);
+    for (const auto& [id, ticket] : p.assigner->accepted) {
+        EXPECT_EQ(id % 2, 0U);
+        EXPECT_EQ(number(ticket.level1_id), id);
+        EXPECT_EQ(ticket.level2_words, (std::vector<std::uint32_t>{static_cast<std::uint32_t>(id), 0}));
+        EXPECT_FALSE(ticket.forced);
+        EXPECT_EQ(ticket.lumi_block, LumiBlock{1});
+    }
+    const auto counts = p.supervisor->counts();
+    EXPECT_EQ(counts.made, 500U);
+    EXPECT_EQ(counts.forced, 0U);
+    EXPECT_TRUE(p.supervisor->ledger().balances());
+    for (const auto& unit : p.supervisor->units()) EXPECT_GT(unit.given, 50U) << "a unit was left out";
+}
+
+TEST(Supervisor, WithoutUnitsEverythingIsAccepted) {
+    SimulatedPartition p(1, {}, {.events = 1000}, 0);
+    ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 10s));
+    EXPECT_EQ(p.assigner->accepted.size(), 1000U);
+    EXPECT_EQ(p.supervisor->counts().forced, 0U);
+}
+
+TEST(Supervisor, LevelOneIdsWrapAndGlobalIdsDoNot) {
+    SimulatedPartition p(1, {}, {.events = 100, .first_global = GlobalEventId{0xffff'fff0}, .first_level1 = Level1Id{0xffff'fff0}}, 1);
+    ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 10s));
+    EXPECT_TRUE(p.all_decided(100));
+    EXPECT_TRUE(p.assigner->level1.contains(0));
+    EXPECT_TRUE(p.assigner->level1.contains(0xffff'ffff));
+    EXPECT_TRUE(p.assigner->accepted.contains(0x1'0000'0000));
+}
+
+TEST(Supervisor, NeverMoreEventsAreInHandThanTheAssignerHasRoomFor) {
+    SimulatedPartition p(1, {}, {.events = 0}, 0, 50);
+    p.net.run_for(20ms);
+    p.assigner->frozen = true;
+    p.net.run_for(2s);
+    const auto made = p.supervisor->counts().made;
+    EXPECT_LE(made, p.assigner->told + 50);
+    p.net.run_for(1s);
+    EXPECT_EQ(p.supervisor->counts().made, made);
+    p.assigner->frozen = false;
+    p.net.run_for(100ms);
+    EXPECT_GT(p.supervisor->counts().made, made);
+}
+
+TEST(Supervisor, TicketsComeAtTheRateThatIsAskedFor) {
+    SimulatedPartition p(1, {}, {.rate = 1000, .lumi_block_length = 500ms}, 0);
+    p.net.run_for(2s);
+    EXPECT_NEAR(static_cast<double>(p.supervisor->counts().made), 2000, 40);
+    EXPECT_EQ(p.assigner->accepted.at(1).lumi_block, LumiBlock{1});
+    EXPECT_EQ(p.assigner->accepted.at(1900).lumi_block, LumiBlock{4});
+    p.supervisor->pause();
+    p.net.run_for(50ms);
+    const auto made = p.supervisor->counts().made;
+    p.net.run_for(1s);
+    EXPECT_EQ(p.supervisor->counts().made, made);
+    p.supervisor->resume(p.net.clock().now());
+    p.net.run_for(1s);
+    EXPECT_NEAR(static_cast<double>(p.supervisor->counts().made - made), 1000, 20);
+}
+
+TEST(Supervisor, TheHeadersOfRecordedEventsAreSaidInTurn) {
+    SupervisorOptions options{.events = 4};
+    options.headers = {{.trigger_type = 1, .seconds = 100, .level1_words = {9}}, {.trigger_type = 2, .seconds = 200, .level1_words = {8}}};
+    options.lumi_block_length = 0ms;
+    SimulatedPartition p(1, {}, options, 0);
+    ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 10s));
+    EXPECT_EQ(p.assigner->accepted.at(3).trigger_type, 1U);
+    EXPECT_EQ(p.assigner->accepted.at(4).seconds, 200U);
+    EXPECT_EQ(p.assigner->accepted.at(4).level1_words, std::vector<std::uint32_t>{8});
+    EXPECT_EQ(p.assigner->accepted.at(4).lumi_block, LumiBlock{0});
+}
+
+TEST(Supervisor, ABadNetworkCostsTimeAndNoEventForAnySeed) {
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        SimulatedPartition p(seed, bad_network(), {.events = 300}, 3);
+        ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 120s)) << "seed " << seed;
+        ASSERT_TRUE(p.all_decided(300)) << "seed " << seed;
+        EXPECT_EQ(p.assigner->told, 300U) << "seed " << seed;
+        EXPECT_TRUE(p.supervisor->ledger().balances()) << "seed " << seed;
+    }
+}
+
+TEST(Supervisor, EventsOfAUnitThatDiesAreGivenToAnotherForAnySeed) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        SimulatedPartition p(seed, bad_network(), {.events = 300, .lost_decision = LostDecision::give_again}, 3);
+        p.net.run_for(5ms);
+        p.net.kill(unit_id);
+        p.net.run_for(20ms);
+        p.net.restart(unit_id);
+        ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 120s)) << "seed " << seed;
+        ASSERT_TRUE(p.all_decided(300)) << "seed " << seed;
+        EXPECT_EQ(p.supervisor->counts().forced, 0U) << "seed " << seed;
+        EXPECT_TRUE(p.supervisor->ledger().balances()) << "seed " << seed;
+    }
+}
+
+TEST(Supervisor, EventsOfASilentUnitAreAcceptedByForceAndItWorksAgainWhenItIsBack) {
+    SimulatedPartition p(3, {}, {.events = 0, .rate = 2000, .decision_timeout = 60s}, 2);
+    p.net.run_for(100ms);
+    p.net.pause(unit_id);
+    p.net.run_for(4s);
+    const auto counts = p.supervisor->counts();
+    EXPECT_EQ(counts.units_lost, 1U);
+    EXPECT_GT(counts.forced, 0U);
+    EXPECT_LE(counts.forced, 8U);  // no more than its credit
+    EXPECT_GT(counts.made, 7900U);  // the other one took over
+    EXPECT_EQ(p.supervisor->take_remarks().size(), 1U);
+    p.net.pause(unit_id, false);
+    p.net.run_for(100ms);
+    const auto given = p.supervisor->units()[0].given;
+    p.net.run_for(1s);
+    EXPECT_GT(p.supervisor->units()[0].given, given + 500);
+    EXPECT_GT(p.supervisor->counts().late_verdicts, 0U);
+    EXPECT_TRUE(p.supervisor->ledger().balances());
+}
+
+TEST(Supervisor, AnEventWhoseDecisionIsTooLateIsAcceptedByForce) {
+    SimulatedPartition p(1, {}, {.events = 20, .decision_timeout = 100ms}, 1);
+    p.unit[0]->hangs = true;
+    ASSERT_FALSE(p.net.run_until([&] { return p.finished(); }, 2s));  // its credit is used up: the rest waits
+    EXPECT_EQ(p.supervisor->counts().forced, 8U);
+    p.unit[0]->hangs = false;
+    p.net.run_for(10ms);
+    p.net.restart(unit_id);
+    ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 10s));
+    EXPECT_TRUE(p.all_decided(20));
+}
+
+TEST(Supervisor, ASilentAssignerStopsTheTicketsAndGetsThemAllWhenItIsBack) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        SimulatedPartition p(seed, bad_network(), {.events = 2000}, 2, 100);
+        p.net.run_for(20ms);
+        p.net.pause(assigner_id);
+        p.net.run_for(5s);
+        EXPECT_LE(p.supervisor->counts().made, 2000U);
+        p.net.pause(assigner_id, false);
+        ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 120s)) << "seed " << seed;
+        ASSERT_TRUE(p.all_decided(2000)) << "seed " << seed;
+        EXPECT_EQ(p.assigner->told, 2000U) << "seed " << seed;
+    }
+}
+
+TEST(Supervisor, AnAssignerThatWasStartedAgainHearsTheLatestDecisionsAgain) {
+    SimulatedPartition p(5, bad_network(), {.events = 1000}, 2, 100);
+    ASSERT_TRUE(p.net.run_until([&] { return p.assigner->told > 300; }, 60s));
+    const auto before = p.assigner->level1;
+    p.net.kill(assigner_id);
+    p.net.restart(assigner_id);
+    ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 120s));
+    auto all = p.assigner->level1;
+    const auto heard_again = all.size();
+    all.insert(before.begin(), before.end());
+    EXPECT_EQ(all.size(), 1000U);
+    EXPECT_GE(heard_again, 700U);  // and up to a hundred that the first had heard, too
+    EXPECT_GT(p.supervisor->counts().told_again, 0U);
+    EXPECT_TRUE(p.supervisor->ledger().balances());
+}
+
+TEST(Supervisor, TheSameSeedDrawsTheSameRegions) {
+    const auto regions_of = [](std::uint64_t seed) {
+        struct Outbox final : transport::Outbox {
+            void send(StationId, wire::DataflowType, std::span<const ConstData>) override {}
+            bool post(StationId, wire::DataflowType type, std::span<const ConstData> pieces) override {
+                wire::Level2Task task;
+                if (type == wire::DataflowType::level2_task && decode(pieces[0], task))
+                    for (const auto& event : task.events) all.push_back(event.regions);
+                return true;
+            }
+            std::vector<std::vector<SourceId>> all;
+        } outbox;
+        ManualClock clock;
+        Supervisor supervisor({.events = 50, .regions = 3, .seed = seed}, outbox, clock);
+        supervisor.set_peers(partition(1), clock.now());
+        supervisor.start_run(clock.now());
+        std::vector<std::byte> bytes;
+        encode(wire::AcceptCredit{100}, bytes);
+        supervisor.on_message({.from = assigner_id, .type = wire::DataflowType::accept_credit, .body = bytes}, clock.now());
+        bytes.clear();
+        encode(wire::Level2Decision{.credit = 50}, bytes);
+        supervisor.on_message({.from = unit_id, .type = wire::DataflowType::level2_decision, .body = bytes}, clock.now());
+        static_cast<void>(supervisor.step(clock.now()));
+        return outbox.all;
+    };
+    const auto first = regions_of(1);
+    ASSERT_EQ(first.size(), 50U);
+    EXPECT_EQ(first, regions_of(1));
+    EXPECT_NE(first, regions_of(2));
+    for (auto regions : first) {
+        EXPECT_EQ(regions.size(), 3U);
+        EXPECT_EQ(std::set<SourceId>(regions.begin(), regions.end()).size(), 3U);
+    }
+}
+
+TEST(Supervisor, BytesThatAreNoMessageAreCountedAndHarmNothing) {
+    SimulatedPartition p(1, {}, {.events = 10}, 1);
+    const std::vector<std::byte> junk(7, std::byte{0xff});
+    for (int type = 0; type < 20; ++type) {
+        for (const auto from : {assigner_id, unit_id, StationId{99}})
+            p.supervisor->on_message({.from = from, .type = static_cast<wire::DataflowType>(type), .body = junk}, p.net.clock().now());
+    }
+    EXPECT_EQ(p.supervisor->counts().malformed, 2U);
+    ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 10s));
+    EXPECT_TRUE(p.all_decided(10));
+}
+
+}  // namespace
+}  // namespace weir::selection
