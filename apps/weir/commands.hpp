@@ -17,6 +17,7 @@ void add_supervise(CLI::App& parent, Command& chosen);  // supervise.cpp
 void add_select(CLI::App& parent, Command& chosen);   // select.cpp
 void add_filter(CLI::App& parent, Command& chosen);   // filter.cpp
 void add_handoff(CLI::App& parent, Command& chosen);  // handoff.cpp
+void add_run(CLI::App& parent, Command& chosen);      // run.cpp
 void add_config(CLI::App& parent, Command& chosen);   // config.cpp
 void add_ls(CLI::App& parent, Command& chosen);       // ls.cpp
 void add_show(CLI::App& parent, Command& chosen);     // show.cpp

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
         add_select(weir, chosen);
         add_filter(weir, chosen);
         add_handoff(weir, chosen);
+        add_run(weir, chosen);
         add_config(weir, chosen);
         add_ls(weir, chosen);
         add_show(weir, chosen);

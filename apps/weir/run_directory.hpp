@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies where below the directory of a weir run: D/log/NAME.log, D/run-number, D/run-control.json; the recorder's files
+// in D itself, or, when there are several recorders, in D/NAME of each, unless their sections name directories.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/control/catalogue_keeper.hpp"
+#include "weir/control/partition.hpp"
+
+namespace weir::app {
+
+class RunDirectory {
+public:
+    /// Makes what is not there.
+    [[nodiscard]] static Result<RunDirectory> prepare(const std::filesystem::path& directory, const control::Partition& partition);
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return directory_; }
+    [[nodiscard]] std::filesystem::path log_of(const std::string& name) const { return directory_ / "log" / (name + ".log"); }
+    /// For --dir of a station; nothing: its section names directories.
+    [[nodiscard]] std::optional<std::filesystem::path> files_of(const control::StationEntry& station) const;
+    [[nodiscard]] std::vector<control::OpenCatalogue> catalogues() const;
+
+private:
+    struct Recorder {
+        std::string name;
+        std::filesystem::path directory;  // the first
+        std::string catalogue;            // as its section says
+        bool named = false;               // by its section
+    };
+    RunDirectory() = default;
+
+    std::filesystem::path directory_;
+    std::vector<Recorder> recorders_;
+};
+
+}  // namespace weir::app

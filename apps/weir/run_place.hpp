@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// D/run-control.json: where the run control of a directory answers, while it lives.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "weir/base/result.hpp"
+
+namespace weir::app {
+
+class RunPlace {
+public:
+    /// Writes the file; it goes when this goes.
+    [[nodiscard]] static Result<RunPlace> announce(const std::filesystem::path& directory, const std::string& address, const std::string& partition);
+    RunPlace(RunPlace&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+    RunPlace& operator=(RunPlace&&) = delete;
+    ~RunPlace();
+
+    /// The address in it. Errc::refused: none runs there.
+    [[nodiscard]] static Result<std::string> find(const std::filesystem::path& directory);
+
+private:
+    explicit RunPlace(std::filesystem::path path) : path_(std::move(path)) {}
+    std::filesystem::path path_;
+};
+
+}  // namespace weir::app

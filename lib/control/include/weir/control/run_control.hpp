@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// One state machine for a whole partition: brings its stations up, starts and stops runs in the order of the data flow,
+// watches the stations and replaces what dies. Sans-I/O: processes come from a Launcher, calls go through StationLinks,
+// and time from a Clock, so that every fault can be tried in milliseconds.
+//
+// step() is called by one thread, often; everything else may be called from any thread, and returns at once.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/control/launcher.hpp"
+#include "weir/control/log_book.hpp"
+#include "weir/control/partition.hpp"
+#include "weir/control/run_result.hpp"
+#include "weir/control/station_link.hpp"
+#include "weir/service/reports.hpp"
+
+namespace weir::control {
+
+enum class PartitionState {
+    down,      // no station runs
+    coming_up,
+    ready,     // connected; no run
+    starting,
+    running,
+    paused,
+    stopping,
+    ending,    // the stations are told to end
+};
+[[nodiscard]] const char* name(PartitionState state) noexcept;
+
+struct RunControlOptions {
+    std::chrono::milliseconds poll{200};              // of each station's status
+    std::chrono::milliseconds silent_after{10'000};   // a station that answers nothing for so long is replaced
+    std::chrono::milliseconds launch_deadline{15'000};
+    std::chrono::milliseconds configure_deadline{15'000};
+    std::chrono::milliseconds connect_deadline{15'000};
+    std::chrono::milliseconds start_deadline{30'000};  // a recorder recovers what a crash left
+    std::chrono::milliseconds pause_deadline{5'000};
+    std::chrono::milliseconds stop_deadline{60'000};   // of the whole run
+    std::chrono::milliseconds exit_deadline{5'000};
+    std::uint32_t restarts_max = 5;                    // of a station, in restarts_window
+    std::chrono::milliseconds restarts_window{60'000};
+    bool stop_when_finished = true;
+};
+
+/// What outlives run control: numbers and parameters of runs.
+class RunKeeper {
+public:
+    virtual ~RunKeeper() = default;
+    /// A number that no run had.
+    [[nodiscard]] virtual Result<RunNumber> next_run() = 0;
+    /// Into the catalogues, which know the run.
+    [[nodiscard]] virtual Result<> keep(RunNumber run, const std::map<std::string, std::string>& parameters) = 0;
+};
+
+struct RunRequest {
+    std::string comment{};
+    std::map<std::string, std::string> parameters{};
+};
+
+struct StationView {
+    StationEntry entry{};
+    std::string state{};  // of the station; "gone", "launching"
+    std::int64_t pid = 0;
+    std::string control{};
+    std::uint32_t restarts = 0;
+    StationReport report{};
+};
+
+struct PartitionView {
+    PartitionState state = PartitionState::down;
+    RunNumber run{};                  // the present one, or the last; 0: none yet
+    std::string comment{};
+    WallTime started{};
+    double seconds = 0;
+    std::string stop_reason{};        // of the run that stops or has stopped
+    std::optional<std::string> failure{};  // why the partition could not come up or went down
+    RunEvents events{};
+    std::vector<StationView> stations{};
+    std::optional<RunResult> last{};  // of the last run that ended
+    std::uint32_t runs = 0;           // that ended
+};
+
+class RunControl {
+public:
+    using MakeLaunch = std::function<LaunchRequest(const StationEntry& station)>;
+
+    /// All that is passed outlives it.
+    RunControl(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch, Launcher& launcher, StationLinks& links,
+               RunKeeper& keeper, Reports& reports, LogBook& log, const Clock& clock);
+    ~RunControl();  // kills what still runs
+
+    void step();
+
+    // Requests: refused when they make no sense in the present state; else begun.
+    [[nodiscard]] Result<> bring_up();
+    [[nodiscard]] Result<RunNumber> start(const RunRequest& request);
+    [[nodiscard]] Result<> pause();
+    [[nodiscard]] Result<> resume();
+    [[nodiscard]] Result<> stop(const std::string& reason);
+    /// Stops a run that there is, and ends all stations. Never refused.
+    void shut_down(const std::string& reason);
+
+    [[nodiscard]] PartitionView view() const;
+
+private:
+    class State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace weir::control

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A partition and its runs as JSON: docs/formats/run-control-protocol.md.
+#pragma once
+
+#include <boost/json/object.hpp>
+
+#include "weir/control/log_book.hpp"
+#include "weir/control/run_control.hpp"
+#include "weir/control/run_result.hpp"
+
+namespace weir::control {
+
+[[nodiscard]] boost::json::object to_json(const StationLedger& ledger);
+[[nodiscard]] boost::json::object to_json(const RunEvents& events);
+[[nodiscard]] boost::json::object to_json(const RunResult& result);
+[[nodiscard]] boost::json::object to_json(const Partition& partition, const PartitionView& view);
+[[nodiscard]] boost::json::object to_json(const LogLine& line);
+
+/// {"command":"start","comment":"...","parameters":{"beam":"on"}}
+struct RunCommand {
+    enum class Kind { start, stop, pause, resume, exit } kind = Kind::start;
+    RunRequest request{};     // start
+    std::string reason{};     // stop, exit
+};
+[[nodiscard]] Result<RunCommand> parse_run_command(std::string_view json);
+
+}  // namespace weir::control

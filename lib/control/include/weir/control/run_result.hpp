@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What became of a run: every station's ledger, what the stations say together, and each reason why all is not well.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "weir/base/ids.hpp"
+#include "weir/service/station.hpp"
+
+namespace weir::control {
+
+struct StationResult {
+    std::string name{};
+    StationKind kind = StationKind::readout;
+    StationLedger ledger{};
+    std::map<std::string, double> counters{};
+    std::uint32_t restarts = 0;  // a process that died took its part of the ledger with it
+};
+
+struct RunEvents {
+    std::uint64_t triggers = 0, accepted = 0, rejected = 0;  // of the supervisor
+    std::uint64_t built = 0, incomplete = 0;                 // of the DFM: final downstream; among them with empty ROBs
+    std::uint64_t recorded = 0;                              // copies in files
+};
+
+struct RunResult {
+    RunNumber run{};
+    std::string reason{};  // why it stopped
+    double seconds = 0;
+    RunEvents events{};
+    std::uint64_t files = 0, bytes_stored = 0;
+    std::vector<StationResult> stations{};
+    std::vector<std::string> problems{};  // one line each; none: all is well
+
+    [[nodiscard]] bool good() const noexcept { return problems.empty(); }
+};
+
+/// Sums of what the stations say.
+[[nodiscard]] RunEvents events_of(const std::vector<StationResult>& stations);
+
+/// Fills `events`, `files` and `bytes_stored`, and adds a problem for each ledger that does not balance: of a station by
+/// itself, and between neighbours where no process died with its counts.
+void balance(RunResult& result);
+
+}  // namespace weir::control

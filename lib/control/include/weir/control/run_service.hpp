@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Run control over HTTP, for weir run status, for web pages and for scripts: docs/formats/run-control-protocol.md.
+#pragma once
+
+#include <vector>
+
+#include "weir/control/run_control.hpp"
+#include "weir/service/http_server.hpp"
+#include "weir/service/metrics.hpp"
+
+namespace weir::control {
+
+struct RunServiceParts {  // all of them outlive the server
+    const Partition& partition;
+    RunControl& control;
+    LogBook& log;
+    Reports& reports;
+    const Metrics& metrics;
+};
+
+/// GET /partition /log /alarms /metrics, POST /run /alarms/acknowledge.
+[[nodiscard]] std::vector<HttpRoute> run_routes(const RunServiceParts& parts);
+
+/// weir_partition_* and weir_station_*, at each scrape.
+[[nodiscard]] Metrics::Collection collect_partition(Metrics& metrics, const RunControl& control);
+
+}  // namespace weir::control

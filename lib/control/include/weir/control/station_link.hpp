@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Run control's end of a station's control port. Nothing here waits: a call is begun, and its answer is there one day.
+#pragma once
+
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "weir/base/result.hpp"
+#include "weir/service/control_messages.hpp"
+
+namespace weir::control {
+
+struct CallFailure {
+    bool answered = false;  // it said no; else it said nothing
+    std::string why{};
+};
+using CallAnswer = std::expected<void, CallFailure>;
+
+/// One thread uses it. Its end gives up what is under way.
+class StationLink {
+public:
+    virtual ~StationLink() = default;
+    /// One call at a time.
+    virtual void call(const StationRequest& request) = 0;
+    /// The answer to the call, once.
+    [[nodiscard]] virtual std::optional<CallAnswer> answer() = 0;
+    /// Asks for a report, beside a call; one at a time.
+    virtual void ask() = 0;
+    /// The answer to ask(), once.
+    [[nodiscard]] virtual std::optional<Result<StationReport>> report() = 0;
+};
+
+class StationLinks {
+public:
+    virtual ~StationLinks() = default;
+    /// `address`: of the control port, "127.0.0.1:41234".
+    [[nodiscard]] virtual std::unique_ptr<StationLink> open(const std::string& address) = 0;
+};
+
+}  // namespace weir::control

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/control/http_links.hpp"
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+
+#include "weir/base/named_thread.hpp"
+#include "weir/service/control_client.hpp"
+
+namespace weir::control {
+namespace {
+
+/// A thread that answers one question at a time.
+template <class Question, class Answer>
+class Asker {
+public:
+    Asker(std::string name, std::function<Answer(const Question&)> ask)
+        : ask_(std::move(ask)), thread_(std::move(name), [this](const std::stop_token& stop) { run(stop); }) {}
+
+    void ask(const Question& question) {
+        const std::scoped_lock lock(mutex_);
+        question_ = question;
+        answer_.reset();
+        changed_.notify_one();
+    }
+
+    [[nodiscard]] std::optional<Answer> take() {
+        const std::scoped_lock lock(mutex_);
+        return std::exchange(answer_, std::nullopt);
+    }
+
+private:
+    void run(const std::stop_token& stop) {
+        std::unique_lock lock(mutex_);
+        while (changed_.wait(lock, stop, [this] { return question_.has_value(); })) {
+            const auto question = *std::exchange(question_, std::nullopt);
+            lock.unlock();
+            auto answer = ask_(question);
+            lock.lock();
+            answer_ = std::move(answer);
+        }
+    }
+
+    const std::function<Answer(const Question&)> ask_;
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    std::optional<Question> question_;
+    std::optional<Answer> answer_;
+    NamedThread thread_;  // the last member: it ends before what it uses is gone
+};
+
+class HttpLink final : public StationLink {
+public:
+    HttpLink(const std::string& address, std::chrono::milliseconds report_deadline)
+        : client_(address, 16_MiB),
+          calls_("control-call", [this](const StationRequest& request) { return make(request); }),
+          reports_("control-status", [this, report_deadline](bool) { return client_.status(report_deadline); }) {}
+
+    void call(const StationRequest& request) override { calls_.ask(request); }
+    [[nodiscard]] std::optional<CallAnswer> answer() override { return calls_.take(); }
+    void ask() override { reports_.ask(true); }
+    [[nodiscard]] std::optional<Result<StationReport>> report() override { return reports_.take(); }
+
+private:
+    [[nodiscard]] CallAnswer make(const StationRequest& request) const {
+        const auto state = client_.request(request);
+        if (state) return {};
+        const bool said_no = state.error().code == Errc::refused || state.error().code == Errc::usage;
+        return std::unexpected(CallFailure{said_no, state.error().message()});
+    }
+
+    const ControlClient client_;
+    Asker<StationRequest, CallAnswer> calls_;
+    Asker<bool, Result<StationReport>> reports_;
+};
+
+}  // namespace
+
+std::unique_ptr<StationLink> HttpLinks::open(const std::string& address) { return std::make_unique<HttpLink>(address, report_deadline_); }
+
+}  // namespace weir::control

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/control/partition.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "partition_file.hpp"
+#include "weir/base/file.hpp"
+
+namespace weir::control {
+namespace {
+
+std::unexpected<Error> wrong(const std::filesystem::path& file, std::size_t line, std::string_view what) {
+    return fail(Errc::usage, line > 0 ? fmt::format("{}:{}: {}", file.native(), line, what) : fmt::format("{}: {}", file.native(), what));
+}
+
+bool good_name(std::string_view name) {
+    const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
+    return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, fits);
+}
+
+std::optional<SourceId> parse_source(std::string_view text) {
+    std::uint32_t value = 0;
+    const bool hex = text.starts_with("0x") || text.starts_with("0X");
+    if (hex) text.remove_prefix(2);
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
+    if (text.empty() || ec != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return SourceId{value};
+}
+
+/// "127.0.0.1:9000" with a fixed port; nothing for port 0 or what is no address.
+bool fixed_port(std::string_view address) {
+    const auto colon = address.rfind(':');
+    if (colon == address.npos) return false;
+    std::uint16_t port = 0;
+    const auto digits = address.substr(colon + 1);
+    const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+    return ec == std::errc{} && end == digits.data() + digits.size() && port != 0;
+}
+
+/// "localhost:9000" and "127.0.0.1:9000" are one place.
+std::string place(std::string_view address) {
+    if (address.starts_with("localhost:")) return fmt::format("127.0.0.1{}", address.substr(9));
+    return std::string(address);
+}
+
+Result<> check_ports(const std::filesystem::path& file, const std::vector<FileSection>& sections) {
+    struct User {
+        std::string section, key;
+        std::size_t line;
+    };
+    std::map<std::string, User> users;
+    for (const auto& [section, station] : sections) {
+        if (!station) continue;
+        for (const auto& value : section.texts) {
+            const bool opens_it = value.key == "listen" || value.key == "control" || value.key == "metrics" || value.key == "input";
+            if (!opens_it || !fixed_port(value.text)) continue;
+            const auto [user, fresh] = users.try_emplace(place(value.text), User{section.path, value.key, value.line});
+            if (!fresh)
+                return wrong(file, value.line, fmt::format("{} = \"{}\" of [{}] is the port of [{}] already (line {}); give each its own, or port 0 for a free one",
+                                                           value.key, value.text, section.path, user->second.section, user->second.line));
+        }
+    }
+    return {};
+}
+
+/// The stations together: can they take data?
+Result<> check_whole(const Partition& p) {
+    const auto need = [&](StationKind kind, std::string_view why) {
+        return wrong(p.file, 0, fmt::format("there is no [{}.NAME]: {}", name(kind), why));
+    };
+    const auto only_one = [&](StationKind kind) -> Result<> {
+        const StationEntry* first = nullptr;
+        for (const auto& station : p.stations) {
+            if (station.kind != kind) continue;
+            if (first != nullptr)
+                return wrong(p.file, station.line, fmt::format("[{}] is a second {} station beside [{}] (line {}); a partition has one",
+                                                               station.section(), name(kind), first->section(), first->line));
+            first = &station;
+        }
+        return {};
+    };
+    if (p.stations.empty()) return wrong(p.file, 0, "no station; a station is a section such as [readout.ros-1]");
+    if (auto one = only_one(StationKind::assign); !one) return one;
+    if (auto one = only_one(StationKind::supervise); !one) return one;
+    if (p.count(StationKind::readout) == 0) return need(StationKind::readout, "nothing would be read out");
+    if (p.count(StationKind::assign) == 0) return need(StationKind::assign, "nobody would give events to builders");
+    if (p.count(StationKind::build) == 0) return need(StationKind::build, "nobody would build events");
+    if (p.count(StationKind::supervise) == 0) return need(StationKind::supervise, "nobody would say which events there are");
+    if (p.count(StationKind::record) == 0)
+        return need(StationKind::record, p.count(StationKind::filter) > 0 ? "filters would have nowhere to send events" : "built events would have nowhere to go");
+    return {};
+}
+
+}  // namespace
+
+std::string StationEntry::section() const { return fmt::format("{}.{}", weir::name(kind), name); }
+
+std::size_t Partition::count(StationKind kind) const noexcept {
+    return static_cast<std::size_t>(std::ranges::count(stations, kind, &StationEntry::kind));
+}
+
+const StationEntry* Partition::find(std::string_view station) const noexcept {
+    const auto found = std::ranges::find(stations, station, &StationEntry::name);
+    return found == stations.end() ? nullptr : &*found;
+}
+
+Result<Partition> parse_partition(std::string_view text, const std::filesystem::path& file) {
+    const auto sections = read_sections(text, file.native());
+    if (!sections) return std::unexpected(sections.error());
+    Partition partition;
+    partition.file = file;
+    for (const auto& [section, as_station] : *sections) {
+        if (section.path == "partition") {
+            for (const auto& value : section.texts)
+                if (value.key == "name") partition.name = value.text;
+        } else if (section.path == "data") {
+            for (const auto& value : section.texts) {
+                if (value.key != "sources") continue;
+                const auto source = parse_source(value.text);
+                if (!source) return wrong(file, value.line, fmt::format("data.sources: \"{}\" is not a source; write it as \"0x7c0000\"", value.text));
+                if (std::ranges::find(partition.sources, *source) != partition.sources.end())
+                    return wrong(file, value.line, fmt::format("data.sources: 0x{:x} is named twice", number(*source)));
+                partition.sources.push_back(*source);
+            }
+        }
+        if (!as_station) continue;
+        const auto& station = *as_station;
+        if (!good_name(station.name))
+            return wrong(file, section.line, fmt::format("[{}]: a station's name has letters, digits, - and _, 64 at most", section.path));
+        if (const auto* other = partition.find(station.name))
+            return wrong(file, section.line, fmt::format("[{}] has the name of [{}] (line {}); names are of the whole partition", section.path,
+                                                         other->section(), other->line));
+        if (partition.stations.size() == stations_max)
+            return wrong(file, section.line, fmt::format("more than {} stations", stations_max));
+        partition.stations.push_back({station.kind, station.name, wire::StationId{static_cast<std::uint16_t>(partition.stations.size() + 1)}, section.line});
+    }
+    if (auto whole = check_whole(partition); !whole) return std::unexpected(whole.error());
+    if (auto ports = check_ports(file, *sections); !ports) return std::unexpected(ports.error());
+    return partition;
+}
+
+Result<Partition> read_partition(const std::filesystem::path& file) {
+    const auto text = read_text(file, 1_MiB);
+    if (!text) return std::unexpected(text.error());
+    return parse_partition(*text, file);
+}
+
+Result<> check_peers(const Partition& partition, const std::vector<Peer>& peers) {
+    std::map<SourceId, std::string> served;
+    std::map<std::string, std::string> reached;
+    for (const auto& peer : peers) {
+        for (const auto source : peer.sources) {
+            const auto [owner, fresh] = served.try_emplace(source, peer.name);
+            if (!fresh)
+                return wrong(partition.file, 0, fmt::format("source 0x{:x} is served by {} and by {}; one readout must own it", number(source),
+                                                            owner->second, peer.name));
+        }
+        for (const auto& address : {peer.dataflow, peer.events}) {
+            if (address.empty()) continue;
+            const auto [owner, fresh] = reached.try_emplace(address, peer.name);
+            if (!fresh && owner->second != peer.name)
+                return wrong(partition.file, 0, fmt::format("{} and {} are both at {}; give each a port of its own", owner->second, peer.name, address));
+        }
+    }
+    for (const auto source : partition.sources) {
+        if (!served.contains(source))
+            return wrong(partition.file, 0, fmt::format("source 0x{:x} of [data] sources is served by no readout", number(source)));
+    }
+    return {};
+}
+
+}  // namespace weir::control

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The insides of RunControl, under its one lock.
+#pragma once
+
+#include <deque>
+#include <set>
+
+#include "run_phases.hpp"
+#include "station_control.hpp"
+#include "weir/control/run_control.hpp"
+
+namespace weir::control {
+
+class RunControl::State {
+public:
+    State(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch, Launcher& launcher, StationLinks& links,
+          RunKeeper& keeper, Reports& reports, LogBook& log, const Clock& clock);
+
+    void step();
+    [[nodiscard]] Result<> bring_up();
+    [[nodiscard]] Result<RunNumber> start(const RunRequest& request);
+    [[nodiscard]] Result<> pause(Transition transition);
+    void stop(const std::string& reason);
+    void shut_down(const std::string& reason);
+    [[nodiscard]] Result<> must_be(PartitionState state, std::string_view what) const;
+    [[nodiscard]] PartitionView view() const;
+
+    mutable std::mutex mutex;
+    PartitionState state = PartitionState::down;
+
+private:
+    // Phases
+    void set_phases(const std::vector<Phase>& phases);
+    void advance();
+    void begin(const Phase& phase);
+    [[nodiscard]] bool waits(const Phase& phase);
+    void phases_done();
+    void introduce();
+    void end_of_run();
+    void end_all();
+    // Faults (run_control_faults.cpp)
+    void trouble_of(StationControl& station, const StationTrouble& trouble);
+    void trouble_in_run(StationControl& station, const StationTrouble& trouble, const std::string& what);
+    void trouble_in_stop(StationControl& station, const StationTrouble& trouble, const std::string& what);
+    [[nodiscard]] bool replace(StationControl& station, const std::string& what);
+    void look_after_replaced();
+    void replace_what_is_gone();
+    void problem(const std::string& what);
+
+    void say(Severity severity, std::string what);
+    [[nodiscard]] bool run_active() const noexcept;
+    [[nodiscard]] std::vector<Peer> peers() const;
+    [[nodiscard]] std::vector<StationResult> results() const;
+
+    const Partition& partition_;
+    const RunControlOptions options_;
+    RunKeeper& keeper_;
+    Reports& reports_;
+    LogBook& log_;
+    const Clock& clock_;
+    std::vector<std::unique_ptr<StationControl>> stations_;
+    SteadyTime now_{};
+
+    std::deque<Phase> phases_;
+    bool begun_ = false;  // the first of them
+    std::map<std::string, Peer> known_;  // the latest self of each station
+    std::set<std::string> replacing_;    // those that come up again
+    std::set<std::string> given_up_;     // those that died too often
+    bool ending_wanted_ = false;
+
+    RunNumber run_{};
+    RunRequest request_;
+    WallTime started_{};
+    SteadyTime run_begin_{};
+    double run_seconds_ = 0;
+    std::string stop_reason_;
+    std::vector<std::string> problems_;
+    std::optional<std::string> failure_;
+    std::optional<RunResult> last_;
+    std::uint32_t runs_ = 0;
+};
+
+}  // namespace weir::control

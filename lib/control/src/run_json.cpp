@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/control/run_json.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "weir/base/suggest.hpp"
+#include "weir/json/parse.hpp"
+
+namespace weir::control {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t comment_max = 4096;
+constexpr std::size_t parameters_max = 256;
+
+template <class Value>
+json::object counts(const std::map<std::string, Value>& values) {
+    json::object object;
+    for (const auto& [name, value] : values) object[json_safe(name)] = value;
+    return object;
+}
+
+double seconds_of(WallTime time) { return std::chrono::duration<double>(time.time_since_epoch()).count(); }
+
+json::value optional_text(const std::optional<std::string>& text) {
+    if (!text) return nullptr;
+    return json::value(json_safe(*text));
+}
+
+json::object to_json(const StationView& station) {
+    const auto& report = station.report;
+    json::array alarms;
+    for (const auto& alarm : report.alarms) alarms.push_back({{"name", json_safe(alarm.name)}, {"text", json_safe(alarm.text)}, {"severity", json_safe(alarm.severity)}});
+    return {{"name", station.entry.name},
+            {"kind", name(station.entry.kind)},
+            {"id", number(station.entry.id)},
+            {"state", station.state},
+            {"pid", station.pid},
+            {"control", station.control},
+            {"restarts", station.restarts},
+            {"error", optional_text(report.error)},
+            {"finished", report.status.finished},
+            {"ledger", control::to_json(report.status.ledger)},
+            {"counters", counts(report.status.counters)},
+            {"alarms", std::move(alarms)}};
+}
+
+}  // namespace
+
+json::object to_json(const StationLedger& ledger) {
+    return {{"what", json_safe(ledger.what)}, {"received", ledger.received}, {"stored", ledger.stored}, {"rejected", counts(ledger.rejected)},
+            {"in_hand", ledger.in_hand}};
+}
+
+json::object to_json(const RunEvents& e) {
+    return {{"triggers", e.triggers}, {"accepted", e.accepted}, {"rejected", e.rejected}, {"built", e.built}, {"incomplete", e.incomplete},
+            {"recorded", e.recorded}};
+}
+
+json::object to_json(const RunResult& result) {
+    json::array stations;
+    for (const auto& station : result.stations) {
+        stations.push_back({{"name", station.name},
+                            {"kind", name(station.kind)},
+                            {"restarts", station.restarts},
+                            {"ledger", to_json(station.ledger)},
+                            {"counters", counts(station.counters)}});
+    }
+    json::array problems;
+    for (const auto& problem : result.problems) problems.push_back(json_safe(problem));
+    return {{"run", number(result.run)},
+            {"seconds", result.seconds},
+            {"reason", json_safe(result.reason)},
+            {"events", to_json(result.events)},
+            {"stations", std::move(stations)},
+            {"problems", std::move(problems)},
+            {"files", result.files},
+            {"bytes_stored", result.bytes_stored},
+            {"gb_per_s", result.seconds > 0 ? static_cast<double>(result.bytes_stored) / 1e9 / result.seconds : 0.0}};
+}
+
+json::object to_json(const Partition& partition, const PartitionView& view) {
+    json::array stations;
+    for (const auto& station : view.stations) stations.push_back(to_json(station));
+    json::value last;
+    if (view.last) last = to_json(*view.last);
+    return {{"partition", json_safe(partition.name)},
+            {"file", json_safe(partition.file.native())},
+            {"state", name(view.state)},
+            {"run", number(view.run)},
+            {"runs", view.runs},
+            {"comment", json_safe(view.comment)},
+            {"started", seconds_of(view.started)},
+            {"seconds", view.seconds},
+            {"stop_reason", json_safe(view.stop_reason)},
+            {"failure", optional_text(view.failure)},
+            {"events", to_json(view.events)},
+            {"stations", std::move(stations)},
+            {"last", std::move(last)}};
+}
+
+json::object to_json(const LogLine& line) {
+    return {{"number", line.number}, {"time", seconds_of(line.when)}, {"station", line.station}, {"text", json_safe(line.text)}};
+}
+
+Result<RunCommand> parse_run_command(std::string_view text) {
+    const auto document = parse_json(text, {.size = 256_KiB, .depth = 4});
+    if (!document) return std::unexpected(document.error());
+    JsonFields fields(*document, "the command");
+    const auto word = fields.text("command");
+    RunCommand command;
+    command.request.comment = fields.text("comment", "", comment_max);
+    command.reason = fields.text("reason", "", comment_max);
+    if (const auto* parameters = fields.object("parameters")) {
+        if (parameters->size() > parameters_max) fields.fail_with(fmt::format("more than {} parameters", parameters_max));
+        JsonFields values(document->get_object().at("parameters"), "parameters");
+        for (const auto& [key, value] : *parameters) command.request.parameters[std::string(key)] = values.text(key, std::nullopt, comment_max);
+        if (auto read = values.result(); !read) fields.fail_with(read.error().context);
+    }
+    fields.no_others();
+    if (auto read = fields.result(); !read) return std::unexpected(read.error());
+    const std::array words{std::string("start"), std::string("stop"), std::string("pause"), std::string("resume"), std::string("exit")};
+    const auto found = std::ranges::find(words, word);
+    if (found == words.end())
+        return fail(Errc::usage, fmt::format("unknown command \"{}\"; there are start, stop, pause, resume and exit{}", word, did_you_mean(word, words)));
+    command.kind = static_cast<RunCommand::Kind>(found - words.begin());
+    return command;
+}
+
+}  // namespace weir::control

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_phases.hpp"
+
+#include <array>
+
+namespace weir::control {
+namespace {
+
+using Kind = StationStep::Kind;
+
+struct StopShare {
+    StationKind kind;
+    double until;  // of the whole time
+};
+// The DFM's stop waits for every event that was accepted; it gets most. The recorder syncs and closes files.
+constexpr std::array stop_order{StopShare{StationKind::supervise, 0.10}, StopShare{StationKind::select, 0.20}, StopShare{StationKind::assign, 0.60},
+                                StopShare{StationKind::build, 0.68},     StopShare{StationKind::filter, 0.76}, StopShare{StationKind::record, 0.92},
+                                StopShare{StationKind::readout, 0.96}};
+constexpr std::array start_order{StationKind::record,  StationKind::filter, StationKind::build,    StationKind::readout,
+                                 StationKind::assign, StationKind::select, StationKind::supervise};
+
+Phase all(Kind kind, std::chrono::milliseconds limit, Transition transition = Transition::configure) {
+    return {{kind, transition, limit}, std::nullopt, std::nullopt, false};
+}
+
+}  // namespace
+
+std::vector<Phase> phases_up(const RunControlOptions& o) {
+    std::vector<Phase> phases{all(Kind::launch, o.launch_deadline), all(Kind::transition, o.configure_deadline, Transition::configure),
+                              all(Kind::report, o.connect_deadline), all(Kind::transition, o.connect_deadline, Transition::connect)};
+    phases[2].introduces = true;
+    return phases;
+}
+
+std::vector<Phase> phases_start(const RunControlOptions& o) {
+    std::vector<Phase> phases;
+    for (const auto kind : start_order) phases.push_back({{Kind::transition, Transition::start, o.start_deadline}, kind, std::nullopt, false});
+    return phases;
+}
+
+std::vector<Phase> phases_stop(const RunControlOptions& o, SteadyTime now) {
+    std::vector<Phase> phases;
+    const auto part = [&](double share) { return std::chrono::duration_cast<std::chrono::milliseconds>(o.stop_deadline * share); };
+    for (const auto& [kind, share] : stop_order)
+        phases.push_back({{Kind::transition, Transition::stop, part(share)}, kind, now + part(share), false});
+    phases.push_back({{Kind::report, Transition::stop, part(0.04)}, std::nullopt, now + o.stop_deadline, false});
+    return phases;
+}
+
+std::vector<Phase> phases_pause(const RunControlOptions& o, Transition transition) {
+    return {{{Kind::transition, transition, o.pause_deadline}, StationKind::supervise, std::nullopt, false}};
+}
+
+std::vector<StationStep> steps_of_replacement(const RunControlOptions& o, bool run) {
+    std::vector<StationStep> steps{{Kind::launch, Transition::configure, o.launch_deadline},
+                                   {Kind::transition, Transition::configure, o.configure_deadline},
+                                   {Kind::report, Transition::configure, o.connect_deadline},
+                                   {Kind::transition, Transition::connect, o.connect_deadline}};
+    if (run) steps.push_back({Kind::transition, Transition::start, o.start_deadline});
+    return steps;
+}
+
+std::size_t stop_rank(StationKind kind) noexcept {
+    for (std::size_t i = 0; i < stop_order.size(); ++i) {
+        if (stop_order[i].kind == kind) return i;
+    }
+    return stop_order.size();
+}
+
+}  // namespace weir::control

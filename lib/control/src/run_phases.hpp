@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which order a partition's stations go through their transitions, and how the time of a stop is shared out. Events
+// flow from the supervisor to the recorders: whoever takes them is there before whoever gives them, and stops after.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "station_control.hpp"
+#include "weir/control/run_control.hpp"
+
+namespace weir::control {
+
+struct Phase {
+    StationStep step{};
+    std::optional<StationKind> kind{};   // nothing: all stations at once
+    std::optional<SteadyTime> until{};   // a stop's: whoever is not done then is ended
+    bool introduces = false;             // the stations have said who they are: now it is known whether they fit together
+};
+
+[[nodiscard]] std::vector<Phase> phases_up(const RunControlOptions& options);
+[[nodiscard]] std::vector<Phase> phases_start(const RunControlOptions& options);
+/// The phases end with the deadline at the latest. One that is done early leaves its time to those behind it.
+[[nodiscard]] std::vector<Phase> phases_stop(const RunControlOptions& options, SteadyTime now);
+/// Of the supervisor only: without triggers the others have nothing new to do.
+[[nodiscard]] std::vector<Phase> phases_pause(const RunControlOptions& options, Transition transition);
+
+/// What a station that was replaced goes through.
+[[nodiscard]] std::vector<StationStep> steps_of_replacement(const RunControlOptions& options, bool run);
+
+/// Its place in the order of a stop, from 0 on.
+[[nodiscard]] std::size_t stop_rank(StationKind kind) noexcept;
+
+}  // namespace weir::control

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/control/run_service.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/json/serialize.hpp>
+#include <charconv>
+
+#include "weir/control/run_json.hpp"
+#include "weir/json/parse.hpp"
+
+namespace weir::control {
+namespace {
+
+namespace json = boost::json;
+using Method = HttpRoute::Method;
+
+constexpr std::size_t log_lines_max = 1000;  // of one answer
+
+HttpResponse answer_of(const json::value& value) { return {200, json::serialize(value), "application/json"}; }
+
+HttpResponse refusal(const Error& error) { return http_error(error.code == Errc::usage ? 400 : error.code == Errc::refused ? 409 : 500, error.message()); }
+
+/// "after=17" -> 17; nothing: 0.
+std::uint64_t after_of(std::string_view query) {
+    constexpr std::string_view key = "after=";
+    std::uint64_t number = 0;
+    if (query.starts_with(key)) std::from_chars(query.data() + key.size(), query.data() + query.size(), number);
+    return number;
+}
+
+HttpResponse log_after(const LogBook& log, std::uint64_t after) {
+    json::array lines;
+    for (const auto& line : log.after(after, log_lines_max)) lines.push_back(to_json(line));
+    return answer_of(json::object{{"last", log.last()}, {"lines", std::move(lines)}});
+}
+
+HttpResponse alarms_of(const RunServiceParts& parts) {
+    json::array alarms;
+    for (const auto& alarm : parts.reports.alarms()) {
+        alarms.push_back({{"station", "run"}, {"name", json_safe(alarm.name)}, {"text", json_safe(alarm.report.what)},
+                          {"severity", std::string(name(alarm.report.severity))}, {"latched", !alarm.acknowledged_by}, {"raised", alarm.raised}});
+    }
+    for (const auto& station : parts.control.view().stations) {
+        for (const auto& alarm : station.report.alarms)
+            alarms.push_back({{"station", station.entry.name}, {"name", json_safe(alarm.name)}, {"text", json_safe(alarm.text)},
+                              {"severity", json_safe(alarm.severity)}, {"latched", !alarm.acknowledged_by}, {"raised", alarm.raised}});
+    }
+    return answer_of(json::object{{"alarms", std::move(alarms)}});
+}
+
+HttpResponse acknowledge(Reports& reports, std::string_view body) {
+    const auto document = parse_json(body);
+    if (!document) return refusal(document.error());
+    JsonFields fields(*document, "the request");
+    const auto alarm = fields.text("name", std::nullopt, 1000);
+    const auto person = fields.text("person");
+    fields.no_others();
+    if (auto read = fields.result(); !read) return refusal(read.error());
+    if (!reports.acknowledge(alarm, person)) return http_error(409, fmt::format("no alarm \"{}\" is latched", alarm));
+    return answer_of(json::object{{"acknowledged", json_safe(alarm)}});
+}
+
+HttpResponse obey(RunControl& control, std::string_view body) {
+    const auto command = parse_run_command(body);
+    if (!command) return refusal(command.error());
+    Result<> done;
+    switch (command->kind) {
+        case RunCommand::Kind::start:
+            if (const auto run = control.start(command->request); !run) done = std::unexpected(run.error());
+            break;
+        case RunCommand::Kind::stop: done = control.stop(command->reason.empty() ? "stopped by command" : command->reason); break;
+        case RunCommand::Kind::pause: done = control.pause(); break;
+        case RunCommand::Kind::resume: done = control.resume(); break;
+        case RunCommand::Kind::exit: control.shut_down(command->reason.empty() ? "ended by command" : command->reason); break;
+    }
+    if (!done) return refusal(done.error());
+    const auto view = control.view();
+    return answer_of(json::object{{"state", name(view.state)}, {"run", number(view.run)}, {"runs", view.runs}});
+}
+
+}  // namespace
+
+std::vector<HttpRoute> run_routes(const RunServiceParts& parts) {
+    return {
+        {Method::get, "/partition", [parts](const HttpRequest&, const HttpAnswer& answer) { answer(answer_of(to_json(parts.partition, parts.control.view()))); }},
+        {Method::get, "/log", [parts](const HttpRequest& request, const HttpAnswer& answer) { answer(log_after(parts.log, after_of(request.query))); }},
+        {Method::get, "/alarms", [parts](const HttpRequest&, const HttpAnswer& answer) { answer(alarms_of(parts)); }},
+        {Method::post, "/alarms/acknowledge", [parts](const HttpRequest& request, const HttpAnswer& answer) { answer(acknowledge(parts.reports, request.body)); }},
+        {Method::post, "/run", [parts](const HttpRequest& request, const HttpAnswer& answer) { answer(obey(parts.control, request.body)); }},
+        metrics_route(parts.metrics),
+    };
+}
+
+Metrics::Collection collect_partition(Metrics& metrics, const RunControl& control) {
+    return metrics.collect([&control](MetricSink& sink) {
+        const auto view = control.view();
+        const auto real = [](auto n) { return static_cast<double>(n); };
+        sink.gauge("weir_partition_info", "state of the partition and number of its run", {{"state", name(view.state)}, {"run", fmt::to_string(number(view.run))}}, 1);
+        sink.gauge("weir_partition_run_seconds", "how long the run lasts", {}, view.seconds);
+        const auto events = [&](const char* what, std::uint64_t count) { sink.gauge("weir_partition_events", "events of the run, by what became of them", {{"what", what}}, real(count)); };
+        events("triggers", view.events.triggers);
+        events("accepted", view.events.accepted);
+        events("rejected", view.events.rejected);
+        events("built", view.events.built);
+        events("incomplete", view.events.incomplete);
+        events("recorded", view.events.recorded);
+        for (const auto& station : view.stations) {
+            const Labels labels{{"station", station.entry.name}, {"kind", name(station.entry.kind)}};
+            sink.gauge("weir_station_up", "1: its process runs and is known", labels, station.state == "gone" || station.state == "launching" ? 0 : 1);
+            sink.gauge("weir_station_restarts", "how often it was replaced in this run", labels, real(station.restarts));
+            sink.gauge("weir_station_in_hand", "what its ledger has in hand", labels, real(station.report.status.ledger.in_hand));
+        }
+    });
+}
+
+}  // namespace weir::control

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "station_control.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weir/json/parse.hpp"
+
+namespace weir::control {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string seconds_text(std::chrono::milliseconds time) { return to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(time)); }
+
+/// The control port in {"station":"ros-1","kind":"readout","control":"127.0.0.1:41234"}.
+Result<std::string> control_port(const std::string& line, const StationEntry& entry) {
+    const auto document = parse_json(line);
+    if (!document) return std::unexpected(document.error());
+    JsonFields fields(*document, "its first line");
+    const auto station = fields.text("station");
+    auto address = fields.text("control");
+    if (auto read = fields.result(); !read) return std::unexpected(read.error());
+    if (station != entry.name) return fail(Errc::usage, fmt::format("calls itself {}", station));
+    return address;
+}
+
+}  // namespace
+
+std::string StationStep::text() const {
+    switch (kind) {
+        case Kind::launch: return "its launch";
+        case Kind::transition: return name(transition);
+        case Kind::change_peers: return "change_peers";
+        case Kind::report: return "a question for its status";
+    }
+    return {};
+}
+
+StationControl::StationControl(const StationEntry& entry, LaunchRequest request, const StationTimes& times, Launcher& launcher, StationLinks& links)
+    : entry_(entry), request_(std::move(request)), times_(times), launcher_(launcher), links_(links), log_(request_.log, 16_MiB) {}
+
+void StationControl::add(const StationStep& step) {
+    if (step.kind == StationStep::Kind::launch) planned_ = StationState::initial;
+    if (step.kind == StationStep::Kind::transition) planned_ = after(planned_, step.transition).value_or(planned_);
+    steps_.push_back(step);
+}
+
+void StationControl::step(SteadyTime now, RunNumber run, const std::vector<Peer>& peers, const std::function<void(std::string_view)>& log_line) {
+    if (now - log_read_ >= times_.poll) {
+        log_.read(log_line);
+        log_read_ = now;
+    }
+    look_at_process(now);
+    look_at_reports(now);
+    go_on(now, run, peers);
+}
+
+void StationControl::look_at_process(SteadyTime now) {
+    if (!process_) return;
+    const auto end = process_->ended();
+    if (!end) {
+        if (kill_at_ && now >= *kill_at_) process_->kill();
+        return;
+    }
+    const bool expected = ending();
+    forget_process();
+    if (!expected) fail({true, false, end->text()});
+}
+
+void StationControl::look_at_reports(SteadyTime now) {
+    if (!link_) return;
+    if (asking_) {
+        if (auto report = link_->report()) {
+            asking_ = false;
+            if (*report) {
+                heard_ = now;
+                reported_ = true;
+                report_ = std::move(**report);
+            } else {
+                fresh_ = false;
+            }
+        }
+    }
+    const bool wanted = begun_ && steps_.front().kind == StationStep::Kind::report && !fresh_;
+    if (!asking_ && (wanted || now - asked_ >= times_.poll)) {
+        link_->ask();
+        asking_ = true;
+        asked_ = now;
+        if (wanted) fresh_ = true;
+    }
+    if (now - heard_ < times_.silent_after || ending()) return;
+    process_->kill();
+    forget_process();
+    fail({true, false, fmt::format("did not answer for {} and was killed", seconds_text(times_.silent_after))});
+}
+
+void StationControl::go_on(SteadyTime now, RunNumber run, const std::vector<Peer>& peers) {
+    while (!steps_.empty()) {
+        if (!begun_) {
+            begin(now, run, peers);
+            if (steps_.empty()) return;  // it failed at once
+        }
+        const auto& step = steps_.front();
+        bool ready = false;
+        switch (step.kind) {
+            case StationStep::Kind::launch: ready = launched(now); break;
+            case StationStep::Kind::report: ready = fresh_ && !asking_; break;
+            case StationStep::Kind::transition:
+            case StationStep::Kind::change_peers: {
+                const auto answer = link_->answer();
+                if (!answer) break;
+                if (!*answer) return fail({false, answer->error().answered, fmt::format("{}: {}", step.text(), answer->error().why)});
+                ready = true;
+            }
+        }
+        if (steps_.empty()) return;
+        if (!ready) {
+            if (now - *begun_ >= step.limit) fail({false, false, fmt::format("did not answer {} within {}", step.text(), seconds_text(step.limit))});
+            return;
+        }
+        done();
+    }
+}
+
+void StationControl::begin(SteadyTime now, RunNumber run, const std::vector<Peer>& peers) {
+    begun_ = now;
+    const auto& step = steps_.front();
+    if (step.kind == StationStep::Kind::launch) {
+        forget_process();
+        auto process = launcher_.launch(request_);
+        if (!process) return fail({true, false, process.error().message()});
+        process_ = std::move(*process);
+        return;
+    }
+    if (!link_) return fail({true, false, "is not there"});
+    if (step.kind == StationStep::Kind::report) {
+        fresh_ = false;
+        return;
+    }
+    const bool change = step.kind == StationStep::Kind::change_peers;
+    const auto deadline = step.limit * 9 / 10;  // what gives up by itself is heard in time
+    StationRequest request{change ? StationRequestKind::change_peers : StationRequestKind::transition, step.transition, {}, deadline, {}};
+    if (change || step.transition == Transition::connect) request.peers = peers;
+    if (!change && step.transition == Transition::start) request.run = run;
+    link_->call(request);
+}
+
+bool StationControl::launched(SteadyTime now) {
+    const auto line = process_->announcement();
+    if (!line) return false;
+    const auto address = control_port(*line, entry_);
+    if (!address) {
+        fail({false, true, fmt::format("announced itself wrongly: {}", address.error().context)});
+        return false;
+    }
+    address_ = *address;
+    link_ = links_.open(address_);
+    asking_ = false;
+    asked_ = {};
+    heard_ = now;
+    return true;
+}
+
+void StationControl::done() {
+    if (steps_.front().kind == StationStep::Kind::transition) state_ = after(state_, steps_.front().transition).value_or(state_);
+    steps_.pop_front();
+    begun_.reset();
+}
+
+void StationControl::fail(StationTrouble trouble) {
+    steps_.clear();
+    begun_.reset();
+    planned_ = state_;
+    trouble_ = std::move(trouble);
+}
+
+void StationControl::forget_process() {
+    process_.reset();  // it is killed first, so that the link has nobody to wait for
+    link_.reset();
+    kill_at_.reset();
+    state_ = StationState::initial;
+    planned_ = steps_.empty() ? StationState::initial : planned_;
+    asking_ = false;
+}
+
+void StationControl::end(SteadyTime now, std::chrono::milliseconds grace) {
+    steps_.clear();
+    begun_.reset();
+    if (!process_ || ending()) return;
+    process_->terminate();
+    kill_at_ = now + grace;
+}
+
+void StationControl::kill() {
+    steps_.clear();
+    begun_.reset();
+    if (process_) process_->kill();
+    forget_process();
+}
+
+}  // namespace weir::control

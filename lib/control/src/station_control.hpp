@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// One station as run control holds it: its process, its control port, and the steps that it is to go through one after the
+// other. It says what happened; what that means for the partition is RunControl's to decide.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "weir/control/launcher.hpp"
+#include "weir/control/log_book.hpp"
+#include "weir/control/partition.hpp"
+#include "weir/control/station_link.hpp"
+
+namespace weir::control {
+
+struct StationStep {
+    enum class Kind { launch, transition, change_peers, report };
+    Kind kind = Kind::launch;
+    Transition transition = Transition::configure;
+    std::chrono::milliseconds limit{};  // from its begin on
+
+    [[nodiscard]] std::string text() const;
+};
+
+/// What went wrong. `died`: there is no process any more (it ended, or was killed because it was silent).
+struct StationTrouble {
+    bool died = false;
+    bool answered = false;  // the station said no
+    std::string what{};     // "did not answer stop within 6s"
+};
+
+struct StationTimes {
+    std::chrono::milliseconds poll{200};
+    std::chrono::milliseconds silent_after{10'000};
+};
+
+class StationControl {
+public:
+    StationControl(const StationEntry& entry, LaunchRequest request, const StationTimes& times, Launcher& launcher, StationLinks& links);
+
+    void add(const StationStep& step);
+    /// Does what is due. `run` and `peers` are for calls that begin now.
+    void step(SteadyTime now, RunNumber run, const std::vector<Peer>& peers, const std::function<void(std::string_view)>& log_line);
+
+    /// Nothing is under way or waits.
+    [[nodiscard]] bool idle() const noexcept { return steps_.empty(); }
+    /// What went wrong since the last call; what it was to do is forgotten then.
+    [[nodiscard]] std::optional<StationTrouble> take_trouble() { return std::exchange(trouble_, std::nullopt); }
+
+    /// SIGTERM, and after a grace SIGKILL; its end is no trouble.
+    void end(SteadyTime now, std::chrono::milliseconds grace);
+    /// SIGKILL; its end is no trouble.
+    void kill();
+
+    [[nodiscard]] const StationEntry& entry() const noexcept { return entry_; }
+    [[nodiscard]] bool up() const noexcept { return link_ != nullptr; }
+    [[nodiscard]] bool gone() const noexcept { return process_ == nullptr; }
+    [[nodiscard]] bool ending() const noexcept { return kill_at_.has_value(); }
+    /// Where it will be when all its steps are done.
+    [[nodiscard]] StationState planned() const noexcept { return planned_; }
+    [[nodiscard]] StationState state() const noexcept { return state_; }
+    /// Its latest, also of a process that is gone.
+    [[nodiscard]] const StationReport& report() const noexcept { return report_; }
+    [[nodiscard]] bool reported() const noexcept { return reported_; }
+    [[nodiscard]] std::int64_t pid() const noexcept { return process_ ? process_->pid() : 0; }
+    [[nodiscard]] const std::string& address() const noexcept { return address_; }
+
+    std::uint32_t restarts = 0;          // in this run
+    std::deque<SteadyTime> restarted{};  // of late
+
+private:
+    void look_at_process(SteadyTime now);
+    void look_at_reports(SteadyTime now);
+    void go_on(SteadyTime now, RunNumber run, const std::vector<Peer>& peers);
+    void begin(SteadyTime now, RunNumber run, const std::vector<Peer>& peers);
+    [[nodiscard]] bool launched(SteadyTime now);
+    void done();
+    void fail(StationTrouble trouble);
+    void forget_process();
+
+    const StationEntry entry_;
+    const LaunchRequest request_;
+    const StationTimes times_;
+    Launcher& launcher_;
+    StationLinks& links_;
+    LogTail log_;
+    SteadyTime log_read_{};
+
+    std::unique_ptr<StationProcess> process_;
+    std::unique_ptr<StationLink> link_;
+    std::string address_;
+    StationState state_ = StationState::initial;
+    StationState planned_ = StationState::initial;
+    std::deque<StationStep> steps_;  // the first is under way when begun_
+    std::optional<SteadyTime> begun_;
+    std::optional<StationTrouble> trouble_;
+    std::optional<SteadyTime> kill_at_;  // it was asked to end
+
+    StationReport report_;
+    bool reported_ = false;
+    bool asking_ = false;
+    bool fresh_ = false;  // the report under way, or here, was asked for by the step under way
+    SteadyTime asked_{}, heard_{};
+};
+
+}  // namespace weir::control

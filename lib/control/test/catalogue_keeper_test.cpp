@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/control/catalogue_keeper.hpp"
+
+#include <gmock/gmock.h>
+
+#include "weir/catalogue/sqlite_catalogue.hpp"
+
+namespace weir::control {
+namespace {
+
+class CatalogueKeeperTest : public testing::Test {
+protected:
+    CatalogueKeeperTest() {
+        std::string pattern = testing::TempDir() + "keeper-XXXXXX";
+        directory = ::mkdtemp(pattern.data());
+    }
+    ~CatalogueKeeperTest() override { std::filesystem::remove_all(directory); }
+
+    [[nodiscard]] std::filesystem::path catalogue() const { return directory / "weir.catalogue"; }
+    [[nodiscard]] OpenCatalogue opener() const {
+        return [path = catalogue()]() -> Result<std::unique_ptr<Catalogue>> {
+            if (!std::filesystem::exists(path)) return nullptr;
+            return open_sqlite_catalogue(path);
+        };
+    }
+
+    std::filesystem::path directory;
+};
+
+TEST_F(CatalogueKeeperTest, ANumberIsAboveThoseOfTheCatalogueAndThoseGivenOut) {
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {opener()});
+    EXPECT_EQ(keeper.next_run(), RunNumber{1});  // there is no catalogue yet
+    {
+        const auto made = open_sqlite_catalogue(catalogue());
+        ASSERT_TRUE(made);
+        ASSERT_TRUE((*made)->open_run({.run = RunNumber{40}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
+    }
+    EXPECT_EQ(keeper.next_run(), RunNumber{41});
+    EXPECT_EQ(keeper.next_run(), RunNumber{42}) << "41 was given out, and never recorded";
+}
+
+TEST_F(CatalogueKeeperTest, ParametersOfARunAreInTheCatalogueAlsoWhenItIsClosed) {
+    const auto made = open_sqlite_catalogue(catalogue());
+    ASSERT_TRUE(made);
+    ASSERT_TRUE((*made)->open_run({.run = RunNumber{7}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {opener()});
+    EXPECT_TRUE(keeper.keep(RunNumber{7}, {{"beam", "on"}}));
+    ASSERT_TRUE((*made)->close_run(RunNumber{7}, "rec-1", {}));
+    EXPECT_TRUE(keeper.keep(RunNumber{7}, {{"stop reason", "enough"}}));
+    EXPECT_EQ(*(*made)->run_parameters(RunNumber{7}), (std::map<std::string, std::string>{{"beam", "on"}, {"stop reason", "enough"}}));
+}
+
+}  // namespace
+}  // namespace weir::control

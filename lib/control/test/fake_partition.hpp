@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stations made by hand: their processes and control ports are a few fields that a test sets, and their time stands
+// still until the test moves it.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "weir/control/run_control.hpp"
+
+namespace weir::control {
+
+struct FakeStation {
+    StationEntry entry;
+    int processes = 0;       // that were started so far
+    bool alive = false;
+    bool mute = false;       // answers nothing, as a process that is stopped
+    bool deaf_to_sigterm = false;
+    std::string hangs_in;    // never answers this transition
+    std::string refuses;     // answers no to this one
+    StationReport report{};
+    std::vector<Peer> peers{};
+    std::optional<RunNumber> started{};
+    std::vector<SourceId> sources{};
+};
+
+struct FakeWorld {
+    std::map<std::string, FakeStation> stations;
+    std::vector<std::string> calls;  // "sfi-1 start"
+    std::vector<std::string> kept;   // "7 comment=..."
+    std::uint32_t last_run = 0;
+
+    [[nodiscard]] std::size_t place(const std::string& call, std::size_t from = 0) const {
+        for (auto i = from; i < calls.size(); ++i) {
+            if (calls[i] == call) return i;
+        }
+        return calls.size() + 1000;
+    }
+    [[nodiscard]] std::size_t count(const std::string& call) const { return static_cast<std::size_t>(std::ranges::count(calls, call)); }
+    void kill(const std::string& name) { stations.at(name).alive = false; }
+};
+
+class FakeProcess final : public StationProcess {
+public:
+    FakeProcess(FakeWorld& world, std::string name, int number) : world_(world), name_(std::move(name)), number_(number) {}
+    ~FakeProcess() override { kill(); }
+    [[nodiscard]] std::int64_t pid() const noexcept override { return 1000 + number_; }
+    [[nodiscard]] std::optional<std::string> announcement() override {
+        const auto& station = world_.stations.at(name_);
+        return fmt::format(R"({{"station":"{0}","kind":"{1}","control":"{0}#{2}"}})", name_, name(station.entry.kind), number_);
+    }
+    [[nodiscard]] std::optional<ProcessEnd> ended() override {
+        return mine().alive ? std::nullopt : std::optional(ProcessEnd{0, 9});
+    }
+    void terminate() noexcept override {
+        if (!mine().deaf_to_sigterm) mine().alive = false;
+    }
+    void kill() noexcept override {
+        if (mine().processes == number_) mine().alive = false;
+    }
+
+private:
+    [[nodiscard]] FakeStation& mine() const { return world_.stations.at(name_); }
+    FakeWorld& world_;
+    const std::string name_;
+    const int number_;
+};
+
+class FakeLauncher final : public Launcher {
+public:
+    explicit FakeLauncher(FakeWorld& world) : world_(world) {}
+    [[nodiscard]] Result<std::unique_ptr<StationProcess>> launch(const LaunchRequest& request) override {
+        auto& station = world_.stations.at(request.name);
+        world_.calls.push_back(request.name + " launch");
+        ++station.processes;
+        station.alive = true;
+        station.mute = false;
+        station.report = {};
+        station.report.kind = station.entry.kind;
+        return std::make_unique<FakeProcess>(world_, request.name, station.processes);
+    }
+
+private:
+    FakeWorld& world_;
+};
+
+class FakeLink final : public StationLink {
+public:
+    FakeLink(FakeWorld& world, std::string name) : world_(world), name_(std::move(name)) {}
+
+    void call(const StationRequest& request) override { request_ = request; }
+    [[nodiscard]] std::optional<CallAnswer> answer() override {
+        auto& station = world_.stations.at(name_);
+        if (!request_ || station.mute) return std::nullopt;
+        const std::string what = weir::name(*request_);
+        if (!station.alive) return CallAnswer(std::unexpected(CallFailure{false, "gone"}));
+        if (station.hangs_in == what) return std::nullopt;
+        const auto request = *std::exchange(request_, std::nullopt);
+        world_.calls.push_back(name_ + " " + what);
+        if (station.refuses == what) return CallAnswer(std::unexpected(CallFailure{true, "will not"}));
+        if (!request.peers.empty()) station.peers = request.peers;
+        if (request.kind != StationRequestKind::transition) return CallAnswer{};
+        const auto to = after(station.report.state, request.transition);
+        if (!to) return CallAnswer(std::unexpected(CallFailure{true, "not in this state"}));
+        station.report.state = *to;
+        if (request.transition == Transition::configure) {
+            station.report.self = Peer{name_, station.entry.kind, station.entry.id, fmt::format("127.0.0.1:{}", number(station.entry.id) * 100 + station.processes), "",
+                                       station.sources};
+        }
+        if (request.run) station.started = station.report.run = request.run;
+        return CallAnswer{};
+    }
+    void ask() override {}
+    [[nodiscard]] std::optional<Result<StationReport>> report() override {
+        const auto& station = world_.stations.at(name_);
+        if (station.mute || !station.alive) return std::nullopt;
+        return Result<StationReport>(station.report);
+    }
+
+private:
+    FakeWorld& world_;
+    const std::string name_;
+    std::optional<StationRequest> request_;
+};
+
+class FakeLinks final : public StationLinks {
+public:
+    explicit FakeLinks(FakeWorld& world) : world_(world) {}
+    [[nodiscard]] std::unique_ptr<StationLink> open(const std::string& address) override {
+        return std::make_unique<FakeLink>(world_, address.substr(0, address.find('#')));
+    }
+
+private:
+    FakeWorld& world_;
+};
+
+class FakeKeeper final : public RunKeeper {
+public:
+    explicit FakeKeeper(FakeWorld& world) : world_(world) {}
+    [[nodiscard]] Result<RunNumber> next_run() override { return RunNumber{++world_.last_run}; }
+    [[nodiscard]] Result<> keep(RunNumber run, const std::map<std::string, std::string>& parameters) override {
+        for (const auto& [key, value] : parameters) world_.kept.push_back(fmt::format("{} {}={}", number(run), key, value));
+        return {};
+    }
+
+private:
+    FakeWorld& world_;
+};
+
+}  // namespace weir::control

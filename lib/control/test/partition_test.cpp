@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/control/partition.hpp"
+
+#include <gmock/gmock.h>
+
+namespace weir::control {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view good = R"([partition]
+name = "test"
+[data]
+sources = ["0x10", "0x11"]
+[readout.ros-1]
+listen = "127.0.0.1:0"
+[assign.dfm]
+[build.sfi-1]
+[supervise.l2sv]
+[record.rec-1]
+directories = ["/data"]
+)";
+
+std::string error_of(const std::string& text) {
+    const auto partition = parse_partition(text, "p.toml");
+    return partition ? "no error" : partition.error().context;
+}
+
+std::string with(std::string_view more) {
+    std::string text;
+    text += good;
+    text += more;
+    return text;
+}
+
+std::string without(std::string_view part, std::string_view more = {}) {
+    auto text = with(more);
+    text.erase(text.find(part), part.size());
+    return text;
+}
+
+TEST(Partition, StationsAreNumberedInTheOrderOfTheFile) {
+    const auto partition = parse_partition(good, "p.toml");
+    ASSERT_TRUE(partition) << partition.error().message();
+    EXPECT_EQ(partition->name, "test");
+    ASSERT_EQ(partition->stations.size(), 5U);
+    EXPECT_EQ(partition->stations[0].section(), "readout.ros-1");
+    EXPECT_EQ(partition->stations[0].line, 5U);
+    EXPECT_EQ(partition->stations[3].kind, StationKind::supervise);
+    EXPECT_EQ(partition->stations[3].id, wire::StationId{4});
+    EXPECT_EQ(partition->sources, (std::vector{SourceId{0x10}, SourceId{0x11}}));
+}
+
+TEST(Partition, AnUnknownSectionNamesTheNearest) {
+    EXPECT_EQ(error_of(with("[bild.sfi-2]\n")), "p.toml:12: unknown section [bild.sfi-2]; did you mean \"build\"?");
+}
+
+TEST(Partition, AStationWithoutANameIsAnError) { EXPECT_THAT(error_of(with("[filter]\n")), HasSubstr("[filter] has no name; a station's section is [filter.NAME]")); }
+
+TEST(Partition, ANameIsOfTheWholePartition) {
+    EXPECT_EQ(error_of(with("[filter.sfi-1]\n")), "p.toml:12: [filter.sfi-1] has the name of [build.sfi-1] (line 8); names are of the whole partition");
+}
+
+TEST(Partition, TwoStationsOnOnePortAreAnErrorWithBothPlaces) {
+    EXPECT_EQ(error_of(with("listen = \"localhost:7000\"\n[build.sfi-2]\ncontrol = \"127.0.0.1:7000\"\n")),
+              "p.toml:14: control = \"127.0.0.1:7000\" of [build.sfi-2] is the port of [record.rec-1] already (line 12); give each its own, or port 0 for a free one");
+}
+
+TEST(Partition, OneDfmAndOneSupervisor) {
+    EXPECT_THAT(error_of(with("[assign.dfm-2]\n")), HasSubstr("[assign.dfm-2] is a second assign station beside [assign.dfm] (line 7)"));
+    EXPECT_THAT(error_of(without("[assign.dfm]\n")), HasSubstr("no [assign.NAME]: nobody would give events to builders"));
+    EXPECT_THAT(error_of(with("[supervise.two]\n")), HasSubstr("a second supervise station"));
+}
+
+TEST(Partition, FiltersNeedARecorder) {
+    EXPECT_THAT(error_of(without("[record.rec-1]\n", "[filter.ef-1]\n")), HasSubstr("no [record.NAME]: filters would have nowhere to send events"));
+}
+
+TEST(Partition, ASourceIsNamedOnceAndReadable) {
+    EXPECT_THAT(error_of("[data]\nsources = [\"0x10\", \"16\"]\n"), HasSubstr("p.toml:2: data.sources: 0x10 is named twice"));
+    EXPECT_THAT(error_of("[data]\nsources = [\"tracker\"]\n"), HasSubstr("\"tracker\" is not a source"));
+}
+
+TEST(Partition, PeersMustServeEverySourceOnce) {
+    const auto partition = *parse_partition(good, "p.toml");
+    const Peer one{"ros-1", StationKind::readout, {}, "127.0.0.1:1", "", {SourceId{0x10}}};
+    Peer two{"ros-2", StationKind::readout, {}, "127.0.0.1:2", "", {SourceId{0x11}}};
+    EXPECT_TRUE(check_peers(partition, {one, two}));
+    EXPECT_EQ(check_peers(partition, {one}).error().context, "p.toml: source 0x11 of [data] sources is served by no readout");
+    two.sources.push_back(SourceId{0x10});
+    EXPECT_THAT(check_peers(partition, {one, two}).error().context, HasSubstr("source 0x10 is served by ros-1 and by ros-2"));
+    two.sources = {SourceId{0x11}};
+    two.dataflow = one.dataflow;
+    EXPECT_THAT(check_peers(partition, {one, two}).error().context, HasSubstr("ros-1 and ros-2 are both at 127.0.0.1:1"));
+}
+
+}  // namespace
+}  // namespace weir::control

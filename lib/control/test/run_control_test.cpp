@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/control/run_control.hpp"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include "fake_partition.hpp"
+
+namespace weir::control {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr const char* text = R"(
+[readout.ros-1]
+[readout.ros-2]
+[assign.dfm]
+[build.sfi-1]
+[build.sfi-2]
+[supervise.l2sv]
+[select.l2pu-1]
+[filter.ef-1]
+[record.rec-1]
+)";
+
+class RunControlTest : public testing::Test {
+protected:
+    RunControlTest() : partition(*parse_partition(text, "p.toml")) {
+        for (const auto& entry : partition.stations) world.stations[entry.name].entry = entry;
+        world.stations["ros-1"].sources = {SourceId{1}};
+        world.stations["ros-2"].sources = {SourceId{2}};
+        control.emplace(partition, options, [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; }, launcher, links,
+                        keeper, reports, log, clock);
+    }
+
+    /// Time goes by in steps of 10 ms.
+    void pass(std::chrono::milliseconds time) {
+        for (auto t = 0ms; t < time; t += 10ms) {
+            clock.advance(10ms);
+            control->step();
+        }
+    }
+    void come_up() {
+        ASSERT_TRUE(control->bring_up());
+        pass(100ms);
+        ASSERT_EQ(control->view().state, PartitionState::ready);
+    }
+    RunNumber start_run() {
+        come_up();
+        const auto run = control->start({"a comment", {{"beam", "on"}}});
+        EXPECT_TRUE(run) << run.error().message();
+        pass(300ms);
+        EXPECT_EQ(control->view().state, PartitionState::running);
+        return run.value_or(RunNumber{});
+    }
+    [[nodiscard]] FakeStation& station(const std::string& name) { return world.stations.at(name); }
+    [[nodiscard]] std::vector<std::string> problems() const {
+        const auto last = control->view().last;
+        return last ? last->problems : std::vector<std::string>{"no run has ended"};
+    }
+
+    FakeWorld world;
+    Partition partition;
+    RunControlOptions options;
+    ManualClock clock;
+    LogBook log;
+    Reports reports{"run", clock, {}};
+    FakeLauncher launcher{world};
+    FakeLinks links{world};
+    FakeKeeper keeper{world};
+    std::optional<RunControl> control;
+};
+
+TEST_F(RunControlTest, BringsEveryStationUpAndTellsEachOfAll) {
+    come_up();
+    for (const auto& [name, fake] : world.stations) {
+        EXPECT_EQ(fake.report.state, StationState::connected) << name;
+        EXPECT_EQ(fake.peers.size(), partition.stations.size()) << name;
+    }
+    EXPECT_GT(world.place("ros-1 connect"), world.place("rec-1 configure"));
+}
+
+TEST_F(RunControlTest, StartsTakersBeforeGiversAndStopsThemAfter) {
+    const auto run = start_run();
+    const std::vector<std::string> order{"rec-1", "ef-1", "sfi-1", "ros-1", "dfm", "l2pu-1", "l2sv"};
+    for (std::size_t i = 1; i < order.size(); ++i) EXPECT_LT(world.place(order[i - 1] + " start"), world.place(order[i] + " start")) << order[i];
+    EXPECT_EQ(station("ros-2").started, run);
+    ASSERT_TRUE(control->stop("enough"));
+    pass(500ms);
+    const std::vector<std::string> back{"l2sv", "l2pu-1", "dfm", "sfi-1", "ef-1", "rec-1", "ros-1"};
+    for (std::size_t i = 1; i < back.size(); ++i) EXPECT_LT(world.place(back[i - 1] + " stop"), world.place(back[i] + " stop")) << back[i];
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_EQ(control->view().last->reason, "enough");
+    EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(RunControlTest, EachRunHasANumberOfItsOwnAndItsParametersAreKept) {
+    const auto first = start_run();
+    EXPECT_THAT(world.kept, Contains(fmt::format("{} comment=a comment", number(first))));
+    EXPECT_THAT(world.kept, Contains(fmt::format("{} beam=on", number(first))));
+    ASSERT_TRUE(control->stop("enough"));
+    pass(500ms);
+    const auto second = control->start({});
+    ASSERT_TRUE(second);
+    EXPECT_NE(*second, first);
+}
+
+TEST_F(RunControlTest, WhatMakesNoSenseInAStateIsRefusedWithTheState) {
+    EXPECT_THAT(control->start({}).error().context, HasSubstr("is down"));
+    start_run();
+    EXPECT_THAT(control->start({}).error().context, HasSubstr("is running"));
+    EXPECT_FALSE(control->resume());
+    ASSERT_TRUE(control->pause());
+    pass(50ms);
+    EXPECT_EQ(station("l2sv").report.state, StationState::paused);
+    EXPECT_FALSE(control->pause());
+    ASSERT_TRUE(control->resume());
+    pass(50ms);
+    EXPECT_EQ(station("l2sv").report.state, StationState::running);
+}
+
+TEST_F(RunControlTest, StopsByItselfWhenTheSupervisorHasNoMoreEvents) {
+    start_run();
+    station("l2sv").report.status.finished = true;
+    pass(800ms);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_EQ(control->view().last->reason, "all events are done");
+}
+
+TEST_F(RunControlTest, ABuilderThatDiesIsReplacedAndTheOthersHearOfItsNewAddress) {
+    start_run();
+    const auto before = station("sfi-2").report.self->dataflow;
+    world.kill("sfi-2");
+    pass(500ms);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+    EXPECT_EQ(station("sfi-2").report.state, StationState::running);
+    EXPECT_NE(station("sfi-2").report.self->dataflow, before);
+    EXPECT_THAT(station("dfm").peers, Contains(*station("sfi-2").report.self));
+    EXPECT_THAT(station("sfi-2").peers, Contains(*station("dfm").report.self));
+    EXPECT_EQ(reports.latched(), 1U);
+    ASSERT_TRUE(control->stop("enough"));
+    pass(500ms);
+    EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(RunControlTest, ARecorderThatDiesComesBackWithTheSameRun) {
+    const auto run = start_run();
+    world.kill("rec-1");
+    station("rec-1").started.reset();
+    pass(500ms);
+    EXPECT_EQ(station("rec-1").started, run);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+}
+
+TEST_F(RunControlTest, TheRunStopsWithAReasonWhenTheSupervisorOrTheDfmDies) {
+    for (const auto* name : {"l2sv", "dfm"}) {
+        if (control->view().state == PartitionState::down) start_run();
+        else { ASSERT_TRUE(control->start({})); pass(300ms); }
+        world.kill(name);
+        pass(1000ms);
+        EXPECT_EQ(control->view().state, PartitionState::ready);
+        EXPECT_THAT(control->view().last->reason, HasSubstr(fmt::format("{} was ended by signal 9", name)));
+        EXPECT_FALSE(problems().empty());
+        EXPECT_TRUE(station(name).alive) << "for the next run";
+    }
+}
+
+TEST_F(RunControlTest, AStationThatStandsStillForFiveSecondsIsLeftInPeace) {
+    start_run();
+    station("sfi-1").mute = true;
+    pass(5s);
+    station("sfi-1").mute = false;
+    pass(1s);
+    EXPECT_EQ(station("sfi-1").processes, 1);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+}
+
+TEST_F(RunControlTest, AStationThatAnswersNothingForItsDeadlineIsKilledAndReplaced) {
+    start_run();
+    station("ros-2").mute = true;
+    pass(11s);
+    EXPECT_EQ(station("ros-2").processes, 2);
+    EXPECT_EQ(station("ros-2").report.state, StationState::running);
+    EXPECT_THAT(reports.alarms().front().report.what, HasSubstr("ros-2 did not answer for 10s"));
+}
+
+TEST_F(RunControlTest, AStationThatDiesAgainAndAgainEndsTheRun) {
+    start_run();
+    for (int i = 0; i < 6; ++i) {
+        world.kill("ef-1");
+        pass(500ms);
+    }
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_THAT(control->view().last->reason, HasSubstr("6 times within 1min"));
+}
+
+TEST_F(RunControlTest, AStopEndsWithinItsDeadlineAlthoughStationsHang) {
+    start_run();
+    for (auto& [name, fake] : world.stations) fake.hangs_in = "stop";
+    station("sfi-1").deaf_to_sigterm = true;
+    ASSERT_TRUE(control->stop("enough"));
+    pass(options.stop_deadline);
+    EXPECT_NE(control->view().state, PartitionState::stopping);
+    EXPECT_THAT(problems(), Contains(HasSubstr("sfi-1 did not answer stop in time")));
+    EXPECT_THAT(problems(), Contains(HasSubstr("rec-1 did not answer stop in time")));
+}
+
+TEST_F(RunControlTest, ABuilderThatDiesWhileTheDfmDrainsIsReplaced) {
+    start_run();
+    station("dfm").hangs_in = "stop";
+    ASSERT_TRUE(control->stop("enough"));
+    pass(100ms);
+    world.kill("sfi-1");
+    pass(500ms);
+    EXPECT_EQ(station("sfi-1").report.state, StationState::running);
+    station("dfm").hangs_in.clear();
+    pass(500ms);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(RunControlTest, ARecorderThatDiesWhileItStopsIsStartedAgainToCloseItsFiles) {
+    const auto run = start_run();
+    station("rec-1").hangs_in = "stop";
+    ASSERT_TRUE(control->stop("enough"));
+    pass(300ms);
+    station("rec-1").started.reset();
+    station("rec-1").hangs_in.clear();
+    world.kill("rec-1");
+    pass(500ms);
+    EXPECT_EQ(station("rec-1").started, run);
+    EXPECT_EQ(station("rec-1").report.state, StationState::connected);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(RunControlTest, ALedgerThatDoesNotBalanceIsAProblemWithTheNameOfItsStation) {
+    start_run();
+    station("sfi-1").report.status.ledger = {"events", 10, 8, {{"incomplete", 1}}, 0};
+    station("ros-1").report.status.ledger = {"events", 10, 9, {}, 1};
+    ASSERT_TRUE(control->stop("enough"));
+    pass(500ms);
+    EXPECT_THAT(problems(), Contains(HasSubstr("ledger of sfi-1")));
+    EXPECT_THAT(problems(), Contains("ros-1 has 1 events in hand after the stop"));
+    EXPECT_THAT(problems(), Not(Contains(HasSubstr("ledger of ros-1"))));
+}
+
+TEST_F(RunControlTest, WhatTheSupervisorDecidedTheDfmMustHaveHeardOf) {
+    start_run();
+    station("l2sv").report.status.ledger = {"events", 10, 10, {}, 0};
+    station("dfm").report.status.ledger = {"events", 9, 9, {}, 0};
+    station("sfi-1").report.status.ledger = {"events", 9, 9, {}, 0};
+    station("rec-1").report.status.ledger = {"copies", 9, 9, {}, 0};
+    ASSERT_TRUE(control->stop("enough"));
+    pass(500ms);
+    EXPECT_THAT(problems(), testing::ElementsAre("the supervisor decided 10 events, and the DFM heard of 9"));
+}
+
+TEST_F(RunControlTest, ASourceThatTwoReadoutsServeKeepsThePartitionDown) {
+    station("ros-2").sources = {SourceId{1}};
+    ASSERT_TRUE(control->bring_up());
+    pass(200ms);
+    EXPECT_EQ(control->view().state, PartitionState::down);
+    EXPECT_THAT(*control->view().failure, HasSubstr("source 0x1 is served by ros-1 and by ros-2"));
+    for (const auto& [name, fake] : world.stations) EXPECT_FALSE(fake.alive) << name;
+}
+
+TEST_F(RunControlTest, AStationThatCannotBeConfiguredKeepsThePartitionDownWithItsReason) {
+    station("ef-1").refuses = "configure";
+    ASSERT_TRUE(control->bring_up());
+    pass(200ms);
+    EXPECT_EQ(control->view().state, PartitionState::down);
+    EXPECT_EQ(*control->view().failure, "filter station ef-1 configure: will not");
+}
+
+TEST_F(RunControlTest, AStationThatWillNotStartStopsTheRun) {
+    come_up();
+    station("dfm").refuses = "start";
+    ASSERT_TRUE(control->start({}));
+    pass(500ms);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_THAT(control->view().last->reason, HasSubstr("dfm start: will not"));
+    EXPECT_EQ(world.count("l2sv start"), 0U);
+    EXPECT_EQ(world.count("rec-1 stop"), 1U);
+}
+
+TEST_F(RunControlTest, ShuttingDownARunStopsItFirst) {
+    start_run();
+    control->shut_down("interrupted");
+    pass(1s);
+    EXPECT_EQ(control->view().state, PartitionState::down);
+    EXPECT_EQ(control->view().last->reason, "interrupted");
+    EXPECT_EQ(world.count("rec-1 stop"), 1U);
+}
+
+TEST_F(RunControlTest, WhatDiesBetweenRunsIsThereForTheNext) {
+    come_up();
+    world.kill("ros-1");
+    pass(500ms);
+    EXPECT_EQ(station("ros-1").report.state, StationState::connected);
+    EXPECT_TRUE(control->start({}));
+}
+
+}  // namespace
+}  // namespace weir::control

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/control/run_service.hpp"
+
+#include <gmock/gmock.h>
+
+#include "fake_partition.hpp"
+#include "weir/control/run_json.hpp"
+#include "weir/json/parse.hpp"
+#include "weir/service/control_client.hpp"
+
+namespace weir::control {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr const char* text = "[readout.ros-1]\n[assign.dfm]\n[build.sfi-1]\n[supervise.l2sv]\n[record.rec-1]\n";
+
+class RunServiceTest : public testing::Test {
+protected:
+    RunServiceTest() {
+        for (const auto& entry : partition.stations) world.stations[entry.name].entry = entry;
+        EXPECT_TRUE(control.bring_up());
+        pass(100ms);
+    }
+    void pass(std::chrono::milliseconds time) {
+        for (auto t = 0ms; t < time; t += 10ms) {
+            clock.advance(10ms);
+            control.step();
+        }
+    }
+    ControlAnswer post(const std::string& path, const std::string& body) {
+        const auto answer = client.post(path, body);
+        EXPECT_TRUE(answer);
+        return answer.value_or(ControlAnswer{});
+    }
+    std::string get(const std::string& path) {
+        const auto answer = client.get(path);
+        EXPECT_TRUE(answer && answer->good());
+        return answer ? answer->body : "";
+    }
+
+    FakeWorld world;
+    Partition partition = *parse_partition(text, "p.toml");
+    ManualClock clock;
+    LogBook log;
+    Reports reports{"run", clock, {}};
+    FakeLauncher launcher{world};
+    FakeLinks links{world};
+    FakeKeeper keeper{world};
+    RunControl control{partition, {},   [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; }, launcher, links, keeper,
+                       reports,   log, clock};
+    Metrics metrics;
+    Metrics::Collection collection = collect_partition(metrics, control);
+    Result<HttpServer> server = HttpServer::start({}, run_routes({partition, control, log, reports, metrics}));
+    ControlClient client{server ? server->address() : ""};
+};
+
+TEST_F(RunServiceTest, RunsAreStartedAndStoppedByCommandsAndSeenInThePartition) {
+    EXPECT_THAT(get("/partition"), HasSubstr(R"("state":"ready")"));
+    EXPECT_TRUE(post("/run", R"({"command":"start","comment":"cosmics","parameters":{"beam":"off"}})").good());
+    pass(300ms);
+    EXPECT_THAT(world.kept, testing::Contains("1 beam=off"));
+    EXPECT_THAT(get("/partition"), HasSubstr(R"("state":"running","run":1,)"));
+    const auto twice = post("/run", R"({"command":"start"})");
+    EXPECT_EQ(twice.status, 409U);
+    EXPECT_EQ(twice.error(), "cannot start a run: the partition is running");
+    EXPECT_TRUE(post("/run", R"({"command":"stop","reason":"shift ends"})").good());
+    pass(500ms);
+    const auto partition_text = get("/partition");
+    EXPECT_THAT(partition_text, HasSubstr(R"("reason":"shift ends")"));
+    const auto document = parse_json(partition_text);
+    ASSERT_TRUE(document);
+    EXPECT_EQ(document->at("last").at("stations").as_array().size(), 5U);
+    EXPECT_EQ(document->at("stations").at(0).at("state").as_string(), "connected");
+}
+
+TEST_F(RunServiceTest, WhatIsNoCommandIsRefusedWithOneLine) {
+    EXPECT_THAT(post("/run", R"({"command":"strat"})").error(), HasSubstr("did you mean \"start\"?"));
+    EXPECT_EQ(post("/run", R"({"command":"strat"})").status, 400U);
+    EXPECT_EQ(post("/run", R"({"command":"start","force":true})").status, 400U);
+    EXPECT_EQ(post("/run", R"({"command":"start","parameters":{"a":1}})").status, 400U);
+    EXPECT_EQ(post("/run", "start").status, 400U);
+    EXPECT_EQ(control.view().state, PartitionState::ready);
+}
+
+TEST_F(RunServiceTest, TheLogIsReadOnFromALineOnwards) {
+    for (int i = 0; i < 3; ++i) log.add(clock.wall(), "sfi-1", fmt::format("line {}", i));
+    const auto page = get("/log?after=1");
+    EXPECT_THAT(page, HasSubstr("line 1"));
+    EXPECT_THAT(page, testing::Not(HasSubstr("line 0")));
+    EXPECT_THAT(page, HasSubstr(R"({"last":3,)"));
+}
+
+TEST_F(RunServiceTest, AlarmsAreListedAndAcknowledgedByName) {
+    world.kill("ros-1");
+    pass(300ms);
+    EXPECT_THAT(get("/alarms"), HasSubstr(R"("name":"ros-1 died")"));
+    EXPECT_EQ(post("/alarms/acknowledge", R"({"name":"nothing","person":"ann"})").status, 409U);
+    EXPECT_TRUE(post("/alarms/acknowledge", R"({"name":"ros-1 died","person":"ann"})").good());
+    EXPECT_THAT(get("/alarms"), HasSubstr(R"("latched":false)"));
+}
+
+TEST_F(RunServiceTest, MetricsSayWhichStationsAreThere) {
+    const auto all = get("/metrics");
+    EXPECT_THAT(all, HasSubstr(R"(weir_station_up{kind="readout",station="ros-1"} 1)"));
+    EXPECT_THAT(all, HasSubstr(R"(weir_partition_info{run="0",state="ready"} 1)"));
+}
+
+}  // namespace
+}  // namespace weir::control

@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole partitions: real processes, real events, real files, and stations that die or stand still in a run."""
+import http.client
+import json
+import os
+import pathlib
+import signal
+import struct
+import time
+import unittest
+
+import weir_program
+from recorder_files import EVENT, ROB, ROD, ROS, SUB_DETECTOR, RawFile, expect, listed
+from weir_process import Process, wait_until
+from weir_program import BES3, ProgramTest, run
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+REPLAY = ROOT / "examples" / "replay.toml"
+GENERATOR = ROOT / "examples" / "generator.toml"
+AHEAD, UNNUMBERED = 0xA80010, 0x7C0000  # the source that counts one ahead, the one that does not count
+EVENT_NUMBER = 36                       # offset of it in an event 3.0 with one status word
+
+
+def robs_of(event):
+    """{source: (level-1 id of its ROD, status words, the ROB with that id made 0)} of an event of format 3.0."""
+    word = lambda at: struct.unpack_from("<I", event, at)[0]
+    expect(word(0) == EVENT and 4 * word(4) == len(event), "not an event")
+    found, pending = {}, [(4 * word(8), len(event))]
+    while pending:
+        at, end = pending.pop()
+        while at < end:
+            marker, size, header = word(at), 4 * word(at + 4), 4 * word(at + 8)
+            expect(marker in (SUB_DETECTOR, ROS, ROB) and header <= size <= end - at, f"fragment {marker:#x} at {at}")
+            if marker == ROB:
+                rob = bytearray(event[at:at + size])
+                status = struct.unpack_from(f"<{word(at + 20)}I", event, at + 24)
+                level1 = None
+                if header < size:
+                    expect(word(at + header) == ROD, "a ROB without a ROD")
+                    level1 = word(at + header + 20)
+                    struct.pack_into("<I", rob, header + 20, 0)
+                expect(word(at + 16) not in found, f"source {word(at + 16):#x} twice")
+                found[word(at + 16)] = (level1, status, bytes(rob))
+            else:
+                pending.append((at + header, at + size))
+            at += size
+    return found
+
+
+ORIGINALS = [robs_of(data) for _, data in RawFile(BES3).events()] if BES3.exists() else []
+
+
+def partition_of(**changes):
+    """The example, with other keys in sections: supervise={"rate": "500"}."""
+    lines = []
+    for line in REPLAY.read_text().splitlines():
+        lines.append(line)
+        if line.startswith("["):
+            kind = line.strip("[]").split(".")[0]
+            section = changes.get(kind, {})
+            lines += [f"{key} = {value}" for key, value in section.items()]
+        else:
+            for section in changes.values():
+                if line.split("=")[0].strip() in section:
+                    lines.pop()
+                    break
+    return "\n".join(lines) + "\n"
+
+
+class Partition(Process):
+    """weir run in the background."""
+
+    def __init__(self, folder, file, *arguments, directory=None):
+        self.directory = directory or pathlib.Path(folder) / f"D{Process.count}"
+        super().__init__(folder, "run", file, "--source", BES3, "--dir", self.directory, "--json", *arguments)
+
+    def get(self, path="/partition"):
+        place = wait_until(lambda: self._place() or not self.running(), f"run-control.json; {self.err}")
+        expect(isinstance(place, str), f"weir run has ended: {self.err}")
+        host, port = place.split(":")
+        connection = http.client.HTTPConnection(host, int(port), timeout=60)
+        try:
+            connection.request("GET", path)
+            return json.loads(connection.getresponse().read())
+        finally:
+            connection.close()
+
+    def _place(self):
+        try:
+            return json.loads((self.directory / "run-control.json").read_text())["control"]
+        except FileNotFoundError:
+            return None
+
+    def until_built(self, events):
+        wait_until(lambda: self.get()["events"]["built"] >= events, f"{events} events built; {self.err}", poll=0.05)
+
+    def station(self, name):
+        return next(s for s in self.get()["stations"] if s["name"] == name)
+
+
+class RunTest(ProgramTest):
+    def assertRecorded(self, directory, numbers=None, incomplete=0):
+        """Files are whole; every event has its 42 ROBs, bit for bit; returns the event numbers, and how many have empty ROBs."""
+        self.assertEnds(run("verify", directory, timeout=300), 0)
+        found, empty = [], 0
+        for file in listed(directory):
+            for _, event in RawFile(file["path"]).events():
+                number = struct.unpack_from("<I", event, EVENT_NUMBER)[0]
+                found.append(number)
+                original = ORIGINALS[(number - 1) % len(ORIGINALS)]
+                robs = robs_of(event)
+                self.assertEqual(sorted(robs), sorted(original), f"sources of event {number}")
+                lost = [source for source, (level1, _, _) in robs.items() if level1 is None]
+                empty += bool(lost)
+                for source, (level1, status, data) in robs.items():
+                    if source in lost:
+                        self.assertNotEqual(status[0], 0, f"an empty ROB of event {number} without status bits")
+                        continue
+                    if data != original[source][2]:
+                        self.fail(f"event {number}: the ROB of {source:#x} is not the original's")
+                    expected = {AHEAD: number + 1, UNNUMBERED: original[source][0]}.get(source, number)
+                    self.assertEqual(level1, expected, f"level-1 id of {source:#x} in event {number}")
+        self.assertEqual(len(found), len(set(found)), "an event was recorded twice")
+        if numbers is not None:
+            self.assertEqual(sorted(found), list(numbers))
+        if incomplete is not None:
+            self.assertEqual(empty, incomplete)
+        return sorted(found), empty
+
+    def assertBalances(self, result):
+        for station in result["stations"]:
+            ledger = station["ledger"]
+            self.assertEqual(ledger["received"], ledger["stored"] + sum(ledger["rejected"].values()) + ledger["in_hand"], station)
+            self.assertEqual(ledger["in_hand"], 0, station)
+
+
+class Replay(RunTest):
+    def test_every_built_event_has_the_robs_of_the_original_bit_for_bit(self):
+        directory = self.folder / "D"
+        ended = self.assertEnds(run("run", REPLAY, "--source", BES3, "--events", 2000, "--dir", directory, "--json", timeout=300), 0)
+        result = ended.json
+        self.assertEqual(result["events"], {"triggers": 2000, "accepted": 2000, "rejected": 0, "built": 2000, "incomplete": 0, "recorded": 2000})
+        self.assertEqual(result["reason"], "all events are done")
+        self.assertEqual(result["problems"], [])
+        self.assertEqual(result["directory"], str(directory))
+        self.assertBalances(result)
+        self.assertRecorded(directory, range(1, 2001))
+
+    def test_run_numbers_parameters_and_commands_over_several_runs(self):
+        with Partition(self.folder, REPLAY, "--events", 200, "--wait") as partition:
+            wait_until(lambda: partition.get()["state"] == "ready", "the partition is ready")
+            at = ["--dir", partition.directory, "--json"]
+            runs = []
+            for comment in ("first", "second"):
+                self.assertEnds(run("run", "start", *at, "--comment", comment, "--parameter", "beam=off"), 0)
+                wait_until(lambda: partition.get()["runs"] == len(runs) + 1, "the run is over")
+                last = partition.get()["last"]
+                self.assertEqual(last["events"]["recorded"], 200)
+                runs.append(last["run"])
+            self.assertEqual(runs[1], runs[0] + 1)
+            refused = run("run", "stop", "--dir", partition.directory)
+            self.assertOneLine(refused, 1, "the partition is ready")
+            (partition.directory / "run-number").unlink()
+            self.assertIn("run 1 is over", run("run", "log", "--dir", partition.directory).out)
+            ended = self.assertEnds(partition.stop(), 0)
+        self.assertEqual(ended.json["run"], runs[1])
+        with Partition(self.folder, REPLAY, "--events", 10, directory=partition.directory) as third:
+            self.assertEqual(self.assertEnds(third.wait(), 0).json["run"], runs[1] + 1, "the catalogue knows the numbers too")
+
+    def test_a_run_is_paused_resumed_and_stopped_by_command(self):
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(supervise={"rate": "400"}))
+        with Partition(self.folder, file, "--events", 100_000, "--wait") as partition:
+            wait_until(lambda: partition.get()["state"] == "ready", "the partition is ready")
+            at = ["--dir", partition.directory]
+            self.assertEnds(run("run", "start", *at), 0)
+            partition.until_built(100)
+            self.assertEnds(run("run", "pause", *at), 0)
+            wait_until(lambda: partition.station("l2sv")["state"] == "paused", "the supervisor pauses")
+            time.sleep(0.5)
+            before = partition.get()["events"]["triggers"]
+            time.sleep(1)
+            self.assertEqual(partition.get()["events"]["triggers"], before)
+            self.assertEnds(run("run", "resume", *at), 0)
+            partition.until_built(before + 100)
+            stopped = self.assertEnds(run("run", "stop", *at, "--json", "--reason", "enough"), 0).json
+            self.assertEqual(stopped["reason"], "enough")
+            self.assertBalances(stopped)
+            self.assertEqual(stopped["events"]["triggers"], stopped["events"]["recorded"])
+            self.assertEnds(partition.stop(), 0)
+        self.assertRecorded(partition.directory, range(1, stopped["events"]["recorded"] + 1))
+
+    def test_ctrl_c_stops_the_run_and_keeps_every_event_that_was_accepted(self):
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(supervise={"rate": "400"}))
+        with Partition(self.folder, file, "--events", 100_000) as partition:
+            partition.until_built(200)
+            partition.signal(signal.SIGINT)
+            result = self.assertEnds(partition.wait(), 0).json
+        self.assertEqual(result["reason"], "interrupted")
+        self.assertBalances(result)
+        self.assertRecorded(partition.directory, range(1, result["events"]["recorded"] + 1))
+
+
+class Faults(RunTest):
+    """A run of some seconds, in which a station dies or stands still."""
+    EVENTS = 2500
+
+    def disturbed(self, name, disturb):
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(supervise={"rate": "500"}))
+        with Partition(self.folder, file, "--events", self.EVENTS) as partition:
+            partition.until_built(300)
+            disturb(partition.station(name)["pid"])
+            ended = partition.wait(200)
+        self.directory = partition.directory
+        result = json.loads(ended.out)
+        for station in result["stations"]:
+            if station["restarts"] == 0 and station["name"] != name:
+                ledger = station["ledger"]
+                self.assertEqual(ledger["received"], ledger["stored"] + sum(ledger["rejected"].values()) + ledger["in_hand"], station)
+        return ended, result
+
+    @staticmethod
+    def kill(pid):
+        os.kill(pid, signal.SIGKILL)
+
+    @staticmethod
+    def pause(pid):
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(5)
+        os.kill(pid, signal.SIGCONT)
+
+    def replaced(self, name):
+        ended, result = self.disturbed(name, self.kill)
+        self.assertEnds(ended, 0)
+        self.assertEqual({s["name"]: s["restarts"] for s in result["stations"] if s["restarts"]}, {name: 1})
+        self.assertEqual(result["reason"], "all events are done")
+        self.assertRecorded(self.directory, range(1, self.EVENTS + 1))
+
+    def test_a_builder_that_is_killed_is_replaced_and_its_events_are_built_by_others(self):
+        self.replaced("sfi-1")
+
+    def test_a_selection_unit_that_is_killed_is_replaced(self):
+        self.replaced("l2pu-1")
+
+    def test_a_filter_that_is_killed_is_replaced(self):
+        self.replaced("ef-1")
+
+    def test_a_recorder_that_is_killed_continues_its_run(self):
+        self.replaced("rec-1")
+
+    def test_a_readout_that_is_killed_leaves_empty_robs_with_status_bits(self):
+        ended, result = self.disturbed("ros-1", self.kill)
+        self.assertEnds(ended, 0)
+        _, empty = self.assertRecorded(self.directory, range(1, self.EVENTS + 1), incomplete=None)
+        self.assertEqual(result["events"]["incomplete"], empty)
+        self.assertLess(empty, self.EVENTS - 300)
+
+    def stopped(self, name):
+        ended, result = self.disturbed(name, self.kill)
+        self.assertEnds(ended, 1)
+        self.assertIn(f"station {name} was ended by signal 9", result["reason"])
+        self.assertRecorded(self.directory)
+
+    def test_the_run_stops_when_the_dfm_is_killed(self):
+        self.stopped("dfm")
+
+    def test_the_run_stops_when_the_supervisor_is_killed(self):
+        self.stopped("l2sv")
+
+    def survived(self, name, incomplete=0):
+        ended, result = self.disturbed(name, self.pause)
+        self.assertEnds(ended, 0)
+        self.assertBalances(result)
+        self.assertEqual(sum(s["restarts"] for s in result["stations"]), 0)
+        self.assertRecorded(self.directory, range(1, self.EVENTS + 1), incomplete)
+
+    def test_a_builder_that_stands_still_for_5_s(self):
+        self.survived("sfi-1")
+
+    def test_a_selection_unit_that_stands_still_for_5_s(self):
+        self.survived("l2pu-1")
+
+    def test_a_filter_that_stands_still_for_5_s(self):
+        self.survived("ef-1")
+
+    def test_a_recorder_that_stands_still_for_5_s(self):
+        self.survived("rec-1")
+
+    def test_a_readout_that_stands_still_for_5_s(self):
+        self.survived("ros-1", incomplete=None)
+
+    def test_a_dfm_that_stands_still_for_5_s(self):
+        self.survived("dfm")
+
+    def test_a_supervisor_that_stands_still_for_5_s(self):
+        self.survived("l2sv")
+
+    def test_no_station_outlives_a_run_control_that_is_killed(self):
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(supervise={"rate": "400"}))
+        with Partition(self.folder, file, "--events", 100_000) as partition:
+            partition.until_built(100)
+            pids = [station["pid"] for station in partition.get()["stations"]]
+            partition.kill()
+        wait_until(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in pids), "all stations have ended")
+        self.assertRecorded(partition.directory)
+
+
+class BadPartitions(ProgramTest):
+    """One clear line each, before anything runs."""
+
+    def refused(self, text, *words, code=2):
+        file = self.folder / "bad.toml"
+        file.write_text(text)
+        ended = run("run", file, "--source", BES3, "--dir", self.folder / "D")
+        self.assertOneLine(ended, code, *words)
+
+    def test_an_unknown_key_is_named_with_file_line_and_the_nearest(self):
+        self.refused(partition_of(supervise={"rtae": "7"}), "bad.toml:", 'unknown key "rtae" in [supervise.l2sv]', 'did you mean "rate"?')
+
+    def test_an_unknown_section(self):
+        self.refused(REPLAY.read_text() + "[bild.sfi-3]\n", "bad.toml:", "unknown section [bild.sfi-3]", "build")
+
+    def test_two_dfms(self):
+        self.refused(REPLAY.read_text() + "[assign.dfm-2]\n", "a second assign station beside [assign.dfm]")
+
+    def test_a_source_that_no_readout_serves(self):
+        file = self.folder / "bad.toml"
+        file.write_text(partition_of(data={"sources": '["0x123456"]'}))
+        ended = run("run", file, "--source", BES3, "--dir", self.folder / "D")
+        self.assertEnds(ended, 1)
+        self.assertIn("source 0x123456 of [data] sources is served by no readout", ended.err)
+
+    def test_a_partition_file_that_is_not_there(self):
+        self.assertOneLine(run("run", self.folder / "none.toml", "--dir", self.folder / "D"), 3, "none.toml is not there")
+
+    def test_no_run_control_in_a_directory(self):
+        self.assertOneLine(run("run", "status", "--dir", self.folder), 3, "no run control works in")
+
+
+if __name__ == "__main__":
+    weir_program.main(needs_recorded_events=True)
