@@ -83,7 +83,7 @@ Result<> draw_readout_rows(const std::filesystem::path& target, const std::vecto
     std::size_t block = 0;
     for (const auto* what : {"request_rate", "cpu"}) {
         const bool rate = std::string_view(what) == "request_rate";
-        script += fmt::format("set ylabel '{}'\n", rate ? "requests/s" : "CPU us a request");
+        script += rate ? "set ylabel 'requests/s'\n" : "set ylabel 'CPU us a request'\nset logscale y\nset yrange [1:*]\n";
         for (const auto latency : latencies) {
             std::string plot;
             for (const auto* strategy : strategies) {

@@ -39,8 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         std::vector<std::byte> rob;
         if (event::append_rob_around(rob, source, data.first(size / 4 * 4), {.format = format}))
             wire::encode(wire::ReadoutInput{.level1_id = Level1Id{2}, .source = source, .fragment = rob}, whole);
-        using enum wire::DataflowType;
-        for (const auto type : {readout_input, level2_result, data_request, clear}) {
+        using Type = wire::DataflowType;
+        for (const auto type : {Type::readout_input, Type::level2_result, Type::data_request, Type::clear}) {
             for (const auto body : {data, ConstData(wrapped), ConstData(whole)}) {
                 transport::IncomingMessage message;
                 message.type = type;
