@@ -24,7 +24,7 @@
 namespace weir::building {
 
 struct AssignerOptions {
-    std::uint32_t events_max = 8192;  // decided by the supervisor and not final: what it has credit for
+    std::uint32_t events_max = 2048;  // decided by the supervisor and not final: what it has credit for
     std::uint32_t clear_group = 100;  // events in one message to a readout, or
     std::chrono::milliseconds clear_interval{20};  // as many as there are after this time
     Level1Id first_level1{1};         // of a run: everything older was never there
