@@ -33,18 +33,22 @@ inline void warn(Reports& reports, std::string text) {
 }
 
 /// Where others reach the loop; empty when it is not open.
-[[nodiscard]] inline std::string address_of(const transport::MessageLoopOptions& options, const transport::MessageLoop* loop) {
+[[nodiscard]] inline std::string address_of(const transport::MessageLoopOptions& options,
+                                            const transport::MessageLoop* loop) {
     return loop == nullptr ? "" : transport::to_string(transport::HostPort{options.listen.host, loop->port()});
 }
 
 /// The peers of these kinds. Errc::usage: one has no address.
-[[nodiscard]] inline Result<std::vector<transport::LinkPeer>> links_to(const std::vector<Peer>& peers, std::initializer_list<StationKind> kinds,
-    transport::LinkKind link, std::initializer_list<StationKind> watched) {
+[[nodiscard]] inline Result<std::vector<transport::LinkPeer>> links_to(const std::vector<Peer>& peers,
+                                                                       std::initializer_list<StationKind> kinds,
+                                                                       transport::LinkKind link,
+                                                                       std::initializer_list<StationKind> watched) {
     std::vector<transport::LinkPeer> links;
     for (const auto& peer : peers) {
         if (std::ranges::find(kinds, peer.kind) == kinds.end()) continue;
         const auto address = transport::parse_host_port(peer.dataflow);
-        if (!address) return fail(Errc::usage, "station " + peer.name + " has no usable address: " + address.error().message());
+        if (!address)
+            return fail(Errc::usage, "station " + peer.name + " has no usable address: " + address.error().message());
         links.push_back({.id = peer.id, .address = *address, .link = link,
                          .watched = std::ranges::find(watched, peer.kind) != watched.end()});
     }

@@ -33,10 +33,12 @@ void Supervisor::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     for (const auto& peer : peers) {
         if (peer.kind == StationKind::assign) assigner_ = peer.id;
         if (peer.kind == StationKind::select) {
-            if (const auto known = units_.find(peer.id); known != units_.end()) units[peer.id] = std::move(known->second);
+            if (const auto known = units_.find(peer.id); known != units_.end())
+                units[peer.id] = std::move(known->second);
             units[peer.id].name = peer.name;
         }
-        if (peer.kind == StationKind::readout && !is_pseudo_readout(peer)) sources_.insert(sources_.end(), peer.sources.begin(), peer.sources.end());
+        if (peer.kind == StationKind::readout && !is_pseudo_readout(peer))
+            sources_.insert(sources_.end(), peer.sources.begin(), peer.sources.end());
     }
     std::ranges::sort(sources_);
     const auto same = std::ranges::unique(sources_);
@@ -152,20 +154,23 @@ void Supervisor::take_back(wire::StationId, Unit& unit, const char* why, SteadyT
     if (!unit.alive) return;
     ++counts_.units_lost;
     auto ids = std::vector<std::uint64_t>(unit.has.begin(), unit.has.end());
-    remark(fmt::format("processing unit {} {}; {} events of it are {}", unit.name, why, ids.size(),
-                       options_.lost_decision == LostDecision::accept ? "accepted without a decision" : "given to others"));
+    remark(fmt::format(
+        "processing unit {} {}; {} events of it are {}", unit.name, why, ids.size(),
+        options_.lost_decision == LostDecision::accept ? "accepted without a decision" : "given to others"));
     // Its credit is used up by them until it answers: when it comes back it still gets what it was given.
     unit.has.clear();
     std::ranges::sort(ids, std::greater<>());  // the oldest is given first
     for (const auto id : ids)
-        if (const auto found = open_.find(id); found != open_.end() && found->second.unit != wire::StationId{}) lost(id, now);
+        if (const auto found = open_.find(id); found != open_.end() && found->second.unit != wire::StationId{})
+            lost(id, now);
 }
 
 void Supervisor::look_at_deadlines(SteadyTime now) {
     while (!deadlines_.empty()) {
         const auto deadline = deadlines_.front();
         const auto found = open_.find(deadline.id);
-        const bool decided = found == open_.end() || found->second.gives != deadline.gives || found->second.unit == wire::StationId{};
+        const bool decided =
+            found == open_.end() || found->second.gives != deadline.gives || found->second.unit == wire::StationId{};
         if (!decided && deadline.at > now) break;
         deadlines_.pop_front();
         if (decided) continue;
@@ -236,11 +241,13 @@ wire::EventTicket Supervisor::ticket(std::uint64_t index, SteadyTime now) const 
     wire::EventTicket made;
     if (!options_.headers.empty()) {
         // As readouts replay a file: level-1 id 1 is its first event.
-        made = options_.headers[(number(options_.first_level1) + static_cast<std::uint32_t>(index) - 1) % options_.headers.size()];
+        made = options_.headers[(number(options_.first_level1) + static_cast<std::uint32_t>(index) - 1) %
+                                options_.headers.size()];
     } else {
         const auto since = clock_.wall().time_since_epoch();
         made.seconds = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(since).count());
-        made.nanoseconds = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since % 1s).count());
+        made.nanoseconds =
+            static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since % 1s).count());
         event::Random random(options_.seed ^ (index * 0x9e37'79b9'7f4a'7c15));
         made.bunch_crossing_id = static_cast<std::uint32_t>(random.below(3564));
         made.trigger_type = 0x80 | static_cast<std::uint32_t>(random.below(8));
@@ -249,7 +256,8 @@ wire::EventTicket Supervisor::ticket(std::uint64_t index, SteadyTime now) const 
     made.global_id = GlobalEventId{number(options_.first_global) + index};
     made.level1_id = Level1Id{number(options_.first_level1) + static_cast<std::uint32_t>(index)};
     if (options_.lumi_block_length > 0ms)
-        made.lumi_block = LumiBlock{static_cast<std::uint32_t>(1 + (now - began_) / options_.lumi_block_length) & 0xffff};
+        made.lumi_block =
+            LumiBlock{static_cast<std::uint32_t>(1 + (now - began_) / options_.lumi_block_length) & 0xffff};
     return made;
 }
 
@@ -307,7 +315,8 @@ bool Supervisor::give_to(wire::StationId id, Unit& unit, std::size_t events, Ste
 void Supervisor::draw_regions(GlobalEventId id, std::vector<SourceId>& regions) const {
     regions.clear();
     if (options_.regions == 0 || options_.regions >= sources_.size()) {
-        regions.assign(sources_.begin(), sources_.begin() + static_cast<std::ptrdiff_t>(std::min(sources_.size(), wire::regions_max)));
+        regions.assign(sources_.begin(),
+                       sources_.begin() + static_cast<std::ptrdiff_t>(std::min(sources_.size(), wire::regions_max)));
         return;
     }
     event::Random random(options_.seed * 0xd134'2543'de82'ef95 + number(id));
