@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/json/serialize.hpp>
 #include <csignal>
 
 #include "output.hpp"
@@ -55,7 +56,11 @@ StationFrameOptions frame_options(const StationPlace& place, const std::string& 
 /// Until somebody wants the process to end; then the station's way down.
 Result<> live(StationFrame& frame, Signals& signals, const ServiceManager& manager, std::chrono::milliseconds stop_deadline) {
     manager.ready();
-    while (!signals.wait(50ms) && !frame.wait_for_exit(0ms)) manager.alive();
+    const auto signalled = [&] {
+        const ScopedWait wait(WaitCause::timer);
+        return signals.wait(50ms);
+    };
+    while (!signalled() && !frame.wait_for_exit(0ms)) manager.alive();
     manager.stopping();
     manager.extend(2 * stop_deadline);
     return frame.wind_down(stop_deadline);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "weir/base/assert.hpp"
+#include "weir/base/thread_account.hpp"
 
 namespace weir {
 
@@ -20,8 +21,14 @@ ssize_t FileSystem::pread(int fd, void* to, std::size_t size, off_t offset) { re
 ssize_t FileSystem::pwrite(int fd, const void* from, std::size_t size, off_t offset) {
     return ::pwrite(fd, from, size, offset);
 }
-int FileSystem::fdatasync(int fd) { return ::fdatasync(fd); }
-int FileSystem::fsync(int fd) { return ::fsync(fd); }
+int FileSystem::fdatasync(int fd) {
+    const ScopedWait wait(WaitCause::disk);
+    return ::fdatasync(fd);
+}
+int FileSystem::fsync(int fd) {
+    const ScopedWait wait(WaitCause::disk);
+    return ::fsync(fd);
+}
 int FileSystem::ftruncate(int fd, off_t size) { return ::ftruncate(fd, size); }
 int FileSystem::rename_new(const char* from, const char* to) {
     return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);

@@ -27,6 +27,13 @@ clockid_t processor_clock() noexcept {
     return clock;
 }
 
+std::chrono::nanoseconds never_less(std::atomic<std::int64_t>& told, std::chrono::nanoseconds now) noexcept {
+    auto before = told.load(std::memory_order_relaxed);
+    while (before < now.count() && !told.compare_exchange_weak(before, now.count(), std::memory_order_relaxed)) {
+    }
+    return std::chrono::nanoseconds(std::max<std::int64_t>(before, now.count()));
+}
+
 /// 0 for a thread that has ended meanwhile.
 std::int64_t read_clock(clockid_t clock) noexcept {
     timespec time{};
@@ -132,6 +139,8 @@ ThreadAccount::Times ThreadAccount::times(SteadyTime now) const {
     auto waited = std::chrono::nanoseconds{0};
     for (const auto& one : times.waited) waited += one;
     times.running = std::max(std::chrono::nanoseconds{0}, std::chrono::nanoseconds(until - began_) - waited);
+    for (std::size_t i = 0; i < wait_cause_count; ++i) times.waited[i] = never_less(told_[i], times.waited[i]);
+    times.running = never_less(told_[wait_cause_count], times.running);
     return times;
 }
 

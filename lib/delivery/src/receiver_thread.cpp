@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "weir/base/assert.hpp"
+#include "weir/base/named_thread.hpp"
 
 namespace weir::delivery {
 namespace {
@@ -29,7 +30,7 @@ ReceiverThread::ReceiverThread(Context& context, std::shared_ptr<Mailbox> mailbo
 }
 
 void ReceiverThread::start() {
-    thread_ = std::jthread([this] {
+    thread_ = named_jthread("receiver", [this] {
         mailbox_->own();
         while (step(std::nullopt)) {
         }

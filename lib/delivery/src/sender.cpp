@@ -11,6 +11,7 @@
 #include "sender_link.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/base/guid.hpp"
+#include "weir/base/named_thread.hpp"
 
 namespace weir::delivery {
 namespace {
@@ -42,7 +43,7 @@ public:
           lane(std::move(key)),
           outbox(options),
           link(options, std::move(host), lane, std::move(loop), std::move(tls), outbox),
-          thread_([this](const std::stop_token& stop) { link.run(stop); }) {}
+          thread_(named_jthread("sender", [this](const std::stop_token& stop) { link.run(stop); })) {}
 
     ~Line() { close(); }
 

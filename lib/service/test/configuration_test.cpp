@@ -184,7 +184,7 @@ TEST_F(Configuration, AFileIsNamedInItsErrors) {
     EXPECT_EQ(missing.error().os_errno, ENOENT);
 }
 
-TEST(Configuration, AStationReadsItsOwnSectionAndLeavesThoseOfItsKindToTheOthers) {
+TEST(ConfigurationOfAStation, ReadsItsOwnSectionAndLeavesTheOthersToThem) {
     int handlers = 1;
     Settings settings;
     settings.add("readout.ros-1", "handlers", handlers, "threads");

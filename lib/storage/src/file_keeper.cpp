@@ -10,6 +10,7 @@
 #include "weir/event/raw_file.hpp"
 #include "weir/event/raw_file_name.hpp"
 #include "weir/storage/stored_index.hpp"
+#include "weir/base/named_thread.hpp"
 
 namespace weir::storage {
 namespace {
@@ -42,7 +43,7 @@ FileKeeper::FileKeeper(const RecorderOptions& options, RunNumber run, Catalogue&
       volumes_(volumes),
       callbacks_(std::move(callbacks)),
       clock_(clock),
-      thread_([this](const std::stop_token& stop) { this->run(stop); }) {}
+      thread_(named_jthread("closing", [this](const std::stop_token& stop) { this->run(stop); })) {}
 
 Result<> FileKeeper::load_sequences() {
     const auto rows = catalogue_.files({.run = run_, .recorder = options_.recorder});
@@ -293,6 +294,7 @@ void FileKeeper::run(const std::stop_token& stop) {
     while (true) {
         {
             std::unique_lock lock(queue_mutex_);
+            const ScopedWait wait(WaitCause::queue);
             queue_changed_.wait_for(lock, stop, tick_interval, [&] { return !queue_.empty(); });
             std::ranges::move(queue_, std::back_inserter(work));
             queue_.clear();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "weir/base/assert.hpp"
+#include "weir/base/named_thread.hpp"
 #include "weir/checksum/kernels.hpp"
 #include "weir/storage/catalogue_place.hpp"
 #include "weir/storage/rebuild.hpp"
@@ -223,7 +224,7 @@ Recorder::~Recorder() {
 void Recorder::start() {
     started_ = clock_.now();
     receiver_->start();
-    disk_watch_ = std::jthread([this](const std::stop_token& stop) { watch_disks(stop); });
+    disk_watch_ = named_jthread("disk watch", [this](const std::stop_token& stop) { watch_disks(stop); });
 }
 
 std::optional<delivery::Refusal> Recorder::hello(delivery::LaneId lane, const wire::Hello& hello) {

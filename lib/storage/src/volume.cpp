@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "weir/base/assert.hpp"
+#include "weir/base/named_thread.hpp"
 
 namespace weir::storage {
 namespace {
@@ -87,7 +88,7 @@ Result<std::unique_ptr<Volume>> Volume::open(const VolumeOptions& options, Direc
     volume->journal_ = std::move(*journal);
     if (auto reserved = volume->reserve_.make(); !reserved) volume->pause(&reserved.error());
     volume->check_space();
-    volume->thread_ = std::jthread([v = volume.get()](const std::stop_token& stop) { v->run(stop); });
+    volume->thread_ = named_jthread("volume", [v = volume.get()](const std::stop_token& stop) { v->run(stop); });
     return volume;
 }
 
@@ -223,6 +224,7 @@ void Volume::run(const std::stop_token& stop) {
         bool ends = false;
         {
             std::unique_lock lock(rounds_mutex_);
+            const ScopedWait wait(WaitCause::timer);
             rounds_changed_.wait_for(lock, stop, options_.sync_interval, [&] { return rounds_wanted_ > rounds_begun_; });
             ends = stop.stop_requested();
             rounds_begun_ = rounds_wanted_;

@@ -106,6 +106,10 @@ private:
     std::atomic<std::int64_t> ended_{0};
     std::atomic<std::int64_t> processor_at_end_{0};
 
+    // What was told already: a thread that ends a wait has looked at the clock a moment before it says so, and a reader in
+    // between has counted on. What was said once is never taken back. Waited by cause; the last is running.
+    mutable std::array<Total, wait_cause_count + 1> told_{};
+
     std::vector<Slot> ring_;
     std::atomic<std::uint64_t> span_count_{0};
 };
