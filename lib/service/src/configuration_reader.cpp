@@ -212,7 +212,7 @@ Result<std::vector<ConfigurationSection>> list_sections(std::string_view text, s
     if (!table) return std::unexpected(table.error());
     std::vector<ConfigurationSection> sections;
     list_tables(*table, "", sections);
-    std::ranges::stable_sort(sections, {}, &ConfigurationSection::line);
+    std::ranges::sort(sections, {}, &ConfigurationSection::line);
     return sections;
 }
 
