@@ -2,6 +2,7 @@
 // `weir bench NAME`: the figures of the sources, ours and the machine's limits in one run.
 #include <memory>
 
+#include "bench/build.hpp"
 #include "bench/checksum.hpp"
 #include "bench/parallel.hpp"
 #include "bench/readout.hpp"
@@ -52,6 +53,18 @@ void add_bench_parallel(CLI::App& bench, Command& chosen) {
     add_value(command, "--plot", options->plot, "FILE", "draws speed-up against size; .svg or .png");
     add_json_flag(command, options->json);
     command.callback([options, &chosen] { chosen = [options] { return run_bench_parallel(*options); }; });
+}
+
+void add_bench_build(CLI::App& bench, Command& chosen) {
+    auto options = std::make_shared<BuildBenchOptions>();
+    auto& command = add_command(bench, group_measure, "build", "event building against sizes, sources, loss and shaping",
+                                "weir bench build --series size --plot figure3.svg");
+    add_value(command, "--series", options->series, "NAME", "size, sources, loss, wakes, output, rate, line (root); else all");
+    add_value(command, "--repetitions", options->repetitions, "N", "counted runs of each figure, interleaved");
+    add_flag(command, "--quick", options->quick, "short runs of a few figures: to see that it works");
+    add_value(command, "--plot", options->plot, "FILE", "draws figure 3 and its neighbours; .svg or .png");
+    add_json_flag(command, options->json);
+    command.callback([options, &chosen] { chosen = [options] { return run_bench_build(*options); }; });
 }
 
 void add_bench_undetected(CLI::App& bench, Command& chosen) {
@@ -105,6 +118,7 @@ void add_bench(CLI::App& parent, Command& chosen) {
     add_bench_record(bench, chosen);
     add_bench_checksum(bench, chosen);
     add_bench_parallel(bench, chosen);
+    add_bench_build(bench, chosen);
     add_bench_undetected(bench, chosen);
     add_bench_readout(bench, chosen);
     add_bench_select(bench, chosen);

@@ -9,6 +9,9 @@ namespace weir::app {
 
 void add_demo(CLI::App& parent, Command& chosen);     // demo.cpp
 void add_record(CLI::App& parent, Command& chosen);   // record.cpp
+void add_readout(CLI::App& parent, Command& chosen);  // readout.cpp
+void add_assign(CLI::App& parent, Command& chosen);   // assign.cpp
+void add_build(CLI::App& parent, Command& chosen);    // build.cpp
 void add_send(CLI::App& parent, Command& chosen);     // send.cpp
 void add_supervise(CLI::App& parent, Command& chosen);  // supervise.cpp
 void add_select(CLI::App& parent, Command& chosen);   // select.cpp

@@ -20,6 +20,9 @@ int main(int argc, char** argv) {
         Command chosen;
         add_demo(weir, chosen);
         add_record(weir, chosen);
+        add_readout(weir, chosen);
+        add_assign(weir, chosen);
+        add_build(weir, chosen);
         add_send(weir, chosen);
         add_supervise(weir, chosen);
         add_select(weir, chosen);

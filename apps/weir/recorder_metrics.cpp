@@ -15,6 +15,7 @@ Metrics::Collection collect_recorder(Metrics& metrics, const storage::Recorder& 
         sink.counter("weir_received_bytes_total", "payload bytes of events taken", {}, real(s.receiver.bytes));
         sink.counter("weir_acknowledged_events_total", "events on stable storage", {}, real(s.receiver.acknowledged));
         sink.counter("weir_duplicate_events_total", "events received again and dropped", {}, real(s.receiver.duplicates));
+        sink.counter("weir_unchecked_events_total", "with unique_events: events taken without looking for their twins", {}, real(s.events_unchecked));
         sink.counter("weir_partial_events_total", "events cut off by the end of their connection", {}, real(s.receiver.partial));
         sink.counter("weir_skipped_sequences_total", "sequences that senders skipped", {}, real(s.receiver.gaps));
         for (std::size_t i = 1; i < wire::bye_reason_count; ++i)

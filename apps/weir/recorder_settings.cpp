@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "weir/storage/unique_events.hpp"
+
 namespace weir::app {
 
 void RecorderSettings::declare(Settings& settings, const std::string& section) {
@@ -56,6 +58,11 @@ void RecorderSettings::declare(Settings& settings, const std::string& section) {
     settings.add(section, "tls_key", tls_key, "PEM file: the key of tls_certificate");
     settings.add(section, "tls_ca", tls_ca, "PEM file: the authority that signs the certificates of senders");
     settings.add(section, "plain", plain, "true: plain TCP also on addresses that other machines reach");
+    settings.add(section, "unique_events", o.unique_events, "true: an event whose global id is stored already in this run, from whichever "
+                                                             "sender, is rejected as a duplicate");
+    settings.add(section, "unique_intervals_max", o.unique_intervals_max, "the global ids may be this scattered; then new ones are "
+                                                                           "taken unchecked, with an alarm")
+        .at_least(1).at_most(storage::UniqueEvents::intervals_most);
 }
 
 namespace {

@@ -130,7 +130,10 @@ StationStatus RecorderStation::status() const {
     return status;
 }
 
-RecorderStationSettings::RecorderStationSettings() { settings_.listen = "127.0.0.1:0"; }
+RecorderStationSettings::RecorderStationSettings() {
+    settings_.listen = "127.0.0.1:0";
+    settings_.options.unique_events = true;  // builders that die leave events to others, which send them again
+}
 
 void RecorderStationSettings::declare(Settings& settings, const std::string& section) {
     settings_.options.recorder = name_part(section.substr(section.find('.') + 1));

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "station_loop.hpp"
+#include "loop_settings.hpp"
 
 namespace weir::app {
 

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "station_loop.hpp"
+#include "loop_settings.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/base/file.hpp"
 #include "weir/event/event_view.hpp"

@@ -193,6 +193,7 @@ void Builder::answered(const transport::IncomingMessage& message, SteadyTime now
     const bool asked = slot.state == SlotState::asked;
     if (asked && slot.tries == 1 && slot.request == data_.head.request) readout.trip.sample(now - slot.at);
     for (const auto& part : data_.head.robs) {
+        if (part.state == RobState::cleared) return abandon(found->second);
         if (part.state != RobState::not_yet) continue;
         ++counts_.not_yet;
         if (!asked) return;
@@ -215,13 +216,29 @@ void Builder::answered(const transport::IncomingMessage& message, SteadyTime now
         --readout.outstanding;
         for (auto& earlier : readout.asked) {  // what was asked for before and has not come: overtaken, or lost
             if (earlier.request >= slot.request) break;
+            if (earlier.overtaker == slot.request) continue;
+            earlier.overtaker = slot.request;
             ++earlier.overtaken;
         }
         if (!readout.to_ask.empty()) queue(from->second);
-        if (!readout.asked.empty() && readout.asked.front().overtaken >= 3) look_for_losses(from->second, now);
     }
     slot_done(assembly, from->second);
+    if (!readout.asked.empty() && readout.asked.front().overtaken >= 3) look_for_losses(from->second, now);
     if (assembly.missing == 0) complete(found->second);
+}
+
+/// It is final already: it was given to another builder meanwhile, which was faster.
+void Builder::abandon(std::uint32_t index) {
+    auto& assembly = assemblies_[index];
+    ++counts_.failed;
+    ended_.push_back({.global_id = assembly.ticket.global_id, .outcome = wire::EventOutcome::failed});
+    ++ended_count_;
+    for (std::uint32_t i = 0; i < readouts_.size(); ++i) release(assembly, i, false);
+    by_level1_.erase(number(assembly.ticket.level1_id));
+    assembly.event.reset();
+    assembly.active = false;
+    ++assembly.generation;
+    free_.push_back(index);
 }
 
 /// Fills in what the answer has of the readout's sources; what it should have and has not is lost.

@@ -55,6 +55,7 @@ std::size_t Builder::ask_one(Readout& readout, std::uint32_t index, SteadyTime n
         window_.asked(slot->booked);
         next.request = next_request_;
         next.overtaken = 0;
+        next.overtaker = 0;
         readout.asked.push_back(next);
         ++readout.outstanding;
         request_.events.push_back(assemblies_[next.assembly].ticket.level1_id);
@@ -87,7 +88,7 @@ void Builder::look_for_losses(std::uint32_t index, SteadyTime now) {
             continue;
         }
         const auto waited = now - slot->at;
-        const bool overtaken = ask.overtaken >= 3 && waited > readout.trip.smoothed();
+        const bool overtaken = ask.overtaken >= 3 && waited > readout.trip.smoothed() + readout.trip.smoothed() / 2;
         if (!overtaken && waited < readout.trip.wait(slot->tries - 1U, options_.reask_min, options_.reask_max)) break;
         readout.asked.pop_front();
         lost_on_the_way(index, ask, now);
@@ -131,6 +132,21 @@ void Builder::look_at_deadlines(SteadyTime now) {
     }
 }
 
+/// Nobody waits for this answer any more.
+void Builder::release(Assembly& assembly, std::uint32_t index, bool lost) {
+    auto& slot = assembly.slots[index];
+    auto& readout = readouts_[index];
+    if (slot.state != SlotState::asked) return;
+    if (lost) {
+        window_.lost(slot.booked);
+    } else {
+        window_.answered(slot.booked, readout.trip.smoothed());
+    }
+    slot.booked = 0;
+    --readout.outstanding;
+    if (!readout.to_ask.empty()) queue(index);
+}
+
 /// What has not come of an event is lost: from all readouts, or only from those that have let events run out before.
 void Builder::run_out(Assembly& assembly, SteadyTime, bool suspects_only) {
     for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
@@ -143,12 +159,7 @@ void Builder::run_out(Assembly& assembly, SteadyTime, bool suspects_only) {
             remark(fmt::format("readout {} has not answered for event {} within {}; until it answers its ROBs are empty, with status "
                                "bits", readout.name, number(assembly.ticket.level1_id), to_string(options_.event_deadline)));
         }
-        if (slot.state == SlotState::asked) {
-            window_.lost(slot.booked);
-            slot.booked = 0;
-            --readout.outstanding;
-            if (!readout.to_ask.empty()) queue(i);
-        }
+        release(assembly, i, true);
         slot_done(assembly, i);
     }
     if (assembly.missing == 0) complete(static_cast<std::uint32_t>(&assembly - assemblies_.data()));

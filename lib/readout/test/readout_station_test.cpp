@@ -22,9 +22,10 @@ constexpr StationId readout_id{1}, asker_id{2};
 class Asker final : public transport::MessageHandler {
 public:
     explicit Asker(const std::string& readout, RunNumber run) {
+        static std::uint64_t processes = 0;  // each is another process of this station
         transport::MessageLoopOptions options;
         options.exchange.self = asker_id;
-        options.exchange.epoch = wire::Epoch{1};
+        options.exchange.epoch = wire::Epoch{++processes};
         loop_ = transport::MessageLoop::open(options, pool_, clock_).value();
         EXPECT_TRUE(loop_->set_peers({{.id = readout_id, .address = transport::parse_host_port(readout).value(),
                                        .link = transport::LinkKind::udp, .watched = true}}).has_value());

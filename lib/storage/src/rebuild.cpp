@@ -142,7 +142,7 @@ struct RunContent {
 
 Result<std::uint64_t> write_marks(const RunAtRecorder& run, RunHoldings& holdings, Catalogue& catalogue) {
     if (auto added = holdings.add_marks(run.first, run.second, catalogue); !added) return std::unexpected(added.error());
-    const auto marks = holdings.marks(run.second);
+    const auto marks = holdings.marks(run.first, run.second);
     if (auto set = catalogue.set_marks(marks); !set) return std::unexpected(set.error());
     return marks.size();
 }

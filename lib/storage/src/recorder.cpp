@@ -31,6 +31,7 @@ Recorder::Recorder(RecorderOptions options, std::function<void(const RecorderRep
       system_(system),
       buffers_(options_.memory / 2),
       segments_(std::make_unique<SegmentPool>(options_.memory / 2, options_.segment, clock_)),
+      unique_(options_.unique_intervals_max),
       copies_in_hand_max_(options_.memory.count() / bytes_of_memory_per_copy) {}
 
 void Recorder::alarm(std::string name, std::string text) const {
@@ -168,7 +169,7 @@ Result<> Recorder::open_all() {
                                             direct ? checksum::Stores::non_temporal : checksum::Stores::ordinary);
     keeper_ = std::make_unique<FileKeeper>(
         options_, run_, *catalogue_, volumes_,
-        FileKeeper::Callbacks{.marks = [this] { return lanes_.take_changed_marks(options_.recorder); },
+        FileKeeper::Callbacks{.marks = [this] { return take_changed_marks(); },
                               .alarm = [this](const auto& name, const auto& text) { alarm(name, text); },
                               .warn = [this](const std::string& text) { say(RecorderReport::Severity::warning, text); },
                               .tick =
@@ -185,19 +186,10 @@ Result<> Recorder::open_all() {
     segments_->on_freed([this] { receiver_->retry(); });
 
     if (continued_) {
-        auto holdings = run_holdings(run_, options_.directories, *catalogue_, options_.recorder);
-        if (!holdings) return std::unexpected(holdings.error());
-        for (const auto& [key, durable] : holdings->durable) {
-            const auto lane = number(receiver_->restore(key, durable));
-            lanes_.restore(lane, key, durable);
-        }
-        for (const auto& [event, taken] : holdings->partial) {
-            const auto lane = number(receiver_->restore(event.first, holdings->durable[event.first]));
-            lanes_.restore(lane, event.first, holdings->durable[event.first]);
-            partial_.keep(lane, event.second, {taken, nullptr, true});
-        }
+        if (auto restored = restore_promises(); !restored) return restored;
     }
-    return {};
+    // From the beginning: whoever recovers this run sees that its ids are to be kept.
+    return options_.unique_events ? catalogue_->set_marks(take_changed_marks()) : Result<>{};
 }
 
 Recorder::~Recorder() {
@@ -315,7 +307,7 @@ Result<> Recorder::stop(std::chrono::milliseconds deadline) {
     }
     keeper_->stop();
     for (auto& volume : volumes_) volume->stop();
-    const auto marks = lanes_.take_changed_marks(options_.recorder);
+    const auto marks = take_changed_marks();
     auto kept = catalogue_->set_marks(marks);
     if (auto told = tell_ledger(false); !told) return told;
     if (!kept) return kept;
@@ -370,6 +362,7 @@ RecorderSummary Recorder::summary() const {
     }
     add(unplaced_.counts());
     s.files = keeper_->files_closed();
+    s.events_unchecked = unique_.unchecked();
     s.catalogue_changes_waiting = catalogue_->changes_waiting().value_or(0);
     s.running = clock_.now() - started_;
     const auto pool = buffers_.stats();

@@ -142,19 +142,27 @@ void Recorder::mark(Ticket& ticket, std::uint16_t copy, Fate fate) {  // all of 
     if (fate == Fate::durable) ticket.any_stored.store(true, std::memory_order_relaxed);
 }
 
-Recorder::Answered Recorder::settle(Ticket& ticket, std::uint32_t count) {
+Recorder::Answered Recorder::settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& twins_again) {
     if (ticket.copies_open.fetch_sub(count, std::memory_order_acq_rel) > count) return Answered::not_yet;
     const bool any_stored = ticket.any_stored.load(std::memory_order_relaxed);
     if (ticket.any_lost.load(std::memory_order_relaxed)) {
         // Kept before it is asked for: when it comes again, only what is missing is stored.
         const auto done = ticket.done.load(std::memory_order_relaxed);
-        if (done != 0) partial_.keep(ticket.lane, ticket.sequence, {done, nullptr, any_stored});
+        const PartialCopies::State state{done, nullptr, any_stored};
+        if (ticket.streams != 0) {
+            const auto left = done != 0 ? std::optional(UniqueEvents::Left{state, ticket.streams}) : std::nullopt;
+            ask_again(unique_.lost(ticket.event, left), twins_again);
+        } else if (done != 0) {
+            partial_.keep(ticket.lane, ticket.sequence, state);
+        }
         return Answered::send_again;
     }
     if (any_stored) {
         lanes_.add(ticket.lane, ticket.sequence);
+        if (ticket.streams != 0) reject_twins(unique_.durable(ticket.event));
         return Answered::acknowledge;
     }
+    if (ticket.streams != 0) ask_again(unique_.lost(ticket.event), twins_again);
     receiver_->reject({delivery::LaneId{ticket.lane}, ticket.sequence}, wire::RejectReason::late,
                       "its lumi block was closed before it came");
     return Answered::rejected;
@@ -162,9 +170,11 @@ Recorder::Answered Recorder::settle(Ticket& ticket, std::uint32_t count) {
 
 void Recorder::settle_and_answer(Ticket& ticket) {
     const delivery::Answer answer{delivery::LaneId{ticket.lane}, ticket.sequence};
-    const auto answered = settle(ticket, 1);
+    std::vector<delivery::Answer> again;
+    const auto answered = settle(ticket, 1, again);
     if (answered == Answered::acknowledge) receiver_->acknowledge({&answer, 1});
-    if (answered == Answered::send_again) receiver_->send_again({&answer, 1});
+    if (answered == Answered::send_again) again.push_back(answer);
+    if (!again.empty()) receiver_->send_again(again);
 }
 
 delivery::Taken Recorder::take(delivery::IncomingEvent& event) {
@@ -199,11 +209,22 @@ delivery::Taken Recorder::take(delivery::IncomingEvent& event) {
         if (!cut) return reject(event, wire::RejectReason::cannot_cut, cut.error().context);
     }
 
-    auto state = partial_.find(lane, sequence).value_or(PartialCopies::State{});
+    std::uint64_t streams = 0;
+    UniqueEvents::Left left;
+    if (options_.unique_events) {
+        if (const auto taken = look_for_twin(event, entries, streams, left)) return *taken;
+    }
+    auto state = streams != 0 ? std::move(left.state) : partial_.find(lane, sequence).value_or(PartialCopies::State{});
+    if (state.ticket && streams != 0) {  // a twin's that has stopped, or its own
+        state.ticket->lane = lane;
+        state.ticket->sequence = sequence;
+    }
     if (!state.ticket) {
         state.ticket = std::make_shared<Ticket>();
         state.ticket->lane = lane;
         state.ticket->sequence = sequence;
+        state.ticket->event = event.meta.global_id;
+        state.ticket->streams = streams;
         std::uint32_t missing = 0;
         for (std::size_t i = 0; i < tags.size(); ++i) missing += (state.taken >> i & 1) == 0 ? 1U : 0U;
         // And one for this function: the event is not answered while it is being taken, or waits for more memory.
@@ -230,7 +251,14 @@ delivery::Taken Recorder::take(delivery::IncomingEvent& event) {
                 settle_and_answer(*state.ticket);
                 break;
             case Stored::full:
-                if (state.taken != 0) partial_.keep(lane, sequence, state);
+                if (streams != 0) {
+                    std::vector<delivery::Answer> again;
+                    ask_again(state.taken != 0 ? unique_.stopped(event.meta.global_id, {state, streams})
+                                               : unique_.lost(event.meta.global_id), again);
+                    if (!again.empty()) receiver_->send_again(again);
+                } else if (state.taken != 0) {
+                    partial_.keep(lane, sequence, state);
+                }
                 return delivery::Taken::full;
         }
     }
@@ -246,13 +274,17 @@ void Recorder::on_durable(std::vector<PlacedCopy>& copies) {
     for (const auto& [entry, ticket, ledger] : copies) {
         ledger->stored(entry.length);
         mark(*ticket, entry.copy, Fate::durable);
-        const auto answered = settle(*ticket, 1);
+        const auto answered = settle(*ticket, 1, again);
         if (answered == Answered::acknowledge) answers.push_back({delivery::LaneId{ticket->lane}, ticket->sequence});
         if (answered == Answered::send_again) again.push_back({delivery::LaneId{ticket->lane}, ticket->sequence});
     }
     receiver_->acknowledge(answers);
     if (!again.empty()) receiver_->send_again(again);
-    copies_in_hand_.fetch_sub(copies.size());
+    no_longer_in_hand(copies.size());
+}
+
+void Recorder::no_longer_in_hand(std::uint64_t copies) {
+    copies_in_hand_.fetch_sub(copies);
     if (somebody_waits_.exchange(false)) receiver_->retry();
 }
 
@@ -261,11 +293,10 @@ void Recorder::on_lost(std::vector<PlacedCopy>& copies) {
     for (const auto& [entry, ticket, ledger] : copies) {
         ledger->given_back();
         mark(*ticket, entry.copy, Fate::lost);
-        if (settle(*ticket, 1) == Answered::send_again) again.push_back({delivery::LaneId{ticket->lane}, ticket->sequence});
+        if (settle(*ticket, 1, again) == Answered::send_again) again.push_back({delivery::LaneId{ticket->lane}, ticket->sequence});
     }
     receiver_->send_again(again);
-    copies_in_hand_.fetch_sub(copies.size());
-    if (somebody_waits_.exchange(false)) receiver_->retry();
+    no_longer_in_hand(copies.size());
 }
 
 }  // namespace weir::storage

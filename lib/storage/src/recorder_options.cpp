@@ -6,6 +6,7 @@
 #include <array>
 
 #include "weir/event/raw_file_name.hpp"
+#include "weir/storage/unique_events.hpp"
 
 namespace weir::storage {
 namespace {
@@ -65,6 +66,9 @@ Result<> RecorderOptions::check_consistency() const {
                                 to_string(segment), to_string(receiver.event_size_max),
                                 to_string((segment * files + receiver.event_size_max) * 2)));
     }
+    if (unique_intervals_max == 0 || unique_intervals_max > UniqueEvents::intervals_most)
+        return fail(Errc::usage, fmt::format("the ids of unique events cannot be kept as {} intervals; choose 1 to {}",
+                                             unique_intervals_max, UniqueEvents::intervals_most));
     if (disk_silence_max < std::chrono::seconds{1})
         return fail(Errc::usage, "a disk that is given up after less than a second of silence may only be slow; choose 1s or more");
     if (disk_retry.count() < 1) return fail(Errc::usage, "a disk cannot be tried again after 0 ms; choose 1ms or more");

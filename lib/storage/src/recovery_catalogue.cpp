@@ -136,7 +136,27 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     return result;
 }
 
+void RunHoldings::add_events(const StoredIndex& index) {
+    std::vector<Sequence> whole;
+    for (const auto& copy : index.copies) {
+        if (!wire::valid(copy.sequence) || copy.copy >= 64 || !can_be_unique(copy.event)) continue;
+        if (copy.copies > 1) {
+            auto& some = events->some[copy.event];
+            some.copies_found |= std::uint64_t{1} << copy.copy;
+            some.streams.push_back(index.opened.stream_type + "_" + index.opened.stream_name);
+            if (std::popcount(some.copies_found) < copy.copies) continue;
+            events->some.erase(copy.event);
+        }
+        whole.push_back(as_sequence(copy.event));
+    }
+    std::ranges::sort(whole);
+    wire::SequenceSet ids;
+    for (const auto id : whole) ids.insert(id);
+    events->durable = united(events->durable, ids);
+}
+
 void RunHoldings::add(const StoredIndex& index) {
+    if (events) add_events(index);
     for (const auto& copy : index.copies) {
         const auto lane = index.lanes.find(copy.lane);
         if (lane == index.lanes.end() || !wire::valid(copy.sequence) || copy.copy >= 64) continue;
@@ -156,10 +176,17 @@ Result<> RunHoldings::add_marks(RunNumber run, const std::string& recorder, Cata
     if (!marks) return std::unexpected(marks.error());
     for (const auto& mark : *marks) {
         if (mark.recorder != recorder) continue;
+        if (is_mark_of_events(mark)) {
+            const auto ids = events_of(mark);
+            if (!ids) return std::unexpected(ids.error());
+            if (events) events->durable = united(events->durable, *ids);
+            continue;
+        }
         const auto lane = lane_of(mark);
         if (!lane) return std::unexpected(lane.error());
         durable[lane->first].merge(lane->second);
     }
+    if (events) std::erase_if(events->some, [&](const auto& some) { return events->durable.contains(as_sequence(some.first)); });
     std::erase_if(partial, [&](const auto& entry) {
         const auto lane = durable.find(entry.first.first);
         return lane != durable.end() && lane->second.contains(entry.first.second);
@@ -167,17 +194,25 @@ Result<> RunHoldings::add_marks(RunNumber run, const std::string& recorder, Cata
     return {};
 }
 
-std::vector<LaneMark> RunHoldings::marks(const std::string& recorder) const {
+std::vector<LaneMark> RunHoldings::marks(RunNumber run, const std::string& recorder) const {
     std::vector<LaneMark> marks;
     for (const auto& [key, sequences] : durable) {
         if (wire::valid_sender_name(key.sender)) marks.push_back(mark_of(key, sequences, recorder));
     }
+    if (events) marks.push_back(mark_of_events(events->durable, run, recorder));
     return marks;
 }
 
 Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem::path> directories,
-                                 Catalogue& catalogue, const std::string& recorder) {
+                                 Catalogue& catalogue, const std::string& recorder, KeepEvents events) {
     RunHoldings holdings;
+    if (events == KeepEvents::yes) holdings.events.emplace();
+    if (events == KeepEvents::as_marked) {
+        const auto marks = catalogue.marks(run);
+        if (!marks) return std::unexpected(marks.error());
+        const auto kept = [&](const LaneMark& mark) { return mark.recorder == recorder && is_mark_of_events(mark); };
+        if (std::ranges::any_of(*marks, kept)) holdings.events.emplace();
+    }
     for (const auto& directory : directories) {
         const auto indexes = files_ending(directory, ".index");
         if (!indexes) return std::unexpected(indexes.error());
@@ -202,9 +237,9 @@ Result<> keep_marks(std::span<const std::filesystem::path> directories, Catalogu
     if (!runs) return std::unexpected(runs.error());
     for (const auto& run : *runs) {
         if (run.state != OpenState::opened || !found->runs.contains({run.run, run.recorder})) continue;
-        const auto holdings = run_holdings(run.run, directories, catalogue, run.recorder);
+        const auto holdings = run_holdings(run.run, directories, catalogue, run.recorder, KeepEvents::as_marked);
         if (!holdings) return std::unexpected(holdings.error());
-        if (auto kept = catalogue.set_marks(holdings->marks(run.recorder)); !kept) return kept;
+        if (auto kept = catalogue.set_marks(holdings->marks(run.run, run.recorder)); !kept) return kept;
     }
     return {};
 }

@@ -30,20 +30,6 @@ protected:
         ASSERT_TRUE(flushed(*sender));
     }
 
-    /// As weir handoff does with what is closed.
-    void hand_over_and_delete() const {
-        const auto known = catalogue();
-        const auto rows = known->files({.file_state = FileState::closed}).value();
-        for (const auto& row : rows) {
-            const auto path = std::filesystem::path(row.volume) / row.name;
-            const auto transferred = known->file_transferred(row.guid);
-            ASSERT_TRUE(transferred.has_value()) << transferred.error().message();
-            std::filesystem::remove(path);
-            std::filesystem::remove(std::filesystem::path(path).replace_extension(".index"));
-            ASSERT_TRUE(known->file_deleted(row.guid, row.volume, row.name).has_value());
-        }
-    }
-
     void expect_nothing_is_stored_again() {
         const auto recorder = start();
         send_all(*recorder);

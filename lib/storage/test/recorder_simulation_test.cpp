@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thousands of small recordings in weather drawn from a seed: disks that fail or fill up, power failures that
 // lose or reorder what was not synced, connections that are cut at any byte, recorders and senders that are killed,
-// senders that send again. At every
+// senders that send again, builders of the same event. At every
 // quiet point the ledger balances (promise 1), in the end every acknowledged event is stored exactly once
 // (promise 2). What a seed draws is always the same; how threads interleave is the machine's. docs/proof.md
 #include <fmt/format.h>
@@ -38,7 +38,8 @@ std::optional<std::uint64_t> number_in(const char* variable) {
 
 class Simulation {
 public:
-    explicit Simulation(std::uint64_t seed) : random_(seed) {
+    explicit Simulation(std::uint64_t seed) : random_(seed), twins_(seed) {
+        storm_.options.unique_events = twins_() % 2 == 0;
         storm_.options.file_events_max = static_cast<std::uint32_t>(2 + below(6));
         storm_.options.sync_interval = std::chrono::milliseconds{1 + below(3)};
         storm_.options.mode = below(4) == 0 ? Mode::original : Mode::receipt;
@@ -93,6 +94,7 @@ private:
         if (!sender.running()) return;
         auto n = 1 + below(5);
         say(fmt::format("{} events from {}", n, next_id_));
+        if (storm_.options.unique_events && twins_() % 2 == 0) send_twins(sender);
         for (; n > 0; --n) {
             StormEvent event{next_id_++, 8 + below(below(8) == 0 ? 9000 : 400), {}};
             for (const char* stream : {"physics_Main", "express_express", "calibration_Tile"}) {
@@ -102,6 +104,15 @@ private:
             sender.send(event);
         }
         if (below(2) == 0) std::this_thread::sleep_for(std::chrono::milliseconds{below(3)});
+    }
+
+    /// Of events that any sender has sent lately, dead or alive, itself too.
+    void send_twins(StormSender& sender) {
+        const auto sent = storm_.senders[twins_() % storm_.senders.size()]->sent();
+        for (auto n = std::min<std::size_t>(sent.size(), 1 + twins_() % 6); n > 0; --n) {
+            say(fmt::format("a twin of event {}", sent[sent.size() - n].id));
+            sender.send(sent[sent.size() - n]);
+        }
     }
 
     void settle() {
@@ -174,7 +185,7 @@ private:
         storm_.network->cut(way, behind);
     }
 
-    std::mt19937_64 random_;
+    std::mt19937_64 random_, twins_;  // two, so that twins change nothing else that a seed draws
     Storm storm_;
     std::uint64_t next_id_ = 1;
     std::string story_;

@@ -96,6 +96,20 @@ protected:
 
     std::unique_ptr<Catalogue> catalogue() const { return open_sqlite_catalogue(catalogue_path(directory_)).value(); }
 
+    /// As weir handoff does with what is closed.
+    void hand_over_and_delete() const {
+        const auto known = catalogue();
+        const auto rows = known->files({.file_state = FileState::closed}).value();
+        for (const auto& row : rows) {
+            const auto path = std::filesystem::path(row.volume) / row.name;
+            const auto transferred = known->file_transferred(row.guid);
+            ASSERT_TRUE(transferred.has_value()) << transferred.error().message();
+            std::filesystem::remove(path);
+            std::filesystem::remove(std::filesystem::path(path).replace_extension(".index"));
+            ASSERT_TRUE(known->file_deleted(row.guid, row.volume, row.name).has_value());
+        }
+    }
+
     VerificationReport verify() const {
         std::vector<FileToVerify> files;
         const auto rows = catalogue()->files().value();

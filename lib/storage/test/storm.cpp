@@ -104,7 +104,8 @@ StormSender::Told StormSender::told() const {
     Told told;
     for (std::size_t i = 0; i < events_.size(); ++i) {
         const auto answer = final_.find(i + 1);
-        auto& to = answer == final_.end() ? told.unanswered : answer->second ? told.rejected : told.acknowledged;
+        const bool twice = answer != final_.end() && answer->second == wire::RejectReason::duplicate;
+        auto& to = answer == final_.end() ? told.unanswered : !answer->second ? told.acknowledged : twice ? told.duplicate : told.rejected;
         to.emplace(events_[i].id, events_[i]);
     }
     return told;
@@ -277,7 +278,7 @@ AssertionResult Storm::balanced() const {
     for (const auto n : r.rejected_by_sink) refused += n;
     for (const auto n : r.rejected_here) refused_here += n;
     // In good weather the ledger has every copy that came; else some events came in parts, or twice.
-    if (!recorder->continued() && !faults.fired() && r.duplicates + refused_here == 0 &&
+    if (!recorder->continued() && !faults.fired() && r.duplicates + refused_here + r.given_back == 0 &&
         summary.copies_received != r.copies)
         return AssertionFailure() << r.copies << " copies came, the ledger has " << summary.copies_received;
     if (r.in_hand == 0 && r.passed_on == r.acknowledged + refused + r.given_back) return AssertionSuccess();
@@ -331,8 +332,18 @@ AssertionResult Storm::nothing_lost() const {
             return AssertionFailure() << name << " is left over";
     }
 
-    for (const auto& sender : senders) {
-        const auto told = sender->told();
+    std::vector<StormSender::Told> all_told;
+    for (const auto& sender : senders) all_told.push_back(sender->told());
+    for (const auto& told : all_told) {
+        for (const auto& [id, event] : told.duplicate) {
+            for (const auto& tag : event.tags) {
+                if (const auto n = stored[stream_key(tag)][id]; n != 1)
+                    return AssertionFailure() << "event " << id << ", a duplicate, is stored " << n << " times in "
+                                              << stream_key(tag) << "; " << places;
+            }
+        }
+    }
+    for (const auto& told : all_told) {
         for (const auto& [id, event] : told.acknowledged) {
             for (const auto& tag : event.tags) {
                 const auto n = stored[stream_key(tag)][id];
@@ -342,6 +353,8 @@ AssertionResult Storm::nothing_lost() const {
                 stored[stream_key(tag)].erase(id);
             }
         }
+    }
+    for (const auto& told : all_told) {
         for (const auto& [id, event] : told.unanswered) {
             for (const auto& tag : event.tags) {
                 if (const auto n = stored[stream_key(tag)][id]; n > 1)
@@ -350,6 +363,8 @@ AssertionResult Storm::nothing_lost() const {
                 stored[stream_key(tag)].erase(id);
             }
         }
+    }
+    for (const auto& told : all_told) {
         for (const auto& [id, event] : told.rejected) {
             for (const auto& tag : event.tags) {
                 if (stored[stream_key(tag)].contains(id))

@@ -51,9 +51,10 @@ public:
     [[nodiscard]] bool running() const { return sender_ != nullptr; }
 
     struct Told {
-        std::map<std::uint64_t, StormEvent> acknowledged, rejected, unanswered;  // by id
+        std::map<std::uint64_t, StormEvent> acknowledged, duplicate, rejected, unanswered;  // by id
     };
     [[nodiscard]] Told told() const;
+    [[nodiscard]] const std::vector<StormEvent>& sent() const { return events_; }
     [[nodiscard]] delivery::SenderStats stats() const { return sender_->stats(); }
 
 private:
@@ -94,7 +95,8 @@ public:
     /// At a quiet point, after settle(): received = stored + rejected in every stream.
     [[nodiscard]] ::testing::AssertionResult balanced() const;
     /// After stop: what is stored is what was promised, once per tag and bit by bit; the files are good;
-    /// the ledger of the catalogue says what the files say. An unanswered event may be there or not, once.
+    /// the ledger of the catalogue says what the files say. An unanswered event may be there or not, once. With unique
+    /// events several senders may have sent it, and one that was told "duplicate" can rely on it.
     [[nodiscard]] ::testing::AssertionResult nothing_lost() const;
 
     RecorderOptions options;

@@ -115,7 +115,8 @@ private:
     struct Ask {
         std::uint32_t assembly = 0, generation = 0;
         std::uint64_t request = 0;
-        std::uint32_t overtaken = 0;   // answers to later requests that came before
+        std::uint32_t overtaken = 0;   // later requests of which an answer came before
+        std::uint64_t overtaker = 0;   // the latest of them
     };
     struct Readout {
         wire::StationId id{};
@@ -148,6 +149,8 @@ private:
     void look_at_deadlines(SteadyTime now);
     void run_out(Assembly& assembly, SteadyTime now, bool suspects_only);
     void complete(std::uint32_t assembly);
+    void abandon(std::uint32_t assembly);
+    void release(Assembly& assembly, std::uint32_t readout, bool lost);
     void offer();
     void tell(SteadyTime now);
     void remark(std::string text);

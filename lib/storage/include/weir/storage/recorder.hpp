@@ -26,6 +26,7 @@
 #include "weir/storage/recorder_options.hpp"
 #include "weir/storage/stream.hpp"
 #include "weir/storage/stream_thread.hpp"
+#include "weir/storage/unique_events.hpp"
 
 namespace weir::storage {
 
@@ -64,6 +65,7 @@ struct RecorderSummary {
     std::uint64_t sync_rounds = 0;
     std::chrono::nanoseconds syncing{0}, slowest_sync{0};
     std::vector<VolumeSummary> volumes;
+    std::uint64_t events_unchecked = 0;  // taken without looking for their twins, because their ids lie too scattered
     bool paused = false;  // no volume takes events: the senders wait
     std::optional<std::chrono::seconds> until_full;  // at the rate of the last minutes; nothing: nothing is written
 };
@@ -110,6 +112,8 @@ private:
              FileSystem& system);
     [[nodiscard]] Result<> open_all();
     [[nodiscard]] Result<> open_catalogue_and_run();
+    [[nodiscard]] Result<> restore_promises();
+    [[nodiscard]] std::vector<LaneMark> take_changed_marks();
     [[nodiscard]] StreamEntry* find_or_make_stream(const StreamTag& tag, event::Format format,
                                                    wire::RejectReason& why_not);
     [[nodiscard]] delivery::Taken reject(delivery::IncomingEvent& event, wire::RejectReason reason, std::string text);
@@ -121,10 +125,18 @@ private:
     void mark(Ticket& ticket, std::uint16_t copy, Fate fate);
     /// What becomes of an event of which `count` copies more have met their fate.
     enum class Answered { not_yet, acknowledge, send_again, rejected };
-    [[nodiscard]] Answered settle(Ticket& ticket, std::uint32_t count);
+    [[nodiscard]] Answered settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& twins_again);
     void settle_and_answer(Ticket& ticket);
     void on_durable(std::vector<PlacedCopy>& copies);
     void on_lost(std::vector<PlacedCopy>& copies);
+    void no_longer_in_hand(std::uint64_t copies);
+    // Unique events: recorder_twins.cpp
+    /// Nothing: the event is taken now, and `left` says what of it is there; else what became of it.
+    [[nodiscard]] std::optional<delivery::Taken> look_for_twin(delivery::IncomingEvent& event,
+                                                               const std::vector<StreamEntry*>& entries,
+                                                               std::uint64_t& streams, UniqueEvents::Left& left);
+    void reject_twins(const std::vector<UniqueEvents::Twin>& twins);
+    void ask_again(const std::vector<UniqueEvents::Twin>& twins, std::vector<delivery::Answer>& again);
     [[nodiscard]] Result<std::vector<FileRow>> recover_what_is_left();
     [[nodiscard]] Result<> recover_volume(const std::filesystem::path& directory);
     [[nodiscard]] Result<> tell_ledger(bool at_the_end);
@@ -148,6 +160,8 @@ private:
     std::unique_ptr<EventCopier> copier_;
     DurableLanes lanes_;
     PartialCopies partial_;
+    UniqueEvents unique_;
+    std::atomic<bool> unchecked_said_{false};
     const std::uint64_t copies_in_hand_max_;  // so that small events have a bound too
     std::atomic<std::uint64_t> copies_in_hand_{0};
     std::atomic<bool> somebody_waits_{false};

@@ -57,6 +57,9 @@ struct RecorderOptions {
     std::chrono::milliseconds lumi_block_grace{10'000};  // after the first event of a newer block
     LatePolicy late = LatePolicy::new_file;
 
+    bool unique_events = false;  // an event whose global id is stored already in this run is rejected as a duplicate
+    std::uint32_t unique_intervals_max = 65'536;  // the ids may be this scattered, then new ones are taken unchecked
+
     std::chrono::milliseconds sync_interval{50};
     bool sync = true;  // false breaks promise 2; loud, and written into the catalogue
     DirectIo direct = DirectIo::automatic;

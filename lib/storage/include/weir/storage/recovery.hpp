@@ -20,6 +20,7 @@
 #include "weir/storage/catalogue_place.hpp"
 #include "weir/storage/journal.hpp"
 #include "weir/storage/stored_index.hpp"
+#include "weir/storage/unique_events.hpp"
 #include "weir/wire/lane.hpp"
 #include "weir/wire/sequence_set.hpp"
 
@@ -83,13 +84,20 @@ using DurableSizes = std::map<Guid, std::uint64_t>;
 struct RunHoldings {
     void add(const StoredIndex& index);
     [[nodiscard]] Result<> add_marks(RunNumber run, const std::string& recorder, Catalogue& catalogue);
-    [[nodiscard]] std::vector<LaneMark> marks(const std::string& recorder) const;
+    [[nodiscard]] std::vector<LaneMark> marks(RunNumber run, const std::string& recorder) const;
 
     std::map<wire::LaneKey, wire::SequenceSet> durable;  // all copies are there
     std::map<std::pair<wire::LaneKey, Sequence>, std::uint64_t> partial;  // some are: bit n = copy n
+    std::optional<EventHoldings> events;  // when they are to be kept
+
+private:
+    void add_events(const StoredIndex& index);
 };
+/// Whether the ids of its events are kept; as_marked: when a recorder has done so.
+enum class KeepEvents { no, yes, as_marked };
 [[nodiscard]] Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem::path> directories,
-                                               Catalogue& catalogue, const std::string& recorder);
+                                               Catalogue& catalogue, const std::string& recorder,
+                                               KeepEvents events = KeepEvents::no);
 
 /// Writes the marks of every run that is open and has files in the directories: recovery has closed files without
 /// marks, and what is closed may be handed over and deleted with its index. After recover_and_record() of all of a

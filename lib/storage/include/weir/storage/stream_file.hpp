@@ -34,6 +34,8 @@ namespace weir::storage {
 struct Ticket {
     std::uint32_t lane = 0;
     Sequence sequence{};
+    GlobalEventId event{};
+    std::uint64_t streams = 0;  // not 0: UniqueEvents has the event in hand, with these streams
     std::atomic<std::uint32_t> copies_open{0};  // not yet final, and one while it is being taken; who makes it zero answers
     std::atomic<std::uint64_t> done{0};         // bit n: copy n is durable, or late; it need not come again
     std::atomic<bool> any_stored{false};        // acknowledged if so, else rejected

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loop_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+namespace weir::app {
+
+Result<> check_loop(const StationPlace& place, const std::string& listen, const std::string& link) {
+    if (auto address = transport::parse_host_port(listen); !address)
+        return fail(Errc::usage, fmt::format("[{}.{}] listen: {}", weir::name(place.kind), place.name, address.error().message()));
+    if (!link.empty() && !parse_link(link))
+        return fail(Errc::usage, fmt::format("[{}.{}] link \"{}\" is neither udp nor tcp", weir::name(place.kind), place.name, link));
+    return {};
+}
+
+transport::MessageLoopOptions loop_options(const StationPlace& place, const std::string& listen) {
+    transport::MessageLoopOptions options;
+    if (const auto address = transport::parse_host_port(listen)) options.listen = *address;
+    options.datagram_max = place.partition.network.datagram_max.count();
+    options.receive_buffer = place.partition.network.receive_buffer;
+    options.exchange.self = place.id;
+    options.exchange.key = place.partition.key;
+    // A later process of the same station has a later number.
+    options.exchange.epoch = wire::Epoch{static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count())};
+    return options;
+}
+
+transport::LinkKind link_of(const StationPlace& place, const std::string& link) {
+    return parse_link(link).value_or(place.partition.link());
+}
+
+}  // namespace weir::app

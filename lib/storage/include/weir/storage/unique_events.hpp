@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each event of a run once, whoever sends it: a builder may die after its event was recorded and before it heard so, and
+// another one builds the event again. Kept by global id, as intervals: ids that come nearly in order cost a few. An event
+// whose twin is on its way to the disk waits for that one's end, because only what is durable may be refused for good.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/base/ids.hpp"
+#include "weir/catalogue/rows.hpp"
+#include "weir/storage/ledger.hpp"
+#include "weir/storage/partial_copies.hpp"
+#include "weir/wire/sequence_set.hpp"
+
+namespace weir::storage {
+
+/// Ids from 0 to 2^63-2, as members of a SequenceSet: one higher.
+[[nodiscard]] constexpr bool can_be_unique(GlobalEventId id) noexcept { return number(id) < wire::sequence_max; }
+[[nodiscard]] constexpr Sequence as_sequence(GlobalEventId id) noexcept { return Sequence{number(id) + 1}; }
+
+/// What the files of a run say about its events.
+struct EventHoldings {
+    wire::SequenceSet durable;  // all copies are there; as_sequence()
+    struct Some {
+        std::uint64_t copies_found = 0;  // bit n = copy n
+        std::vector<std::string> streams{};  // that have one
+    };
+    std::map<GlobalEventId, Some> some;  // not all copies are
+};
+
+/// The ids as a mark of a sender that cannot be: so it lives, travels and is committed as the marks of lanes do.
+[[nodiscard]] LaneMark mark_of_events(const wire::SequenceSet& durable, RunNumber run, const std::string& recorder);
+[[nodiscard]] bool is_mark_of_events(const LaneMark& mark) noexcept;
+[[nodiscard]] Result<wire::SequenceSet> events_of(const LaneMark& mark);
+
+/// The union of both, in the time of their intervals.
+[[nodiscard]] wire::SequenceSet united(const wire::SequenceSet& a, const wire::SequenceSet& b);
+
+/// Any thread.
+class UniqueEvents {
+public:
+    static constexpr std::uint32_t intervals_most = 65'536;  // so that a mark fits into the catalogue
+
+    /// An event whose twin is in hand; it has no answer yet and no memory any more.
+    struct Twin {
+        std::uint32_t lane = 0;
+        Sequence sequence{};
+        std::vector<Ledger*> ledgers{};  // of its streams
+    };
+    /// What is there already of an event that is taken now.
+    struct Left {
+        PartialCopies::State state{};
+        std::uint64_t streams = 0;           // which ones and in which order, as take() was told; 0: see stored_in
+        std::vector<std::string> stored_in{};  // after a restart: these have it
+    };
+    enum class Found {
+        nothing,    // it is taken now; `left` says what of it is there
+        in_hand,    // call wait()
+        durable,    // a duplicate
+        unchecked,  // it is not kept here: too many intervals, or an id that is too large
+    };
+
+    explicit UniqueEvents(std::uint32_t intervals_max) : intervals_max_(std::min(intervals_max, intervals_most)) {}
+
+    /// Before the first event.
+    void restore(EventHoldings holdings);
+
+    [[nodiscard]] Found take(GlobalEventId event, std::uint64_t streams, Left& left);
+    /// The twin is answered when the event in hand has met its end. False: it is not in hand any more, or has stopped on the
+    /// way; take() says anew.
+    [[nodiscard]] bool wait(GlobalEventId event, std::uint64_t streams, Twin twin);
+
+    // The end of what was taken, or a stop on its way. Returned are the twins that have waited for it.
+
+    /// They are duplicates.
+    [[nodiscard]] std::vector<Twin> durable(GlobalEventId event);
+    /// It is not there, or not all of it: they have to come again, and one of them is taken.
+    [[nodiscard]] std::vector<Twin> lost(GlobalEventId event, std::optional<Left> left = std::nullopt);
+    /// It stays in hand, and whoever comes first goes on with it: its sender, or, should that be dead, a twin.
+    [[nodiscard]] std::vector<Twin> stopped(GlobalEventId event, Left left);
+
+    /// What is durable, when that has changed since the last call.
+    [[nodiscard]] std::optional<wire::SequenceSet> take_changed();
+    /// Events that were taken without the check.
+    [[nodiscard]] std::uint64_t unchecked() const noexcept { return unchecked_.load(std::memory_order_relaxed); }
+
+private:
+    [[nodiscard]] std::vector<Twin> take_twins(GlobalEventId event);
+    [[nodiscard]] bool stopped_here(GlobalEventId event, std::uint64_t streams) const;
+
+    const std::uint32_t intervals_max_;
+    std::mutex mutex_;
+    wire::SequenceSet taken_;    // in hand or durable
+    wire::SequenceSet durable_;  // of them
+    std::map<GlobalEventId, Left> left_;        // of events that stopped on the way, or are taken by halves; nearly always empty
+    std::multimap<GlobalEventId, Twin> twins_;  // nearly always empty
+    bool changed_ = true;
+    std::atomic<std::uint64_t> unchecked_{0};
+};
+
+}  // namespace weir::storage

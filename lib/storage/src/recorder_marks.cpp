@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a recorder keeps in the catalogue of what it has promised, and what it learns from it when it goes on with a run.
+#include <utility>
+#include <vector>
+
+#include "weir/storage/recorder.hpp"
+#include "weir/storage/recovery.hpp"
+
+namespace weir::storage {
+
+Result<> Recorder::restore_promises() {
+    auto holdings = run_holdings(run_, options_.directories, *catalogue_, options_.recorder,
+                                 options_.unique_events ? KeepEvents::yes : KeepEvents::no);
+    if (!holdings) return std::unexpected(holdings.error());
+    for (const auto& [key, durable] : holdings->durable) {
+        const auto lane = number(receiver_->restore(key, durable));
+        lanes_.restore(lane, key, durable);
+    }
+    for (const auto& [event, taken] : holdings->partial) {
+        const auto lane = number(receiver_->restore(event.first, holdings->durable[event.first]));
+        lanes_.restore(lane, event.first, holdings->durable[event.first]);
+        partial_.keep(lane, event.second, {taken, nullptr, true});
+    }
+    if (holdings->events) unique_.restore(std::move(*holdings->events));
+    return {};
+}
+
+std::vector<LaneMark> Recorder::take_changed_marks() {
+    auto marks = lanes_.take_changed_marks(options_.recorder);
+    if (!options_.unique_events) return marks;
+    if (const auto durable = unique_.take_changed()) marks.push_back(mark_of_events(*durable, run_, options_.recorder));
+    return marks;
+}
+
+}  // namespace weir::storage
