@@ -21,6 +21,7 @@ void SelectSettings::declare(Settings& settings, const std::string& section) {
         .at_least(10us);
     settings.add(section, "results_to", options_.results_to, "readout that takes level-2 results; empty: the one with source = \"level2\", if there is one");
     settings.add(section, "memory", memory_, "of messages that come in several datagrams").at_least(1_MiB);
+    settings.add(section, "listen", listen_, "address and port for the other stations; port 0: any free one");
     settings.add(section, "link", link_, "udp or tcp; empty: the partition's").one_of({"", "udp", "tcp"});
 }
 
@@ -32,8 +33,9 @@ Result<selection::UnitStationOptions> SelectSettings::to_options(const StationPl
     options.id = place.id;
     options.unit = options_;
     options.selection = *spec;
-    options.loop = loop_options(place);
-    options.link = parse_link(link_).value_or(place.partition.link());
+    if (auto good = check_loop(place, listen_, link_); !good) return std::unexpected(good.error());
+    options.loop = loop_options(place, listen_);
+    options.link = link_of(place, link_);
     options.memory = memory_;
     if (options_.collector.reask_min > options_.collector.reask_max) return fail(Errc::usage, "reask_min is longer than reask_max");
     return options;

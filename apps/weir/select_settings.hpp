@@ -22,6 +22,7 @@ private:
     selection::UnitOptions options_{};
     PluginSettings plugin_{};
     Bytes memory_ = Bytes{256ULL << 20};
+    std::string listen_ = "127.0.0.1:0";
     std::string link_;
 };
 

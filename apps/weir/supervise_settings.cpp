@@ -71,6 +71,7 @@ void SuperviseSettings::declare(Settings& settings, const std::string& section) 
     settings.add(section, "gives_max", options_.gives_max, "times that an event is given to a unit; then it is accepted").at_least(1).at_most(100);
     settings.add(section, "in_hand_max", options_.in_hand_max, "events that are made and not decided").at_least(1).at_most(1'000'000);
     settings.add(section, "batch", options_.batch, "events in one message").at_least(1).at_most(static_cast<std::int64_t>(wire::tickets_max));
+    settings.add(section, "listen", listen_, "address and port for the other stations; port 0: any free one");
     settings.add(section, "link", link_, "udp or tcp; empty: the partition's").one_of({"", "udp", "tcp"});
 }
 
@@ -84,8 +85,9 @@ Result<selection::SupervisorStationOptions> SuperviseSettings::to_options(const 
     options.supervisor.first_global = GlobalEventId{first_global_};
     options.supervisor.first_level1 = Level1Id{first_level1_};
     options.supervisor.lost_decision = lost_decision_ == "accept" ? selection::LostDecision::accept : selection::LostDecision::give_again;
-    options.loop = loop_options(place);
-    options.link = parse_link(link_).value_or(place.partition.link());
+    if (auto good = check_loop(place, listen_, link_); !good) return std::unexpected(good.error());
+    options.loop = loop_options(place, listen_);
+    options.link = link_of(place, link_);
     return options;
 }
 

@@ -24,6 +24,7 @@ private:
     std::uint32_t first_level1_ = 1;
     std::string source_ = "made";
     std::string lost_decision_ = "accept";
+    std::string listen_ = "127.0.0.1:0";
     std::string link_;
 };
 

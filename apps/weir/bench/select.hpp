@@ -12,7 +12,8 @@ namespace weir::app {
 
 struct SelectBenchOptions {
     std::vector<std::uint32_t> workers{1, 2, 4, 8, 16};
-    std::vector<std::chrono::nanoseconds> latencies{std::chrono::microseconds(0), std::chrono::microseconds(500), std::chrono::milliseconds(5)};
+    std::vector<std::chrono::nanoseconds> latencies{std::chrono::microseconds(0), std::chrono::microseconds(500),
+                                                    std::chrono::milliseconds(5)};
     std::string selection = "busy:50us";        // what a worker computes for each event
     std::uint32_t depth = 1;                    // events in the unit for each worker
     std::size_t repetitions = 5;

@@ -63,7 +63,8 @@ Result<> draw_select_rows(const std::filesystem::path& target, const std::vector
             if (const auto* row = find(rows, "event_rate", workers, latency))
                 script += fmt::format("{} {} {} {}\n", workers, row->value.median, row->value.low, row->value.high);
         script += "EOD\n";
-        plot += fmt::format("{}$d{} using 1:2:3:4 with yerrorlines lw 2 title 'data {}'", plot.empty() ? "plot " : ", ", block, latency_text(latency));
+        plot += fmt::format("{}$d{} using 1:2:3:4 with yerrorlines lw 2 title 'data {}'", plot.empty() ? "plot " : ", ",
+                            block, latency_text(latency));
     }
     return draw(target, script + plot + "\n");
 }

@@ -96,10 +96,16 @@ transport::MessageLoopOptions loop_of(wire::StationId id) {
 /// A loop with a small logic of ours.
 template <class Logic>
 struct Surrounding {
-    Surrounding(wire::StationId id, memory::BufferPool& pool, const Clock& clock) : station(id), loop(transport::MessageLoop::open(loop_of(id), pool, clock)) {}
+    Surrounding(wire::StationId id, memory::BufferPool& pool, const Clock& clock)
+        : station(id), loop(transport::MessageLoop::open(loop_of(id), pool, clock)) {}
 
     [[nodiscard]] Peer peer(StationKind kind) const {
-        return {.name = "around", .kind = kind, .id = station, .dataflow = "127.0.0.1:" + std::to_string((*loop)->port()), .events = {}, .sources = {}};
+        return {.name = "around",
+                .kind = kind,
+                .id = station,
+                .dataflow = "127.0.0.1:" + std::to_string((*loop)->port()),
+                .events = {},
+                .sources = {}};
     }
     template <class... More>
     Result<> begin(const Peer& other, More... more) {

@@ -24,7 +24,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     EventParts parts;
     if (const auto event = read_event(bytes, parts)) {
         for (const auto& fragment : event->fragments)
-            WEIR_ASSERT(fragment.bytes.empty() || (fragment.bytes.data() >= bytes.data() && fragment.bytes.data() + fragment.bytes.size() <= bytes.data() + size));
+            WEIR_ASSERT(fragment.bytes.empty() ||
+                        (fragment.bytes.data() >= bytes.data() &&
+                         fragment.bytes.data() + fragment.bytes.size() <= bytes.data() + size));
     }
     return 0;
 }

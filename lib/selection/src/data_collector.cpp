@@ -85,7 +85,8 @@ void DataCollector::on_data(const transport::IncomingMessage& message, SteadyTim
     for (const auto& rob : data_.head.robs) {
         const auto bytes = data_.data.subspan(at, rob.size);
         at += rob.size;
-        const auto wanted = std::ranges::find_if(part->wanted, [&](auto position) { return event.fragments[position].source == rob.source; });
+        const auto wanted = std::ranges::find_if(
+            part->wanted, [&](auto position) { return event.fragments[position].source == rob.source; });
         if (wanted == part->wanted.end()) continue;
         const auto position = *wanted;
         if (rob.state == RobState::not_yet) {
@@ -113,7 +114,8 @@ void DataCollector::on_data(const transport::IncomingMessage& message, SteadyTim
         ++counts_.not_yet;
         part->resting = true;
         part->tries = 0;
-        const auto wait = std::min<std::chrono::nanoseconds>(options_.reask_max, options_.not_yet_wait * (1LL << std::min(part->not_yet, 10U)));
+        const auto wait = std::min<std::chrono::nanoseconds>(
+            options_.reask_max, options_.not_yet_wait * (1LL << std::min(part->not_yet, 10U)));
         ++part->not_yet;
         arm(found->first, *part, static_cast<std::uint32_t>(part - collection.parts.begin()), now + wait);
     }

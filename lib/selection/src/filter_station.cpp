@@ -93,7 +93,7 @@ Result<> FilterStation::start(RunNumber run) {
     watch_ = NamedThread("filter-watch", [this](const std::stop_token& stop) {
         Hanging hanging;
         while (!stop.stop_requested()) {
-            hanging.look(filter_->stuck(options_.selection.time_limit + 1s), selection_->name(), reports_);
+            if (!selection_->in_processes()) hanging.look(filter_->stuck(2 * options_.selection.time_limit), selection_->name(), reports_);
             const ScopedWait wait(WaitCause::timer);
             std::this_thread::sleep_for(50ms);
         }

@@ -19,7 +19,8 @@ constexpr std::size_t decision_events = 128;  // of one message
 
 bool is_pseudo_readout(const Peer& peer) noexcept {
     return peer.kind == StationKind::readout && !peer.sources.empty() &&
-           std::ranges::all_of(peer.sources, [](SourceId source) { return (number(source) >> 16 & 0xff) == level2_detector; });
+           std::ranges::all_of(peer.sources,
+                               [](SourceId source) { return (number(source) >> 16 & 0xff) == level2_detector; });
 }
 
 SelectionUnit::SelectionUnit(const UnitOptions& options, transport::Outbox& outbox, UnitWorkers& workers)
@@ -30,7 +31,8 @@ void SelectionUnit::set_peers(const std::vector<Peer>& peers) {
     results_to_.reset();
     for (const auto& peer : peers) {
         if (peer.kind == StationKind::supervise) supervisor_ = peer.id;
-        if (peer.kind == StationKind::readout && (options_.results_to.empty() ? is_pseudo_readout(peer) : peer.name == options_.results_to))
+        if (peer.kind == StationKind::readout &&
+            (options_.results_to.empty() ? is_pseudo_readout(peer) : peer.name == options_.results_to))
             results_to_ = peer.id;
     }
     collector_.set_readouts(peers);
@@ -105,10 +107,12 @@ void SelectionUnit::judged(UnitTask task, Judgement judgement) {
     const auto& ticket = task.data->ticket;
     const bool forced = judgement.trouble != Trouble::none;
     if (forced) {
-        ++(judgement.trouble == Trouble::threw ? counts_.threw : judgement.trouble == Trouble::crashed ? counts_.crashed : counts_.timed_out);
+        ++(judgement.trouble == Trouble::threw     ? counts_.threw
+           : judgement.trouble == Trouble::crashed ? counts_.crashed
+                                                   : counts_.timed_out);
         if (remarks_.size() < remarks_max)
-            remarks_.push_back(fmt::format("the selection {} on event {}, which is accepted: {}", name(judgement.trouble),
-                                           number(ticket.global_id), judgement.why));
+            remarks_.push_back(fmt::format("the selection {} on event {}, which is accepted: {}",
+                                           name(judgement.trouble), number(ticket.global_id), judgement.why));
         judgement.force();
     }
     auto& decision = judgement.decision;
@@ -119,7 +123,10 @@ void SelectionUnit::judged(UnitTask task, Judgement judgement) {
         }
         results_.push_back({ticket.level1_id, ticket.global_id, std::move(decision.result)});
     }
-    verdict({.global_id = ticket.global_id, .accepted = decision.accepted, .forced = forced, .level2_words = std::move(decision.level2_words)});
+    verdict({.global_id = ticket.global_id,
+             .accepted = decision.accepted,
+             .forced = forced,
+             .level2_words = std::move(decision.level2_words)});
 }
 
 void SelectionUnit::verdict(wire::Level2Verdict verdict) {

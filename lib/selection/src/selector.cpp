@@ -41,7 +41,8 @@ private:
 
 class ProcessSelector final : public Selector {
 public:
-    ProcessSelector(std::vector<std::string> command, const SelectionSpec& spec) : command_(std::move(command)), spec_(spec) {}
+    ProcessSelector(std::vector<std::string> command, const SelectionSpec& spec)
+        : command_(std::move(command)), spec_(spec) {}
 
     Judgement select(const Event& event, const std::stop_token& stop) override {
         if (!process_) {
@@ -61,17 +62,21 @@ public:
         }
         process_.reset();
         spread();
-        return {{}, answer.kind == Kind::too_late ? Trouble::timed_out : Trouble::crashed, on_one_line(std::move(answer.text))};
+        return {{},
+                answer.kind == Kind::too_late ? Trouble::timed_out : Trouble::crashed,
+                on_one_line(std::move(answer.text))};
     }
 
     std::uint64_t restarts() const noexcept override { return restarts_; }
 
 private:
-    /// Waits out the pause after a process that died: a plug-in that dies at once shall not fill the machine with processes.
+    /// Waits out the pause after a process that died: a plug-in that dies at once shall not fill the machine with
+    /// processes.
     Result<> start(const std::stop_token& stop) {
         while (std::chrono::steady_clock::now() < not_before_) {
             if (stop.stop_requested()) return fail(Errc::limit, "the station stops");
-            std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(20ms, not_before_ - std::chrono::steady_clock::now()));
+            std::this_thread::sleep_for(
+                std::min<std::chrono::nanoseconds>(20ms, not_before_ - std::chrono::steady_clock::now()));
         }
         auto process = WorkerProcess::start(command_, std::chrono::steady_clock::now() + spec_.start_limit, stop);
         if (!process) return std::unexpected(process.error());
@@ -110,11 +115,13 @@ Result<fs::path> find_program(const fs::path& folder, std::initializer_list<cons
 
 Result<std::vector<std::string>> worker_command(const SelectionSpec& spec, const fs::path& file) {
     if (file.extension() == ".py") {
-        const auto script = find_program(spec.programs, {"weir_selection_worker.py", "../share/weir/weir_selection_worker.py"});
+        const auto script =
+            find_program(spec.programs, {"weir_selection_worker.py", "../share/weir/weir_selection_worker.py"});
         if (!script) return std::unexpected(script.error());
         return std::vector<std::string>{spec.python.string(), script->string(), file.string()};
     }
-    const auto program = find_program(spec.programs, {"weir-selection-worker", "../libexec/weir/weir-selection-worker"});
+    const auto program =
+        find_program(spec.programs, {"weir-selection-worker", "../libexec/weir/weir-selection-worker"});
     if (!program) return std::unexpected(program.error());
     return std::vector<std::string>{program->string(), file.string()};
 }
@@ -133,14 +140,18 @@ const char* name(Trouble trouble) noexcept {
 
 Result<> check_decision(const Decision& decision) {
     if (decision.tags.size() > Decision::tags_max)
-        return fail(Errc::limit, fmt::format("the decision names {} streams; {} are allowed", decision.tags.size(), Decision::tags_max));
+        return fail(Errc::limit, fmt::format("the decision names {} streams; {} are allowed", decision.tags.size(),
+                                             Decision::tags_max));
     if (decision.result.size() > Decision::result_max)
-        return fail(Errc::limit, fmt::format("the result has {} bytes; {} are allowed", decision.result.size(), Decision::result_max));
+        return fail(Errc::limit, fmt::format("the result has {} bytes; {} are allowed", decision.result.size(),
+                                             Decision::result_max));
     if (decision.level2_words.size() > Decision::words_max)
-        return fail(Errc::limit, fmt::format("the decision has {} words; {} are allowed", decision.level2_words.size(), Decision::words_max));
+        return fail(Errc::limit, fmt::format("the decision has {} words; {} are allowed", decision.level2_words.size(),
+                                             Decision::words_max));
     for (const auto& tag : decision.tags) {
         if (!valid_stream_type(tag.type) || !valid_stream_name(tag.name))
-            return fail(Errc::usage, fmt::format("\"{}\" is no stream: give type_name, as in physics_Main", on_one_line(stream_key(tag))));
+            return fail(Errc::usage, fmt::format("\"{}\" is no stream: give type_name, as in physics_Main",
+                                                 on_one_line(stream_key(tag))));
         if (tag.robs.size() > tag_robs_max || tag.detectors.size() > 255)
             return fail(Errc::limit, fmt::format("the tag {} names more than {} ROBs", stream_key(tag), tag_robs_max));
     }
@@ -150,25 +161,32 @@ Result<> check_decision(const Decision& decision) {
 Result<Selection> Selection::open(const SelectionSpec& spec) {
     auto builtin = builtin_selection(spec.selection);
     if (!builtin) return std::unexpected(builtin.error());
-    if (*builtin) return Selection(spec.selection, [call = **builtin] { return std::make_unique<CallSelector>(call); });
+    if (*builtin)
+        return Selection(spec.selection, false, [call = **builtin] { return std::make_unique<CallSelector>(call); });
     std::error_code error;
     const auto file = fs::absolute(spec.selection, error);
     const auto ending = file.extension();
     if (ending != ".so" && ending != ".py")
-        return fail(Errc::usage, fmt::format("\"{}\" is no selection: give all, none, fraction:F, size:SIZE, busy:TIME, sleep:TIME, "
-                                             "or a file NAME.so or NAME.py", spec.selection));
+        return fail(Errc::usage,
+                    fmt::format("\"{}\" is no selection: give all, none, fraction:F, size:SIZE, busy:TIME, sleep:TIME, "
+                                "or a file NAME.so or NAME.py",
+                                spec.selection));
     if (!fs::exists(file, error)) return fail(Errc::usage, fmt::format("the selection {} is not there", file.string()));
     if (ending == ".so" && spec.workers_are == WorkersAre::threads) {
         const auto function = load_library(file);
         if (!function) return std::unexpected(function.error());
-        return Selection(spec.selection, [call = SelectCall(*function)] { return std::make_unique<CallSelector>(call); });
+        return Selection(spec.selection, false,
+                         [call = SelectCall(*function)] { return std::make_unique<CallSelector>(call); });
     }
     const auto command = worker_command(spec, file);
     if (!command) return std::unexpected(command.error());
     // Tried once, here, where a mistake can still be said to the one who made it.
     auto tried = WorkerProcess::start(*command, std::chrono::steady_clock::now() + spec.start_limit, {});
-    if (!tried) return fail(Errc::usage, fmt::format("the selection {} cannot be loaded: {}", spec.selection, on_one_line(tried.error().message())));
-    return Selection(spec.selection, [command = *command, spec] { return std::make_unique<ProcessSelector>(command, spec); });
+    if (!tried)
+        return fail(Errc::usage, fmt::format("the selection {} cannot be loaded: {}", spec.selection,
+                                             on_one_line(tried.error().message())));
+    return Selection(spec.selection, true,
+                     [command = *command, spec] { return std::make_unique<ProcessSelector>(command, spec); });
 }
 
 }  // namespace weir::selection

@@ -33,10 +33,12 @@ void Supervisor::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     for (const auto& peer : peers) {
         if (peer.kind == StationKind::assign) assigner_ = peer.id;
         if (peer.kind == StationKind::select) {
-            if (const auto known = units_.find(peer.id); known != units_.end()) units[peer.id] = std::move(known->second);
+            if (const auto known = units_.find(peer.id); known != units_.end())
+                units[peer.id] = std::move(known->second);
             units[peer.id].name = peer.name;
         }
-        if (peer.kind == StationKind::readout && !is_pseudo_readout(peer)) sources_.insert(sources_.end(), peer.sources.begin(), peer.sources.end());
+        if (peer.kind == StationKind::readout && !is_pseudo_readout(peer))
+            sources_.insert(sources_.end(), peer.sources.begin(), peer.sources.end());
     }
     std::ranges::sort(sources_);
     const auto same = std::ranges::unique(sources_);
@@ -107,28 +109,6 @@ void Supervisor::on_peer(wire::StationId peer, PeerChange change, SteadyTime now
     }
 }
 
-/// Verdicts and credit come together, but messages overtake each other; both are totals or name their event.
-void Supervisor::decided(const wire::Level2Decision& message, wire::StationId from, SteadyTime now) {
-    auto& unit = units_[from];
-    unit.alive = true;
-    unit.credit = std::max(unit.credit, message.credit);
-    for (const auto& verdict : message.events) {
-        const auto id = number(verdict.global_id);
-        unit.has.erase(id);
-        const auto found = open_.find(id);
-        if (found == open_.end() || found->second.unit != from) {  // it was taken back before
-            ++counts_.late_verdicts;
-            continue;
-        }
-        const std::chrono::duration<double> latency = now - found->second.since;
-        counts_.latency_seconds += (latency.count() - counts_.latency_seconds) / 16;
-        auto& words = found->second.ticket.level2_words;
-        words.insert(words.end(), verdict.level2_words.begin(), verdict.level2_words.end());
-        if (words.size() > wire::trigger_words_max) words.resize(wire::trigger_words_max);
-        decide(id, verdict.accepted, verdict.forced);
-    }
-}
-
 void Supervisor::decide(std::uint64_t id, bool accepted, bool forced) {
     auto node = open_.extract(id);
     if (node.empty()) return;
@@ -136,43 +116,6 @@ void Supervisor::decide(std::uint64_t id, bool accepted, bool forced) {
     ticket.forced = forced;
     if (forced) ++counts_.forced;
     (accepted ? accepted_ : rejected_).push_back(std::move(ticket));
-}
-
-void Supervisor::lost(std::uint64_t id, SteadyTime) {
-    const auto found = open_.find(id);
-    if (found == open_.end()) return;
-    found->second.unit = {};
-    if (options_.lost_decision == LostDecision::accept || found->second.gives >= options_.gives_max || pass())
-        return decide(id, true, true);
-    ++counts_.given_again;
-    to_give_.push_front(id);
-}
-
-void Supervisor::take_back(wire::StationId, Unit& unit, const char* why, SteadyTime now) {
-    if (!unit.alive) return;
-    ++counts_.units_lost;
-    auto ids = std::vector<std::uint64_t>(unit.has.begin(), unit.has.end());
-    remark(fmt::format("processing unit {} {}; {} events of it are {}", unit.name, why, ids.size(),
-                       options_.lost_decision == LostDecision::accept ? "accepted without a decision" : "given to others"));
-    // Its credit is used up by them until it answers: when it comes back it still gets what it was given.
-    unit.has.clear();
-    std::ranges::sort(ids, std::greater<>());  // the oldest is given first
-    for (const auto id : ids)
-        if (const auto found = open_.find(id); found != open_.end() && found->second.unit != wire::StationId{}) lost(id, now);
-}
-
-void Supervisor::look_at_deadlines(SteadyTime now) {
-    while (!deadlines_.empty()) {
-        const auto deadline = deadlines_.front();
-        const auto found = open_.find(deadline.id);
-        const bool decided = found == open_.end() || found->second.gives != deadline.gives || found->second.unit == wire::StationId{};
-        if (!decided && deadline.at > now) break;
-        deadlines_.pop_front();
-        if (decided) continue;
-        ++counts_.timed_out;
-        // The unit still has it, and says so one day: it keeps its place there.
-        lost(deadline.id, now);
-    }
 }
 
 std::optional<SteadyTime> Supervisor::step(SteadyTime now) {
@@ -236,11 +179,13 @@ wire::EventTicket Supervisor::ticket(std::uint64_t index, SteadyTime now) const 
     wire::EventTicket made;
     if (!options_.headers.empty()) {
         // As readouts replay a file: level-1 id 1 is its first event.
-        made = options_.headers[(number(options_.first_level1) + static_cast<std::uint32_t>(index) - 1) % options_.headers.size()];
+        made = options_.headers[(number(options_.first_level1) + static_cast<std::uint32_t>(index) - 1) %
+                                options_.headers.size()];
     } else {
         const auto since = clock_.wall().time_since_epoch();
         made.seconds = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(since).count());
-        made.nanoseconds = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since % 1s).count());
+        made.nanoseconds =
+            static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since % 1s).count());
         event::Random random(options_.seed ^ (index * 0x9e37'79b9'7f4a'7c15));
         made.bunch_crossing_id = static_cast<std::uint32_t>(random.below(3564));
         made.trigger_type = 0x80 | static_cast<std::uint32_t>(random.below(8));
@@ -249,72 +194,9 @@ wire::EventTicket Supervisor::ticket(std::uint64_t index, SteadyTime now) const 
     made.global_id = GlobalEventId{number(options_.first_global) + index};
     made.level1_id = Level1Id{number(options_.first_level1) + static_cast<std::uint32_t>(index)};
     if (options_.lumi_block_length > 0ms)
-        made.lumi_block = LumiBlock{static_cast<std::uint32_t>(1 + (now - began_) / options_.lumi_block_length) & 0xffff};
+        made.lumi_block =
+            LumiBlock{static_cast<std::uint32_t>(1 + (now - began_) / options_.lumi_block_length) & 0xffff};
     return made;
-}
-
-std::uint64_t Supervisor::room(const Unit& unit) noexcept {
-    return unit.alive && !unit.full && unit.credit > unit.given ? unit.credit - unit.given : 0;
-}
-
-/// The unit with the most room takes the next events, as many as bring it level with the one after it.
-void Supervisor::give(SteadyTime now) {
-    while (!to_give_.empty()) {
-        auto best = units_.end();
-        std::uint64_t second = 0;
-        for (auto it = units_.begin(); it != units_.end(); ++it) {
-            if (room(it->second) == 0) continue;
-            if (best == units_.end() || room(it->second) > room(best->second)) {
-                if (best != units_.end()) second = room(best->second);
-                best = it;
-            } else {
-                second = std::max(second, room(it->second));
-            }
-        }
-        if (best == units_.end()) return;
-        const auto level = std::max<std::uint64_t>(1, room(best->second) - second);
-        const auto events = std::min<std::uint64_t>({level, options_.batch, to_give_.size(), wire::tickets_max});
-        if (!give_to(best->first, best->second, events, now)) best->second.full = true;
-    }
-}
-
-bool Supervisor::give_to(wire::StationId id, Unit& unit, std::size_t events, SteadyTime now) {
-    task_.events.resize(events);
-    for (std::size_t i = 0; i < events; ++i) {
-        task_.events[i].ticket = open_.at(to_give_[i]).ticket;
-        draw_regions(task_.events[i].ticket.global_id, task_.events[i].regions);
-    }
-    buffer_.clear();
-    encode(task_, buffer_);
-    if (!outbox_.post(id, DataflowType::level2_task, buffer_)) return false;
-    for (std::size_t i = 0; i < events; ++i) {
-        const auto event = to_give_.front();
-        to_give_.pop_front();
-        auto& open = open_.at(event);
-        open.unit = id;
-        open.since = now;
-        ++open.gives;
-        unit.has.insert(event);
-        deadlines_.push_back({.at = now + options_.decision_timeout, .id = event, .gives = open.gives});
-    }
-    unit.given += events;
-    if (deadlines_.size() > 4ULL * options_.in_hand_max)  // of events that were decided behind one that was not
-        std::erase_if(deadlines_, [this](const Deadline& deadline) { return !open_.contains(deadline.id); });
-    return true;
-}
-
-/// The same ones for an event whenever it is given.
-void Supervisor::draw_regions(GlobalEventId id, std::vector<SourceId>& regions) const {
-    regions.clear();
-    if (options_.regions == 0 || options_.regions >= sources_.size()) {
-        regions.assign(sources_.begin(), sources_.begin() + static_cast<std::ptrdiff_t>(std::min(sources_.size(), wire::regions_max)));
-        return;
-    }
-    event::Random random(options_.seed * 0xd134'2543'de82'ef95 + number(id));
-    while (regions.size() < std::min<std::size_t>(options_.regions, wire::regions_max)) {
-        const auto source = sources_[random.below(sources_.size())];
-        if (std::ranges::find(regions, source) == regions.end()) regions.push_back(source);
-    }
 }
 
 void Supervisor::tell() {

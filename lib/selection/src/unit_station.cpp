@@ -25,7 +25,8 @@ struct UnitItem {
 };
 
 Result<std::vector<transport::LinkPeer>> links(const std::vector<Peer>& peers, transport::LinkKind link) {
-    return links_to(peers, {StationKind::supervise, StationKind::readout}, link, {StationKind::supervise, StationKind::readout});
+    return links_to(peers, {StationKind::supervise, StationKind::readout}, link,
+                    {StationKind::supervise, StationKind::readout});
 }
 
 }  // namespace
@@ -33,12 +34,15 @@ Result<std::vector<transport::LinkPeer>> links(const std::vector<Peer>& peers, t
 /// The unit in its loop, and the way to its workers and back.
 class UnitStation::Logic final : public transport::MessageHandler, public UnitWorkers {
 public:
-    explicit Logic(UnitStation& station) : station_(station), unit_(station.options_.unit, station.loop_->exchange(), *this) {}
+    explicit Logic(UnitStation& station)
+        : station_(station), unit_(station.options_.unit, station.loop_->exchange(), *this) {}
 
     void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
         if (running_) unit_.on_message(message, now);
     }
-    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override { unit_.on_peer(peer, change, now); }
+    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override {
+        unit_.on_peer(peer, change, now);
+    }
     std::optional<SteadyTime> step(SteadyTime now) override {
         take_judged();
         const auto next = running_ ? unit_.step(now) : std::nullopt;
@@ -59,15 +63,16 @@ public:
     void start_workers(RunNumber run) {
         run_ = run;
         workers_.emplace("worker", station_.options_.unit.workers, std::size_t{1} << 20, *station_.selection_,
-                         WorkerThreads<UnitItem>::Calls{.view = [this](UnitItem& item) { return view(item); },
-                                                        .done = [this](UnitItem&& item, Judgement&& judgement, const std::stop_token&) {
-                                                            done(std::move(item), std::move(judgement));
-                                                        }});
+                         WorkerThreads<UnitItem>::Calls{
+                             .view = [this](UnitItem& item) { return view(item); },
+                             .done = [this](UnitItem&& item, Judgement&& judgement,
+                                            const std::stop_token&) { done(std::move(item), std::move(judgement)); }});
     }
     /// In the thread of transitions: the workers are not waited for by the loop.
     void stop_workers(std::chrono::milliseconds deadline) {
         if (workers_ && !workers_->stop(deadline))
-            warn(station_.reports_, fmt::format("the selection {} hangs: its threads were left behind", station_.selection_->name()));
+            warn(station_.reports_,
+                 fmt::format("the selection {} hangs: its threads were left behind", station_.selection_->name()));
     }
     void forget_workers() {
         take_judged();
@@ -79,7 +84,8 @@ public:
     void run(bool running) noexcept { running_ = running; }
     void end(bool ending) noexcept { ending_ = ending; }
     void tell() {
-        for (auto& remark : unit_.take_remarks()) warn(station_.reports_, fmt::format("{}: {}", station_.selection_->name(), remark));
+        for (auto& remark : unit_.take_remarks())
+            warn(station_.reports_, fmt::format("{}: {}", station_.selection_->name(), remark));
         const auto counts = unit_.counts();
         StationStatus status;
         status.ledger = unit_.ledger();
@@ -107,7 +113,9 @@ public:
                            {"round_trip_seconds", std::chrono::duration<double>(unit_.round_trip()).count()}};
         if (workers_) {
             status.counters["worker_restarts"] = double(workers_->restarts());
-            const auto stuck = workers_->stuck(station_.clock_.now(), station_.options_.selection.time_limit + 1s);
+            std::vector<GlobalEventId> stuck;
+            if (!station_.selection_->in_processes())
+                stuck = workers_->stuck(station_.clock_.now(), 2 * station_.options_.selection.time_limit);
             status.counters["hanging"] = double(stuck.size());
             hanging_.look(stuck, station_.selection_->name(), station_.reports_);
         }
@@ -121,10 +129,18 @@ private:
     const Event* view(UnitItem& item) const {
         const auto& data = *item.task.data;
         const auto& ticket = data.ticket;
-        item.event = {.run = run_, .global_id = ticket.global_id, .level1_id = ticket.level1_id, .lumi_block = ticket.lumi_block,
-                      .bunch_crossing_id = ticket.bunch_crossing_id, .trigger_type = ticket.trigger_type, .seconds = ticket.seconds,
-                      .nanoseconds = ticket.nanoseconds, .level1_words = ticket.level1_words, .level2_words = ticket.level2_words,
-                      .fragments = data.fragments, .payload = {}};
+        item.event = {.run = run_,
+                      .global_id = ticket.global_id,
+                      .level1_id = ticket.level1_id,
+                      .lumi_block = ticket.lumi_block,
+                      .bunch_crossing_id = ticket.bunch_crossing_id,
+                      .trigger_type = ticket.trigger_type,
+                      .seconds = ticket.seconds,
+                      .nanoseconds = ticket.nanoseconds,
+                      .level1_words = ticket.level1_words,
+                      .level2_words = ticket.level2_words,
+                      .fragments = data.fragments,
+                      .payload = {}};
         return &item.event;
     }
 
@@ -177,8 +193,12 @@ Result<> UnitStation::configure() {
 }
 
 Peer UnitStation::self() const {
-    return {.name = options_.name, .kind = StationKind::select, .id = options_.id, .dataflow = address_of(options_.loop, loop_.get()),
-            .events = {}, .sources = {}};
+    return {.name = options_.name,
+            .kind = StationKind::select,
+            .id = options_.id,
+            .dataflow = address_of(options_.loop, loop_.get()),
+            .events = {},
+            .sources = {}};
 }
 
 Result<> UnitStation::connect(const std::vector<Peer>& peers) {

@@ -14,7 +14,9 @@ using namespace test;
 /// A collector alone at a station, with two readouts.
 class Asker final : public transport::MessageHandler {
 public:
-    Asker(transport::Exchange& exchange, const CollectorOptions& options) : collector(options, exchange) { collector.set_readouts(partition(0)); }
+    Asker(transport::Exchange& exchange, const CollectorOptions& options) : collector(options, exchange) {
+        collector.set_readouts(partition(0));
+    }
     void on_message(const transport::IncomingMessage& message, SteadyTime now) override { collector.on_data(message, now); }
     void on_peer(StationId peer, transport::PeerChange change, SteadyTime now) override { collector.on_peer(peer, change, now); }
     std::optional<SteadyTime> step(SteadyTime now) override {
@@ -146,7 +148,10 @@ TEST(DataCollector, AnswersThatWereNotAskedForAreCountedAndForgotten) {
     s.begin(5, both);
     const auto answer = [&](std::uint64_t request, std::uint32_t level1, StationId from) {
         std::vector<std::byte> bytes;
-        encode(wire::DataHead{.request = request, .level1_id = Level1Id{level1}, .robs = {{SourceId{1000}, wire::RobState::lost, 0}}}, bytes);
+        encode(
+            wire::DataHead{
+                .request = request, .level1_id = Level1Id{level1}, .robs = {{SourceId{1000}, wire::RobState::lost, 0}}},
+            bytes);
         s.asker->collector.on_data({.from = from, .type = wire::DataflowType::data, .body = bytes}, s.net.clock().now());
     };
     answer(99, 5, readout_id);

@@ -36,7 +36,9 @@ std::vector<std::byte> sample_event(std::uint32_t id, event::Format format = eve
     std::vector<ConstData> list;
     const std::vector<std::uint32_t> data(10, id);
     for (std::uint32_t i = 0; i < 3; ++i) {
-        EXPECT_TRUE(event::append_rob(robs[i], {.source = SourceId{0xa10000 + i}, .run = run, .level1_id = Level1Id{id}}, data, {.format = format}));
+        EXPECT_TRUE(event::append_rob(robs[i],
+                                      {.source = SourceId{0xa10000 + i}, .run = run, .level1_id = Level1Id{id}}, data,
+                                      {.format = format}));
         list.push_back(robs[i]);
     }
     event::EventFields fields;
@@ -80,7 +82,10 @@ public:
         return metas.size();
     }
     Peer peer(const std::string& name = "rec-1") const {
-        return {.name = name, .kind = StationKind::record, .id = wire::StationId{9}, .events = "127.0.0.1:" + std::to_string(receiver->port())};
+        return {.name = name,
+                .kind = StationKind::record,
+                .id = wire::StationId{9},
+                .events = "127.0.0.1:" + std::to_string(receiver->port())};
     }
 
     memory::BufferPool pool;
@@ -120,7 +125,10 @@ struct Bench {
     }
     void send(std::uint32_t events, std::uint32_t first = 1) {
         for (auto id = first; id < first + events; ++id)
-            EXPECT_TRUE(builder->send({.global_id = GlobalEventId{id}, .level1_id = Level1Id{id}, .tags = tags, .sent_elsewhere = id % 10 == 3},
+            EXPECT_TRUE(builder->send({.global_id = GlobalEventId{id},
+                                       .level1_id = Level1Id{id},
+                                       .tags = tags,
+                                       .sent_elsewhere = id % 10 == 3},
                                       sample_event(id, format)));
     }
     [[nodiscard]] std::size_t answered() {

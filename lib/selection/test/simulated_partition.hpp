@@ -34,7 +34,9 @@ public:
             wire::DataHead head{.request = request.request, .level1_id = event, .robs = {}};
             std::vector<std::byte> data;
             for (const auto rob : request.robs) {
-                const auto state = number(rob) % 100 == 99 ? wire::RobState::lost : not_yet ? wire::RobState::not_yet : wire::RobState::here;
+                const auto state = number(rob) % 100 == 99 ? wire::RobState::lost
+                                   : not_yet               ? wire::RobState::not_yet
+                                                           : wire::RobState::here;
                 head.robs.push_back({rob, state, state == wire::RobState::here ? 16U : 0U});
                 if (state != wire::RobState::here) continue;
                 data.resize(data.size() + 16);
@@ -138,7 +140,9 @@ inline std::vector<Peer> partition(std::size_t units, std::size_t robs = 12) {
         peers.push_back(std::move(peer));
     }
     for (std::size_t i = 0; i < units; ++i)
-        peers.push_back({.name = "l2pu-" + std::to_string(i), .kind = StationKind::select, .id = StationId(static_cast<std::uint16_t>(number(unit_id) + i))});
+        peers.push_back({.name = "l2pu-" + std::to_string(i),
+                         .kind = StationKind::select,
+                         .id = StationId(static_cast<std::uint16_t>(number(unit_id) + i))});
     return peers;
 }
 

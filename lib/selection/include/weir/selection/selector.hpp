@@ -70,12 +70,15 @@ public:
 
     [[nodiscard]] std::unique_ptr<Selector> make() const { return make_(); }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    /// It runs in processes, which end it when it hangs.
+    [[nodiscard]] bool in_processes() const noexcept { return in_processes_; }
 
 private:
-    Selection(std::string name, std::function<std::unique_ptr<Selector>()> make)
-        : name_(std::move(name)), make_(std::move(make)) {}
+    Selection(std::string name, bool in_processes, std::function<std::unique_ptr<Selector>()> make)
+        : name_(std::move(name)), in_processes_(in_processes), make_(std::move(make)) {}
 
     std::string name_;
+    bool in_processes_ = false;
     std::function<std::unique_ptr<Selector>()> make_;
 };
 

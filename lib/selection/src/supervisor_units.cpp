@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// The supervisor and its processing units: what is given to which, and what becomes of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "weir/event/workload.hpp"
+#include "weir/selection/supervisor.hpp"
+
+namespace weir::selection {
+
+using wire::DataflowType;
+
+/// Verdicts and credit come together, but messages overtake each other; both are totals or name their event.
+void Supervisor::decided(const wire::Level2Decision& message, wire::StationId from, SteadyTime now) {
+    auto& unit = units_[from];
+    unit.alive = true;
+    unit.credit = std::max(unit.credit, message.credit);
+    for (const auto& verdict : message.events) {
+        const auto id = number(verdict.global_id);
+        unit.has.erase(id);
+        const auto found = open_.find(id);
+        if (found == open_.end() || found->second.unit != from) {  // it was taken back before
+            ++counts_.late_verdicts;
+            continue;
+        }
+        const std::chrono::duration<double> latency = now - found->second.since;
+        counts_.latency_seconds += (latency.count() - counts_.latency_seconds) / 16;
+        auto& words = found->second.ticket.level2_words;
+        words.insert(words.end(), verdict.level2_words.begin(), verdict.level2_words.end());
+        if (words.size() > wire::trigger_words_max) words.resize(wire::trigger_words_max);
+        decide(id, verdict.accepted, verdict.forced);
+    }
+}
+
+void Supervisor::lost(std::uint64_t id, SteadyTime) {
+    const auto found = open_.find(id);
+    if (found == open_.end()) return;
+    found->second.unit = {};
+    if (options_.lost_decision == LostDecision::accept || found->second.gives >= options_.gives_max || pass())
+        return decide(id, true, true);
+    ++counts_.given_again;
+    to_give_.push_front(id);
+}
+
+void Supervisor::take_back(wire::StationId, Unit& unit, const char* why, SteadyTime now) {
+    if (!unit.alive) return;
+    ++counts_.units_lost;
+    auto ids = std::vector<std::uint64_t>(unit.has.begin(), unit.has.end());
+    remark(fmt::format(
+        "processing unit {} {}; {} events of it are {}", unit.name, why, ids.size(),
+        options_.lost_decision == LostDecision::accept ? "accepted without a decision" : "given to others"));
+    // Its credit is used up by them until it answers: when it comes back it still gets what it was given.
+    unit.has.clear();
+    std::ranges::sort(ids, std::greater<>());  // the oldest is given first
+    for (const auto id : ids)
+        if (const auto found = open_.find(id); found != open_.end() && found->second.unit != wire::StationId{})
+            lost(id, now);
+}
+
+void Supervisor::look_at_deadlines(SteadyTime now) {
+    while (!deadlines_.empty()) {
+        const auto deadline = deadlines_.front();
+        const auto found = open_.find(deadline.id);
+        const bool decided =
+            found == open_.end() || found->second.gives != deadline.gives || found->second.unit == wire::StationId{};
+        if (!decided && deadline.at > now) break;
+        deadlines_.pop_front();
+        if (decided) continue;
+        ++counts_.timed_out;
+        // The unit still has it, and says so one day: it keeps its place there.
+        lost(deadline.id, now);
+    }
+}
+
+std::uint64_t Supervisor::room(const Unit& unit) noexcept {
+    return unit.alive && !unit.full && unit.credit > unit.given ? unit.credit - unit.given : 0;
+}
+
+/// The unit with the most room takes the next events, as many as bring it level with the one after it.
+void Supervisor::give(SteadyTime now) {
+    while (!to_give_.empty()) {
+        auto best = units_.end();
+        std::uint64_t second = 0;
+        for (auto it = units_.begin(); it != units_.end(); ++it) {
+            if (room(it->second) == 0) continue;
+            if (best == units_.end() || room(it->second) > room(best->second)) {
+                if (best != units_.end()) second = room(best->second);
+                best = it;
+            } else {
+                second = std::max(second, room(it->second));
+            }
+        }
+        if (best == units_.end()) return;
+        const auto level = std::max<std::uint64_t>(1, room(best->second) - second);
+        const auto events = std::min<std::uint64_t>({level, options_.batch, to_give_.size(), wire::tickets_max});
+        if (!give_to(best->first, best->second, events, now)) best->second.full = true;
+    }
+}
+
+bool Supervisor::give_to(wire::StationId id, Unit& unit, std::size_t events, SteadyTime now) {
+    task_.events.resize(events);
+    for (std::size_t i = 0; i < events; ++i) {
+        task_.events[i].ticket = open_.at(to_give_[i]).ticket;
+        draw_regions(task_.events[i].ticket.global_id, task_.events[i].regions);
+    }
+    buffer_.clear();
+    encode(task_, buffer_);
+    if (!outbox_.post(id, DataflowType::level2_task, buffer_)) return false;
+    for (std::size_t i = 0; i < events; ++i) {
+        const auto event = to_give_.front();
+        to_give_.pop_front();
+        auto& open = open_.at(event);
+        open.unit = id;
+        open.since = now;
+        ++open.gives;
+        unit.has.insert(event);
+        deadlines_.push_back({.at = now + options_.decision_timeout, .id = event, .gives = open.gives});
+    }
+    unit.given += events;
+    if (deadlines_.size() > 4ULL * options_.in_hand_max)  // of events that were decided behind one that was not
+        std::erase_if(deadlines_, [this](const Deadline& deadline) { return !open_.contains(deadline.id); });
+    return true;
+}
+
+/// The same ones for an event whenever it is given.
+void Supervisor::draw_regions(GlobalEventId id, std::vector<SourceId>& regions) const {
+    regions.clear();
+    if (options_.regions == 0 || options_.regions >= sources_.size()) {
+        regions.assign(sources_.begin(),
+                       sources_.begin() + static_cast<std::ptrdiff_t>(std::min(sources_.size(), wire::regions_max)));
+        return;
+    }
+    event::Random random(options_.seed * 0xd134'2543'de82'ef95 + number(id));
+    while (regions.size() < std::min<std::size_t>(options_.regions, wire::regions_max)) {
+        const auto source = sources_[random.below(sources_.size())];
+        if (std::ranges::find(regions, source) == regions.end()) regions.push_back(source);
+    }
+}
+
+}  // namespace weir::selection

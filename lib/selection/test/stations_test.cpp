@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stations over real sockets: a supervisor and two units of one partition, and a filter that has several runs.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "loop_calls.hpp"
+#include "simulated_partition.hpp"
+#include "weir/delivery/sender.hpp"
+#include "weir/event/event_builder.hpp"
+#include "weir/selection/filter_station.hpp"
+#include "weir/selection/supervisor_station.hpp"
+#include "weir/selection/unit_station.hpp"
+
+namespace weir::selection {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace test;
+
+template <class Condition>
+bool eventually(Condition condition, std::chrono::milliseconds within = 60s) {
+    const auto until = std::chrono::steady_clock::now() + within;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > until) return false;
+        std::this_thread::sleep_for(1ms);
+    }
+    return true;
+}
+
+transport::MessageLoopOptions loop_of(StationId id) {
+    transport::MessageLoopOptions options;
+    options.exchange.self = id;
+    options.exchange.epoch = wire::Epoch{1};
+    return options;
+}
+
+/// A loop with a simple logic around the stations that are tested.
+template <class Logic>
+struct Around {
+    Around(StationId station, memory::BufferPool& pool, const Clock& clock)
+        : id(station), loop(transport::MessageLoop::open(loop_of(station), pool, clock).value()) {}
+    Peer peer(StationKind kind) const {
+        return {.name = "around", .kind = kind, .id = id, .dataflow = "127.0.0.1:" + std::to_string(loop->port())};
+    }
+    template <class... More>
+    void begin(const std::vector<Peer>& others, RunNumber run, More... more) {
+        std::vector<transport::LinkPeer> links;
+        for (const auto& other : others)
+            links.push_back(
+                {.id = other.id, .address = transport::parse_host_port(other.dataflow).value(), .watched = true});
+        ASSERT_TRUE(loop->set_peers(links));
+        loop->exchange().set_run(run);
+        logic.emplace(loop->exchange(), more...);
+        thread = NamedThread("around", [this](const std::stop_token& stop) { loop->run(stop, *logic); });
+    }
+    StationId id;
+    std::unique_ptr<transport::MessageLoop> loop;
+    std::optional<Logic> logic;
+    NamedThread thread;
+};
+
+TEST(Stations, ASupervisorAndItsUnitsDecideOnEveryEventOfARun) {
+    const SystemClock clock;
+    Reports reports("test", clock, {});
+    memory::BufferPool pool(64_MiB);
+    Around<SimpleAssigner> assigner(assigner_id, pool, clock);
+    Around<SimpleReadout> readout(readout_id, pool, clock);
+    SupervisorStation supervisor({.id = supervisor_id, .supervisor = {.events = 500}, .loop = loop_of(supervisor_id)}, reports, clock);
+    std::vector<std::unique_ptr<UnitStation>> units;
+    for (std::uint16_t i = 0; i < 2; ++i) {
+        UnitStationOptions options;
+        options.name = "l2pu-" + std::to_string(i);
+        options.id = StationId(static_cast<std::uint16_t>(number(unit_id) + i));
+        options.selection.selection = "fraction:0.5";
+        options.loop = loop_of(options.id);
+        if (i == 1) options.loop.input = transport::InputThread::wake_per_batch;
+        units.push_back(std::make_unique<UnitStation>(options, reports, clock));
+        ASSERT_TRUE(units.back()->configure());
+    }
+    ASSERT_TRUE(supervisor.configure());
+    auto readout_peer = readout.peer(StationKind::readout);
+    readout_peer.sources = {SourceId{1}, SourceId{2}, SourceId{3}};
+    const std::vector<Peer> peers{supervisor.self(), units[0]->self(), units[1]->self(), assigner.peer(StationKind::assign), readout_peer};
+    assigner.begin({peers[0]}, RunNumber{7}, 100);
+    readout.begin({peers[1], peers[2]}, RunNumber{7});
+    for (auto& unit : units) {
+        ASSERT_TRUE(unit->connect(peers));
+        ASSERT_TRUE(unit->start(RunNumber{7}));
+    }
+    ASSERT_TRUE(supervisor.connect(peers));
+    ASSERT_TRUE(supervisor.start(RunNumber{7}));
+    ASSERT_TRUE(eventually([&] { return supervisor.status().finished; }));
+    ASSERT_TRUE(supervisor.stop(10s));
+    const auto status = supervisor.status();
+    EXPECT_TRUE(status.ledger.balances());
+    EXPECT_EQ(status.ledger.received, 500U);
+    EXPECT_EQ(status.ledger.in_hand, 0U);
+    std::uint64_t received = 0;
+    for (auto& unit : units) {
+        ASSERT_TRUE(unit->stop(10s));
+        EXPECT_TRUE(unit->status().ledger.balances());
+        EXPECT_EQ(unit->status().counters["missing_late"], 0);
+        received += unit->status().ledger.received;
+        ASSERT_TRUE(unit->disconnect());
+        ASSERT_TRUE(unit->unconfigure());
+    }
+    EXPECT_EQ(received, 500U);
+    ASSERT_TRUE(supervisor.disconnect());
+    assigner.thread = {};
+    EXPECT_EQ(assigner.logic->level1.size(), 500U);
+    EXPECT_NEAR(static_cast<double>(assigner.logic->accepted.size()), 250, 80);
+}
+
+TEST(Stations, AUnitWhoseSelectionHangsSaysSoAndStillStops) {
+    const SystemClock clock;
+    Reports reports("test", clock, {});
+    memory::BufferPool pool(64_MiB);
+    Around<SimpleAssigner> assigner(assigner_id, pool, clock);
+    SupervisorStation supervisor({.id = supervisor_id,
+                                  .supervisor = {.events = 10, .first_global = GlobalEventId{2}, .regions = 0},
+                                  .loop = loop_of(supervisor_id)},
+                                 reports, clock);
+    UnitStationOptions options;
+    options.id = unit_id;
+    options.selection.selection = WEIR_FAULTY_SELECTION;  // event 2 never ends
+    options.selection.time_limit = 1ms;
+    options.loop = loop_of(unit_id);
+    options.unit.workers = 1;
+    auto unit = std::make_unique<UnitStation>(options, reports, clock);
+    ASSERT_TRUE(unit->configure());
+    ASSERT_TRUE(supervisor.configure());
+    const std::vector<Peer> peers{supervisor.self(), unit->self(), assigner.peer(StationKind::assign)};
+    assigner.begin({peers[0]}, RunNumber{7}, 100);
+    ASSERT_TRUE(unit->connect(peers));
+    ASSERT_TRUE(unit->start(RunNumber{7}));
+    ASSERT_TRUE(supervisor.connect(peers));
+    ASSERT_TRUE(supervisor.start(RunNumber{7}));
+    ASSERT_TRUE(eventually([&] { return unit->status().counters["hanging"] == 1; }));
+    EXPECT_EQ(reports.latched(), 1U);
+    ASSERT_TRUE(supervisor.stop(200ms));
+    EXPECT_EQ(supervisor.status().counters["forced"], 2);  // what the unit had: its credit
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_TRUE(unit->stop(300ms));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);
+    EXPECT_TRUE(unit->status().ledger.balances());
+    ASSERT_TRUE(unit->disconnect());
+}
+
+TEST(Stations, AFilterKeepsItsAddressFromRunToRun) {
+    const SystemClock clock;
+    Reports reports("test", clock, {});
+    FilterStationOptions options;
+    options.filter.name = "ef-1";
+    options.filter.receiver.threads = 1;
+    options.selection.selection = "none";
+    options.memory = 16_MiB;
+    FilterStation filter(options, reports, clock);
+    ASSERT_TRUE(filter.configure());
+    const auto address = filter.self().events;
+    ASSERT_TRUE(filter.connect({}));
+    const auto event = event::build_event({.ids = {.run = RunNumber{1}}}, {}).value();
+    for (std::uint32_t run = 1; run <= 3; ++run) {
+        ASSERT_TRUE(filter.start(RunNumber{run}));
+        EXPECT_EQ(filter.self().events, address);
+        delivery::SenderOptions sending;
+        sending.host = address;
+        sending.run = RunNumber{run};
+        sending.format = wire::EventFormat::event_5_0;
+        auto sender = delivery::Sender::open(sending).value();
+        for (std::uint64_t id = 1; id <= 10; ++id) ASSERT_TRUE(sender->send({.global_id = GlobalEventId{id}}, event));
+        ASSERT_TRUE(sender->flush(30s).value());
+        ASSERT_TRUE(filter.stop(10s));
+        const auto status = filter.status();
+        EXPECT_EQ(status.ledger.received, 10U);
+        EXPECT_EQ(status.ledger.rejected.at("not_selected"), 10U);
+        EXPECT_TRUE(status.ledger.balances());
+    }
+    ASSERT_TRUE(filter.disconnect());
+    ASSERT_TRUE(filter.unconfigure());
+}
+
+}  // namespace
+}  // namespace weir::selection
