@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "output.hpp"
+#include "partition_check.hpp"
 #include "station_kinds.hpp"
 #include "weir/base/file.hpp"
 
@@ -28,11 +29,16 @@ struct ReadStation {
     std::unique_ptr<StationSettings> settings;  // nullptr: this program has no such kind
 };
 
+/// Stands for the file that --source will name: nothing is opened here.
+const std::filesystem::path some_source = "SOURCE";
+
 /// Every station reads the file; the first error ends it.
 Result<std::vector<ReadStation>> read_all(const ConfigOptions& options, const std::string& text) {
     const auto listed = list_stations(text, options.partition.native());
     if (!listed) return std::unexpected(listed.error());
     std::vector<ReadStation> all;
+    StationOptions told;
+    told.sources = {some_source};
     PartitionSettings shared;  // also when there is no station
     Settings table;
     shared.declare(table);
@@ -41,7 +47,7 @@ Result<std::vector<ReadStation>> read_all(const ConfigOptions& options, const st
     for (const auto& station : *listed) {
         auto settings = settings_of(station.kind);
         if (settings) {
-            if (auto place = read_station(text, options.partition.native(), station, *settings, {}); !place) return std::unexpected(place.error());
+            if (auto place = read_station(text, options.partition.native(), station, *settings, told); !place) return std::unexpected(place.error());
         }
         all.push_back({station, std::move(settings)});
     }
@@ -53,6 +59,7 @@ int run_check(const ConfigOptions& options) {
     if (!text) return fail_with("weir config check", text.error());
     const auto all = read_all(options, *text);
     if (!all) return fail_with("weir config check", all.error());
+    if (const auto whole = check_partition(options.partition, {some_source}); !whole) return fail_with("weir config check", whole.error());
     if (options.json) {
         json::array stations;
         for (const auto& [station, settings] : *all)
