@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "weir/base/result.hpp"
 #include "machine.hpp"
 #include "rows.hpp"
 #include "weir/base/result.hpp"

@@ -16,6 +16,12 @@ public:
     Logic(const AssignerStationOptions& options, transport::MessageLoop& loop, Reports& reports)
         : loop_(loop), reports_(reports), assigner_(options.assigner, loop.exchange()) {}
 
+    /// Before run(), or in the loop.
+    void set_peers(const std::vector<Peer>& peers, SteadyTime now) {
+        peers_ = peers;
+        assigner_.set_peers(peers, now);
+    }
+
     void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
         if (running_) assigner_.on_message(message, now);
     }
@@ -48,13 +54,21 @@ public:
         const auto stats = loop_.stats();
         status.counters["posts_resent"] = double(stats.exchange.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
-        status_.write(std::move(status), assigner_.idle() && loop_.exchange().posts_under_way() == 0);
+        status_.write(std::move(status), assigner_.idle() && heard_by_all());
     }
 
 private:
+    /// What was said is known to those who go on. The supervisor has stopped by then: it needs no credit, and takes none.
+    [[nodiscard]] bool heard_by_all() {
+        return std::ranges::all_of(peers_, [&](const Peer& peer) {
+            return peer.kind == StationKind::supervise || loop_.exchange().posts_under_way(peer.id) == 0;
+        });
+    }
+
     transport::MessageLoop& loop_;
     Reports& reports_;
     Assigner assigner_;
+    std::vector<Peer> peers_;
     SharedStatus status_;
     SteadyTime told_{};
     bool running_ = false;  // of the loop's thread
@@ -87,7 +101,7 @@ Result<> AssignerStation::connect(const std::vector<Peer>& peers) {
     if (auto set = loop_->set_peers(*links); !set) return set;
     peers_ = peers;
     logic_ = std::make_unique<Logic>(options_, *loop_, reports_);
-    logic_->assigner().set_peers(peers, clock_.now());
+    logic_->set_peers(peers, clock_.now());
     thread_.emplace("dfm", [this](const std::stop_token& stop) { loop_->run(stop, *logic_); });
     return {};
 }
@@ -137,7 +151,7 @@ Result<> AssignerStation::change_peers(const std::vector<Peer>& peers) {
     Result<> result;
     in_loop(*loop_, [&] {
         result = loop_->set_peers(*links);
-        if (result) logic_->assigner().set_peers(peers, clock_.now());
+        if (result) logic_->set_peers(peers, clock_.now());
     });
     peers_ = peers;
     return result;

@@ -24,6 +24,7 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
     const auto& name = station.entry().name;
     const auto what = fmt::format("{} station {} {}", weir::name(station.entry().kind), name, trouble.what);
     replacing_.erase(name);
+    told_.erase(name);
     switch (state) {
         case PartitionState::down:
         case PartitionState::ending: return;
@@ -89,20 +90,30 @@ bool RunControl::State::replace(StationControl& station, const std::string& what
     report.advice = "it is started again";
     reports_.raise(fmt::format("{} died", name), std::move(report));
     replacing_.insert(name);
+    told_.erase(name);
     for (const auto& step : steps_of_replacement(options_, run_active())) station.add(step);
     return true;
 }
 
 void RunControl::State::look_after_replaced() {
     for (const auto& station : stations_) {
-        if (!replacing_.contains(station->entry().name) || !station->up() || !station->idle()) continue;
-        replacing_.erase(station->entry().name);
-        say(Severity::information, fmt::format("{} is back", station->entry().name));
-        for (const auto& other : stations_) {
-            const bool knows_peers = other->planned() != StationState::initial && other->planned() != StationState::configured;
-            if (other != station && other->up() && !other->ending() && knows_peers)
-                other->add({StationStep::Kind::change_peers, Transition::connect, options_.connect_deadline});
-        }
+        const auto& name = station->entry().name;
+        if (!replacing_.contains(name) || !station->introduced()) continue;
+        // The others learn its address while it connects: it may want to hear from them before it is content.
+        if (!told_.contains(name)) tell_others(*station);
+        told_.insert(name);
+        if (!station->idle()) continue;
+        replacing_.erase(name);
+        told_.erase(name);
+        say(Severity::information, fmt::format("{} is back", name));
+    }
+}
+
+void RunControl::State::tell_others(const StationControl& station) {
+    for (const auto& other : stations_) {
+        const bool knows_peers = other->planned() != StationState::initial && other->planned() != StationState::configured;
+        if (other.get() != &station && other->up() && !other->ending() && knows_peers)
+            other->add({StationStep::Kind::change_peers, Transition::connect, options_.connect_deadline});
     }
 }
 

@@ -44,6 +44,7 @@ private:
     void trouble_in_stop(StationControl& station, const StationTrouble& trouble, const std::string& what);
     [[nodiscard]] bool replace(StationControl& station, const std::string& what);
     void look_after_replaced();
+    void tell_others(const StationControl& station);
     void replace_what_is_gone();
     void problem(const std::string& what);
 
@@ -65,6 +66,7 @@ private:
     bool begun_ = false;  // the first of them
     std::map<std::string, Peer> known_;  // the latest self of each station
     std::set<std::string> replacing_;    // those that come up again
+    std::set<std::string> told_;         // of those, whose new addresses the others were told
     std::set<std::string> given_up_;     // those that died too often
     bool ending_wanted_ = false;
 

@@ -164,6 +164,7 @@ bool StationControl::launched(SteadyTime now) {
 }
 
 void StationControl::done() {
+    if (steps_.front().kind == StationStep::Kind::report) introduced_ = report_.self.has_value();
     if (steps_.front().kind == StationStep::Kind::transition) state_ = after(state_, steps_.front().transition).value_or(state_);
     steps_.pop_front();
     begun_.reset();
@@ -183,6 +184,7 @@ void StationControl::forget_process() {
     state_ = StationState::initial;
     planned_ = steps_.empty() ? StationState::initial : planned_;
     asking_ = false;
+    introduced_ = false;
 }
 
 void StationControl::end(SteadyTime now, std::chrono::milliseconds grace) {

@@ -64,6 +64,8 @@ public:
     /// Its latest, also of a process that is gone.
     [[nodiscard]] const StationReport& report() const noexcept { return report_; }
     [[nodiscard]] bool reported() const noexcept { return reported_; }
+    /// This process has said how the others reach it.
+    [[nodiscard]] bool introduced() const noexcept { return introduced_; }
     [[nodiscard]] std::int64_t pid() const noexcept { return process_ ? process_->pid() : 0; }
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
 
@@ -100,6 +102,7 @@ private:
 
     StationReport report_;
     bool reported_ = false;
+    bool introduced_ = false;
     bool asking_ = false;
     bool fresh_ = false;  // the report under way, or here, was asked for by the step under way
     SteadyTime asked_{}, heard_{};

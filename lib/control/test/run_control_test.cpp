@@ -147,6 +147,17 @@ TEST_F(RunControlTest, ABuilderThatDiesIsReplacedAndTheOthersHearOfItsNewAddress
     EXPECT_THAT(problems(), IsEmpty());
 }
 
+TEST_F(RunControlTest, TheOthersHearOfAReplacementBeforeItHasConnected) {
+    start_run();
+    station("sfi-2").hangs_in = "connect";  // it waits until the others answer it
+    world.kill("sfi-2");
+    pass(500ms);
+    EXPECT_THAT(station("ros-1").peers, Contains(*station("sfi-2").report.self));
+    station("sfi-2").hangs_in.clear();
+    pass(200ms);
+    EXPECT_EQ(station("sfi-2").report.state, StationState::running);
+}
+
 TEST_F(RunControlTest, ARecorderThatDiesComesBackWithTheSameRun) {
     const auto run = start_run();
     world.kill("rec-1");

@@ -184,6 +184,11 @@ void Exchange::State::forget_peers_process(ExchangePeer& peer) {
 
 std::size_t Exchange::posts_under_way() const noexcept { return state_->posts_open; }
 
+std::size_t Exchange::posts_under_way(wire::StationId id) const noexcept {
+    const auto* peer = state_->member(id);
+    return peer != nullptr ? peer->posts.open() : 0;
+}
+
 bool Exchange::heard(wire::StationId id) const noexcept {
     const auto* peer = state_->member(id);
     return peer != nullptr && peer->heard;

@@ -90,6 +90,8 @@ public:
 
     /// Posts that were not acknowledged yet, to all peers, the silent ones included: 0 means that everything said was heard.
     [[nodiscard]] std::size_t posts_under_way() const noexcept;
+    /// The same, to one peer.
+    [[nodiscard]] std::size_t posts_under_way(wire::StationId peer) const noexcept;
     [[nodiscard]] bool heard(wire::StationId peer) const noexcept;
 
     /// Sends a probe in a datagram of this size, header included; probed() is the largest that the peer's process answered.
