@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "loop_calls.hpp"
+#include "weir/transport/loop_calls.hpp"
 #include "simulated_partition.hpp"
 #include "weir/delivery/sender.hpp"
 #include "weir/event/event_builder.hpp"
