@@ -152,7 +152,7 @@ int run_check(Options options) {
 
 void add_check(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
-    auto& command = add_command(parent, group_look, "check", "checks files: GNU, BSD, SFV, cksum, hashdeep, JSON and CSV manifests",
+    auto& command = add_command(parent, group_look, "check", "checks files against manifests: GNU, BSD, SFV, JSON, CSV ...",
                                 "weir check SHA256SUMS");
     add_value(command, "manifest", options->manifests.paths, "MANIFEST", "its form is recognised; - is stdin").required();
     add_value(command, "-C,--directory", options->manifests.directory, "DIR", "where relative names begin (default: here)");

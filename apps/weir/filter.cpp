@@ -6,7 +6,7 @@
 namespace weir::app {
 
 void add_filter(CLI::App& parent, Command& chosen) {
-    add_station_command(parent, chosen, StationKind::filter, "decides on whole events, and sends those that are wanted to recorders",
+    add_station_command(parent, chosen, StationKind::filter, "decides on whole events, sends them to recorders (EF)",
                         [] { return std::make_unique<FilterSettings>(); });
 }
 

@@ -6,7 +6,7 @@
 namespace weir::app {
 
 void add_readout(CLI::App& parent, Command& chosen) {
-    add_station_command(parent, chosen, StationKind::readout, "serves the fragments of its sources by level-1 id",
+    add_station_command(parent, chosen, StationKind::readout, "serves fragments of its sources by level-1 id (ROS)",
                         [] { return std::make_unique<ReadoutSettings>(); });
 }
 

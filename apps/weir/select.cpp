@@ -6,7 +6,7 @@
 namespace weir::app {
 
 void add_select(CLI::App& parent, Command& chosen) {
-    add_station_command(parent, chosen, StationKind::select, "decides on events from some of their fragments, before they are built",
+    add_station_command(parent, chosen, StationKind::select, "decides on events from a few of their fragments (L2PU)",
                         [] { return std::make_unique<SelectSettings>(); });
 }
 

@@ -6,7 +6,7 @@
 namespace weir::app {
 
 void add_supervise(CLI::App& parent, Command& chosen) {
-    add_station_command(parent, chosen, StationKind::supervise, "makes events, and gives them to processing units",
+    add_station_command(parent, chosen, StationKind::supervise, "gives triggers to processing units, hears decisions (L2SV)",
                         [] { return std::make_unique<SuperviseSettings>(); });
 }
 

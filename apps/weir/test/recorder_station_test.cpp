@@ -3,6 +3,7 @@
 #include "../recorder_station.hpp"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -35,7 +36,7 @@ protected:
         return frame.request(std::move(request));
     }
 
-    const std::filesystem::path directory = std::filesystem::path(testing::TempDir()) / "recorder_station_test";
+    const std::filesystem::path directory = std::filesystem::path(testing::TempDir()) / ("recorder_station_test." + std::to_string(::getpid()));
     SystemClock clock;
     Metrics metrics;
     Reports reports{"rec-1", clock, {}};
