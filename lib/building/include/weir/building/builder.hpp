@@ -42,7 +42,7 @@ struct BuilderOptions {
     std::uint32_t request_events = 8;        // in one message
     std::chrono::milliseconds event_deadline{10'000};  // then what is missing is lost
     std::chrono::milliseconds suspect_deadline{200};   // of a readout that has let an event run out of time, until it answers
-    std::chrono::milliseconds reask_min{3};
+    std::chrono::milliseconds reask_min{10};
     std::chrono::milliseconds reask_max{500};
     std::chrono::microseconds not_yet_wait{500};       // before the first repetition; doubles
 };
