@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import struct
+import subprocess
 import time
 import unittest
 
@@ -202,6 +203,64 @@ class Replay(RunTest):
         self.assertRecorded(partition.directory, range(1, result["events"]["recorded"] + 1))
 
 
+    def test_the_stop_of_a_finished_run_takes_less_than_10_s(self):
+        with Partition(self.folder, REPLAY, "--events", 500) as partition:
+            begun = partition.said("stops: all events are done") and time.monotonic()
+            self.assertEnds(partition.wait(), 0)
+            self.assertLess(time.monotonic() - begun, 10)
+
+    def test_a_stop_by_command_is_a_success_though_run_control_ends_with_the_run(self):
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(supervise={"rate": "400"}))
+        with Partition(self.folder, file, "--events", 100_000) as partition:
+            partition.until_built(100)
+            self.assertEnds(run("run", "stop", "--dir", partition.directory, "--reason", "enough"), 0)
+            self.assertEqual(self.assertEnds(partition.wait(), 0).json["reason"], "enough")
+        log = self.assertEnds(run("run", "log", "--dir", partition.directory), 0)
+        self.assertIn("stops: enough", log.out)
+
+
+def python_is_there():
+    return subprocess.run(["/usr/bin/python3", "-c", "import numpy"], capture_output=True).returncode == 0
+
+
+@unittest.skipUnless(python_is_there(), "needs /usr/bin/python3 with NumPy")
+class Selections(RunTest):
+    """A plug-in that fails costs no event, and is told where the run was begun."""
+    EVENTS = 50
+
+    def run_with(self, body):
+        plugin = self.folder / "cut.py"
+        plugin.write_text("import time\n\n\ndef select(event):\n" + body)
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(filter={"selection": f'"{plugin}"', "time_limit": '"300ms"', "workers": "1"}))
+        directory = self.folder / "D"
+        ended = self.assertEnds(run("run", file, "--source", BES3, "--events", self.EVENTS, "--dir", directory, "--json"), 0)
+        self.assertBalances(ended.json)
+        self.assertEqual(ended.json["problems"], [])
+        self.assertRecorded(directory, range(1, self.EVENTS + 1))
+        return ended, ended.json
+
+    def assertToldOnce(self, ended, result, what):
+        for name in ("ef-1", "ef-2"):
+            lines = [line for line in ended.err.splitlines() if f"{name}: selection" in line]
+            self.assertLessEqual(len(lines), 1, ended.err)
+        told = [line for line in ended.err.splitlines() if f": selection {what}: {self.folder}/cut.py: on event" in line]
+        self.assertTrue(told, ended.err)
+        self.assertTrue(any(f"selection {what}" in alarm for alarm in result["alarms"]), result["alarms"])
+
+    def test_a_selection_that_throws_is_told_once_and_its_events_are_kept(self):
+        ended, result = self.run_with('    raise ValueError("no such chamber")\n')
+        self.assertToldOnce(ended, result, "threw")
+        self.assertIn("no such chamber", ended.err)
+        self.assertEqual(result["selection"], {"forced": 50, "threw": 50, "timed_out": 0, "crashed": 0, "hanging": 0})
+
+    def test_a_selection_that_hangs_on_some_events_is_told_once_and_they_are_kept(self):
+        ended, result = self.run_with("    if event.global_id % 25 == 0:\n        time.sleep(3600)\n    return True\n")
+        self.assertToldOnce(ended, result, "timed out")
+        self.assertEqual(result["selection"], {"forced": 2, "threw": 0, "timed_out": 2, "crashed": 0, "hanging": 0})
+
+
 class Faults(RunTest):
     """A run of some seconds, in which a station dies or stands still."""
     EVENTS = 2500
@@ -261,7 +320,8 @@ class Faults(RunTest):
         ended, result = self.disturbed(name, self.kill)
         self.assertEnds(ended, 1)
         self.assertIn(f"station {name} was ended by signal 9", result["reason"])
-        self.assertRecorded(self.directory)
+        recorded, _ = self.assertRecorded(self.directory)
+        self.assertGreaterEqual(len(recorded), 250, "300 events were built before")
 
     def test_the_run_stops_when_the_dfm_is_killed(self):
         self.stopped("dfm")
@@ -269,12 +329,14 @@ class Faults(RunTest):
     def test_the_run_stops_when_the_supervisor_is_killed(self):
         self.stopped("l2sv")
 
-    def survived(self, name, incomplete=0):
+    def survived(self, name, incomplete_max=0):
         ended, result = self.disturbed(name, self.pause)
         self.assertEnds(ended, 0)
         self.assertBalances(result)
         self.assertEqual(sum(s["restarts"] for s in result["stations"]), 0)
-        self.assertRecorded(self.directory, range(1, self.EVENTS + 1), incomplete)
+        _, empty = self.assertRecorded(self.directory, range(1, self.EVENTS + 1), incomplete=None)
+        self.assertLessEqual(empty, incomplete_max)
+        self.assertEqual(result["events"]["incomplete"], empty)
 
     def test_a_builder_that_stands_still_for_5_s(self):
         self.survived("sfi-1")
@@ -289,7 +351,7 @@ class Faults(RunTest):
         self.survived("rec-1")
 
     def test_a_readout_that_stands_still_for_5_s(self):
-        self.survived("ros-1", incomplete=None)
+        self.survived("ros-1", incomplete_max=self.EVENTS - 300)
 
     def test_a_dfm_that_stands_still_for_5_s(self):
         self.survived("dfm")
@@ -305,7 +367,8 @@ class Faults(RunTest):
             pids = [station["pid"] for station in partition.get()["stations"]]
             partition.kill()
         wait_until(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in pids), "all stations have ended")
-        self.assertRecorded(partition.directory)
+        recorded, _ = self.assertRecorded(partition.directory)
+        self.assertGreaterEqual(len(recorded), 50, "100 events were built before")
 
 
 class BadPartitions(ProgramTest):
@@ -331,7 +394,12 @@ class BadPartitions(ProgramTest):
         file.write_text(partition_of(data={"sources": '["0x123456"]'}))
         ended = run("run", file, "--source", BES3, "--dir", self.folder / "D")
         self.assertEnds(ended, 1)
-        self.assertIn("source 0x123456 of [data] sources is served by no readout", ended.err)
+        self.assertEqual(ended.err.count("source 0x123456 of [data] sources is served by no readout"), 1, repr(ended))
+
+    def test_a_replay_without_a_file_says_what_the_station_said(self):
+        ended = self.assertEnds(run("run", REPLAY, "--dir", self.folder / "D"), 1)
+        self.assertIn("--source", ended.err)
+        self.assertEqual(ended.err.count("ended with code"), 1, repr(ended))
 
     def test_a_partition_file_that_is_not_there(self):
         self.assertOneLine(run("run", self.folder / "none.toml", "--dir", self.folder / "D"), 3, "none.toml is not there")

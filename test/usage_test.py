@@ -38,6 +38,11 @@ class Help(ProgramTest):
                 with self.subTest(command=command):
                     self.assertIn("--json", run(command, "--help").out)
 
+    def test_the_help_of_run_has_its_options_and_its_commands(self):
+        shown = run("run", "--help").out
+        for word in ("PARTITION", "--source", "--events", "--wait", "--json", "status", "start", "stop", "log"):
+            self.assertIn(word, shown)
+
     def test_names_the_default(self):
         self.assertIn("(default fragments)", run("verify", "--help").out)
 

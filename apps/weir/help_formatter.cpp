@@ -79,6 +79,26 @@ std::string usage_of(const CLI::App& command) {
     return wrapped(usage, 7);
 }
 
+std::string options_of(const CLI::App& app, CLI::AppFormatMode mode) {
+    std::vector<Entry> entries;
+    std::string more;
+    for (const bool positions : {true, false}) {
+        for (const auto* option : app.get_options()) {
+            if (option->get_positional() != positions || option->get_group().empty() || option == app.get_help_ptr() ||
+                option == app.get_help_all_ptr())
+                continue;
+            if (mode != CLI::AppFormatMode::All && option->get_group() == more_options) {
+                more += (more.empty() ? "--" : " --") + option->get_lnames().front();
+            } else {
+                entries.push_back({name_of(*option), description_of(*option)});
+            }
+        }
+    }
+    auto text = columns(entries);
+    if (!more.empty()) text += "  " + wrapped(fmt::format("and {} (--help-all explains them)", more), 2) + "\n";
+    return text;
+}
+
 std::string commands_of(const CLI::App& parent) {
     std::string text;
     std::vector<std::string> groups;
@@ -107,28 +127,16 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/, 
 
 std::string HelpFormatter::help_of(const CLI::App& app, CLI::AppFormatMode mode) {
     auto text = wrapped(fmt::format("{}: {}", full_name(app), app.get_description()), 0) + "\n\n";
-    if (!app.get_subcommands([](const CLI::App*) { return true; }).empty()) {
-        text += fmt::format("usage: {0} COMMAND [options]   ({0} COMMAND --help says more)\n\n", full_name(app));
-        text += commands_of(app);
+    const bool commands = !app.get_subcommands([](const CLI::App*) { return true; }).empty();
+    const bool by_itself = !commands || app.get_require_subcommand_min() == 0;
+    if (by_itself) {
+        text += usage_of(app) + "\n";
+        if (commands) text += fmt::format("       {0} COMMAND [options]   ({0} COMMAND --help says more)\n", full_name(app));
+        text += "\n" + options_of(app, mode);
     } else {
-        text += usage_of(app) + "\n\n";
-        std::vector<Entry> entries;
-        std::string more;
-        for (const bool positions : {true, false}) {
-            for (const auto* option : app.get_options()) {
-                if (option->get_positional() != positions || option->get_group().empty() || option == app.get_help_ptr() ||
-                    option == app.get_help_all_ptr())
-                    continue;
-                if (mode != CLI::AppFormatMode::All && option->get_group() == more_options) {
-                    more += (more.empty() ? "--" : " --") + option->get_lnames().front();
-                } else {
-                    entries.push_back({name_of(*option), description_of(*option)});
-                }
-            }
-        }
-        text += columns(entries);
-        if (!more.empty()) text += "  " + wrapped(fmt::format("and {} (--help-all explains them)", more), 2) + "\n";
+        text += fmt::format("usage: {0} COMMAND [options]   ({0} COMMAND --help says more)\n\n", full_name(app));
     }
+    if (commands) text += commands_of(app);
     if (!app.get_footer().empty()) text += fmt::format("\nexample: {}\n", app.get_footer());
     return text;
 }

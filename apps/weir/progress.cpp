@@ -25,10 +25,15 @@ std::size_t terminal_columns(std::FILE* terminal) {
 ProgressLine::ProgressLine(const Clock& clock, std::FILE* terminal)
     : clock_(clock), terminal_(::isatty(::fileno(terminal)) == 1 ? terminal : nullptr), shown_at_(clock.now()) {}
 
-bool ProgressLine::due() const { return terminal_ != nullptr && clock_.now() - shown_at_ >= interval; }
+bool ProgressLine::due() const {
+    if (terminal_ == nullptr) return false;
+    const std::scoped_lock lock(mutex_);
+    return clock_.now() - shown_at_ >= interval;
+}
 
 void ProgressLine::show(std::string_view text) {
     if (terminal_ == nullptr) return;
+    const std::scoped_lock lock(mutex_);
     shown_at_ = clock_.now();
     visible_ = true;
     fmt::print(terminal_, "\r{}\x1b[K", text.substr(0, terminal_columns(terminal_) - 1));
@@ -36,6 +41,11 @@ void ProgressLine::show(std::string_view text) {
 }
 
 void ProgressLine::clear() {
+    const std::scoped_lock lock(mutex_);
+    wipe();
+}
+
+void ProgressLine::wipe() {
     if (!std::exchange(visible_, false)) return;
     fmt::print(terminal_, "\r\x1b[K");
     std::fflush(terminal_);

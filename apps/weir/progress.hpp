@@ -16,7 +16,7 @@
 
 namespace weir::app {
 
-/// A line that is rewritten in place, at most five times a second, and gone at the end. One thread at a time.
+/// A line that is rewritten in place, at most five times a second, and gone at the end. Any thread.
 class ProgressLine {
 public:
     explicit ProgressLine(const Clock& clock, std::FILE* terminal = stderr);
@@ -30,10 +30,20 @@ public:
     void show(std::string_view text);
     /// Before anything else is printed.
     void clear();
+    /// The same, and keeps the line away until `print` has returned.
+    template <class Print>
+    void print_above(const Print& print) {
+        const std::scoped_lock lock(mutex_);
+        wipe();
+        print();
+    }
 
 private:
+    void wipe();
+
     const Clock& clock_;
     std::FILE* const terminal_;  // null: not one
+    mutable std::mutex mutex_;   // of what follows, and of the terminal
     SteadyTime shown_at_;
     bool visible_ = false;
 };

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "child_process.hpp"
 #include "commands.hpp"
@@ -52,12 +53,25 @@ public:
         const std::scoped_lock lock(mutex_);
         book_.add(clock_.wall(), "run", text);
         file_ << text << '\n' << std::flush;
-        line_.clear();
-        complain(command_name, report.severity == Severity::information ? report.what : text);
+        line_.print_above([&] { complain(command_name, on_terminal(report, text)); });
+        if (said_.size() < said_max) said_.insert(report.what);
+    }
+    /// It stands on the terminal already.
+    [[nodiscard]] bool said(const std::string& what) const {
+        const std::scoped_lock lock(mutex_);
+        return said_.contains(what);
     }
 
 private:
-    std::mutex mutex_;
+    static constexpr std::size_t said_max = 10'000;
+    /// Without "error run: ": who reads the terminal sees that it is run control.
+    static std::string on_terminal(const Report& report, const std::string& text) {
+        const auto begin = fmt::format("{} {}: ", name(report.severity), report.who);
+        return text.starts_with(begin) ? text.substr(begin.size()) : text;
+    }
+
+    mutable std::mutex mutex_;
+    std::set<std::string> said_;
     control::LogBook& book_;
     std::ofstream file_;
     ProgressLine& line_;
@@ -126,10 +140,10 @@ private:
     bool interrupted_ = false;
 };
 
-int report(const RunOptions& options, const control::PartitionView& end, const std::filesystem::path& directory) {
+int report(const RunOptions& options, const control::PartitionView& end, const std::filesystem::path& directory, const RunLogSink& log) {
     if (!end.last) {
         if (options.wait && !end.failure) return exit_good;  // nobody began a run
-        return fail_with(command_name, Error{Errc::io, 0, fmt::format("{}; what the stations said is in {}", end.failure.value_or("no run was begun"),
+        return fail_with(command_name, Error{Errc::io, 0, fmt::format("{}; what the stations said is in {}", end.failure ? "the partition did not come up" : "no run was begun",
                                                                       (directory / "log").native())});
     }
     if (options.json) {
@@ -137,7 +151,9 @@ int report(const RunOptions& options, const control::PartitionView& end, const s
     } else {
         print_result(*end.last, directory);
     }
-    for (const auto& problem : end.last->problems) complain(command_name, problem);
+    for (const auto& problem : end.last->problems) {
+        if (!log.said(problem)) complain(command_name, problem);
+    }
     return end.last->good() ? exit_good : exit_bad;
 }
 
@@ -167,7 +183,9 @@ int run_run(RunOptions& options) {
     control::LogBook log;
     Metrics metrics;
     std::vector<std::unique_ptr<ReportSink>> sinks;
-    sinks.push_back(std::make_unique<RunLogSink>(log, directory->log_of("run"), line, clock));
+    auto log_sink = std::make_unique<RunLogSink>(log, directory->log_of("run"), line, clock);
+    const auto& said = *log_sink;
+    sinks.push_back(std::move(log_sink));
     Reports reports("run", clock, std::move(sinks));
     control::LocalLauncher launcher;
     control::HttpLinks links;
@@ -185,7 +203,7 @@ int run_run(RunOptions& options) {
     const bool ended = foreground.drive(signals);
     line.clear();
     if (!ended) return fail_with(command_name, Error{Errc::io, 0, "interrupted twice: the stations are killed, and what they had in hand is lost"});
-    return report(options, control.view(), directory->path());
+    return report(options, control.view(), directory->path(), said);
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
+#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -23,7 +25,7 @@ constexpr Bytes answer_max = 64_MiB;
 
 struct RemoteOptions {
     std::string command;
-    std::filesystem::path directory{"."};
+    std::filesystem::path directory{"weir-run"};
     std::string comment, reason;
     std::vector<std::string> parameters;  // "beam=on"
     std::chrono::seconds wait{120};
@@ -87,6 +89,19 @@ int show_result(const RemoteOptions& options, const json::value& partition) {
     return good ? exit_good : exit_bad;
 }
 
+/// Run control took the command and is gone since, as it is when nobody waits for a further run.
+bool has_ended(const RemoteOptions& options) { return !RunPlace::find(options.directory); }
+
+int tell_end(const RemoteOptions& options) {
+    if (options.json) {
+        print_json(json::object{{"state", "down"}});
+    } else {
+        print("the run is over, and run control has ended; weir ls {} shows its files, weir run log --dir {} what was said\n", options.directory.native(),
+              options.directory.native());
+    }
+    return exit_good;
+}
+
 int run_remote(const RemoteOptions& options) {
     const auto address = RunPlace::find(options.directory);
     if (!address) return fail_missing(me(options), address.error().message());
@@ -108,16 +123,14 @@ int run_remote(const RemoteOptions& options) {
     if (!parameters.empty()) command["parameters"] = std::move(parameters);
     const auto taken = body_of(client.post("/run", json::serialize(command)));
     if (!taken) return fail_with(me(options), taken.error());
-    if (options.command == "start") {
-        const auto partition = wait_for(client, {"running", "paused", "ready"}, options.wait);
-        if (!partition) return fail_with(me(options), partition.error());
-        if (state_of(*partition) == "ready") return show_result(options, *partition);  // it could not start, or is over already
-        return show(options, *partition);
-    }
-    if (options.command == "stop") {
-        const auto partition = wait_for(client, {"ready"}, options.wait);
-        if (!partition) return fail_with(me(options), partition.error());
-        return show_result(options, *partition);
+    if (options.command == "start" || options.command == "stop") {
+        const bool start = options.command == "start";
+        const auto partition = start ? wait_for(client, {"running", "paused", "ready", "ending", "down"}, options.wait)
+                                     : wait_for(client, {"ready", "ending", "down"}, options.wait);
+        if (!partition) return has_ended(options) ? tell_end(options) : fail_with(me(options), partition.error());
+        const auto state = state_of(*partition);
+        if (start && (state == "running" || state == "paused")) return show(options, *partition);
+        return show_result(options, *partition);  // of a start: it could not start, or is over already
     }
     const auto partition = partition_of(client);
     if (!partition) return fail_with(me(options), partition.error());
@@ -133,9 +146,39 @@ void print_line(const json::value& line) {
           printable(text != nullptr && text->is_string() ? std::string_view(text->get_string()) : ""));
 }
 
+/// What the stations of a run control that has ended left, one file after the other.
+int print_log_files(const RemoteOptions& options, const std::vector<std::filesystem::path>& files) {
+    for (const auto& path : files) {
+        std::ifstream file(path);
+        if (!file) return fail_missing(me(options), fmt::format("cannot read {}", path.native()));
+        for (std::string line; std::getline(file, line) && output_errno() == 0;) {
+            if (options.json) {
+                print_json(json::object{{"station", json_text(path.stem().native())}, {"text", json_text(line)}});
+            } else {
+                print("{:10} {}\n", printable(path.stem().native()), printable(line));
+            }
+        }
+    }
+    flush_output();
+    return output_errno() == 0 ? exit_good : exit_bad;
+}
+
+std::vector<std::filesystem::path> log_files(const std::filesystem::path& directory) {
+    std::vector<std::filesystem::path> files;
+    std::error_code absent;
+    for (std::filesystem::directory_iterator entry(directory / "log", absent), end; !absent && entry != end; entry.increment(absent)) {
+        if (entry->path().extension() == ".log") files.push_back(entry->path());
+    }
+    std::ranges::sort(files);
+    return files;
+}
+
 int run_log(const RemoteOptions& options) {
     const auto address = RunPlace::find(options.directory);
-    if (!address) return fail_missing(me(options), address.error().message());
+    if (!address) {
+        const auto files = log_files(options.directory);
+        return files.empty() ? fail_missing(me(options), address.error().message()) : print_log_files(options, files);
+    }
     const ControlClient client(*address, answer_max);
     std::uint64_t after = 0;
     while (true) {
@@ -172,7 +215,7 @@ void add_run_remote(CLI::App& run, Command& chosen) {
                                      Word{"pause", "no more triggers"}, Word{"resume", "triggers again"}, Word{"log", "what the stations said"}}) {
         auto options = std::make_shared<RemoteOptions>();
         options->command = name;
-        auto& command = add_command(run, group_record, name, help, fmt::format("weir run {} --dir D", name));
+        auto& command = add_command(run, group_stations, name, help, fmt::format("weir run {} --dir D", name));
         add_value(command, "--dir", options->directory, "D", "where weir run works");
         if (options->command == "start") {
             add_value(command, "--comment", options->comment, "TEXT", "goes into the catalogue with the run");

@@ -144,12 +144,6 @@ Result<Partition> parse_partition(std::string_view text, const std::filesystem::
     return partition;
 }
 
-Result<Partition> read_partition(const std::filesystem::path& file) {
-    const auto text = read_text(file, 1_MiB);
-    if (!text) return std::unexpected(text.error());
-    return parse_partition(*text, file);
-}
-
 Result<> check_peers(const Partition& partition, const std::vector<Peer>& peers) {
     std::map<SourceId, std::string> served;
     std::map<std::string, std::string> reached;

@@ -36,6 +36,7 @@ void RunControl::State::step() {
     for (const auto& station : stations_) {
         station->step(now_, run_, present, [&](std::string_view line) { log_.add(clock_.wall(), station->entry().name, line); });
         if (station->up() && station->reported() && station->report().self) known_[station->entry().name] = *station->report().self;
+        if (station->up() && station->reported()) say_new_alarms(*station);
     }
     for (const auto& station : stations_) {
         if (const auto trouble = station->take_trouble()) trouble_of(*station, *trouble);
@@ -145,13 +146,14 @@ void RunControl::State::end_of_run() {
             result.problems.push_back(fmt::format("{} is gone and left no counts", station->entry().name));
     }
     balance(result);
+    result.alarms = latched_alarms();
     const auto& e = result.events;
     if (auto kept = keeper_.keep(run_, {{"stop reason", result.reason}, {"triggers", fmt::to_string(e.triggers)}, {"accepted", fmt::to_string(e.accepted)},
                                         {"built", fmt::to_string(e.built)}, {"incomplete", fmt::to_string(e.incomplete)}});
         !kept)
         reports_.submit(report_of(Severity::warning, "the end of the run is not in the catalogue", kept.error()));
     say(result.good() ? Severity::information : Severity::error,
-        fmt::format("run {} is over: {}{}", number(run_), stop_reason_, result.good() ? "" : fmt::format("; {}", result.problems.front())));
+        fmt::format("run {} is over: {}{}", number(run_), stop_reason_, result.good() || result.problems.front() == stop_reason_ ? "" : fmt::format("; {}", result.problems.front())));
     last_ = std::move(result);
     ++runs_;
     state = PartitionState::ready;

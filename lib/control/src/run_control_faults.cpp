@@ -11,6 +11,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// "warning ef-1: selection threw: ..." without its severity, which the report has.
+std::string without_severity(const StationReport::LatchedAlarm& alarm) {
+    const auto begin = alarm.severity + " ";
+    return alarm.text.starts_with(begin) ? alarm.text.substr(begin.size()) : alarm.text;
+}
+
+Severity severity_of(const StationReport::LatchedAlarm& alarm) {
+    for (const auto severity : {Severity::information, Severity::error, Severity::fatal}) {
+        if (alarm.severity == weir::name(severity)) return severity;
+    }
+    return Severity::warning;
+}
+
 bool ends_the_run(StationKind kind) noexcept { return kind == StationKind::supervise || kind == StationKind::assign; }
 
 }  // namespace
@@ -18,6 +31,27 @@ bool ends_the_run(StationKind kind) noexcept { return kind == StationKind::super
 void RunControl::State::problem(const std::string& what) {
     problems_.push_back(what);
     say(Severity::error, what);
+}
+
+void RunControl::State::say_new_alarms(const StationControl& station) {
+    auto& said = alarms_said_[station.entry().name];
+    std::set<std::string> latched;
+    for (const auto& alarm : station.report().alarms) {
+        if (alarm.acknowledged_by) continue;
+        latched.insert(alarm.name);
+        if (!said.contains(alarm.name)) say(severity_of(alarm), without_severity(alarm));
+    }
+    said = std::move(latched);
+}
+
+std::vector<std::string> RunControl::State::latched_alarms() const {
+    std::vector<std::string> all;
+    for (const auto& station : stations_) {
+        for (const auto& alarm : station->report().alarms) {
+            if (!alarm.acknowledged_by) all.push_back(without_severity(alarm));
+        }
+    }
+    return all;
 }
 
 void RunControl::State::trouble_of(StationControl& station, const StationTrouble& trouble) {

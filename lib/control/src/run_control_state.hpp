@@ -47,6 +47,8 @@ private:
     void tell_others(const StationControl& station);
     void replace_what_is_gone();
     void problem(const std::string& what);
+    void say_new_alarms(const StationControl& station);
+    [[nodiscard]] std::vector<std::string> latched_alarms() const;
 
     void say(Severity severity, std::string what);
     [[nodiscard]] bool run_active() const noexcept;
@@ -68,6 +70,7 @@ private:
     std::set<std::string> replacing_;    // those that come up again
     std::set<std::string> told_;         // of those, whose new addresses the others were told
     std::set<std::string> given_up_;     // those that died too often
+    std::map<std::string, std::set<std::string>> alarms_said_;  // by station; names of those that are latched
     bool ending_wanted_ = false;
 
     RunNumber run_{};

@@ -60,6 +60,10 @@ json::object to_json(const RunEvents& e) {
             {"recorded", e.recorded}};
 }
 
+json::object to_json(const SelectionFaults& s) {
+    return {{"forced", s.forced()}, {"threw", s.threw}, {"timed_out", s.timed_out}, {"crashed", s.crashed}, {"hanging", s.hanging}};
+}
+
 json::object to_json(const RunResult& result) {
     json::array stations;
     for (const auto& station : result.stations) {
@@ -71,12 +75,16 @@ json::object to_json(const RunResult& result) {
     }
     json::array problems;
     for (const auto& problem : result.problems) problems.push_back(json_safe(problem));
+    json::array alarms;
+    for (const auto& alarm : result.alarms) alarms.push_back(json_safe(alarm));
     return {{"run", number(result.run)},
             {"seconds", result.seconds},
             {"reason", json_safe(result.reason)},
             {"events", to_json(result.events)},
             {"stations", std::move(stations)},
             {"problems", std::move(problems)},
+            {"selection", to_json(result.selection)},
+            {"alarms", std::move(alarms)},
             {"files", result.files},
             {"bytes_stored", result.bytes_stored},
             {"gb_per_s", result.seconds > 0 ? static_cast<double>(result.bytes_stored) / 1e9 / result.seconds : 0.0}};

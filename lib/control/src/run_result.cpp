@@ -81,8 +81,21 @@ RunEvents events_of(const std::vector<StationResult>& stations) {
     return events;
 }
 
+SelectionFaults selection_faults_of(const std::vector<StationResult>& stations) {
+    SelectionFaults faults;
+    for (const auto& station : stations) {
+        if (station.kind != StationKind::select && station.kind != StationKind::filter) continue;
+        faults.threw += counter(station, "threw");
+        faults.timed_out += counter(station, "timed_out");
+        faults.crashed += counter(station, "crashed");
+        faults.hanging += counter(station, "hanging");
+    }
+    return faults;
+}
+
 void balance(RunResult& result) {
     result.events = events_of(result.stations);
+    result.selection = selection_faults_of(result.stations);
     result.files = result.bytes_stored = 0;
     for (const auto& station : result.stations) {
         if (station.kind == StationKind::record) {

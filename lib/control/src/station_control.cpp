@@ -14,6 +14,13 @@ using namespace std::chrono_literals;
 
 std::string seconds_text(std::chrono::milliseconds time) { return to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(time)); }
 
+constexpr std::size_t error_max = 500;
+
+/// A report of that severity, or a command that gives up: "weir readout: ...".
+bool says_an_error(std::string_view line) {
+    return line.starts_with("error ") || line.starts_with("fatal ") || line.starts_with("weir ");
+}
+
 /// The control port in {"station":"ros-1","kind":"readout","control":"127.0.0.1:41234"}.
 Result<std::string> control_port(const std::string& line, const StationEntry& entry) {
     const auto document = parse_json(line);
@@ -49,15 +56,22 @@ void StationControl::add(const StationStep& step) {
 
 void StationControl::step(SteadyTime now, RunNumber run, const std::vector<Peer>& peers, const std::function<void(std::string_view)>& log_line) {
     if (now - log_read_ >= times_.poll) {
-        log_.read(log_line);
+        read_log(log_line);
         log_read_ = now;
     }
-    look_at_process(now);
+    look_at_process(now, log_line);
     look_at_reports(now);
     go_on(now, run, peers);
 }
 
-void StationControl::look_at_process(SteadyTime now) {
+void StationControl::read_log(const std::function<void(std::string_view)>& log_line) {
+    log_.read([&](std::string_view line) {
+        if (says_an_error(line)) last_error_ = line.substr(0, error_max);
+        log_line(line);
+    });
+}
+
+void StationControl::look_at_process(SteadyTime now, const std::function<void(std::string_view)>& log_line) {
     if (!process_) return;
     const auto end = process_->ended();
     if (!end) {
@@ -66,7 +80,9 @@ void StationControl::look_at_process(SteadyTime now) {
     }
     const bool expected = ending();
     forget_process();
-    if (!expected) fail({true, false, end->text()});
+    if (expected) return;
+    read_log(log_line);
+    fail({true, false, end->signal != 0 || last_error_.empty() ? end->text() : fmt::format("{}: {}", end->text(), last_error_)});
 }
 
 void StationControl::look_at_reports(SteadyTime now) {
@@ -132,6 +148,7 @@ void StationControl::begin(SteadyTime now, RunNumber run, const std::vector<Peer
         auto process = launcher_.launch(request_);
         if (!process) return fail({true, false, process.error().message()});
         process_ = std::move(*process);
+        last_error_.clear();
         return;
     }
     if (!link_) return fail({true, false, "is not there"});

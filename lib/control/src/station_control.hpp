@@ -73,7 +73,8 @@ public:
     std::deque<SteadyTime> restarted{};  // of late
 
 private:
-    void look_at_process(SteadyTime now);
+    void read_log(const std::function<void(std::string_view)>& log_line);
+    void look_at_process(SteadyTime now, const std::function<void(std::string_view)>& log_line);
     void look_at_reports(SteadyTime now);
     void go_on(SteadyTime now, RunNumber run, const std::vector<Peer>& peers);
     void begin(SteadyTime now, RunNumber run, const std::vector<Peer>& peers);
@@ -89,6 +90,7 @@ private:
     StationLinks& links_;
     LogTail log_;
     SteadyTime log_read_{};
+    std::string last_error_;  // of the lines in its log that say one; of this process
 
     std::unique_ptr<StationProcess> process_;
     std::unique_ptr<StationLink> link_;

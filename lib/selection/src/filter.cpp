@@ -75,9 +75,12 @@ public:
         if (!item.malformed.empty()) return reject(item.answer(), wire::RejectReason::malformed_event, item.malformed);
         if (judgement.trouble != Trouble::none) {
             count_trouble(judgement.trouble);
-            if (remark_)
-                remark_(fmt::format("the selection {} {} on event {}, which goes to a debug stream: {}", selection_name_,
-                                    name(judgement.trouble), number(item.incoming.meta.global_id), judgement.why));
+            auto text = fmt::format("on event {}, which goes to a debug stream: {}", number(item.incoming.meta.global_id), judgement.why);
+            if (options_.troubled) {
+                options_.troubled(judgement.trouble, std::move(text));
+            } else if (remark_) {
+                remark_(fmt::format("the selection {} {} {}", selection_name_, name(judgement.trouble), text));
+            }
             judgement.force();
         }
         if (!judgement.decision.accepted) return reject(item.answer(), wire::RejectReason::not_selected, "");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hanging.hpp"
+#include "selection_alarm.hpp"
 #include "weir/transport/loop_calls.hpp"
 
 namespace weir::selection {
@@ -56,6 +57,7 @@ Result<std::unique_ptr<Filter>> FilterStation::listen() {
     options.sampled = [this](ConstData event) {
         if (samples_ != nullptr) samples_->offer(event, clock_.now());
     };
+    options.troubled = [this](Trouble trouble, std::string text) { raise_selection_alarm(reports_, selection_->name(), trouble, std::move(text)); };
     return Filter::open(std::move(options), *pool_, [this](std::string text) { warn(reports_, std::move(text)); });
 }
 
@@ -137,7 +139,11 @@ Result<> FilterStation::change_peers(const std::vector<Peer>& peers) {
 
 StationStatus FilterStation::status() const {
     const std::scoped_lock lock(mutex_);
-    if (filter_) return status_of(filter_->stats());
+    if (filter_) {
+        auto status = status_of(filter_->stats());
+        if (selection_ && !selection_->in_processes()) status.counters["hanging"] = double(filter_->stuck(2 * options_.selection.time_limit).size());
+        return status;
+    }
     return last_ ? status_of(*last_) : StationStatus{};
 }
 

@@ -111,8 +111,7 @@ void SelectionUnit::judged(UnitTask task, Judgement judgement) {
            : judgement.trouble == Trouble::crashed ? counts_.crashed
                                                    : counts_.timed_out);
         if (remarks_.size() < remarks_max)
-            remarks_.push_back(fmt::format("the selection {} on event {}, which is accepted: {}",
-                                           name(judgement.trouble), number(ticket.global_id), judgement.why));
+            remarks_.push_back({judgement.trouble, fmt::format("on event {}, which is accepted: {}", number(ticket.global_id), judgement.why)});
         judgement.force();
     }
     auto& decision = judgement.decision;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hanging.hpp"
+#include "selection_alarm.hpp"
 #include "weir/transport/loop_calls.hpp"
 #include "weir/service/shared_status.hpp"
 #include "weir/base/assert.hpp"
@@ -85,7 +86,7 @@ public:
     void end(bool ending) noexcept { ending_ = ending; }
     void tell() {
         for (auto& remark : unit_.take_remarks())
-            warn(station_.reports_, fmt::format("{}: {}", station_.selection_->name(), remark));
+            raise_selection_alarm(station_.reports_, station_.selection_->name(), remark.trouble, std::move(remark.text));
         const auto counts = unit_.counts();
         StationStatus status;
         status.ledger = unit_.ledger();

@@ -26,6 +26,14 @@ struct RunEvents {
     std::uint64_t recorded = 0;                              // copies in files
 };
 
+/// Of all units and filters: events that were kept because their selection failed, by how; and where one hangs still.
+struct SelectionFaults {
+    std::uint64_t threw = 0, timed_out = 0, crashed = 0;
+    std::uint64_t hanging = 0;
+
+    [[nodiscard]] std::uint64_t forced() const noexcept { return threw + timed_out + crashed; }
+};
+
 struct RunResult {
     RunNumber run{};
     std::string reason{};  // why it stopped
@@ -34,14 +42,17 @@ struct RunResult {
     std::uint64_t files = 0, bytes_stored = 0;
     std::vector<StationResult> stations{};
     std::vector<std::string> problems{};  // one line each; none: all is well
+    SelectionFaults selection{};
+    std::vector<std::string> alarms{};    // that stations had latched at the end, one line each
 
     [[nodiscard]] bool good() const noexcept { return problems.empty(); }
 };
 
 /// Sums of what the stations say.
 [[nodiscard]] RunEvents events_of(const std::vector<StationResult>& stations);
+[[nodiscard]] SelectionFaults selection_faults_of(const std::vector<StationResult>& stations);
 
-/// Fills `events`, `files` and `bytes_stored`, and adds a problem for each ledger that does not balance: of a station by
+/// Fills `events`, `selection`, `files` and `bytes_stored`, and adds a problem for each ledger that does not balance: of a station by
 /// itself, and between neighbours where no process died with its counts.
 void balance(RunResult& result);
 

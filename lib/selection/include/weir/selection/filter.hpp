@@ -35,6 +35,8 @@ struct FilterOptions {
     Bytes recorder_window{256ULL << 20};  // sent to one recorder and not answered
     std::chrono::milliseconds move_after{5000};  // a recorder that is away this long loses its events to another one
     std::function<void(ConstData)> sampled{};  // sees each event that is wanted, from workers; must not wait
+    /// Of each event on which the selection failed, from workers; without it the remark of open() hears that too.
+    std::function<void(Trouble, std::string)> troubled{};
     delivery::ReceiverOptions receiver{};
 };
 

@@ -82,7 +82,7 @@ public:
     [[nodiscard]] std::uint64_t credit() const noexcept { return ended_ + capacity(); }
     [[nodiscard]] std::chrono::nanoseconds round_trip() const { return collector_.round_trip(); }
     /// Lines for an operator since the last call: a selection failed on an event.
-    [[nodiscard]] std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }
+    [[nodiscard]] std::vector<TroubleRemark> take_remarks() { return std::exchange(remarks_, {}); }
 
 private:
     [[nodiscard]] std::uint64_t capacity() const noexcept { return std::uint64_t{options_.workers} * options_.depth; }
@@ -104,7 +104,7 @@ private:
     std::uint64_t credit_told_ = 0;
     std::deque<wire::Level2Verdict> verdicts_;  // not posted
     std::deque<wire::Level2Result> results_;    // not posted
-    std::vector<std::string> remarks_;
+    std::vector<TroubleRemark> remarks_;
     std::vector<std::byte> buffer_;
     wire::Level2Task task_;
     wire::Level2Decision decision_;

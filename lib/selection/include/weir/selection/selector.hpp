@@ -39,6 +39,12 @@ struct Judgement {
     }
 };
 
+/// A selection that failed on an event: one line for people.
+struct TroubleRemark {
+    Trouble trouble = Trouble::none;
+    std::string text{};
+};
+
 enum class WorkersAre : std::uint8_t { threads, processes };
 
 struct SelectionSpec {
