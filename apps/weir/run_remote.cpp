@@ -183,7 +183,11 @@ int run_log(const RemoteOptions& options) {
     std::uint64_t after = 0;
     while (true) {
         const auto page = body_of(client.get(fmt::format("/log?after={}", after)));
-        if (!page) return after > 0 ? exit_good : fail_with(me(options), page.error());  // it has ended
+        if (!page) {
+            if (after > 0) return exit_good;  // it has ended
+            const auto files = log_files(options.directory);
+            return files.empty() ? fail_with(me(options), page.error()) : print_log_files(options, files);
+        }
         JsonFields fields(*page, "the answer");
         const auto* lines = fields.array("lines", 100'000);
         if (lines == nullptr) return fail_with(me(options), fields.result() ? Error{Errc::corrupt, 0, "no lines in the answer"} : fields.result().error());

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "partition_file.hpp"
-#include "weir/base/file.hpp"
 
 namespace weir::control {
 namespace {

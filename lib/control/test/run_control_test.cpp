@@ -27,6 +27,21 @@ constexpr const char* text = R"(
 [record.rec-1]
 )";
 
+class Said final : public ReportSink {
+public:
+    explicit Said(std::vector<std::string>& lines) : lines_(lines) {}
+    void show(const Report& report) override { lines_.push_back(report.what); }
+
+private:
+    std::vector<std::string>& lines_;
+};
+
+std::vector<std::unique_ptr<ReportSink>> sinks_to(std::vector<std::string>& lines) {
+    std::vector<std::unique_ptr<ReportSink>> sinks;
+    sinks.push_back(std::make_unique<Said>(lines));
+    return sinks;
+}
+
 class RunControlTest : public testing::Test {
 protected:
     RunControlTest() : partition(*parse_partition(text, "p.toml")) {
@@ -68,7 +83,8 @@ protected:
     RunControlOptions options;
     ManualClock clock;
     LogBook log;
-    Reports reports{"run", clock, {}};
+    std::vector<std::string> said;
+    Reports reports{"run", clock, sinks_to(said)};
     FakeLauncher launcher{world};
     FakeLinks links{world};
     FakeKeeper keeper{world};
@@ -269,6 +285,24 @@ TEST_F(RunControlTest, WhatTheSupervisorDecidedTheDfmMustHaveHeardOf) {
     ASSERT_TRUE(control->stop("enough"));
     pass(500ms);
     EXPECT_THAT(problems(), testing::ElementsAre("the supervisor decided 10 events, and the DFM heard of 9"));
+}
+
+TEST_F(RunControlTest, AnAlarmOfAStationIsSaidOnceAndStandsInTheResult) {
+    start_run();
+    auto& filter = station("ef-1").report;
+    filter.status.counters = {{"threw", 2}, {"timed_out", 1}};
+    filter.alarms = {{.name = "selection_threw", .text = "warning ef-1: selection threw: cut.py", .severity = "warning"}};
+    pass(500ms);
+    filter.alarms.front().raised = 2;
+    pass(500ms);
+    EXPECT_EQ(std::ranges::count(said, "ef-1: selection threw: cut.py"), 1);
+    ASSERT_TRUE(control->stop("enough"));
+    pass(500ms);
+    const auto last = control->view().last;
+    ASSERT_TRUE(last);
+    EXPECT_THAT(last->alarms, testing::ElementsAre("ef-1: selection threw: cut.py"));
+    EXPECT_EQ(last->selection.forced(), 3U);
+    EXPECT_THAT(problems(), IsEmpty());
 }
 
 TEST_F(RunControlTest, ASourceThatTwoReadoutsServeKeepsThePartitionDown) {
