@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/building/builder_station.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "weir/transport/loop_calls.hpp"
@@ -9,6 +11,11 @@
 namespace weir::building {
 
 using namespace std::chrono_literals;
+
+namespace {
+/// "robs_lost_0x7c0000"
+std::string lost_of(SourceId source) { return fmt::format("robs_lost_0x{:06x}", number(source)); }
+}  // namespace
 
 class BuilderStation::Logic final : public transport::MessageHandler {
 public:
@@ -74,6 +81,7 @@ public:
                            {"level1_mismatches", double(counts.level1_mismatches)},
                            {"window_bytes", double(counts.window)},
                            {"kernel_drops", double(stats.kernel_drops)}};
+        for (const auto& [source, lost] : builder_.lost_by_source()) status.counters[lost_of(source)] = double(lost);
         const auto output = output_.stats();
         status.counters["output_held"] = double(output.held);
         status.counters["output_reconnects"] = double(output.reconnects);

@@ -169,16 +169,6 @@ std::vector<EndedEvent> DeliveryOutput::take_ended() {
     return std::exchange(ended_, {});
 }
 
-bool DeliveryOutput::flush(std::chrono::milliseconds timeout) {
-    const auto until = std::chrono::steady_clock::now() + timeout;
-    for (auto& lane : lanes_) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-        const auto flushed = lane->sender->flush(std::max(left, std::chrono::milliseconds(0)));
-        if (!flushed || !*flushed) return false;
-    }
-    return homeless_.empty();
-}
-
 void DeliveryOutput::close() {
     for (auto& lane : lanes_) lane->sender->close();
     lanes_.clear();

@@ -51,8 +51,6 @@ public:
     [[nodiscard]] bool take(std::unique_ptr<BuiltEvent>& event) override;
     [[nodiscard]] std::vector<EndedEvent> take_ended();
 
-    /// Waits until every event is final: true. False: the time is over.
-    [[nodiscard]] bool flush(std::chrono::milliseconds timeout);
     void close();
 
     struct Stats {
