@@ -77,6 +77,9 @@ void Builder::start_run(RunNumber run) {
     complete_.clear();
     held_ = 0;
     credit_told_ = ended_count_ = 0;
+    lost_.assign(sources_.size(), 0);
+    for (auto& readout : readouts_) readout.suspect = false;
+    suspects_ = 0;
 }
 
 void Builder::on_message(const transport::IncomingMessage& message, SteadyTime now) {

@@ -117,10 +117,12 @@ void Builder::complete(std::uint32_t index) {
             return;
         }
         robs[i] = *room;
-        ++lost_[i];
-        ++counts_.robs_lost;
         ++event.robs_lost;
     }
+    for (std::uint32_t i = 0; event.robs_lost > 0 && i < robs.size(); ++i) {
+        if (assembly.robs[i].empty()) ++lost_[i];
+    }
+    counts_.robs_lost += event.robs_lost;
     event::EventFields fields;
     fields.format = options_.format;
     fields.ids = {.run = run_, .global_id = ticket.global_id, .level1_id = ticket.level1_id, .lumi_block = ticket.lumi_block,

@@ -33,6 +33,7 @@ public:
     }
     std::optional<SteadyTime> step(SteadyTime now) override {
         take_ended();
+        if (running_) static_cast<void>(output_.send_homeless());
         std::optional<SteadyTime> next;
         if (running_) next = builder_.step(now);
         if (now >= told_ + 50ms || ending_) {
@@ -44,7 +45,6 @@ public:
 
     Builder& builder() noexcept { return builder_; }
     DeliveryOutput& output() noexcept { return output_; }
-    SharedStatus& status() noexcept { return status_; }
     void run(bool running) noexcept { running_ = running; }
     [[nodiscard]] bool running() const noexcept { return running_; }
     void end(bool ending) noexcept { ending_ = ending; }
@@ -85,7 +85,7 @@ public:
         const auto output = output_.stats();
         status.counters["output_held"] = double(output.held);
         status.counters["output_reconnects"] = double(output.reconnects);
-        status_.write(std::move(status), counts.in_hand == 0 && station_.loop_->exchange().posts_under_way() == 0);
+        station_.status_->write(std::move(status), counts.in_hand == 0);  // the DFM, which ends before, may not have acknowledged the last word
     }
 
 private:
@@ -114,7 +114,6 @@ private:
     }
 
     BuilderStation& station_;
-    SharedStatus status_;
     std::atomic<bool> woken_{false};
     DeliveryOutput output_;
     Sampled sampled_;
@@ -126,7 +125,7 @@ private:
 };
 
 BuilderStation::BuilderStation(BuilderStationOptions options, Reports& reports, const Clock& clock)
-    : options_(std::move(options)), reports_(reports), clock_(clock) {}
+    : options_(std::move(options)), reports_(reports), clock_(clock), status_(std::make_unique<SharedStatus>()) {}
 
 BuilderStation::~BuilderStation() = default;
 
@@ -181,11 +180,11 @@ Result<> BuilderStation::stop(std::chrono::milliseconds deadline) {
         logic_->end(true);
         logic_->tell();
     });
-    const bool idle = logic_->status().wait_idle(deadline);
+    const bool idle = status_->wait_idle(deadline);
     in_loop(*loop_, [&] {
+        logic_->output().close();  // first: no answer comes any more
         logic_->take_ended();
         if (!idle) logic_->builder().give_up();
-        logic_->output().close();
         logic_->run(false);
         logic_->tell();
         loop_->exchange().set_run(RunNumber{0});
@@ -219,6 +218,6 @@ Result<> BuilderStation::change_peers(const std::vector<Peer>& peers) {
     return result;
 }
 
-StationStatus BuilderStation::status() const { return logic_ ? logic_->status().read() : StationStatus{}; }
+StationStatus BuilderStation::status() const { return status_->read(); }
 
 }  // namespace weir::building
