@@ -80,7 +80,7 @@ TEST_F(Examples, TheCppSelectionCountsTheWordsOfRealEvents) {
 }
 
 TEST_F(Examples, ThePythonSelectionDecidesTheSame) {
-    if (std::system("/usr/bin/python3 -c 'import numpy' > /dev/null 2>&1") != 0) GTEST_SKIP() << "needs /usr/bin/python3 with NumPy";
+    if (std::system("/usr/bin/python3 -c 'import numpy' > /dev/null 2>&1") != 0) GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
     const auto cpp = decide(WEIR_EXAMPLE_LIBRARY);
     const auto python = decide(WEIR_EXAMPLE_PYTHON);
     ASSERT_EQ(python.size(), cpp.size());

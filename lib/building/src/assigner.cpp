@@ -61,9 +61,12 @@ void Assigner::on_peer(wire::StationId peer, PeerChange change, SteadyTime now) 
         take_back(peer, change == PeerChange::restarted ? "was started again" : "is silent", now);
         // What the silent one was given is counted against it until it says more: then its credit has grown by what it ended.
         if (change == PeerChange::restarted) builder->second = {};
+        builder->second.alive = false;
     }
-    if (const auto readout = readouts_.find(peer); readout != readouts_.end() && change != PeerChange::silent)
-        readout->second.lost_its_place = true;
+    if (const auto readout = readouts_.find(peer); readout != readouts_.end()) {
+        readout->second.silent = change == PeerChange::silent;
+        if (change != PeerChange::silent) readout->second.lost_its_place = true;
+    }
     if (supervisor_ == peer && change == PeerChange::restarted) accept_credit_told_ = decided_by_supervisor_ = 0;
 }
 
@@ -86,7 +89,7 @@ void Assigner::accept(const wire::Accept& message, SteadyTime now) {
 
 void Assigner::built(wire::StationId from, const wire::Built& message, SteadyTime now) {
     auto& builder = builders_[from];
-    builder.heard = true;
+    builder.alive = true;
     builder.credit = std::max(builder.credit, message.credit);
     for (const auto& event : message.events) {
         const auto found = assigned_.find(number(event.global_id));
@@ -156,12 +159,13 @@ std::optional<SteadyTime> Assigner::step(SteadyTime now) {
 
 /// The builder with the most credit takes the next events, as many as bring it level with the others; one message each.
 void Assigner::assign_what_can_be() {
-    const auto room = [](const Builder& b) { return b.credit > b.assigned ? b.credit - b.assigned : 0; };
+    const auto room = [](const Builder& b) { return b.alive && !b.full && b.credit > b.assigned ? b.credit - b.assigned : 0; };
+    for (auto& [id, builder] : builders_) builder.full = false;
     while (!waiting_.empty()) {
         auto best = builders_.end();
         std::uint64_t second = 0;
         for (auto it = builders_.begin(); it != builders_.end(); ++it) {
-            if (!it->second.heard || room(it->second) == 0) continue;
+            if (room(it->second) == 0) continue;
             if (best == builders_.end() || room(it->second) > room(best->second)) {
                 if (best != builders_.end()) second = std::max(second, room(best->second));
                 best = it;
@@ -171,13 +175,16 @@ void Assigner::assign_what_can_be() {
         }
         if (best == builders_.end()) return;
         auto& [id, builder] = *best;
-        const auto level = std::max<std::uint64_t>(room(builder) - second, 8);  // not one message for each event
+        const auto level = std::max<std::uint64_t>(room(builder) - std::min(room(builder), second), 8);  // not one message for each event
         const auto count = static_cast<std::size_t>(std::min({level, room(builder), std::uint64_t{64}, std::uint64_t{waiting_.size()}}));
         wire::Assign assign;
         for (std::size_t i = 0; i < count; ++i) assign.events.push_back(waiting_[i].ticket);
         buffer_.clear();
         encode(assign, buffer_);
-        if (!outbox_.post(id, DataflowType::assign, buffer_)) return;
+        if (!outbox_.post(id, DataflowType::assign, buffer_)) {
+            builder.full = true;
+            continue;
+        }
         for (std::size_t i = 0; i < count; ++i) {
             auto& event = waiting_.front();
             const auto key = number(event.ticket.global_id);
@@ -276,7 +283,7 @@ StationLedger Assigner::ledger() const {
 
 bool Assigner::idle() const noexcept {
     return counts_.waiting + counts_.assigned == 0 &&
-           std::ranges::all_of(readouts_, [](const auto& r) { return r.second.to_clear.empty(); });
+           std::ranges::all_of(readouts_, [](const auto& r) { return r.second.silent || r.second.to_clear.empty(); });
 }
 
 std::vector<std::string> Assigner::take_remarks() { return std::exchange(remarks_, {}); }

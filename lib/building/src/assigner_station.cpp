@@ -13,8 +13,8 @@ using namespace std::chrono_literals;
 /// The logic, and what its thread tells the others. Its thread runs as long as the station is connected.
 class AssignerStation::Logic final : public transport::MessageHandler {
 public:
-    Logic(const AssignerStationOptions& options, transport::MessageLoop& loop, Reports& reports)
-        : loop_(loop), reports_(reports), assigner_(options.assigner, loop.exchange()) {}
+    Logic(const AssignerStationOptions& options, transport::MessageLoop& loop, Reports& reports, SharedStatus& status)
+        : loop_(loop), reports_(reports), status_(status), assigner_(options.assigner, loop.exchange()) {}
 
     /// Before run(), or in the loop.
     void set_peers(const std::vector<Peer>& peers, SteadyTime now) {
@@ -39,7 +39,6 @@ public:
     }
 
     Assigner& assigner() noexcept { return assigner_; }
-    SharedStatus& status() noexcept { return status_; }
     void run(bool running) noexcept { running_ = running; }
     void end(bool ending) noexcept { ending_ = ending; }
     void tell() {
@@ -58,25 +57,25 @@ public:
     }
 
 private:
-    /// What was said is known to those who go on. The supervisor has stopped by then: it needs no credit, and takes none.
+    /// What was said is known to those who go on and live. The supervisor has stopped by then: it takes no credit.
     [[nodiscard]] bool heard_by_all() {
         return std::ranges::all_of(peers_, [&](const Peer& peer) {
-            return peer.kind == StationKind::supervise || loop_.exchange().posts_under_way(peer.id) == 0;
+            return peer.kind == StationKind::supervise || !loop_.exchange().heard(peer.id) || loop_.exchange().posts_under_way(peer.id) == 0;
         });
     }
 
     transport::MessageLoop& loop_;
     Reports& reports_;
+    SharedStatus& status_;
     Assigner assigner_;
     std::vector<Peer> peers_;
-    SharedStatus status_;
     SteadyTime told_{};
     bool running_ = false;  // of the loop's thread
     bool ending_ = false;
 };
 
 AssignerStation::AssignerStation(AssignerStationOptions options, Reports& reports, const Clock& clock)
-    : options_(std::move(options)), reports_(reports), clock_(clock) {}
+    : options_(std::move(options)), reports_(reports), clock_(clock), status_(std::make_unique<SharedStatus>()) {}
 
 AssignerStation::~AssignerStation() = default;
 
@@ -100,7 +99,7 @@ Result<> AssignerStation::connect(const std::vector<Peer>& peers) {
     if (!links) return std::unexpected(links.error());
     if (auto set = loop_->set_peers(*links); !set) return set;
     peers_ = peers;
-    logic_ = std::make_unique<Logic>(options_, *loop_, reports_);
+    logic_ = std::make_unique<Logic>(options_, *loop_, reports_, *status_);
     logic_->set_peers(peers, clock_.now());
     thread_.emplace("dfm", [this](const std::stop_token& stop) { loop_->run(stop, *logic_); });
     return {};
@@ -122,7 +121,7 @@ Result<> AssignerStation::stop(std::chrono::milliseconds deadline) {
         logic_->end(true);
         logic_->tell();
     });
-    const bool idle = logic_->status().wait_idle(deadline);
+    const bool idle = status_->wait_idle(deadline);
     in_loop(*loop_, [&] {
         if (!idle) logic_->assigner().give_up();
         logic_->run(false);
@@ -157,6 +156,6 @@ Result<> AssignerStation::change_peers(const std::vector<Peer>& peers) {
     return result;
 }
 
-StationStatus AssignerStation::status() const { return logic_ ? logic_->status().read() : StationStatus{}; }
+StationStatus AssignerStation::status() const { return status_->read(); }
 
 }  // namespace weir::building

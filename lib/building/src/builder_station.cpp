@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/building/builder_station.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "weir/transport/loop_calls.hpp"
@@ -9,6 +11,11 @@
 namespace weir::building {
 
 using namespace std::chrono_literals;
+
+namespace {
+/// "robs_lost_0x7c0000"
+std::string lost_of(SourceId source) { return fmt::format("robs_lost_0x{:06x}", number(source)); }
+}  // namespace
 
 class BuilderStation::Logic final : public transport::MessageHandler {
 public:
@@ -26,6 +33,7 @@ public:
     }
     std::optional<SteadyTime> step(SteadyTime now) override {
         take_ended();
+        if (running_) static_cast<void>(output_.send_homeless());
         std::optional<SteadyTime> next;
         if (running_) next = builder_.step(now);
         if (now >= told_ + 50ms || ending_) {
@@ -37,7 +45,6 @@ public:
 
     Builder& builder() noexcept { return builder_; }
     DeliveryOutput& output() noexcept { return output_; }
-    SharedStatus& status() noexcept { return status_; }
     void run(bool running) noexcept { running_ = running; }
     [[nodiscard]] bool running() const noexcept { return running_; }
     void end(bool ending) noexcept { ending_ = ending; }
@@ -74,10 +81,11 @@ public:
                            {"level1_mismatches", double(counts.level1_mismatches)},
                            {"window_bytes", double(counts.window)},
                            {"kernel_drops", double(stats.kernel_drops)}};
+        for (const auto& [source, lost] : builder_.lost_by_source()) status.counters[lost_of(source)] = double(lost);
         const auto output = output_.stats();
         status.counters["output_held"] = double(output.held);
         status.counters["output_reconnects"] = double(output.reconnects);
-        status_.write(std::move(status), counts.in_hand == 0 && station_.loop_->exchange().posts_under_way() == 0);
+        station_.status_->write(std::move(status), counts.in_hand == 0);  // the DFM, which ends before, may not have acknowledged the last word
     }
 
 private:
@@ -106,7 +114,6 @@ private:
     }
 
     BuilderStation& station_;
-    SharedStatus status_;
     std::atomic<bool> woken_{false};
     DeliveryOutput output_;
     Sampled sampled_;
@@ -118,7 +125,7 @@ private:
 };
 
 BuilderStation::BuilderStation(BuilderStationOptions options, Reports& reports, const Clock& clock)
-    : options_(std::move(options)), reports_(reports), clock_(clock) {}
+    : options_(std::move(options)), reports_(reports), clock_(clock), status_(std::make_unique<SharedStatus>()) {}
 
 BuilderStation::~BuilderStation() = default;
 
@@ -173,11 +180,11 @@ Result<> BuilderStation::stop(std::chrono::milliseconds deadline) {
         logic_->end(true);
         logic_->tell();
     });
-    const bool idle = logic_->status().wait_idle(deadline);
+    const bool idle = status_->wait_idle(deadline);
     in_loop(*loop_, [&] {
+        logic_->output().close();  // first: no answer comes any more
         logic_->take_ended();
         if (!idle) logic_->builder().give_up();
-        logic_->output().close();
         logic_->run(false);
         logic_->tell();
         loop_->exchange().set_run(RunNumber{0});
@@ -211,6 +218,6 @@ Result<> BuilderStation::change_peers(const std::vector<Peer>& peers) {
     return result;
 }
 
-StationStatus BuilderStation::status() const { return logic_ ? logic_->status().read() : StationStatus{}; }
+StationStatus BuilderStation::status() const { return status_->read(); }
 
 }  // namespace weir::building

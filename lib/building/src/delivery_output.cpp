@@ -7,8 +7,21 @@
 
 namespace weir::building {
 
+namespace {
+
+/// A twin that the recorder holds already is as good as stored.
+EndedEvent end_of(const BuiltEvent& event, std::optional<wire::RejectReason> reason) {
+    const bool stored = !reason || *reason == wire::RejectReason::duplicate;
+    return {.ticket = event.ticket, .incomplete = event.robs_lost > 0,
+            .outcome = stored ? wire::EventOutcome::stored : wire::EventOutcome::rejected,
+            .reason = stored ? "" : wire::name(*reason)};
+}
+
+}  // namespace
+
 struct DeliveryOutput::Lane {
     Peer peer{};
+    bool failed = false;  // for good: its sender takes nothing more
     std::unordered_map<std::uint64_t, std::shared_ptr<BuiltEvent>> events{};  // not final, by sequence
     std::vector<Sequence> early{};  // final before send() said which sequence it was
     std::vector<std::optional<wire::RejectReason>> early_reasons{};
@@ -21,6 +34,8 @@ DeliveryOutput::DeliveryOutput(DeliveryOutputOptions options, std::function<void
 DeliveryOutput::~DeliveryOutput() { close(); }
 
 Result<> DeliveryOutput::set_peers(const std::vector<Peer>& peers, RunNumber run) {
+    if (run != run_) close();
+    run_ = run;
     const bool filters = std::ranges::any_of(peers, [](const Peer& p) { return p.kind == StationKind::filter; });
     std::vector<Peer> wanted;
     for (const auto& peer : peers) {
@@ -34,10 +49,7 @@ Result<> DeliveryOutput::set_peers(const std::vector<Peer>& peers, RunNumber run
             ++it;
             continue;
         }
-        (*it)->sender->close();  // no answer comes any more
-        const std::scoped_lock lock(mutex_);
-        for (auto& [sequence, event] : (*it)->events) homeless_.push_back(std::move(event));
-        it = lanes_.erase(it);
+        give_up(it);
     }
     for (const auto& peer : wanted) {
         if (std::ranges::any_of(lanes_, [&](const auto& lane) { return lane->peer.id == peer.id; })) continue;
@@ -45,6 +57,7 @@ Result<> DeliveryOutput::set_peers(const std::vector<Peer>& peers, RunNumber run
         if (!lane) return std::unexpected(lane.error());
         lanes_.push_back(std::move(*lane));
     }
+    static_cast<void>(send_homeless());
     return {};
 }
 
@@ -68,18 +81,38 @@ Result<std::unique_ptr<DeliveryOutput::Lane>> DeliveryOutput::open(const Peer& p
     return lane;
 }
 
-bool DeliveryOutput::take(std::unique_ptr<BuiltEvent>& event) {
-    if (lanes_.empty()) return false;
-    while (!homeless_.empty()) {
-        bool sent = false;
-        for (auto& lane : lanes_) {
-            const auto done = send(*lane, homeless_.back(), true);
-            if (done && *done) sent = true;
-            if (sent) break;
+bool DeliveryOutput::send_homeless() {
+    for (auto it = lanes_.begin(); it != lanes_.end();) {  // a sender that has failed for good keeps nothing to itself
+        if (!(*it)->failed) {
+            ++it;
+            continue;
         }
+        auto peer = (*it)->peer;
+        give_up(it);
+        if (auto lane = open(peer, run_)) it = std::next(lanes_.insert(it, std::move(*lane)));
+    }
+    while (!homeless_.empty()) {
+        const bool sent = std::ranges::any_of(lanes_, [&](auto& lane) {
+            const auto done = send(*lane, homeless_.back(), true);
+            return done && *done;
+        });
         if (!sent) return false;
         homeless_.pop_back();
     }
+    return true;
+}
+
+/// The lane's events go to others; the iterator to the next one.
+void DeliveryOutput::give_up(std::vector<std::unique_ptr<Lane>>::iterator& lane) {
+    (*lane)->sender->close();  // no answer comes any more
+    const std::scoped_lock lock(mutex_);
+    if (const auto problem = (*lane)->sender->stats().last_problem; !problem.empty()) problem_ = (*lane)->peer.name + ": " + problem;
+    for (auto& [sequence, event] : (*lane)->events) homeless_.push_back(std::move(event));
+    lane = lanes_.erase(lane);
+}
+
+bool DeliveryOutput::take(std::unique_ptr<BuiltEvent>& event) {
+    if (lanes_.empty() || !send_homeless()) return false;
     waiting_.store(true, std::memory_order_release);  // before the attempt: room that comes during it is not missed
     std::vector<std::pair<std::uint64_t, Lane*>> by_load;
     for (auto& lane : lanes_) {
@@ -111,7 +144,10 @@ Result<bool> DeliveryOutput::send(Lane& lane, std::shared_ptr<BuiltEvent> event,
     pieces.reserve(event->pieces.count());
     for (std::size_t i = 0; i < event->pieces.count(); ++i) pieces.push_back({.data = event->pieces.piece(i), .owner = event});
     const auto sent = lane.sender->try_send(description, pieces);
-    if (!sent) return std::unexpected(sent.error());
+    if (!sent) {
+        lane.failed = sent.error().code != Errc::limit && sent.error().code != Errc::usage;
+        return std::unexpected(sent.error());
+    }
     if (!*sent) return false;
     bool wake = false;
     {
@@ -123,10 +159,8 @@ Result<bool> DeliveryOutput::send(Lane& lane, std::shared_ptr<BuiltEvent> event,
             const auto reason = lane.early_reasons[static_cast<std::size_t>(early - lane.early.begin())];
             lane.early_reasons.erase(lane.early_reasons.begin() + (early - lane.early.begin()));
             lane.early.erase(early);
-            ended_.push_back({.ticket = event->ticket, .incomplete = event->robs_lost > 0,
-                              .outcome = reason ? wire::EventOutcome::rejected : wire::EventOutcome::stored,
-                              .reason = reason ? wire::name(*reason) : ""});
-            wake = ended_.size() == 1;
+            wake = ended_.empty();
+            ended_.push_back(end_of(*event, reason));
         }
     }
     if (wake) woken_();
@@ -153,12 +187,8 @@ void DeliveryOutput::final(Lane& lane, Sequence sequence, std::optional<wire::Re
             lane.early_reasons.push_back(reason);
             return;
         }
-        // A twin that the recorder holds already is as good as stored.
-        const bool stored = !reason || *reason == wire::RejectReason::duplicate;
         wake = ended_.empty();
-        ended_.push_back({.ticket = std::move(found->second->ticket), .incomplete = found->second->robs_lost > 0,
-                          .outcome = stored ? wire::EventOutcome::stored : wire::EventOutcome::rejected,
-                          .reason = stored ? "" : wire::name(*reason)});
+        ended_.push_back(end_of(*found->second, reason));
         lane.events.erase(found);
     }
     if (wake || waiting_.exchange(false, std::memory_order_acq_rel)) woken_();
@@ -169,16 +199,6 @@ std::vector<EndedEvent> DeliveryOutput::take_ended() {
     return std::exchange(ended_, {});
 }
 
-bool DeliveryOutput::flush(std::chrono::milliseconds timeout) {
-    const auto until = std::chrono::steady_clock::now() + timeout;
-    for (auto& lane : lanes_) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-        const auto flushed = lane->sender->flush(std::max(left, std::chrono::milliseconds(0)));
-        if (!flushed || !*flushed) return false;
-    }
-    return homeless_.empty();
-}
-
 void DeliveryOutput::close() {
     for (auto& lane : lanes_) lane->sender->close();
     lanes_.clear();
@@ -187,6 +207,10 @@ void DeliveryOutput::close() {
 
 DeliveryOutput::Stats DeliveryOutput::stats() const {
     Stats all;
+    {
+        const std::scoped_lock lock(mutex_);
+        all.problem = problem_;
+    }
     for (const auto& lane : lanes_) {
         const auto stats = lane->sender->stats();
         all.sent += stats.accepted;

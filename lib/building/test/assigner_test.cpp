@@ -121,6 +121,25 @@ TEST_F(AssignerTest, TheEventsOfABuilderThatDiedGoToAnotherAndAreMarked) {
     EXPECT_EQ(dfm.ledger().in_hand, 0U);
 }
 
+TEST_F(AssignerTest, ABuilderThatIsSilentHoldsUpNoOther) {
+    credit(sfi1, 40);
+    credit(sfi2, 5);
+    dfm.on_peer(sfi1, PeerChange::silent, now);
+    accept(1, 10);
+    for (const auto& builder : dfm.builders()) EXPECT_EQ(builder.in_hand, builder.id == sfi2 ? 5U : 0U);
+    credit(sfi1, 40);  // it speaks again
+    for (const auto& builder : dfm.builders()) EXPECT_EQ(builder.in_hand, 5U);
+}
+
+TEST_F(AssignerTest, AReadoutThatIsGoneHoldsUpNoStop) {
+    credit(sfi1, 10);
+    accept(1, 2);
+    credit(sfi1, 12, {1, 2});
+    EXPECT_FALSE(dfm.idle());
+    dfm.on_peer(ros, PeerChange::silent, now);
+    EXPECT_TRUE(dfm.idle());
+}
+
 TEST_F(AssignerTest, WhatASlowBuilderEndsAfterItsEventsWereGivenAwayCountsOnce) {
     credit(sfi1, 2);
     accept(1, 2);

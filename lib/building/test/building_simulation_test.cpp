@@ -23,7 +23,7 @@ TEST(BuildingSimulation, WithoutFaultsEveryEventIsBuiltOnceAndNothingIsAskedTwic
 }
 
 TEST(BuildingSimulation, LossDoublesDamageAndReorderingCostNoEventAndNoBit) {
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 15; ++seed) {
         const NetworkFaults faults{.loss = 0.01 * static_cast<double>(seed % 11), .duplicate = 0.05, .corrupt = 0.02, .late = 0.02,
                                    .jitter = 200us};
         Farm farm(seed, faults, {.events = 150, .words = seed % 2 == 0 ? 40U : 900U});

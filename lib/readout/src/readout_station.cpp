@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <future>
 
 #include "weir/base/assert.hpp"
+#include "weir/transport/loop_calls.hpp"
 
 namespace weir::readout {
 namespace {
@@ -151,20 +151,14 @@ Result<> ReadoutStation::configure() {
 
 Peer ReadoutStation::self() const {
     Peer self{.name = options_.name, .kind = StationKind::readout, .id = options_.id, .dataflow = {}, .events = {}, .sources = sources_};
-    if (loop_) self.dataflow = transport::to_string(transport::HostPort{options_.loop.listen.host, loop_->port()});
+    self.dataflow = transport::address_of(options_.loop, loop_.get());
     return self;
 }
 
 /// All that may ask; readouts do not speak to each other.
 Result<std::vector<transport::LinkPeer>> ReadoutStation::links_of(const std::vector<Peer>& peers) const {
-    std::vector<transport::LinkPeer> links;
-    for (const auto& peer : peers) {
-        if (peer.id == options_.id || peer.kind == StationKind::readout || peer.dataflow.empty()) continue;
-        auto address = transport::parse_host_port(peer.dataflow);
-        if (!address) return std::unexpected(std::move(address.error()));
-        links.push_back({.id = peer.id, .address = *address, .link = options_.link, .watched = false});
-    }
-    return links;
+    return transport::links_to(peers, {StationKind::assign, StationKind::build, StationKind::supervise, StationKind::select},
+                               options_.link, {});
 }
 
 Result<> ReadoutStation::connect(const std::vector<Peer>& peers) {
@@ -177,12 +171,7 @@ Result<> ReadoutStation::connect(const std::vector<Peer>& peers) {
 
 void ReadoutStation::on_loop(const std::function<void()>& work) {
     if (!network_.joinable()) return work();
-    std::promise<void> done;
-    loop_->call([&] {
-        work();
-        done.set_value();
-    });
-    done.get_future().wait();
+    transport::in_loop(*loop_, work);
 }
 
 Result<> ReadoutStation::change_peers(const std::vector<Peer>& peers) {

@@ -144,7 +144,7 @@ TEST(Selector, ALargerEventThanEverBeforeFitsIntoSharedMemory) {
 }
 
 TEST(Selector, PythonSeesFragmentsAsWordsAndDecides) {
-    if (!python_is_there()) GTEST_SKIP() << "needs /usr/bin/python3 with NumPy";
+    if (!python_is_there()) GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
     const test::SampleEvent sample;
     auto spec = quick(WEIR_FAULTY_PYTHON, WorkersAre::threads);
     spec.time_limit = 20s;
@@ -166,7 +166,7 @@ TEST(Selector, PythonSeesFragmentsAsWordsAndDecides) {
 }
 
 TEST(Selector, APythonFileThatCannotBeLoadedSaysWhy) {
-    if (!python_is_there()) GTEST_SKIP() << "needs /usr/bin/python3 with NumPy";
+    if (!python_is_there()) GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
     const auto opened = Selection::open(quick(std::string(WEIR_PLUGINS) + "/broken_selection.py", WorkersAre::threads));
     ASSERT_FALSE(opened.has_value());
     EXPECT_NE(opened.error().context.find("no function select"), std::string::npos) << opened.error().context;

@@ -63,7 +63,7 @@ public:
     [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
     [[nodiscard]] std::vector<BuilderCounts> builders() const;
     [[nodiscard]] StationLedger ledger() const;
-    /// Nothing is in hand, and every readout was told about every event.
+    /// Nothing is in hand, and every readout that is there was told about every event.
     [[nodiscard]] bool idle() const noexcept;
     /// Lines for an operator since the last call: a builder was lost, an event was given up.
     [[nodiscard]] std::vector<std::string> take_remarks();
@@ -72,7 +72,8 @@ private:
     struct Builder {
         std::uint64_t credit = 0;    // in all, of its epoch
         std::uint64_t assigned = 0;  // in all, to its epoch
-        bool heard = false;
+        bool alive = false;          // heard since it was last silent
+        bool full = false;           // its outbox took no more in this step
     };
     struct Assigned {
         wire::EventTicket ticket{};
@@ -87,6 +88,7 @@ private:
         std::vector<Level1Id> to_clear{};
         std::optional<SteadyTime> since{};  // of the first of them
         std::uint64_t oldest_told = 0;      // as in oldest()
+        bool silent = false;                // gone: a stop does not wait for it
         bool lost_its_place = false;        // a new process, which has to hear where the run is
     };
 

@@ -9,6 +9,7 @@
 
 #include "weir/base/named_thread.hpp"
 #include "weir/building/assigner.hpp"
+#include "weir/service/shared_status.hpp"
 #include "weir/service/station.hpp"
 #include "weir/transport/message_loop.hpp"
 
@@ -44,6 +45,7 @@ private:
     const AssignerStationOptions options_;
     Reports& reports_;
     const Clock& clock_;
+    const std::unique_ptr<SharedStatus> status_;  // also before and after there is a logic
     std::unique_ptr<memory::BufferPool> pool_;
     std::unique_ptr<transport::MessageLoop> loop_;
     std::vector<Peer> peers_;

@@ -16,6 +16,7 @@
 #include "weir/building/builder.hpp"
 #include "weir/building/delivery_output.hpp"
 #include "weir/service/sampled_events.hpp"
+#include "weir/service/shared_status.hpp"
 #include "weir/service/station.hpp"
 #include "weir/transport/message_loop.hpp"
 
@@ -58,6 +59,7 @@ private:
     Reports& reports_;
     const Clock& clock_;
     SampledEvents* samples_ = nullptr;
+    const std::unique_ptr<SharedStatus> status_;  // also before and after there is a logic
     std::unique_ptr<memory::BufferPool> pool_;
     std::unique_ptr<transport::MessageLoop> loop_;
     std::vector<Peer> peers_;

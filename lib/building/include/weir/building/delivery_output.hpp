@@ -50,9 +50,9 @@ public:
 
     [[nodiscard]] bool take(std::unique_ptr<BuiltEvent>& event) override;
     [[nodiscard]] std::vector<EndedEvent> take_ended();
+    /// Events of receivers that are gone go to the others, also when no new ones come. False: there is no room yet.
+    bool send_homeless();
 
-    /// Waits until every event is final: true. False: the time is over.
-    [[nodiscard]] bool flush(std::chrono::milliseconds timeout);
     void close();
 
     struct Stats {
@@ -65,6 +65,7 @@ private:
     struct Lane;
     [[nodiscard]] Result<std::unique_ptr<Lane>> open(const Peer& peer, RunNumber run);
     [[nodiscard]] Result<bool> send(Lane& lane, std::shared_ptr<BuiltEvent> event, bool again);
+    void give_up(std::vector<std::unique_ptr<Lane>>::iterator& lane);
     void refuse(const BuiltEvent& event, const Error& why);
     void final(Lane& lane, Sequence sequence, std::optional<wire::RejectReason> reason);
 
@@ -75,6 +76,8 @@ private:
     std::atomic<bool> waiting_{false};  // take() said no: release there, acquire in the senders' threads
     std::vector<std::shared_ptr<BuiltEvent>> homeless_;  // of lanes that are gone; sent before anything new
     std::uint32_t lanes_opened_ = 0;
+    RunNumber run_{};
+    std::string problem_;  // of the last lane that was given up
     std::vector<std::unique_ptr<Lane>> lanes_;  // the last member: their threads call into the others
 };
 

@@ -3,25 +3,32 @@
 #pragma once
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <future>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "weir/wire/peer.hpp"
 #include "weir/transport/message_loop.hpp"
+#include "weir/wire/peer.hpp"
 
 namespace weir::transport {
 
-/// Has `work` done by the loop's thread, and waits for it.
+/// Has `work` done by the loop's thread, and waits for it. What it throws is thrown here.
 inline void in_loop(MessageLoop& loop, const std::function<void()>& work) {
-    std::promise<void> done;
-    loop.call([&] {
-        work();
-        done.set_value();
+    const auto done = std::make_shared<std::promise<void>>();  // shared: the loop's thread may leave it after this one
+    auto future = done->get_future();
+    loop.call([&work, done] {
+        try {
+            work();
+            done->set_value();
+        } catch (...) {
+            done->set_exception(std::current_exception());
+        }
     });
-    done.get_future().wait();
+    future.get();
 }
 
 /// Where others reach the loop; empty when it is not open.

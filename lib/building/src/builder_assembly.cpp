@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers become an event: what of them is kept, what is checked of each ROB, what stands in place of those that are lost.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weir/base/assert.hpp"
+#include "weir/building/builder.hpp"
+#include "weir/event/event_builder.hpp"
+#include "weir/event/fragment.hpp"
+#include "weir/event/rob_builder.hpp"
+
+namespace weir::building {
+
+using wire::RobState;
+
+/// It is final already: it was given to another builder meanwhile, which was faster.
+void Builder::abandon(std::uint32_t index) {
+    auto& assembly = assemblies_[index];
+    ++counts_.failed;
+    ended_.push_back({.global_id = assembly.ticket.global_id, .outcome = wire::EventOutcome::failed});
+    ++ended_count_;
+    for (std::uint32_t i = 0; i < readouts_.size(); ++i) release(assembly, i, false);
+    by_level1_.erase(number(assembly.ticket.level1_id));
+    assembly.event.reset();
+    assembly.active = false;
+    ++assembly.generation;
+    free_.push_back(index);
+}
+
+/// Fills in what the answer has of the readout's sources; what it should have and has not is lost.
+bool Builder::store(Assembly& assembly, Readout& readout, const transport::IncomingMessage& message) {
+    std::size_t at = message.body.size() - data_.data.size();  // of the ROB in the message
+    ConstData bytes = message.body;
+    if (message.memory != nullptr && *message.memory) {
+        assembly.event->memory.keep(std::move(*message.memory));
+    } else {
+        const auto copy = assembly.event->memory.copy(data_.data);
+        if (!copy) return false;
+        bytes = *copy;
+        at = 0;
+    }
+    std::uint32_t guess = 0;  // answers come in the order of the sources
+    for (const auto& part : data_.head.robs) {
+        const auto rob = bytes.subspan(at, part.size);
+        at += part.size;
+        const auto count = static_cast<std::uint32_t>(readout.sources.size());
+        std::uint32_t i = guess;
+        if (i >= count || readout.sources[i] != part.source)
+            i = static_cast<std::uint32_t>(std::ranges::find(readout.sources, part.source) - readout.sources.begin());
+        if (i >= count) {
+            ++counts_.unexpected;
+            continue;
+        }
+        guess = i + 1;
+        if (part.state == RobState::here) check(assembly, readout.first + i, part.source, rob);
+    }
+    return true;
+}
+
+/// A ROB that is none is lost; one of another event than asked for is kept, counted and marked.
+void Builder::check(Assembly& assembly, std::uint32_t position, SourceId source, ConstData rob) {
+    const auto view = event::FragmentView::parse(rob, event::Level::rob, options_.format);
+    if (!view || view->bytes().size() != rob.size() || view->source() != source) {
+        ++counts_.robs_bad;
+        ++assembly.bad;
+        return;
+    }
+    assembly.robs[position] = rob;
+    const auto& rule = rules_[position];
+    if (rule.exempt) return;
+    const auto rod = event::RodView::parse(view->payload(), view->payload_offset());
+    if (!rod) {
+        ++counts_.robs_bad;
+        ++assembly.bad;
+        assembly.robs[position] = {};
+        return;
+    }
+    const auto expected = number(assembly.ticket.level1_id) + static_cast<std::uint32_t>(rule.level1_offset);
+    if (number(rod->level1_id()) == expected) return;
+    if (counts_.level1_mismatches++ == 0 || !assembly.level1_mismatch)
+        remark(fmt::format("source 0x{:06x} counts level-1 id {} in event {}, where {} is expected; give it a level1_offset, or "
+                           "look at its electronics", number(source), number(rod->level1_id()),
+                           number(assembly.ticket.level1_id), expected));
+    assembly.level1_mismatch = true;
+}
+
+void Builder::slot_done(Assembly& assembly, std::uint32_t readout) {
+    auto& slot = assembly.slots[readout];
+    if (slot.state == SlotState::done) return;
+    slot.state = SlotState::done;
+    --assembly.missing;
+}
+
+void Builder::complete(std::uint32_t index) {
+    auto& assembly = assemblies_[index];
+    auto& event = *assembly.event;
+    const auto& ticket = assembly.ticket;
+    std::vector<ConstData> robs(assembly.robs);
+    for (std::uint32_t i = 0; i < robs.size(); ++i) {
+        if (!robs[i].empty()) continue;
+        std::vector<std::byte> empty;
+        const auto level1 = number(ticket.level1_id) + static_cast<std::uint32_t>(rules_[i].level1_offset);
+        const auto made = event::append_lost_rob(empty,
+                                                 {.source = sources_[i], .run = run_, .level1_id = Level1Id{level1},
+                                                  .bunch_crossing_id = ticket.bunch_crossing_id, .trigger_type = ticket.trigger_type},
+                                                 {.format = options_.format});
+        WEIR_ASSERT(made.has_value());
+        const auto room = event.memory.copy(empty);
+        if (!room) {  // the pool is full: once more when there is room
+            by_level1_.erase(number(ticket.level1_id));
+            tickets_.push_back(std::move(assembly.ticket));
+            assembly.active = false;
+            ++assembly.generation;
+            assembly.event.reset();
+            free_.push_back(index);
+            return;
+        }
+        robs[i] = *room;
+        ++event.robs_lost;
+    }
+    for (std::uint32_t i = 0; event.robs_lost > 0 && i < robs.size(); ++i) {
+        if (assembly.robs[i].empty()) ++lost_[i];
+    }
+    counts_.robs_lost += event.robs_lost;
+    event::EventFields fields;
+    fields.format = options_.format;
+    fields.ids = {.run = run_, .global_id = ticket.global_id, .level1_id = ticket.level1_id, .lumi_block = ticket.lumi_block,
+                  .time = {.seconds = ticket.seconds, .nanoseconds = ticket.nanoseconds}};
+    fields.source = options_.source;
+    std::uint32_t status = assembly.level1_mismatch ? event::status::level1_id : 0;
+    if (event.robs_lost > 0) status |= event::status::timeout;
+    if (assembly.bad > 0) status |= event::status::data_corruption;
+    if (ticket.forced) status |= event::status::event_forced_accept;
+    fields.status = {status};
+    fields.bunch_crossing_id = ticket.bunch_crossing_id;
+    fields.trigger_type = ticket.trigger_type;
+    fields.level1_words = ticket.level1_words;
+    if (options_.format == event::Format::event_5_0) fields.level2_words = ticket.level2_words;
+    event.ticket = ticket;
+    event.robs = static_cast<std::uint32_t>(robs.size());
+    const auto made = event::assemble_event(fields, robs, event.pieces);
+    by_level1_.erase(number(ticket.level1_id));
+    if (made) {
+        event_size_ = (event_size_ * 7 + event.pieces.size()) / 8;
+        ++counts_.built;
+        counts_.bytes_built += event.pieces.size();
+        if (event.robs_lost > 0) ++counts_.incomplete;
+        complete_.push_back(std::move(assembly.event));
+    } else {
+        remark(fmt::format("event {} could not be built: {}", number(ticket.global_id), made.error().message()));
+        ++counts_.failed;
+        ended_.push_back({.global_id = ticket.global_id, .outcome = wire::EventOutcome::failed});
+        ++ended_count_;
+    }
+    assembly.event.reset();
+    assembly.active = false;
+    ++assembly.generation;
+    free_.push_back(index);
+    offer();
+}
+
+}  // namespace weir::building

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/building/delivery_output.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "weir/delivery/receiver.hpp"
+
+namespace weir::building {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A filter that takes everything, and answers with what it is told to, or not at all.
+class FilterStandIn final : public delivery::EventSink {
+public:
+    explicit FilterStandIn(bool answers, std::optional<wire::RejectReason> reason = {}) : answers_(answers), reason_(reason) {
+        delivery::ReceiverOptions options;
+        options.threads = 1;
+        options.event_size_max = 1_MiB;
+        receiver = delivery::Receiver::open(options, pool_, *this).value();
+        receiver->start();
+    }
+    ~FilterStandIn() override { receiver.reset(); }
+    std::optional<delivery::Refusal> hello(delivery::LaneId, const wire::Hello&) override { return std::nullopt; }
+    delivery::Taken take(delivery::IncomingEvent& event) override {
+        const auto taken = std::move(event);
+        ++events;
+        const delivery::Answer answer{.lane = taken.lane, .sequence = taken.meta.sequence};
+        if (answers_ && reason_) receiver->reject(answer, *reason_, "said so");
+        if (answers_ && !reason_) receiver->acknowledge(std::span(&answer, 1));
+        return delivery::Taken::yes;
+    }
+    [[nodiscard]] Peer peer(std::uint16_t id) const {
+        return {.name = "ef", .kind = StationKind::filter, .id = wire::StationId{id},
+                .events = "127.0.0.1:" + std::to_string(receiver->port())};
+    }
+    std::atomic<int> events{0};
+
+private:
+    const bool answers_;
+    const std::optional<wire::RejectReason> reason_;
+    memory::BufferPool pool_{16_MiB};  // its events are small
+
+public:
+    std::unique_ptr<delivery::Receiver> receiver;
+};
+
+struct DeliveryOutputTest : testing::Test {
+    std::atomic<int> woken{0};
+    memory::BufferPool pool{16_MiB};
+    DeliveryOutput output{{.name = "sfi", .format = wire::EventFormat::opaque,
+                           .tags = {StreamTag{.type = "physics", .name = "Main", .obeys_lumi_block = true, .robs = {}, .detectors = {}}}},
+                          [this] { ++woken; }};
+
+    std::unique_ptr<BuiltEvent> event(std::uint64_t id) {
+        auto made = std::make_unique<BuiltEvent>();
+        made->ticket.global_id = GlobalEventId{id};
+        made->memory.begin(pool, 4096);
+        made->pieces.make(as_data("the bytes of an event"));
+        return made;
+    }
+    void give(std::uint64_t count) {
+        for (std::uint64_t id = 1; id <= count; ++id) {
+            auto made = event(id);
+            const auto until = std::chrono::steady_clock::now() + 10s;
+            while (!output.take(made) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+            ASSERT_EQ(made, nullptr);
+        }
+    }
+    std::vector<EndedEvent> ended(std::size_t count) {
+        std::vector<EndedEvent> all;
+        const auto until = std::chrono::steady_clock::now() + 10s;
+        while (all.size() < count && std::chrono::steady_clock::now() < until) {
+            static_cast<void>(output.send_homeless());
+            for (auto& one : output.take_ended()) all.push_back(std::move(one));
+            std::this_thread::sleep_for(1ms);
+        }
+        return all;
+    }
+};
+
+TEST_F(DeliveryOutputTest, AnEventEndsWhenItsReceiverHasAnswered) {
+    FilterStandIn filter(true);
+    ASSERT_TRUE(output.set_peers({filter.peer(1)}, RunNumber{1}));
+    give(20);
+    const auto all = ended(20);
+    ASSERT_EQ(all.size(), 20U);
+    EXPECT_EQ(all[0].outcome, wire::EventOutcome::stored);
+    EXPECT_GT(woken.load(), 0);
+}
+
+TEST_F(DeliveryOutputTest, ARejectionHasItsReasonAndATwinIsAsGoodAsStored) {
+    FilterStandIn refuses(true, wire::RejectReason::malformed_event);
+    ASSERT_TRUE(output.set_peers({refuses.peer(1)}, RunNumber{1}));
+    give(3);
+    auto all = ended(3);
+    ASSERT_EQ(all.size(), 3U);
+    for (const auto& one : all) {
+        EXPECT_EQ(one.outcome, wire::EventOutcome::rejected);
+        EXPECT_EQ(one.reason, wire::name(wire::RejectReason::malformed_event));
+    }
+    FilterStandIn holds(true, wire::RejectReason::duplicate);
+    ASSERT_TRUE(output.set_peers({holds.peer(2)}, RunNumber{1}));
+    give(3);
+    all = ended(3);
+    ASSERT_EQ(all.size(), 3U);
+    for (const auto& one : all) EXPECT_EQ(one.outcome, wire::EventOutcome::stored);
+}
+
+TEST_F(DeliveryOutputTest, TheEventsOfAReceiverThatWasReplacedGoToItsSuccessorThoughNoNewOnesCome) {
+    FilterStandIn silent(false), successor(true);
+    ASSERT_TRUE(output.set_peers({silent.peer(1)}, RunNumber{1}));
+    give(30);
+    EXPECT_TRUE(output.take_ended().empty());
+    ASSERT_TRUE(output.set_peers({successor.peer(1)}, RunNumber{1}));
+    EXPECT_EQ(ended(30).size(), 30U);
+    EXPECT_EQ(successor.events.load(), 30);
+}
+
+TEST_F(DeliveryOutputTest, AnotherRunBeginsWithSendersOfItsOwn) {
+    FilterStandIn filter(true);
+    for (const std::uint32_t run : {1U, 2U}) {
+        ASSERT_TRUE(output.set_peers({filter.peer(1)}, RunNumber{run}));
+        give(5);
+        EXPECT_EQ(ended(5).size(), 5U);
+    }
+    EXPECT_EQ(filter.receiver->stats().connections_accepted, 2U);
+}
+
+}  // namespace
+}  // namespace weir::building
