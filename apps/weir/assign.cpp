@@ -15,7 +15,6 @@ void AssignerSettings::declare(Settings& settings, const std::string& section) {
     settings.add(section, "clear_group", options_.clear_group, "events in one message to a readout").at_least(1).at_most(std::int64_t{wire::clear_events_max});
     settings.add(section, "clear_interval", options_.clear_interval, "longest wait before a readout hears what is done with");
     settings.add(section, "builds_max", options_.builds_max, "times that one event is given to a builder").at_least(1);
-    settings.add(section, "first_level1", first_level1_, "level-1 id of the first event of a run");
 }
 
 Result<> AssignerSettings::check(const StationPlace& place) const { return check_loop(place, listen_, link_); }
@@ -25,7 +24,7 @@ Result<std::unique_ptr<Station>> AssignerSettings::make(const StationPlace& plac
     options.name = place.name;
     options.id = place.id;
     options.assigner = options_;
-    options.assigner.first_level1 = Level1Id{first_level1_};
+    options.assigner.first_level1 = Level1Id{place.partition.data.first_level1_id};
     options.loop = loop_options(place, listen_);
     options.link = link_of(place, link_);
     return std::make_unique<building::AssignerStation>(std::move(options), services.reports, services.clock);

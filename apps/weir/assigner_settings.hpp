@@ -19,7 +19,6 @@ private:
     std::string listen_ = "127.0.0.1:0";
     std::string link_;  // empty: the partition's
     building::AssignerOptions options_;
-    std::uint32_t first_level1_ = 1;
 };
 
 }  // namespace weir::app

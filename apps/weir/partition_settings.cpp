@@ -55,6 +55,7 @@ void PartitionSettings::declare(Settings& settings) {
     settings.add("partition", "stop_deadline", stop_deadline, "of a stop, when run control names none; what is in hand then is given up")
         .at_least(std::chrono::milliseconds{1});
     settings.add("data", "format", data.format, "of the events").one_of({"event-5.0", "event-3.0"});
+    settings.add("data", "first_level1_id", data.first_level1_id, "level-1 id of the first event of a run; counts up, and wraps at 32 bits");
     settings.add("data", "level1_offset", data.level1_offset, "SOURCE:N of sources whose level-1 id is higher than the event's by N, for example \"0xa80010:1\"");
     settings.add("data", "level1_exempt", data.level1_exempt, "sources that carry no level-1 id, for example \"0x7c0000\"");
     settings.add("data", "sources", data.sources, "ROBs that every event must have; empty: whatever the readouts serve");

@@ -29,6 +29,7 @@ struct PartitionSettings {
     std::chrono::milliseconds stop_deadline{20'000};
     struct Data {
         std::string format = "event-5.0";
+        std::uint32_t first_level1_id = 1;
         std::vector<std::string> level1_offset{}, level1_exempt{}, sources{};
     } data;
     struct Network {

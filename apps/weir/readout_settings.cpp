@@ -20,7 +20,6 @@ void ReadoutSettings::declare(Settings& settings, const std::string& section) {
     settings.add(section, "rob_size", o.generator.rob_size, "source = \"generator\": of each ROB").at_most(Bytes{16ULL << 20});
     settings.add(section, "seed", o.generator.seed, "source = \"generator\": the same seed, the same words");
     settings.add(section, "latency", latency_, "simulation: data come so long after they were asked for; 0s: on their own");
-    settings.add(section, "first_level1_id", first_level1_id_, "level-1 id of a run's first event");
     settings.add(section, "events_max", o.store.events_max, "events held at once").at_least(1).at_most(1 << 22);
     settings.add(section, "memory", o.store.bytes_max, "for their ROBs").at_least(Bytes{1ULL << 20});
     settings.add(section, "lost_after", o.store.lost_after, "a ROB does not come any more when its source has sent one so many "
@@ -72,7 +71,7 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     if (o.feed == readout::FeedKind::network && o.sources.empty())
         return fail(Errc::usage, "source = \"network\" needs to know what may come: sources = [\"0x420000\", ...]");
     if (latency_.count() > 0) o.latency = latency_;
-    o.first = Level1Id{first_level1_id_};
+    o.first = Level1Id{place.partition.data.first_level1_id};
     const auto strategy = readout::parse_wait_strategy(strategy_);
     if (!strategy) return fail(Errc::usage, fmt::format("\"{}\" is no way to wait; choose park, yield or spin", strategy_));
     o.handlers.strategy = *strategy;

@@ -28,7 +28,6 @@ private:
     std::vector<std::string> sources_;
     std::string first_source_ = "0x420000";
     std::chrono::nanoseconds latency_{0};
-    std::uint32_t first_level1_id_ = 1;
     std::string strategy_ = "park";
     std::string listen_ = "127.0.0.1:0";
     std::string link_;

@@ -61,7 +61,6 @@ void SuperviseSettings::declare(Settings& settings, const std::string& section) 
     settings.add(section, "source", source_, "made: headers are made up; file: those of the raw file that --source names, in turn")
         .one_of({"made", "file"});
     settings.add(section, "first_global_id", first_global_, "of a run");
-    settings.add(section, "first_level1_id", first_level1_, "of a run; counts up, and wraps at 32 bits");
     settings.add(section, "lumi_block_length", options_.lumi_block_length, "a lumi block lasts this long; 0s: all events are of block 0");
     settings.add(section, "regions", options_.regions, "ROBs that a processing unit looks at for each event, drawn from all; 0: all of them")
         .at_most(static_cast<std::int64_t>(wire::regions_max));
@@ -83,7 +82,7 @@ Result<selection::SupervisorStationOptions> SuperviseSettings::to_options(const 
     options.supervisor.events = place.events.value_or(options_.events);
     options.supervisor.rate = static_cast<double>(rate_);
     options.supervisor.first_global = GlobalEventId{first_global_};
-    options.supervisor.first_level1 = Level1Id{first_level1_};
+    options.supervisor.first_level1 = Level1Id{place.partition.data.first_level1_id};
     options.supervisor.lost_decision = lost_decision_ == "accept" ? selection::LostDecision::accept : selection::LostDecision::give_again;
     if (auto good = check_loop(place, listen_, link_); !good) return std::unexpected(good.error());
     options.loop = loop_options(place, listen_);

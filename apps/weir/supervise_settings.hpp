@@ -21,7 +21,6 @@ private:
 
     selection::SupervisorOptions options_{};
     std::uint64_t rate_ = 0, first_global_ = 1;
-    std::uint32_t first_level1_ = 1;
     std::string source_ = "made";
     std::string lost_decision_ = "accept";
     std::string listen_ = "127.0.0.1:0";

@@ -16,6 +16,7 @@ constexpr std::string_view replay = R"(
 name = "replay"
 key = 7
 [data]
+first_level1_id = 4_294_967_290
 format = "event-3.0"
 level1_offset = ["0xa80010:1", "0xa80011:-2"]
 level1_exempt = ["0x7c0000"]
@@ -51,6 +52,7 @@ TEST(PartitionSettings, AreReadAndConverted) {
     EXPECT_EQ(place->partition.name, "replay");
     EXPECT_EQ(place->partition.key, 7U);
     EXPECT_EQ(place->partition.format(), event::Format::event_3_0);
+    EXPECT_EQ(place->partition.data.first_level1_id, 4'294'967'290U);
     EXPECT_EQ(place->partition.link(), transport::LinkKind::tcp);
     EXPECT_EQ(place->partition.sources(), (std::vector{SourceId{0x7c0000}, SourceId{0xa80010}}));
     auto rules = place->partition.rules();

@@ -140,6 +140,7 @@ public:
         if (!workers_) return drained;
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
         const bool ended = workers_->stop(std::max(left, 200ms));
+        left_behind_ = left_behind_ || !ended;
         if (!ended && remark_) remark_(fmt::format("the selection {} hangs: its threads were left behind", selection_name_));
         care_ = {};
         output_->close();
@@ -214,6 +215,7 @@ public:
     std::unique_ptr<delivery::Receiver> receiver_;
     std::unique_ptr<RecorderOutput> output_;
     std::optional<WorkerThreads<FilterItem>> workers_;
+    bool left_behind_ = false;
     NamedThread care_;
 };
 
@@ -251,6 +253,8 @@ std::vector<GlobalEventId> Filter::stuck(std::chrono::nanoseconds longer_than) c
     if (!core_->workers_) return {};
     return core_->workers_->stuck(std::chrono::steady_clock::now(), longer_than);
 }
+
+bool Filter::left_behind() const noexcept { return core_->left_behind_; }
 
 FilterStats Filter::stats() const { return core_->stats(); }
 

@@ -49,7 +49,25 @@ StationStatus status_of(const FilterStats& stats) {
 FilterStation::FilterStation(FilterStationOptions options, Reports& reports, const Clock& clock)
     : options_(std::move(options)), reports_(reports), clock_(clock) {}
 
-FilterStation::~FilterStation() { watch_ = {}; }
+FilterStation::~FilterStation() {
+    watch_ = {};
+    end_filter();
+    forget_pool();
+}
+
+void FilterStation::end_filter() {
+    if (!filter_) return;
+    filter_->stop(0ms);
+    left_behind_ = left_behind_ || filter_->left_behind();
+    filter_.reset();
+}
+
+void FilterStation::forget_pool() {
+    // Leaked on purpose: whoever comes back from a selection that hung finds its event where it was.
+    if (left_behind_) static_cast<void>(pool_.release());
+    pool_.reset();
+    left_behind_ = false;
+}
 
 Result<std::unique_ptr<Filter>> FilterStation::listen() {
     auto options = options_.filter;
@@ -111,7 +129,7 @@ Result<> FilterStation::stop(std::chrono::milliseconds deadline) {
     watch_ = {};
     const std::scoped_lock lock(mutex_);
     last_ = filter_->stats();
-    filter_.reset();
+    end_filter();
     return {};
 }
 
@@ -123,10 +141,10 @@ Result<> FilterStation::disconnect() {
 Result<> FilterStation::unconfigure() {
     {
         const std::scoped_lock lock(mutex_);
-        filter_.reset();
+        end_filter();
         last_.reset();
     }
-    pool_.reset();
+    forget_pool();
     selection_.reset();
     port_.reset();
     return {};

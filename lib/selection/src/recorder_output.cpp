@@ -8,6 +8,7 @@
 
 #include "weir/base/assert.hpp"
 #include "weir/base/thread_account.hpp"
+#include "weir/wire/message.hpp"
 
 namespace weir::selection {
 namespace {
@@ -18,6 +19,13 @@ using namespace std::chrono_literals;
 struct Kept {
     OutgoingEvent event;
 };
+
+/// A limit is that of the event's size, unless it is one of its tags.
+wire::RejectReason why_not(Errc error, const delivery::EventDescription& event) {
+    wire::EventMeta meta;
+    meta.tags = event.tags;
+    return error == Errc::limit && wire::event_fits(meta) ? wire::RejectReason::too_large : wire::RejectReason::bad_tag;
+}
 
 }  // namespace
 
@@ -112,7 +120,7 @@ RecorderOutput::Tried RecorderOutput::try_send(Line& line, OutgoingEvent& event)
     if (sent.error().code == Errc::usage || sent.error().code == Errc::limit) {
         // It is this event that cannot be sent, to nobody: its builder hears so.
         if (remark_) remark_(fmt::format("event {} cannot be sent: {}", number(event.description.global_id), sent.error().context));
-        answered_(event.answer, wire::RejectReason::bad_tag);
+        answered_(event.answer, why_not(sent.error().code, event.description));
         return Tried::sent;
     }
     line.failed.store(true, std::memory_order_release);
@@ -189,8 +197,8 @@ void RecorderOutput::look_after(SteadyTime now) {
                                 any_connected ? "another one" : "whichever comes back"));
         take_back(*line);
         const std::scoped_lock lock(mutex_);
-        std::erase(lines_, line);
-        to_open_[line->recorder] = {line->address, now + options_.reopen_after};
+        // Meanwhile set_recorders() may have closed it, or given the recorder another address.
+        if (std::erase(lines_, line) > 0) to_open_[line->recorder] = {line->address, now + options_.reopen_after};
     }
     {
         const std::scoped_lock lock(mutex_);

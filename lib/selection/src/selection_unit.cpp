@@ -13,6 +13,7 @@ using transport::PeerChange;
 using wire::DataflowType;
 
 constexpr std::size_t remarks_max = 100;
+constexpr std::size_t results_max = 65'536;    // nearly all of them empty
 constexpr std::size_t decision_events = 128;  // of one message
 
 }  // namespace
@@ -77,6 +78,7 @@ void SelectionUnit::given(wire::Level2Task& task, SteadyTime now) {
         ++in_hand_;
         if (in_hand_ > 4 * capacity() + wire::tickets_max) {
             ++counts_.overrun;
+            give_result({event.ticket.level1_id, event.ticket.global_id, {}});
             verdict({.global_id = event.ticket.global_id, .accepted = true, .forced = true});
             continue;
         }
@@ -115,17 +117,25 @@ void SelectionUnit::judged(UnitTask task, Judgement judgement) {
         judgement.force();
     }
     auto& decision = judgement.decision;
-    if (decision.accepted && results_to_) {
-        if (results_.size() >= 4 * capacity()) {
-            ++counts_.results_lost;
-            results_.pop_front();
-        }
-        results_.push_back({ticket.level1_id, ticket.global_id, std::move(decision.result)});
-    }
+    if (decision.accepted)
+        give_result({ticket.level1_id, ticket.global_id, std::move(decision.result)});
     verdict({.global_id = ticket.global_id,
              .accepted = decision.accepted,
              .forced = forced,
              .level2_words = std::move(decision.level2_words)});
+}
+
+/// Memory is bounded: when the pseudo readout takes none, older results lose their bytes, and it still hears that they are
+/// empty, because builders wait for them.
+void SelectionUnit::give_result(wire::Level2Result result) {
+    if (!results_to_) return;
+    results_.push_back(std::move(result));
+    if (results_.size() > 4 * capacity()) {
+        auto& older = results_[results_.size() - 1 - 4 * capacity()];
+        if (!older.result.empty()) ++counts_.results_lost;
+        older.result = {};
+    }
+    if (results_.size() > results_max) results_.pop_front();
 }
 
 void SelectionUnit::verdict(wire::Level2Verdict verdict) {

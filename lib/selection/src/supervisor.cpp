@@ -30,6 +30,7 @@ void Supervisor::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     std::map<wire::StationId, Unit> units;
     sources_.clear();
     assigner_.reset();
+    results_to_.reset();
     for (const auto& peer : peers) {
         if (peer.kind == StationKind::assign) assigner_ = peer.id;
         if (peer.kind == StationKind::select) {
@@ -37,7 +38,8 @@ void Supervisor::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
                 units[peer.id] = std::move(known->second);
             units[peer.id].name = peer.name;
         }
-        if (peer.kind == StationKind::readout && !is_pseudo_readout(peer))
+        if (is_pseudo_readout(peer)) results_to_ = peer.id;
+        else if (peer.kind == StationKind::readout)
             sources_.insert(sources_.end(), peer.sources.begin(), peer.sources.end());
     }
     std::ranges::sort(sources_);
@@ -48,7 +50,7 @@ void Supervisor::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
         if (!units_.contains(id)) take_back(id, unit, "is not part of the partition any more", now);
     if (pass()) {
         while (!to_give_.empty()) {
-            decide(to_give_.front(), true, false);
+            accept_unjudged(to_give_.front(), false);
             to_give_.pop_front();
         }
     }
@@ -61,6 +63,7 @@ void Supervisor::start_run(SteadyTime now) {
     deadlines_.clear();
     accepted_.clear();
     rejected_.clear();
+    no_result_.clear();
     told_.clear();
     assigner_credit_ = assigner_told_ = 0;
     window_ = 0;
@@ -123,6 +126,7 @@ std::optional<SteadyTime> Supervisor::step(SteadyTime now) {
     look_at_deadlines(now);
     make(now);
     give(now);
+    tell_results();
     tell();
     std::optional<SteadyTime> next;
     const auto at = [&next](SteadyTime time) { next = next ? std::min(*next, time) : time; };
@@ -130,7 +134,7 @@ std::optional<SteadyTime> Supervisor::step(SteadyTime now) {
     if (makes_ && options_.rate > 0) at(std::max(next_at_, now + 100us));
     // What an outbox did not take is offered again soon.
     const bool stuck = std::ranges::any_of(units_, [](const auto& unit) { return unit.second.full; });
-    if (stuck || !accepted_.empty() || !rejected_.empty()) at(now + 5ms);
+    if (stuck || !accepted_.empty() || !rejected_.empty() || !no_result_.empty()) at(now + 5ms);
     return next;
 }
 
@@ -167,6 +171,7 @@ void Supervisor::make(SteadyTime now) {
             next_at_ += std::chrono::duration_cast<SteadyTime::duration>(pause);
         }
         if (pass()) {
+            give_empty_result(fresh.level1_id, fresh.global_id);
             accepted_.push_back(std::move(fresh));
         } else {
             open_.emplace(id, Open{.ticket = std::move(fresh)});
@@ -242,8 +247,9 @@ void Supervisor::force_all(SteadyTime) {
     std::vector<std::uint64_t> ids;
     for (const auto& [id, open] : open_) ids.push_back(id);
     std::ranges::sort(ids);
-    for (const auto id : ids) decide(id, true, true);
+    for (const auto id : ids) accept_unjudged(id, true);
     to_give_.clear();
+    tell_results();
     tell();
 }
 

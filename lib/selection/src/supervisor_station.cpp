@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "weir/selection/selection_unit.hpp"
 #include "weir/transport/loop_calls.hpp"
-#include "weir/service/shared_status.hpp"
 
 namespace weir::selection {
 
@@ -13,8 +13,9 @@ using namespace std::chrono_literals;
 /// The logic, and what its thread tells the others. Its thread runs as long as the station is connected.
 class SupervisorStation::Logic final : public transport::MessageHandler {
 public:
-    Logic(const SupervisorStationOptions& options, transport::MessageLoop& loop, Reports& reports, const Clock& clock)
-        : loop_(loop), reports_(reports), supervisor_(options.supervisor, loop.exchange(), clock) {}
+    Logic(const SupervisorStationOptions& options, transport::MessageLoop& loop, SharedStatus& status, Reports& reports,
+          const Clock& clock)
+        : loop_(loop), status_(status), reports_(reports), supervisor_(options.supervisor, loop.exchange(), clock) {}
 
     void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
         if (running_) supervisor_.on_message(message, now);
@@ -32,16 +33,14 @@ public:
     }
 
     Supervisor& supervisor() noexcept { return supervisor_; }
-    SharedStatus& status() noexcept { return status_; }
     void run(bool running) noexcept { running_ = running; }
     void end(bool ending) noexcept { ending_ = ending; }
     void tell() {
         for (auto& remark : supervisor_.take_remarks()) warn(reports_, std::move(remark));
         const auto counts = supervisor_.counts();
-        const bool heard = loop_.exchange().posts_under_way() == 0;
         StationStatus status;
         status.ledger = supervisor_.ledger();
-        status.finished = supervisor_.finished() && heard;
+        status.finished = running_ && supervisor_.finished() && heard();  // not that of the run before
         status.counters = {{"accepted", double(counts.accepted)},
                            {"rejected", double(counts.rejected)},
                            {"forced", double(counts.forced)},
@@ -49,6 +48,7 @@ public:
                            {"timed_out", double(counts.timed_out)},
                            {"units_lost", double(counts.units_lost)},
                            {"late_verdicts", double(counts.late_verdicts)},
+                           {"empty_results", double(counts.empty_results)},
                            {"told_again", double(counts.told_again)},
                            {"at_units", double(counts.at_units)},
                            {"waits_for_units", double(counts.waits_for_units)},
@@ -59,14 +59,23 @@ public:
         const auto stats = loop_.stats();
         status.counters["posts_resent"] = double(stats.exchange.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
-        status_.write(std::move(status), supervisor_.idle() && heard);
+        status_.write(std::move(status), supervisor_.idle() && heard());
     }
 
 private:
+    /// By the DFM, and by the pseudo readout unless it is away. What a dead unit did not acknowledge is nobody's loss.
+    bool heard() const {
+        const auto& exchange = loop_.exchange();
+        const auto assigner = supervisor_.assigner();
+        const auto results = supervisor_.results_to();
+        return (!assigner || exchange.posts_under_way(*assigner) == 0) &&
+               (!results || !exchange.heard(*results) || (supervisor_.results_told() && exchange.posts_under_way(*results) == 0));
+    }
+
     transport::MessageLoop& loop_;
+    SharedStatus& status_;
     Reports& reports_;
     Supervisor supervisor_;
-    SharedStatus status_;
     SteadyTime told_{};
     bool running_ = false;  // of the loop's thread
     bool ending_ = false;
@@ -75,7 +84,10 @@ private:
 namespace {
 
 Result<std::vector<transport::LinkPeer>> links(const std::vector<Peer>& peers, transport::LinkKind link) {
-    return links_to(peers, {StationKind::assign, StationKind::select}, link, {StationKind::assign, StationKind::select});
+    auto ours = peers;
+    std::erase_if(ours, [](const Peer& peer) { return peer.kind == StationKind::readout && !is_pseudo_readout(peer); });
+    const auto kinds = {StationKind::assign, StationKind::select, StationKind::readout};
+    return links_to(ours, kinds, link, kinds);
 }
 
 }  // namespace
@@ -102,13 +114,14 @@ Result<> SupervisorStation::connect(const std::vector<Peer>& peers) {
     const auto all = links(peers, options_.link);
     if (!all) return std::unexpected(all.error());
     if (auto set = loop_->set_peers(*all); !set) return set;
-    logic_ = std::make_unique<Logic>(options_, *loop_, reports_, clock_);
+    logic_ = std::make_unique<Logic>(options_, *loop_, status_, reports_, clock_);
     logic_->supervisor().set_peers(peers, clock_.now());
     thread_.emplace("supervisor", [this](const std::stop_token& stop) { loop_->run(stop, *logic_); });
     return {};
 }
 
 Result<> SupervisorStation::start(RunNumber run) {
+    status_.write({}, false);  // who asks from now on asks about this run
     in_loop(*loop_, [&] {
         loop_->exchange().set_run(run);
         logic_->supervisor().start_run(clock_.now());
@@ -136,12 +149,12 @@ Result<> SupervisorStation::stop(std::chrono::milliseconds deadline) {
         logic_->tell();
     });
     // A tenth of the time is kept to tell the DFM what is accepted by force.
-    if (!logic_->status().wait_idle(deadline * 9 / 10)) {
+    if (!status_.wait_idle(deadline * 9 / 10)) {
         in_loop(*loop_, [&] {
             logic_->supervisor().force_all(clock_.now());
             logic_->tell();
         });
-        static_cast<void>(logic_->status().wait_idle(deadline / 10));
+        static_cast<void>(status_.wait_idle(deadline / 10));
     }
     in_loop(*loop_, [&] {
         logic_->run(false);
@@ -154,6 +167,7 @@ Result<> SupervisorStation::stop(std::chrono::milliseconds deadline) {
 Result<> SupervisorStation::disconnect() {
     thread_.reset();
     logic_.reset();
+    status_.write({}, false);
     return {};
 }
 
@@ -174,6 +188,6 @@ Result<> SupervisorStation::change_peers(const std::vector<Peer>& peers) {
     return result;
 }
 
-StationStatus SupervisorStation::status() const { return logic_ ? logic_->status().read() : StationStatus{}; }
+StationStatus SupervisorStation::status() const { return status_.read(); }
 
 }  // namespace weir::selection

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "weir/event/workload.hpp"
 #include "weir/selection/supervisor.hpp"
@@ -11,6 +12,16 @@
 namespace weir::selection {
 
 using wire::DataflowType;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t judged_max = 256;   // events whose results a unit may not have got away
+constexpr auto judged_for = 5s;           // longer than it takes to see that a unit is silent
+constexpr std::size_t no_result_max = 65'536;
+
+}  // namespace
 
 /// Verdicts and credit come together, but messages overtake each other; both are totals or name their event.
 void Supervisor::decided(const wire::Level2Decision& message, wire::StationId from, SteadyTime now) {
@@ -30,7 +41,35 @@ void Supervisor::decided(const wire::Level2Decision& message, wire::StationId fr
         auto& words = found->second.ticket.level2_words;
         words.insert(words.end(), verdict.level2_words.begin(), verdict.level2_words.end());
         if (words.size() > wire::trigger_words_max) words.resize(wire::trigger_words_max);
+        if (verdict.accepted && results_to_) {
+            unit.judged.push_back({now, found->second.ticket.level1_id, verdict.global_id});
+            if (unit.judged.size() > judged_max) unit.judged.pop_front();
+        }
         decide(id, verdict.accepted, verdict.forced);
+    }
+}
+
+void Supervisor::accept_unjudged(std::uint64_t id, bool forced) {
+    const auto found = open_.find(id);
+    if (found == open_.end()) return;
+    give_empty_result(found->second.ticket.level1_id, found->second.ticket.global_id);
+    decide(id, true, forced);
+}
+
+/// The pseudo readout keeps the first result that it gets: a unit's own is never replaced by this one.
+void Supervisor::give_empty_result(Level1Id level1_id, GlobalEventId global_id) {
+    if (!results_to_) return;
+    if (no_result_.size() >= no_result_max) no_result_.pop_front();  // the pseudo readout is away
+    no_result_.push_back({.level1_id = level1_id, .global_id = global_id, .result = {}});
+}
+
+void Supervisor::tell_results() {
+    while (results_to_ && !no_result_.empty()) {
+        buffer_.clear();
+        encode(no_result_.front(), buffer_);
+        if (!outbox_.post(*results_to_, DataflowType::level2_result, buffer_)) return;
+        ++counts_.empty_results;
+        no_result_.pop_front();
     }
 }
 
@@ -39,7 +78,7 @@ void Supervisor::lost(std::uint64_t id, SteadyTime) {
     if (found == open_.end()) return;
     found->second.unit = {};
     if (options_.lost_decision == LostDecision::accept || found->second.gives >= options_.gives_max || pass())
-        return decide(id, true, true);
+        return accept_unjudged(id, true);
     ++counts_.given_again;
     to_give_.push_front(id);
 }
@@ -47,6 +86,8 @@ void Supervisor::lost(std::uint64_t id, SteadyTime) {
 void Supervisor::take_back(wire::StationId, Unit& unit, const char* why, SteadyTime now) {
     if (!unit.alive) return;
     ++counts_.units_lost;
+    for (const auto& judged : std::exchange(unit.judged, {}))
+        if (now - judged.at < judged_for) give_empty_result(judged.level1_id, judged.global_id);
     auto ids = std::vector<std::uint64_t>(unit.has.begin(), unit.has.end());
     remark(fmt::format(
         "processing unit {} {}; {} events of it are {}", unit.name, why, ids.size(),

@@ -11,7 +11,6 @@
 #include "hanging.hpp"
 #include "selection_alarm.hpp"
 #include "weir/transport/loop_calls.hpp"
-#include "weir/service/shared_status.hpp"
 #include "weir/base/assert.hpp"
 #include "worker_threads.hpp"
 
@@ -81,7 +80,6 @@ public:
     }
 
     SelectionUnit& unit() noexcept { return unit_; }
-    SharedStatus& status() noexcept { return status_; }
     void run(bool running) noexcept { running_ = running; }
     void end(bool ending) noexcept { ending_ = ending; }
     void tell() {
@@ -123,10 +121,19 @@ public:
         const auto stats = station_.loop_->stats();
         status.counters["posts_resent"] = double(stats.exchange.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
-        status_.write(std::move(status), unit_.idle() && station_.loop_->exchange().posts_under_way() == 0);
+        station_.status_.write(std::move(status), unit_.idle() && told());
     }
 
 private:
+    /// The supervisor's acknowledgement is not waited for: it stops before its units, and whether it still acknowledges
+    /// their last word is chance. Who is gone is told nothing.
+    bool told() const {
+        const auto& exchange = station_.loop_->exchange();
+        const auto supervisor = unit_.supervisor();
+        const auto results = unit_.results_to();
+        return (!supervisor || !exchange.heard(*supervisor) || unit_.verdicts_told()) &&
+               (!results || !exchange.heard(*results) || (unit_.results_told() && exchange.posts_under_way(*results) == 0));
+    }
     const Event* view(UnitItem& item) const {
         const auto& data = *item.task.data;
         const auto& ticket = data.ticket;
@@ -165,7 +172,6 @@ private:
     }
 
     UnitStation& station_;
-    SharedStatus status_;
     SelectionUnit unit_;
     RunNumber run_{};  // before the workers start
     Hanging hanging_;
@@ -229,7 +235,7 @@ Result<> UnitStation::stop(std::chrono::milliseconds deadline) {
         logic_->end(true);
         logic_->tell();
     });
-    const bool idle = logic_->status().wait_idle(deadline * 9 / 10);
+    const bool idle = status_.wait_idle(deadline * 9 / 10);
     in_loop(*loop_, [&] { logic_->run(false); });
     logic_->stop_workers(idle ? 1000ms : std::max<std::chrono::milliseconds>(deadline / 10, 100ms));
     in_loop(*loop_, [&] {
@@ -244,6 +250,7 @@ Result<> UnitStation::stop(std::chrono::milliseconds deadline) {
 Result<> UnitStation::disconnect() {
     thread_.reset();
     logic_.reset();
+    status_.write({}, false);
     return {};
 }
 
@@ -265,6 +272,6 @@ Result<> UnitStation::change_peers(const std::vector<Peer>& peers) {
     return result;
 }
 
-StationStatus UnitStation::status() const { return logic_ ? logic_->status().read() : StationStatus{}; }
+StationStatus UnitStation::status() const { return status_.read(); }
 
 }  // namespace weir::selection

@@ -51,8 +51,9 @@ std::vector<std::byte> sample_event(std::uint32_t id, event::Format format = eve
 /// A recorder that keeps what it gets, and acknowledges it at once or when told.
 class Recorder final : public delivery::EventSink {
 public:
-    explicit Recorder(std::uint16_t port = 0) : pool(64_MiB) {
+    explicit Recorder(std::uint16_t port = 0, Bytes event_size_max = 64_MiB) : pool(64_MiB) {
         delivery::ReceiverOptions options;
+        options.event_size_max = event_size_max;
         options.listen.port = port;
         options.threads = 1;
         receiver = delivery::Receiver::open(options, pool, *this).value();
@@ -267,6 +268,17 @@ TEST(Filter, OfTwoRecordersBothAreUsedAndTheEventsOfOneThatIsGoneGoToTheOther) {
     ASSERT_TRUE(bench.all_answered());
     EXPECT_EQ(bench.answered(std::nullopt), 100U);
     for (const auto& [id, meta] : one.metas) EXPECT_TRUE(two.metas.at(id).sent_elsewhere);
+    bench.expect_balance();
+}
+
+TEST(Filter, AnEventLargerThanTheRecorderTakesIsAnsweredTooLarge) {
+    Recorder recorder(0, Bytes{200});
+    Bench bench({recorder.peer()});
+    ASSERT_TRUE(eventually([&] { return bench.filter->stats().recorders_connected == 1; }));
+    bench.send(2);
+    ASSERT_TRUE(bench.all_answered());
+    EXPECT_EQ(bench.answered(wire::RejectReason::too_large), 2U);
+    EXPECT_EQ(recorder.stored(), 0U);
     bench.expect_balance();
 }
 

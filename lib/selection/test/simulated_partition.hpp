@@ -3,6 +3,7 @@
 // (or not yet, or never), a DFM that gives credit and remembers what it was told, a unit whose workers need no threads.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <memory>
@@ -19,7 +20,7 @@ namespace weir::selection::test {
 using testing::SimulatedNetwork;
 using wire::StationId;
 
-inline constexpr StationId supervisor_id{1}, assigner_id{2}, readout_id{10}, unit_id{20};
+inline constexpr StationId supervisor_id{1}, assigner_id{2}, readout_id{10}, pseudo_id{15}, unit_id{20};
 
 /// Each of its fragments is four words: source, level-1 id and two more.
 class SimpleReadout final : public transport::MessageHandler {
@@ -58,6 +59,20 @@ private:
     transport::Exchange& exchange_;
     const std::uint32_t not_yet_;
     std::map<std::uint32_t, std::uint32_t> asked_;
+};
+
+/// Keeps the first result of each event, as a pseudo readout does.
+class SimplePseudoReadout final : public transport::MessageHandler {
+public:
+    void on_message(const transport::IncomingMessage& message, SteadyTime) override {
+        wire::Level2Result result;
+        if (message.type != wire::DataflowType::level2_result || !decode(message.body, result)) return;
+        results.emplace(number(result.global_id), std::move(result));
+    }
+    void on_peer(StationId, transport::PeerChange, SteadyTime) override {}
+    std::optional<SteadyTime> step(SteadyTime) override { return std::nullopt; }
+
+    std::map<std::uint64_t, wire::Level2Result> results;
 };
 
 /// Ends every event at once; its credit is what it ended and `room` more.
@@ -118,6 +133,7 @@ public:
             Judgement judgement;
             const auto id = number(task.data->ticket.global_id);
             judgement.decision.accepted = id % 2 == 0;
+            judgement.decision.result.assign(4, std::byte{7});
             judgement.decision.level2_words = {static_cast<std::uint32_t>(id), task.data->missing};
             unit.judged(std::move(task), std::move(judgement));
         }
@@ -149,8 +165,17 @@ inline std::vector<Peer> partition(std::size_t units, std::size_t robs = 12) {
 /// A supervisor with its surroundings over a network with a seed.
 struct SimulatedPartition {
     SimulatedPartition(std::uint64_t seed, const testing::NetworkFaults& faults, const SupervisorOptions& options, std::size_t units,
-                       std::uint64_t room = 200, const UnitOptions& unit_options = {.workers = 4, .depth = 2})
+                       std::uint64_t room = 200, const UnitOptions& unit_options = {.workers = 4, .depth = 2},
+                       bool with_results = false)
         : net(seed, faults), peers(partition(units)) {
+        if (with_results) {
+            peers.push_back({.name = "pros", .kind = StationKind::readout, .id = pseudo_id, .sources = {SourceId{0x7b'0001}}});
+            net.add(pseudo_id, [this](testing::SimulatedStation&) {
+                auto made = std::make_unique<SimplePseudoReadout>();
+                pseudo = made.get();
+                return made;
+            });
+        }
         net.add(supervisor_id, [this, options](testing::SimulatedStation& self) {
             auto made = std::make_unique<Supervisor>(options, self.exchange(), net.clock());
             made->set_peers(peers, net.clock().now());
@@ -183,10 +208,23 @@ struct SimulatedPartition {
     /// Every id was decided, once for each: nothing lost, nothing invented.
     [[nodiscard]] bool all_decided(std::uint64_t events) const { return assigner->level1.size() == events; }
 
+    /// Every accepted event has a result, an empty one when it was accepted without a judgement.
+    [[nodiscard]] bool all_have_results() const {
+        return std::ranges::all_of(assigner->accepted, [this](const auto& event) {
+            const auto found = pseudo->results.find(event.first);
+            return found != pseudo->results.end() && found->second.level1_id == event.second.level1_id;
+        });
+    }
+    [[nodiscard]] std::size_t empty_results() const {
+        return static_cast<std::size_t>(
+            std::ranges::count_if(pseudo->results, [](const auto& result) { return result.second.result.empty(); }));
+    }
+
     SimulatedNetwork net;
     std::vector<Peer> peers;
     Supervisor* supervisor = nullptr;
     SimpleAssigner* assigner = nullptr;
+    SimplePseudoReadout* pseudo = nullptr;
     std::vector<SimpleUnit*> unit;
 };
 

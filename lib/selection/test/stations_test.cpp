@@ -2,6 +2,7 @@
 // The stations over real sockets: a supervisor and two units of one partition, and a filter that has several runs.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "weir/transport/loop_calls.hpp"
@@ -145,6 +146,106 @@ TEST(Stations, AUnitWhoseSelectionHangsSaysSoAndStillStops) {
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);
     EXPECT_TRUE(unit->status().ledger.balances());
     ASSERT_TRUE(unit->disconnect());
+    ASSERT_TRUE(unit->unconfigure());
+}
+
+TEST(Stations, ASupervisorIsNotFinishedBeforeItsRunAndMayBeAskedAtAnyTime) {
+    const SystemClock clock;
+    Reports reports("test", clock, {});
+    memory::BufferPool pool(64_MiB);
+    Around<SimpleAssigner> assigner(assigner_id, pool, clock);
+    SupervisorStation supervisor({.id = supervisor_id, .supervisor = {.events = 20}, .loop = loop_of(supervisor_id)}, reports, clock);
+    std::atomic<bool> second_run{false}, finished_in_second{false};
+    NamedThread asker("asker", [&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            const bool second = second_run;
+            if (supervisor.status().finished && second) finished_in_second = true;
+        }
+    });
+    ASSERT_TRUE(supervisor.configure());
+    const std::vector<Peer> peers{supervisor.self(), assigner.peer(StationKind::assign)};
+    assigner.begin({peers[0]}, RunNumber{7}, 100);
+    ASSERT_TRUE(supervisor.connect(peers));
+    ASSERT_TRUE(supervisor.start(RunNumber{7}));
+    ASSERT_TRUE(eventually([&] { return supervisor.status().finished; }));
+    ASSERT_TRUE(supervisor.stop(10s));
+    EXPECT_FALSE(supervisor.status().finished);
+    EXPECT_EQ(supervisor.status().ledger.stored, 20U);
+    second_run = true;
+    ASSERT_TRUE(supervisor.start(RunNumber{8}));  // the DFM is still in the run before: nothing is decided
+    std::this_thread::sleep_for(60ms);
+    ASSERT_TRUE(supervisor.stop(10ms));
+    for (int i = 0; i < 20; ++i) {
+        ASSERT_TRUE(supervisor.disconnect());
+        ASSERT_TRUE(supervisor.connect(peers));
+    }
+    asker = {};
+    EXPECT_FALSE(finished_in_second);
+    ASSERT_TRUE(supervisor.disconnect());
+}
+
+TEST(Stations, AUnitStopsThoughItsSupervisorHearsItsLastWordNoMore) {
+    const SystemClock clock;
+    Reports reports("test", clock, {});
+    memory::BufferPool pool(64_MiB);
+    Around<SimpleAssigner> assigner(assigner_id, pool, clock);
+    SupervisorStation supervisor({.id = supervisor_id, .supervisor = {.events = 2, .regions = 0}, .loop = loop_of(supervisor_id)},
+                                 reports, clock);
+    UnitStationOptions options;
+    options.id = unit_id;
+    options.selection.selection = "sleep:300ms";
+    options.loop = loop_of(unit_id);
+    UnitStation unit(options, reports, clock);
+    ASSERT_TRUE(unit.configure());
+    ASSERT_TRUE(supervisor.configure());
+    const std::vector<Peer> peers{supervisor.self(), unit.self(), assigner.peer(StationKind::assign)};
+    assigner.begin({peers[0]}, RunNumber{7}, 100);
+    ASSERT_TRUE(unit.connect(peers));
+    ASSERT_TRUE(unit.start(RunNumber{7}));
+    ASSERT_TRUE(supervisor.connect(peers));
+    ASSERT_TRUE(supervisor.start(RunNumber{7}));
+    ASSERT_TRUE(eventually([&] { return unit.status().counters["computing"] == 2; }));
+    ASSERT_TRUE(supervisor.stop(20ms));
+    ASSERT_TRUE(supervisor.disconnect());
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_TRUE(unit.stop(60s));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
+    EXPECT_EQ(unit.status().ledger.stored, 2U);
+    EXPECT_TRUE(unit.status().ledger.balances());
+    ASSERT_TRUE(unit.disconnect());
+}
+
+TEST(Stations, AFilterWhoseSelectionHangsWindsDown) {
+    const SystemClock clock;
+    Reports reports("test", clock, {});
+    FilterStationOptions options;
+    options.filter.receiver.threads = 1;
+    options.filter.workers = 1;
+    options.selection.selection = WEIR_FAULTY_SELECTION;  // event 2 never ends
+    options.selection.time_limit = 1ms;
+    options.memory = 16_MiB;
+    const auto event = event::build_event({.ids = {.run = RunNumber{1}, .global_id = GlobalEventId{2}}}, {}).value();
+    for (const bool in_order : {true, false}) {
+        FilterStation filter(options, reports, clock);
+        ASSERT_TRUE(filter.configure());
+        ASSERT_TRUE(filter.connect({}));
+        ASSERT_TRUE(filter.start(RunNumber{1}));
+        delivery::SenderOptions sending;
+        sending.host = filter.self().events;
+        sending.run = RunNumber{1};
+        sending.format = wire::EventFormat::event_5_0;
+        auto sender = delivery::Sender::open(sending).value();
+        ASSERT_TRUE(sender->send({.global_id = GlobalEventId{2}}, event));
+        const auto before = reports.latched();
+        ASSERT_TRUE(eventually([&] { return filter.status().ledger.received == 1 && reports.latched() >= before && reports.latched() > 0; }));
+        if (!in_order) break;  // it is destroyed as it is
+        ASSERT_TRUE(filter.stop(50ms));
+        EXPECT_TRUE(filter.status().ledger.balances());
+        ASSERT_TRUE(filter.disconnect());
+        ASSERT_TRUE(filter.unconfigure());
+        ASSERT_TRUE(filter.configure());  // and it can be used again
+        ASSERT_TRUE(filter.unconfigure());
+    }
 }
 
 TEST(Stations, AFilterKeepsItsAddressFromRunToRun) {

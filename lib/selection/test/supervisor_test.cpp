@@ -179,6 +179,69 @@ TEST(Supervisor, AnAssignerThatWasStartedAgainHearsTheLatestDecisionsAgain) {
     EXPECT_TRUE(p.supervisor->ledger().balances());
 }
 
+TEST(Supervisor, AnEventAcceptedWithoutAJudgementHasAnEmptyResult) {
+    const UnitOptions unit{.workers = 4, .depth = 2};
+    {
+        SimulatedPartition p(1, {}, {.events = 20}, 1, 200, unit, true);
+        ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 10s));
+        p.net.run_for(100ms);
+        EXPECT_TRUE(p.all_have_results());
+        EXPECT_EQ(p.empty_results(), 0U);  // the unit's own
+    }
+    {
+        SimulatedPartition p(1, {}, {.events = 20}, 0, 200, unit, true);  // no unit at all
+        ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 10s));
+        EXPECT_TRUE(p.all_have_results());
+        EXPECT_EQ(p.empty_results(), 20U);
+    }
+    {
+        SimulatedPartition p(1, {}, {.events = 8, .decision_timeout = 100ms}, 1, 200, unit, true);  // too late
+        p.unit[0]->hangs = true;
+        ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 10s));
+        EXPECT_EQ(p.assigner->accepted.size(), 8U);
+        EXPECT_TRUE(p.all_have_results());
+        EXPECT_EQ(p.empty_results(), 8U);
+    }
+    {
+        SimulatedPartition p(1, {}, {.events = 0, .decision_timeout = 60s}, 1, 200, unit, true);  // the end of the run
+        p.unit[0]->hangs = true;
+        p.net.run_for(50ms);
+        p.supervisor->stop();
+        p.supervisor->force_all(p.net.clock().now());
+        p.net.run_for(50ms);
+        EXPECT_EQ(p.assigner->accepted.size(), 8U);
+        EXPECT_EQ(p.empty_results(), 8U);
+        EXPECT_TRUE(p.all_have_results());
+    }
+}
+
+TEST(Supervisor, NoAcceptedEventIsLeftWithoutAResultByAUnitThatDiesForAnySeed) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        SimulatedPartition p(seed, bad_network(), {.events = 300}, 3, 200, {.workers = 4, .depth = 2}, true);
+        p.net.run_for(5ms);
+        p.net.black_out(unit_id, pseudo_id);  // its last results do not get away
+        p.net.run_for(5ms);
+        p.net.kill(unit_id);
+        p.net.black_out(unit_id, pseudo_id, false);
+        p.net.run_for(20ms);
+        p.net.restart(unit_id);
+        ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 120s)) << "seed " << seed;
+        ASSERT_TRUE(p.net.run_until([&] { return p.all_have_results(); }, 10s)) << "seed " << seed;
+        ASSERT_TRUE(p.all_decided(300)) << "seed " << seed;
+    }
+}
+
+TEST(Supervisor, APseudoReadoutThatIsAwayHoldsUpNothingAndGetsTheResultsWhenItComes) {
+    SimulatedPartition p(1, {}, {.events = 300}, 2, 200, {.workers = 4, .depth = 2}, true);
+    p.net.pause(pseudo_id);
+    ASSERT_TRUE(p.net.run_until([&] { return p.supervisor->finished(); }, 10s));
+    p.net.run_for(5s);
+    p.net.pause(pseudo_id, false);
+    ASSERT_TRUE(p.net.run_until([&] { return p.all_have_results(); }, 30s));
+    EXPECT_GT(p.empty_results(), 0U);  // there was no room for all of them
+    EXPECT_EQ(p.unit[0]->unit.counts().results_lost + p.unit[1]->unit.counts().results_lost, p.empty_results());
+}
+
 TEST(Supervisor, TheSameSeedDrawsTheSameRegions) {
     const auto regions_of = [](std::uint64_t seed) {
         struct Outbox final : transport::Outbox {

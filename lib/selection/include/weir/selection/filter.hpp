@@ -67,6 +67,8 @@ public:
     /// Takes no more, waits until every event that was taken is final, then ends. False: some were not within the
     /// deadline; they are given back, that is not answered, and their builders still have them.
     bool stop(std::chrono::milliseconds deadline);
+    /// After stop(): a selection hangs, and its threads have events that lie in the pool. The pool must then never be destroyed.
+    [[nodiscard]] bool left_behind() const noexcept;
 
     /// Events whose selection has run for longer than this.
     [[nodiscard]] std::vector<GlobalEventId> stuck(std::chrono::nanoseconds longer_than) const;

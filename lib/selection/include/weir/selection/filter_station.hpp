@@ -45,6 +45,8 @@ public:
 
 private:
     [[nodiscard]] Result<std::unique_ptr<Filter>> listen();
+    void end_filter();  // with the mutex
+    void forget_pool();
 
     const FilterStationOptions options_;
     Reports& reports_;
@@ -52,6 +54,7 @@ private:
     SampledEvents* samples_ = nullptr;
     std::optional<Selection> selection_;
     std::unique_ptr<memory::BufferPool> pool_;
+    bool left_behind_ = false;  // threads that hang have events of the pool
     std::vector<Peer> peers_;
     std::optional<transport::ReservedPort> port_;
     mutable std::mutex mutex_;  // of the next two: status() is asked from any thread

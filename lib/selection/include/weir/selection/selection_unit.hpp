@@ -77,9 +77,14 @@ public:
 
     [[nodiscard]] Counts counts() const;
     [[nodiscard]] StationLedger ledger() const;
-    /// Nothing is in hand, and all that was decided was handed to the outbox.
-    [[nodiscard]] bool idle() const noexcept { return in_hand_ == 0 && verdicts_.empty() && results_.empty(); }
+    /// Nothing is in hand; what was decided may still wait to be told.
+    [[nodiscard]] bool idle() const noexcept { return in_hand_ == 0; }
+    /// All verdicts, all results were handed to the outbox.
+    [[nodiscard]] bool verdicts_told() const noexcept { return verdicts_.empty(); }
+    [[nodiscard]] bool results_told() const noexcept { return results_.empty(); }
+    [[nodiscard]] std::optional<wire::StationId> supervisor() const noexcept { return supervisor_; }
     [[nodiscard]] std::uint64_t credit() const noexcept { return ended_ + capacity(); }
+    [[nodiscard]] std::optional<wire::StationId> results_to() const noexcept { return results_to_; }
     [[nodiscard]] std::chrono::nanoseconds round_trip() const { return collector_.round_trip(); }
     /// Lines for an operator since the last call: a selection failed on an event.
     [[nodiscard]] std::vector<TroubleRemark> take_remarks() { return std::exchange(remarks_, {}); }
@@ -87,6 +92,7 @@ public:
 private:
     [[nodiscard]] std::uint64_t capacity() const noexcept { return std::uint64_t{options_.workers} * options_.depth; }
     void given(wire::Level2Task& task, SteadyTime now);
+    void give_result(wire::Level2Result result);
     void verdict(wire::Level2Verdict verdict);
     void drop_session();
     void hand_out();

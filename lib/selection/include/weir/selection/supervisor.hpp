@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The level-2 supervisor (L2SV): makes the tickets of events, in order, gives each to a processing unit that has room, and
 // tells the DFM what they decided. A unit that dies or falls silent costs no event: its events are given to another, or
-// accepted without a decision. Without units everything is accepted.
+// accepted without a decision. Without units everything is accepted. What was accepted without a judgement has an empty
+// level-2 result: the supervisor posts it to the pseudo readout, so that no builder waits for one that never comes.
 //
 // Logic only: messages and time come in, messages go out through the outbox. One thread makes all calls. Memory is bounded
 // by credit: a ticket is made when the DFM has room for its decision and a unit has room for its event.
@@ -52,6 +53,7 @@ public:
         std::uint64_t forced = 0;       // accepted without a decision; `accepted` counts them too
         std::uint64_t given_again = 0, timed_out = 0, units_lost = 0;
         std::uint64_t late_verdicts = 0;  // of events that were decided in another way
+        std::uint64_t empty_results = 0;  // posted to the pseudo readout in place of a unit
         std::uint64_t told_again = 0;   // decisions repeated to a DFM that was started again
         std::uint64_t unexpected = 0, malformed = 0;
         std::uint64_t in_hand = 0, at_units = 0;
@@ -87,10 +89,19 @@ public:
     /// Every event of the run was made and decided, and the DFM was told (see Exchange::posts_under_way).
     [[nodiscard]] bool finished() const noexcept;
     [[nodiscard]] bool idle() const noexcept { return open_.empty() && accepted_.empty() && rejected_.empty(); }
+    /// The pseudo readout, and whether every empty result was posted to it.
+    [[nodiscard]] std::optional<wire::StationId> results_to() const noexcept { return results_to_; }
+    [[nodiscard]] std::optional<wire::StationId> assigner() const noexcept { return assigner_; }
+    [[nodiscard]] bool results_told() const noexcept { return no_result_.empty(); }
     /// Lines for an operator since the last call.
     [[nodiscard]] std::vector<std::string> take_remarks();
 
 private:
+    struct Judged {  // accepted by a unit, which posted its result at the same time
+        SteadyTime at{};
+        Level1Id level1_id{};
+        GlobalEventId global_id{};
+    };
     struct Open {
         wire::EventTicket ticket{};
         wire::StationId unit{};  // 0: it waits to be given
@@ -103,6 +114,7 @@ private:
         bool full = false;           // its outbox took no more; until the next step
         std::uint64_t credit = 0;    // in all, of its epoch
         std::uint64_t given = 0;     // in all, to its epoch
+        std::deque<Judged> judged{};  // the latest: their results may be lost with it
         std::unordered_set<std::uint64_t> has{};  // global ids, until it answers or is given up
     };
     struct Deadline {
@@ -125,10 +137,13 @@ private:
     void draw_regions(GlobalEventId id, std::vector<SourceId>& regions) const;
     void decided(const wire::Level2Decision& message, wire::StationId from, SteadyTime now);
     void decide(std::uint64_t id, bool accepted, bool forced);
+    void accept_unjudged(std::uint64_t id, bool forced);
+    void give_empty_result(Level1Id level1_id, GlobalEventId global_id);
     void lost(std::uint64_t id, SteadyTime now);  // no decision will come for it
     void take_back(wire::StationId id, Unit& unit, const char* why, SteadyTime now);
     void look_at_deadlines(SteadyTime now);
     void tell();
+    void tell_results();
     void tell_again();
     void remember(const wire::EventTicket& ticket, bool accepted);
     void remark(std::string text);
@@ -140,7 +155,7 @@ private:
     bool makes_ = false;
     SteadyTime began_{};      // of the run
     SteadyTime next_at_{};    // of the next ticket, at the rate
-    std::optional<wire::StationId> assigner_;
+    std::optional<wire::StationId> assigner_, results_to_;
     std::uint64_t assigner_credit_ = 0, assigner_told_ = 0;  // of its epoch
     std::uint32_t window_ = 0;                // decisions that the DFM may have in hand: its first credit
     std::map<wire::StationId, Unit> units_;
@@ -150,6 +165,7 @@ private:
     std::deque<Deadline> deadlines_;
     std::deque<wire::EventTicket> accepted_;  // not told
     std::deque<wire::EventTicket> rejected_;
+    std::deque<wire::Level2Result> no_result_;  // not posted
     std::deque<Told> told_;                   // the latest `window_`
     std::vector<std::string> remarks_;
     std::vector<std::byte> buffer_;

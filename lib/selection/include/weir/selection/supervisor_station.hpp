@@ -9,6 +9,7 @@
 
 #include "weir/base/named_thread.hpp"
 #include "weir/selection/supervisor.hpp"
+#include "weir/service/shared_status.hpp"
 #include "weir/service/station.hpp"
 #include "weir/transport/message_loop.hpp"
 
@@ -48,6 +49,7 @@ private:
     const Clock& clock_;
     std::unique_ptr<memory::BufferPool> pool_;
     std::unique_ptr<transport::MessageLoop> loop_;
+    SharedStatus status_;  // written by the loop's thread; outlives the logic, for those who ask meanwhile
     std::unique_ptr<Logic> logic_;
     std::optional<NamedThread> thread_;  // the last member: it uses all others
 };
