@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <boost/json/serialize.hpp>
+
 #include "weir/control/run_json.hpp"
 
 namespace weir::app {
