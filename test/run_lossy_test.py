@@ -56,14 +56,27 @@ class Lossy(RunTest):
         set_up = command("ip", "netns", "exec", NAMESPACE, "nft", "-f", "-", input=rules)
         self.assertEqual(set_up.returncode, 0, set_up.stderr)
 
-    def lose(self, per_mille):
-        """All of them at 1000, none at 0."""
+    def lose(self, per_mille, twice=0, late=0):
+        """So many of a thousand datagrams: all of them lost at 1000, none at 0; come twice; go through a slow queue, so that
+        others overtake them."""
         which = {0: None, 1000: ""}.get(per_mille, f"numgen random mod 1000 < {per_mille}")
         rule = "" if which is None else f"  meta l4proto udp {which} counter drop\n"
-        self.nft(f"flush ruleset\ntable inet loss {{\n chain in {{\n  type filter hook input priority 0; policy accept;\n{rule} }}\n}}\n")
+        rules = f"flush ruleset\ntable inet loss {{\n chain in {{\n  type filter hook input priority 0; policy accept;\n{rule} }}\n}}\n"
+        if twice:
+            rules += ("table netdev twice {\n chain in {\n  type filter hook ingress device lo priority 0; policy accept;\n"
+                      f"  meta l4proto udp numgen random mod 1000 < {twice} counter dup to \"lo\"\n }}\n}}\n")
+        if late:
+            for words in ("qdisc add dev lo root handle 1: htb default 1", "class add dev lo parent 1: classid 1:1 htb rate 10gbit",
+                          "class add dev lo parent 1: classid 1:3 htb rate 60mbit ceil 60mbit"):
+                set_up = command("tc", "-n", NAMESPACE, *words.split())
+                self.assertEqual(set_up.returncode, 0, set_up.stderr)
+            rules += ("table inet late {\n chain out {\n  type route hook output priority mangle; policy accept;\n"
+                      f"  meta l4proto udp numgen random mod 1000 < {late} counter meta priority set 1:3\n }}\n}}\n")
+        self.nft(rules)
 
-    def lost(self):
-        rules = command("ip", "netns", "exec", NAMESPACE, "nft", "list", "ruleset").stdout
+    def counted(self, table="inet loss"):
+        """Datagrams that its rule has met."""
+        rules = command("ip", "netns", "exec", NAMESPACE, "nft", "list", "table", *table.split()).stdout
         return int(rules.split("counter packets ")[1].split()[0])
 
     def run_there(self, events, directory):
@@ -84,8 +97,19 @@ class Lossy(RunTest):
                 self.lose(per_mille)
                 directory = self.folder / f"lost{per_mille}"
                 ended = self.run_there(1500, directory)
-                self.assertGreater(self.lost(), 20, f"nothing was lost: this test tests nothing; {ended}")
+                self.assertGreater(self.counted(), 20, f"nothing was lost: this test tests nothing; {ended}")
                 self.assertWhole(ended, 1500, directory)
+
+    def test_doubles_and_datagrams_that_are_overtaken_on_top_of_losses_cost_no_event_and_no_bit(self):
+        self.lose(10, twice=30, late=50)
+        directory = self.folder / "disorder"
+        ended = self.run_there(1500, directory)
+        for table in ("inet loss", "netdev twice", "inet late"):
+            self.assertGreater(self.counted(table), 20, f"{table} met nothing: this test tests nothing; {ended}")
+        result = self.assertEnds(ended, 0).json
+        counters = [station["counters"] for station in result["stations"] if station["kind"] == "build"]
+        self.assertGreater(sum(builder["late_or_double"] for builder in counters), 0, counters)
+        self.assertWhole(ended, 1500, directory)
 
     def test_two_seconds_without_any_datagram_are_a_pause(self):
         self.lose(0)
@@ -96,7 +120,7 @@ class Lossy(RunTest):
             time.sleep(1.0)
             self.lose(1000)
             time.sleep(2.0)
-            dropped.append(self.lost())
+            dropped.append(self.counted())
             self.lose(0)
 
         dark = threading.Thread(target=go_dark)
