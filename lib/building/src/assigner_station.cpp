@@ -121,9 +121,9 @@ Result<> AssignerStation::stop(std::chrono::milliseconds deadline) {
         logic_->end(true);
         logic_->tell();
     });
-    const bool idle = status_->wait_idle(deadline);
+    static_cast<void>(status_->wait_idle(deadline));
     in_loop(*loop_, [&] {
-        if (!idle) logic_->assigner().give_up();
+        logic_->assigner().give_up();
         logic_->run(false);
         logic_->tell();
         loop_->exchange().set_run(RunNumber{0});

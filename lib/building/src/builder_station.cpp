@@ -180,11 +180,11 @@ Result<> BuilderStation::stop(std::chrono::milliseconds deadline) {
         logic_->end(true);
         logic_->tell();
     });
-    const bool idle = status_->wait_idle(deadline);
+    static_cast<void>(status_->wait_idle(deadline));
     in_loop(*loop_, [&] {
         logic_->output().close();  // first: no answer comes any more
         logic_->take_ended();
-        if (!idle) logic_->builder().give_up();
+        logic_->builder().give_up();  // also what came while it was stopping: the DFM has given it to others
         logic_->run(false);
         logic_->tell();
         loop_->exchange().set_run(RunNumber{0});

@@ -240,7 +240,7 @@ Result<> UnitStation::stop(std::chrono::milliseconds deadline) {
     logic_->stop_workers(idle ? 1000ms : std::max<std::chrono::milliseconds>(deadline / 10, 100ms));
     in_loop(*loop_, [&] {
         logic_->forget_workers();
-        if (!idle) logic_->unit().give_up();
+        logic_->unit().give_up();  // also what came while it was stopping; others have it now
         logic_->tell();
         loop_->exchange().set_run(RunNumber{0});
     });
