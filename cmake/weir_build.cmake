@@ -3,7 +3,6 @@
 # a preset of ours asks for it, never for those who build weir inside their own project.
 option(WEIR_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
 option(WEIR_TESTS "Build the tests" ON)
-set(WEIR_TESTS_LEFT_OUT "" CACHE STRING "Libraries whose tests are not built; those without threads, under the thread sanitizer")
 option(WEIR_BENCHES "Build the benchmarks" ON)
 option(WEIR_FUZZERS "Build the fuzz targets" ON)
 option(WEIR_PROGRAM "Build the program weir beside the libraries" ON)

@@ -48,7 +48,7 @@ function(weir_library name)
     target_link_libraries(${target}_testing PUBLIC weir::${name} PRIVATE weir_build_flags)
     target_compile_options(${target}_testing PRIVATE ${weir_cold_flags})
   endif()
-  if(WEIR_TESTS AND arg_TESTS AND NOT name IN_LIST WEIR_TESTS_LEFT_OUT)
+  if(WEIR_TESTS AND arg_TESTS)
     list(TRANSFORM arg_TESTS PREPEND test/)
     add_executable(${name}_test ${arg_TESTS})
     target_link_libraries(${name}_test PRIVATE weir::${name} weir_build_flags ${arg_USES_PRIVATE} ${arg_TESTS_USE}
