@@ -54,7 +54,8 @@ class Lossy(RunTest):
 
     def nft(self, rules):
         set_up = command("ip", "netns", "exec", NAMESPACE, "nft", "-f", "-", input=rules)
-        self.assertEqual(set_up.returncode, 0, set_up.stderr)
+        if set_up.returncode:
+            self.skipTest(f"NOT TESTED: this kernel's nftables cannot: {set_up.stderr.strip()}")
 
     def lose(self, per_mille, twice=0, late=0):
         """So many of a thousand datagrams: all of them lost at 1000, none at 0; come twice; go through a slow queue, so that
@@ -69,7 +70,8 @@ class Lossy(RunTest):
             for words in ("qdisc add dev lo root handle 1: htb default 1", "class add dev lo parent 1: classid 1:1 htb rate 10gbit",
                           "class add dev lo parent 1: classid 1:3 htb rate 60mbit ceil 60mbit"):
                 set_up = command("tc", "-n", NAMESPACE, *words.split())
-                self.assertEqual(set_up.returncode, 0, set_up.stderr)
+                if set_up.returncode:
+                    self.skipTest(f"NOT TESTED: this kernel has no slow queue: tc {words}: {set_up.stderr.strip()}")
             rules += ("table inet late {\n chain out {\n  type route hook output priority mangle; policy accept;\n"
                       f"  meta l4proto udp numgen random mod 1000 < {late} counter meta priority set 1:3\n }}\n}}\n")
         self.nft(rules)
