@@ -94,10 +94,10 @@ private:
     public:
         Sampled(BuiltSink& next, SampledEvents* samples, const Clock& clock) : next_(next), samples_(samples), clock_(clock) {}
         bool take(std::unique_ptr<BuiltEvent>& event) override {
-            if (samples_ != nullptr) {
+            if (const auto now = clock_.now(); samples_ != nullptr && samples_->due(now)) {
                 pieces_.clear();
                 for (std::size_t i = 0; i < event->pieces.count(); ++i) pieces_.push_back(event->pieces.piece(i));
-                samples_->offer(pieces_, clock_.now());
+                samples_->offer(pieces_, now);
             }
             return next_.take(event);
         }

@@ -4,7 +4,7 @@
 namespace weir {
 
 bool SampledEvents::offer(std::span<const ConstData> pieces, SteadyTime now) {
-    if (now.time_since_epoch().count() < next_.load(std::memory_order_relaxed)) return false;
+    if (!due(now)) return false;
     if (copying_.exchange(true, std::memory_order_acquire)) return false;
     std::size_t size = 0;
     for (const auto& piece : pieces) size += piece.size();

@@ -25,7 +25,9 @@ TEST(SampledEvents, TheNewestWinsButNotMoreOftenThanTheInterval) {
     EXPECT_EQ(text_of(samples), "none");
     const std::array pieces{as_data("fir"), as_data("st")};
     EXPECT_TRUE(samples.offer(pieces, now));
+    EXPECT_FALSE(samples.due(now + 99ms));
     EXPECT_FALSE(samples.offer(as_data("too soon"), now + 99ms));
+    EXPECT_TRUE(samples.due(now + 100ms));
     EXPECT_EQ(text_of(samples), "first");
     EXPECT_TRUE(samples.offer(as_data("second"), now + 100ms));
     EXPECT_EQ(text_of(samples), "second");

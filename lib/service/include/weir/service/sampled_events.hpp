@@ -23,6 +23,11 @@ public:
     explicit SampledEvents(std::chrono::milliseconds interval = std::chrono::milliseconds{200}, Bytes event_max = Bytes{64U << 20})
         : interval_(interval), event_max_(event_max) {}
 
+    /// Whether an event would be taken now: to be asked before its pieces are put together. From any thread.
+    [[nodiscard]] bool due(SteadyTime now) const noexcept {
+        return now.time_since_epoch().count() >= next_.load(std::memory_order_relaxed);
+    }
+
     /// From any thread, also from several at once. The pieces lie one behind the other in the event; they are read before
     /// the call returns. False: not taken (it was too soon, another thread was at it, it is too large).
     bool offer(std::span<const ConstData> pieces, SteadyTime now);
