@@ -15,15 +15,13 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "recover.hpp"
-#include "recorder_metrics.hpp"
 #include "recorder_settings.hpp"
 #include "recorder_station.hpp"
 #include "service_manager.hpp"
 #include "signals.hpp"
-#include "weir/service/alarm_keeper.hpp"
-#include "weir/service/http_server.hpp"
 #include "weir/service/report_sinks.hpp"
 #include "weir/service/reports.hpp"
+#include "weir/service/station_frame.hpp"
 #include "weir/storage/recorder.hpp"
 
 namespace weir::app {
@@ -71,13 +69,12 @@ std::string status_line(const storage::RecorderSummary& now, const storage::Reco
 }
 
 /// Until a signal comes: disks that fail or are full make the recorder wait, not end.
-void watch(storage::Recorder& recorder, Signals& signals, Reports& reports, const ServiceManager& manager, const Clock& clock) {
+void watch(const RecorderStation& station, Signals& signals, const ServiceManager& manager, const Clock& clock) {
     ProgressLine line(clock);
     WritePathWatch write_path;
-    auto before = recorder.summary();
+    auto before = station.summary();
     while (!signals.wait(500ms)) {
-        reports.step();
-        const auto now = recorder.summary();
+        const auto now = station.summary();
         if (write_path.alive(now)) manager.alive();
         if (now.running - before.running < 1s) continue;
         const auto status = status_line(now, before);
@@ -87,8 +84,18 @@ void watch(storage::Recorder& recorder, Signals& signals, Reports& reports, cons
     }
 }
 
-/// Stops the recorder. The service manager waits as long as the stop may take and is alive.
-Result<> stop(storage::Recorder& recorder, const ServiceManager& manager, std::chrono::milliseconds deadline) {
+/// What run control does for a station of a partition: up to a run that has begun.
+Result<> begin(StationFrame& frame) {
+    for (const auto transition : {Transition::configure, Transition::connect, Transition::start}) {
+        const auto answer = frame.request({.transition = transition});  // the run's number is the recorder's to find
+        if (answer.outcome == StationAnswer::Outcome::done) continue;
+        return std::unexpected(answer.cause ? *answer.cause : Error{Errc::refused, 0, answer.error});
+    }
+    return {};
+}
+
+/// And down again. The service manager waits as long as the stop may take and is alive.
+Result<> end(StationFrame& frame, const RecorderStation& station, const ServiceManager& manager, std::chrono::milliseconds deadline) {
     manager.stopping();
     const std::jthread alive([&](const std::stop_token& stopped) {
         WritePathWatch write_path;
@@ -96,12 +103,12 @@ Result<> stop(storage::Recorder& recorder, const ServiceManager& manager, std::c
         std::condition_variable_any changed;
         std::unique_lock lock(mutex);
         do {
-            if (!write_path.alive(recorder.summary())) continue;
+            if (!write_path.alive(station.summary())) continue;
             manager.alive();
             manager.extend(30s);
         } while (!changed.wait_for(lock, stopped, 2s, [&] { return stopped.stop_requested(); }));
     });
-    return recorder.stop(deadline);
+    return frame.wind_down(deadline);
 }
 
 /// Connections may not take the descriptors that files need: a sender is refused sooner than a file cannot be opened.
@@ -114,6 +121,29 @@ void leave_room_for_files(storage::RecorderOptions& options) {
     complain(command_name, fmt::format("this process may have {} files open, so at most {} connections are taken and not {}; raise the limit (ulimit -n)",
                                        allowed, most, connections));
     connections = static_cast<std::uint32_t>(most);
+}
+
+/// The frame of a recorder that runs alone: nobody but this process drives it, and its port answers questions only. A start
+/// takes as long as what a crash left takes to be closed.
+StationFrameOptions frame_alone(const RecorderSettings& settings) {
+    return {.name = settings.options.recorder,
+            .kind = StationKind::record,
+            .id = wire::StationId{1},
+            .control = settings.metrics,
+            .read_only = true,
+            .deadlines = {{Transition::start, 24h}},
+            .grace = 30s,
+            .asker_reports = true};
+}
+
+void say_what_began(const storage::RecorderOptions& options, const storage::Recorder& recorder, const std::string& metrics) {
+    if (!options.sync) complain(command_name, "sync is OFF: events are acknowledged without being on stable storage");
+    complain(command_name, fmt::format("run {}{}, listening on port {}{}, metrics on {}, mode {}, memory {}", number(recorder.run()),
+                                       recorder.continued() ? " (continued)" : "", recorder.port(),
+                                       options.receiver.tls.any() ? " with TLS" : "",
+                                       metrics.empty() ? "none" : "port " + metrics.substr(metrics.rfind(':') + 1), name(options.mode),
+                                       to_string(options.memory)));
+    for (const auto& volume : recorder.volumes()) complain(command_name, "writing to " + volume);
 }
 
 /// One station of a partition, driven by run control: what it does stands in the partition's file.
@@ -156,38 +186,28 @@ int run_record(RecordOptions& options) {
     std::vector<std::unique_ptr<ReportSink>> sinks;
     sinks.push_back(log_sink());
     sinks.push_back(counter_sink(metrics));
-    Reports reports(options.settings.options.recorder, clock, std::move(sinks));
-    auto recorder = storage::Recorder::open(
-        *recorder_options,
-        report_to(reports),
-        clock);
-    if (!recorder) return fail_with(command_name, recorder.error());
-    const auto alarms = AlarmKeeper::start(reports, {.directory = recorder_options->directories.front()});
-    if (!alarms) return fail_with(command_name, alarms.error());
+    const auto& name = options.settings.options.recorder;
+    Reports reports(name, clock, std::move(sinks));
+    ThreadAccounts threads;
+    const ThreadAccounts::Entry entry(threads, "main");
+    Timers timers(clock);
+    SampledEvents samples;
+    const StationServices services{clock, reports, metrics, threads, timers, samples};
+    RecorderStation station(*recorder_options, name, wire::StationId{1}, services);
+    const auto frame = StationFrame::start(station, frame_alone(options.settings), services);
+    if (!frame) return fail_with(command_name, frame.error());
+    if (const auto begun = begin(**frame); !begun) {
+        static_cast<void>((*frame)->wind_down(options.settings.stop_deadline));
+        return fail_with(command_name, begun.error());
+    }
     if (const auto latched = reports.latched(); latched > 0)
         complain(command_name, fmt::format("{} latched; see weir alarms", counted(latched, "alarm is", "alarms are")));
-    const auto collection = collect_recorder(metrics, **recorder);
-    const auto alarm_collection = collect_alarms(metrics, reports);
-    std::optional<HttpServer> server;
-    std::string metrics_text = "none";
-    if (!options.settings.metrics.empty()) {
-        auto started = HttpServer::start({.listen = options.settings.metrics}, {metrics_route(metrics)});
-        if (!started) return fail_with(command_name, started.error());
-        server = std::move(*started);
-        metrics_text = fmt::format("port {}", server->port());
-    }
-    (*recorder)->start();
-    if (!recorder_options->sync) complain(command_name, "sync is OFF: events are acknowledged without being on stable storage");
-    complain(command_name, fmt::format("run {}{}, listening on port {}{}, metrics on {}, mode {}, memory {}", number((*recorder)->run()),
-               (*recorder)->continued() ? " (continued)" : "", (*recorder)->port(),
-               recorder_options->receiver.tls.any() ? " with TLS" : "", metrics_text,
-               name(recorder_options->mode), to_string(recorder_options->memory)));
-    for (const auto& volume : (*recorder)->volumes()) complain(command_name, "writing to " + volume);
+    say_what_began(*recorder_options, station.recorder(), (*frame)->control_address());
 
     manager.ready();
-    watch(**recorder, signals, reports, manager, clock);
-    const auto stopped = stop(**recorder, manager, options.settings.stop_deadline);
-    const auto summary = (*recorder)->summary();
+    watch(station, signals, manager, clock);
+    const auto stopped = end(**frame, station, manager, options.settings.stop_deadline);
+    const auto summary = station.summary();
     if (options.json) {
         print_json(summary_json(summary));
     } else {

@@ -58,11 +58,4 @@ Metrics::Collection collect_recorder(Metrics& metrics, const storage::Recorder& 
     });
 }
 
-Metrics::Collection collect_alarms(Metrics& metrics, const Reports& reports) {
-    return metrics.collect([&reports](MetricSink& sink) {
-        for (const auto& alarm : reports.alarms())
-            sink.gauge("weir_alarm", "1 while latched, 0 once acknowledged", {{"name", alarm.name}}, alarm.acknowledged_at ? 0 : 1);
-    });
-}
-
 }  // namespace weir::app

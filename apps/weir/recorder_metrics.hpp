@@ -3,15 +3,11 @@
 #pragma once
 
 #include "weir/service/metrics.hpp"
-#include "weir/service/reports.hpp"
 #include "weir/storage/recorder.hpp"
 
 namespace weir::app {
 
 /// The recorder outlives what is returned.
 [[nodiscard]] Metrics::Collection collect_recorder(Metrics& metrics, const storage::Recorder& recorder);
-
-/// weir_alarm{name}: 1 while it is latched, 0 once it was acknowledged. The reports outlive what is returned.
-[[nodiscard]] Metrics::Collection collect_alarms(Metrics& metrics, const Reports& reports);
 
 }  // namespace weir::app

@@ -8,6 +8,7 @@
 
 #include "open_files.hpp"
 #include "recorder_metrics.hpp"
+#include "weir/base/assert.hpp"
 #include "weir/event/raw_file_name.hpp"
 
 namespace weir::app {
@@ -72,7 +73,7 @@ Result<> RecorderStation::connect(const std::vector<Peer>&) { return {}; }  // s
 
 Result<> RecorderStation::start(RunNumber run) {
     auto options = options_;
-    options.run = run;
+    if (run != RunNumber{}) options.run = run;  // else the recorder finds one
     options.receiver.listen = port_->address();
     auto recorder = storage::Recorder::open(options, report_to(services_.reports), services_.clock);
     if (!recorder) return std::unexpected(recorder.error());
@@ -113,10 +114,21 @@ Result<> RecorderStation::unconfigure() {
 
 Result<> RecorderStation::change_peers(const std::vector<Peer>&) { return {}; }
 
+storage::RecorderSummary RecorderStation::summary() const {
+    const std::scoped_lock lock(mutex_);
+    return recorder_ ? recorder_->summary() : last_;
+}
+
+const storage::Recorder& RecorderStation::recorder() const {
+    WEIR_ASSERT(recorder_ != nullptr);
+    return *recorder_;
+}
+
 StationStatus RecorderStation::status() const {
     const std::scoped_lock lock(mutex_);
     const auto now = recorder_ ? recorder_->summary() : last_;
     StationStatus status;
+    if (now.run != RunNumber{}) status.run = now.run;
     status.ledger.what = "copies";
     status.ledger.received = now.copies_received;
     status.ledger.stored = now.copies_stored;

@@ -33,6 +33,11 @@ public:
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
     [[nodiscard]] StationStatus status() const override;
 
+    /// Of the run that goes on, or of the latest. Any thread.
+    [[nodiscard]] storage::RecorderSummary summary() const;
+    /// The run's recorder, from start() until stop(): for whoever drives this station.
+    [[nodiscard]] const storage::Recorder& recorder() const;
+
 private:
     void end_recorder();
 

@@ -53,6 +53,7 @@ public:
         const auto stats = loop_.stats();
         status.counters["posts_resent"] = double(stats.exchange.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
+        status.counters["foreign_address"] = double(stats.foreign_address);
         status_.write(std::move(status), assigner_.idle() && heard_by_all());
     }
 
@@ -90,7 +91,7 @@ Result<> AssignerStation::configure() {
 Peer AssignerStation::self() const {
     return {.name = options_.name, .kind = StationKind::assign, .id = options_.id,
             .dataflow = address_of(options_.loop, loop_.get()),
-            .events = {}, .sources = {}};
+            .events = {}, .sources = {}, .tcp = options_.link == transport::LinkKind::tcp};
 }
 
 Result<> AssignerStation::connect(const std::vector<Peer>& peers) {

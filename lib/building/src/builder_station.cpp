@@ -80,7 +80,8 @@ public:
                            {"robs_bad", double(counts.robs_bad)},
                            {"level1_mismatches", double(counts.level1_mismatches)},
                            {"window_bytes", double(counts.window)},
-                           {"kernel_drops", double(stats.kernel_drops)}};
+                           {"kernel_drops", double(stats.kernel_drops)},
+                           {"foreign_address", double(stats.foreign_address)}};
         for (const auto& [source, lost] : builder_.lost_by_source()) status.counters[lost_of(source)] = double(lost);
         const auto output = output_.stats();
         status.counters["output_held"] = double(output.held);
@@ -139,7 +140,7 @@ Result<> BuilderStation::configure() {
 
 Peer BuilderStation::self() const {
     return {.name = options_.name, .kind = StationKind::build, .id = options_.id, .dataflow = address_of(options_.loop, loop_.get()),
-            .events = {}, .sources = {}};
+            .events = {}, .sources = {}, .tcp = options_.link == transport::LinkKind::tcp};
 }
 
 Result<> BuilderStation::connect(const std::vector<Peer>& peers) {

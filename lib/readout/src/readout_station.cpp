@@ -152,6 +152,7 @@ Result<> ReadoutStation::configure() {
 Peer ReadoutStation::self() const {
     Peer self{.name = options_.name, .kind = StationKind::readout, .id = options_.id, .dataflow = {}, .events = {}, .sources = sources_};
     self.dataflow = transport::address_of(options_.loop, loop_.get());
+    self.tcp = options_.link == transport::LinkKind::tcp;
     return self;
 }
 
@@ -317,6 +318,7 @@ StationStatus ReadoutStation::status() const {
     if (open_loop) {
         const auto loop = open_loop->stats();
         add("kernel_drops", loop.kernel_drops);
+        add("foreign_address", loop.foreign_address);
         add("send_failures", loop.send_failures);
         add("datagrams_received", loop.exchange.datagrams_received);
         add("datagrams_sent", loop.exchange.datagrams_sent);

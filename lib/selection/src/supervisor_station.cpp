@@ -59,6 +59,7 @@ public:
         const auto stats = loop_.stats();
         status.counters["posts_resent"] = double(stats.exchange.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
+        status.counters["foreign_address"] = double(stats.foreign_address);
         status_.write(std::move(status), supervisor_.idle() && heard());
     }
 
@@ -107,7 +108,7 @@ Result<> SupervisorStation::configure() {
 
 Peer SupervisorStation::self() const {
     return {.name = options_.name, .kind = StationKind::supervise, .id = options_.id, .dataflow = address_of(options_.loop, loop_.get()),
-            .events = {}, .sources = {}};
+            .events = {}, .sources = {}, .tcp = options_.link == transport::LinkKind::tcp};
 }
 
 Result<> SupervisorStation::connect(const std::vector<Peer>& peers) {

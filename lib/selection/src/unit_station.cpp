@@ -121,6 +121,7 @@ public:
         const auto stats = station_.loop_->stats();
         status.counters["posts_resent"] = double(stats.exchange.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
+        status.counters["foreign_address"] = double(stats.foreign_address);
         station_.status_.write(std::move(status), unit_.idle() && told());
     }
 
@@ -205,7 +206,7 @@ Peer UnitStation::self() const {
             .id = options_.id,
             .dataflow = address_of(options_.loop, loop_.get()),
             .events = {},
-            .sources = {}};
+            .sources = {}, .tcp = options_.link == transport::LinkKind::tcp};
 }
 
 Result<> UnitStation::connect(const std::vector<Peer>& peers) {

@@ -52,6 +52,9 @@ Result<Peer> read_peer(const json::value& value, const std::string& what) {
     peer.id = wire::StationId{static_cast<std::uint16_t>(fields.number("id", std::nullopt, 65'535))};
     peer.dataflow = fields.text("dataflow", "");
     peer.events = fields.text("events", "");
+    const auto link = fields.text("link", "udp");
+    if (link != "udp" && link != "tcp") fields.fail_with(fmt::format("\"link\" of {} is neither udp nor tcp", what));
+    peer.tcp = link == "tcp";
     read_sources(fields, peer, what);
     if (auto good = fields.result(); !good) return std::unexpected(good.error());
     return peer;
@@ -109,7 +112,8 @@ json::object json_of(const Peer& peer) {
     json::array sources;
     for (const auto source : peer.sources) sources.emplace_back(fmt::format("0x{:x}", number(source)));
     return {{"name", json_safe(peer.name)},         {"kind", name(peer.kind)},          {"id", static_cast<std::uint16_t>(peer.id)},
-            {"dataflow", json_safe(peer.dataflow)}, {"events", json_safe(peer.events)}, {"sources", sources}};
+            {"dataflow", json_safe(peer.dataflow)}, {"events", json_safe(peer.events)}, {"sources", sources},
+            {"link", peer.tcp ? "tcp" : "udp"}};
 }
 
 json::object json_of(const StationReport::LatchedAlarm& alarm) {

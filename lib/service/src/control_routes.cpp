@@ -112,6 +112,8 @@ Metrics::Collection collect_station(Metrics& metrics, std::function<StationRepor
             sink.counter("weir_ledger_rejected_total", "rejected, by reason", {{"what", ledger.what}, {"reason", reason}}, real(count));
         for (const auto& [name, value] : now.status.counters)
             sink.gauge("weir_station_counter", "what else the station counts", {{"name", name}}, value);
+        for (const auto& alarm : now.alarms)
+            sink.gauge("weir_alarm", "1 while latched, 0 once acknowledged", {{"name", alarm.name}}, alarm.acknowledged_by ? 0 : 1);
         for (const auto& times : threads.times()) {
             const auto tell = [&](const char* state, const char* cause, std::chrono::nanoseconds time) {
                 sink.counter("weir_thread_seconds_total", "time of the threads of this name, by what they did",

@@ -68,12 +68,12 @@ void FrameLoop::run(const std::stop_token& stop) {
         std::optional<Peer> self;
         const bool unconfigures = job.request.kind == StationRequestKind::transition && job.request.transition == Transition::unconfigure;
         if (result && !unconfigures) self = station_.self();
-        if (!result) services_.reports.submit(report_of(Severity::error, fmt::format("{} failed", name(job.request)), result.error()));
+        if (!result && !options_.asker_reports) services_.reports.submit(report_of(Severity::error, fmt::format("{} failed", name(job.request)), result.error()));
         lock.lock();
         if (self || unconfigures) self_ = std::move(self);
         machine_.end(result, services_.clock.now());
         const StationAnswer answer{result ? StationAnswer::Outcome::done : StationAnswer::Outcome::failed, machine_.state(),
-                                   result ? std::string() : result.error().message()};
+                                   result ? std::string() : result.error().message(), result ? std::nullopt : std::optional(result.error())};
         auto answered = std::move(job_->answered);
         job_.reset();
         changed_.notify_all();
@@ -193,6 +193,7 @@ StationReport FrameLoop::report() const {
         if (const auto& way = machine_.under_way()) report.transition = {way->name, services_.clock.now() - way->began};
     }
     report.status = station_.status();
+    if (!report.run) report.run = report.status.run;
     for (const auto& alarm : services_.reports.alarms()) report.alarms.push_back(latched_alarm(alarm));
     return report;
 }

@@ -21,7 +21,10 @@ std::string refusal(std::string_view text) {
 
 TEST(ControlMessages, APeerIsReadBack) {
     EXPECT_EQ(parse_peer(to_json(sample_peer())).value(), sample_peer());
-    EXPECT_EQ(to_json(sample_peer()), R"({"name":"ros-1","kind":"readout","id":3,"dataflow":"127.0.0.1:40001","events":"","sources":["0x7c0000","0xa80010"]})");
+    EXPECT_EQ(to_json(sample_peer()), R"({"name":"ros-1","kind":"readout","id":3,"dataflow":"127.0.0.1:40001","events":"","sources":["0x7c0000","0xa80010"],"link":"udp"})");
+    auto over_tcp = sample_peer();
+    over_tcp.tcp = true;
+    EXPECT_EQ(parse_peer(to_json(over_tcp)).value(), over_tcp);
 }
 
 TEST(ControlMessages, EveryRequestIsReadBack) {
@@ -52,6 +55,7 @@ TEST(ControlMessages, WhatIsWrongInARequestIsSaidInOneLine) {
     EXPECT_THAT(refusal(R"({"name":"connect","peers":[{"name":"a","kind":"x","id":1}]})"), HasSubstr("no kind of station"));
     EXPECT_THAT(refusal(R"({"name":"connect","peers":[{"name":"a","kind":"build","id":65536}]})"), HasSubstr("\"id\""));
     EXPECT_THAT(refusal(R"({"name":"connect","peers":[{"name":"a","kind":"build","id":1,"sources":[7]}]})"), HasSubstr("\"sources\""));
+    EXPECT_THAT(refusal(R"({"name":"connect","peers":[{"name":"a","kind":"build","id":1,"link":"pigeon"}]})"), HasSubstr("neither udp nor tcp"));
     EXPECT_THAT(refusal(R"({"name":"connect","peers":7})"), HasSubstr("\"peers\""));
     EXPECT_NE(refusal(std::string(200'000, '[')), "");
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 
@@ -69,6 +70,18 @@ bool Address::loopback() const noexcept {
     sockaddr_in6 in;
     std::memcpy(&in, &storage_, sizeof(in));
     return IN6_IS_ADDR_LOOPBACK(&in.sin6_addr);
+}
+
+bool Address::same_host(const Address& other) const noexcept {
+    if (family() != other.family()) return false;
+    if (family() == AF_INET) {
+        constexpr auto at = offsetof(sockaddr_in, sin_addr);
+        return std::memcmp(reinterpret_cast<const std::byte*>(&storage_) + at,
+                           reinterpret_cast<const std::byte*>(&other.storage_) + at, sizeof(in_addr)) == 0;
+    }
+    constexpr auto at = offsetof(sockaddr_in6, sin6_addr);
+    return family() == AF_INET6 && std::memcmp(reinterpret_cast<const std::byte*>(&storage_) + at,
+                                               reinterpret_cast<const std::byte*>(&other.storage_) + at, sizeof(in6_addr)) == 0;
 }
 
 std::string to_string(const Address& address) {

@@ -22,6 +22,12 @@ const char* advice(int os_errno) noexcept {
 
 }  // namespace
 
+std::unexpected<Error> cannot_listen(const HostPort& where, int os_errno) {
+    // The system's reason stands in the middle of the line, so it is not left to Error::message().
+    return fail(Errc::io, fmt::format("cannot listen on {}: {}; {}", to_string(where), std::system_category().message(os_errno),
+                                      advice(os_errno)));
+}
+
 Result<Listener> Listener::open(const HostPort& where, const SocketOptions& options, int backlog) {
     const auto addresses = resolve(where, true);
     if (!addresses) return std::unexpected(addresses.error());
@@ -36,9 +42,7 @@ Result<Listener> Listener::open(const HostPort& where, const SocketOptions& opti
         }
         failure = errno;
     }
-    // The system's reason stands in the middle of the line, so it is not left to Error::message().
-    return fail(Errc::io, fmt::format("cannot listen on {}: {}; {}", to_string(where),
-                                      std::system_category().message(failure), advice(failure)));
+    return cannot_listen(where, failure);
 }
 
 Result<std::optional<Socket>> Listener::accept() {

@@ -54,15 +54,15 @@ public:
 
     // Carrier.
     bool carry(StationId to, std::span<const ConstData> datagram) override {
-        const auto target = targets_.find(to);
-        if (target == targets_.end()) return false;
-        if (target->second.link == LinkKind::tcp) return tcp_.carry(to, datagram);
-        sender_.send(target->second.address, datagram);
+        const auto* target = target_of(to);
+        if (target == nullptr) return false;
+        if (target->link == LinkKind::tcp) return tcp_.carry(to, datagram);
+        sender_.send(target->address, datagram);
         return true;
     }
     [[nodiscard]] std::size_t datagram_max(StationId to) const override {
-        const auto target = targets_.find(to);
-        if (target != targets_.end() && target->second.link == LinkKind::tcp) return wire::datagram_size_max;
+        const auto* target = target_of(to);
+        if (target != nullptr && target->link == LinkKind::tcp) return wire::datagram_size_max;
         return std::clamp(options_.datagram_max, datagram_max_least, wire::datagram_size_max);
     }
     void flush() override {
@@ -95,12 +95,16 @@ private:
         LinkKind link = LinkKind::udp;
     };
 
+    [[nodiscard]] const Target* target_of(StationId id) const noexcept {
+        return number(id) < by_id_.size() ? by_id_[number(id)] : nullptr;
+    }
     /// Waits, receives, does what is due. `logic`: also the handler's step.
     void turn(std::optional<SteadyTime> until, MessageHandler& handler, bool logic);
     void receive(MessageHandler& handler);
     void take(const DatagramBatch& batch, SteadyTime now, MessageHandler& handler);
     bool do_calls();
     [[nodiscard]] std::string describe(StationId id) const;
+    [[nodiscard]] bool speaks_from(StationId id, const Address& address) const noexcept;
 
     const MessageLoopOptions options_;
     const Clock& clock_;
@@ -110,11 +114,13 @@ private:
     TcpLinks tcp_;
     Exchange exchange_;
     std::map<StationId, Target> targets_;
+    std::vector<const Target*> by_id_;       // those in targets_; null: no peer
     std::unique_ptr<DatagramBatch> batch_;   // without an input thread
     bool udp_ready_ = false;
     bool more_ = false;                      // waits already: the next turn does not wait
     SteadyTime turn_began_{}, next_turn_{};
     std::uint32_t last_drops_ = 0;
+    std::uint64_t foreign_address_ = 0;
     std::vector<std::function<void()>> working_;
     MessageLoopStats stats_;
     mutable std::mutex mutex_;
@@ -142,6 +148,11 @@ Result<> MessageLoop::Wiring::set_peers(const std::vector<LinkPeer>& peers) {
         if (!targets.contains(id)) exchange_.remove_peer(id);
     }
     targets_ = std::move(targets);
+    by_id_.clear();
+    for (const auto& [id, target] : targets_) {
+        by_id_.resize(number(id) + std::size_t{1});  // in the order of the numbers
+        by_id_.back() = &target;
+    }
     tcp_.set_peers(tcp);
     exchange_.set_time(clock_.now());
     for (const auto& peer : peers) exchange_.add_peer(peer.id, peer.watched);
@@ -154,7 +165,16 @@ void MessageLoop::Wiring::take(const DatagramBatch& batch, SteadyTime now, Messa
         stats_.kernel_drops += drops - last_drops_;
         last_drops_ = drops;
     }
-    batch.for_each([&](ConstData datagram) { exchange_.receive(datagram, now, handler); });
+    batch.for_each([&](ConstData datagram, const Address& from) {
+        if (speaks_from(wire::claimed_sender(datagram), from)) exchange_.receive(datagram, now, handler);
+        else ++foreign_address_;
+    });
+}
+
+/// A station sends from the socket that it listens on. Who is no peer is for the exchange to count.
+bool MessageLoop::Wiring::speaks_from(StationId id, const Address& address) const noexcept {
+    const auto* peer = target_of(id);
+    return peer == nullptr || (peer->link == LinkKind::udp && peer->address == address);
 }
 
 void MessageLoop::Wiring::receive(MessageHandler& handler) {
@@ -227,6 +247,7 @@ void MessageLoop::Wiring::run(const std::stop_token& stop, MessageHandler& handl
 void MessageLoop::Wiring::show_stats() {
     stats_.exchange = exchange_.stats();
     stats_.send_failures = sender_.stats().failures + tcp_.lost();
+    stats_.foreign_address = foreign_address_ + tcp_.foreign();
     stats_.send_calls = sender_.stats().calls;
     stats_.tcp_connections = tcp_.connected();
     if (input_) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/transport/reserved_port.hpp"
 
-#include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <cerrno>
+
+#include "socket_setup.hpp"
 
 namespace weir::transport {
 
@@ -22,7 +23,7 @@ Result<ReservedPort> ReservedPort::take(const HostPort& where) {
         }
         failure = errno;
     }
-    return fail_errno(failure, fmt::format("cannot have {}; choose another address or port", to_string(where)));
+    return cannot_listen(where, failure);
 }
 
 }  // namespace weir::transport

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every TCP socket of ours is told before use.
+// What every TCP socket of ours is told before use, and what is said of a port that cannot be had.
 #pragma once
 
 #include "weir/transport/socket.hpp"
@@ -12,5 +12,8 @@ void set_buffers(int fd, const SocketOptions& options) noexcept;
 /// No delay for small messages, and a peer that vanished is noticed after `peer_timeout`, whether bytes
 /// are underway or not.
 void set_connection(int fd, const SocketOptions& options) noexcept;
+
+/// In one line, with what to do.
+[[nodiscard]] std::unexpected<Error> cannot_listen(const HostPort& where, int os_errno);
 
 }  // namespace weir::transport

@@ -155,11 +155,13 @@ bool TcpLinks::take_datagrams(std::uint64_t token, Connection& connection, const
         const auto size = wire::datagram_size(rest.first(wire::datagram_header_size));
         if (!size) return false;
         if (rest.size() < *size) break;
-        if (connection.peer == wire::StationId{0} && !identify(token, connection, rest.first(*size))) {
-            listeners.datagram(rest.first(*size));  // counts it
+        const auto datagram = rest.first(*size);
+        if (connection.peer == wire::StationId{0} && !identify(token, connection, datagram, listeners)) return false;
+        if (wire::claimed_sender(datagram) != connection.peer) {
+            ++foreign_;
             return false;
         }
-        listeners.datagram(rest.first(*size));
+        listeners.datagram(datagram);
         rest = rest.subspan(*size);
     }
     std::copy(rest.begin(), rest.end(), connection.in.begin());
@@ -167,10 +169,17 @@ bool TcpLinks::take_datagrams(std::uint64_t token, Connection& connection, const
     return true;
 }
 
-bool TcpLinks::identify(std::uint64_t token, Connection& connection, ConstData datagram) {
+bool TcpLinks::identify(std::uint64_t token, Connection& connection, ConstData datagram, const Listeners& listeners) {
     const auto header = wire::decode_datagram(datagram, key_);
     const auto peer = header ? peers_.find(header->from) : peers_.end();
-    if (peer == peers_.end()) return false;
+    if (peer == peers_.end()) {
+        listeners.datagram(datagram);  // counts it
+        return false;
+    }
+    if (!connection.socket.peer().same_host(peer->second.address)) {
+        ++foreign_;
+        return false;
+    }
     if (peer->second.connection != 0) close(peer->second.connection, {});  // a newer one replaces the older
     connection.peer = header->from;
     peer->second.connection = token;

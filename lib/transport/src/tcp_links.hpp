@@ -48,6 +48,8 @@ public:
     [[nodiscard]] std::size_t connected() const noexcept;
     /// Datagrams that waited on a connection when it ended.
     [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
+    /// Datagrams whose connection came from elsewhere than the station they name, or had named another one.
+    [[nodiscard]] std::uint64_t foreign() const noexcept { return foreign_; }
 
 private:
     struct Connection {
@@ -74,7 +76,7 @@ private:
     void connect(wire::StationId id, Peer& peer, SteadyTime now);
     void read(std::uint64_t token, SteadyTime now, const Listeners& listeners);
     bool take_datagrams(std::uint64_t token, Connection& connection, const Listeners& listeners);
-    bool identify(std::uint64_t token, Connection& connection, ConstData datagram);
+    bool identify(std::uint64_t token, Connection& connection, ConstData datagram, const Listeners& listeners);
     bool write(std::uint64_t token, Connection& connection);
     void close(std::uint64_t token, SteadyTime now);
     void set_interest(std::uint64_t token, Connection& connection);
@@ -89,6 +91,7 @@ private:
     Connections connections_;
     std::uint64_t next_token_ = first_token;
     std::uint64_t lost_ = 0;
+    std::uint64_t foreign_ = 0;
     bool accept_paused_ = false;
 };
 

@@ -64,13 +64,15 @@ Bytes granted_receive_buffer(int fd) noexcept {
 
 DatagramBatch::DatagramBatch(std::size_t messages_max)
     : memory_(std::make_unique_for_overwrite<std::byte[]>(messages_max * message_room)), headers_(messages_max),
-      places_(messages_max), controls_(messages_max), segments_(messages_max) {}
+      places_(messages_max), names_(messages_max), controls_(messages_max), segments_(messages_max) {}
 
 std::size_t DatagramBatch::receive(int fd) {
     for (std::size_t i = 0; i < headers_.size(); ++i) {
         places_[i] = {memory_.get() + i * message_room, message_room};
         auto& header = headers_[i].msg_hdr;
         header = {};
+        header.msg_name = &names_[i];
+        header.msg_namelen = sizeof(names_[i]);
         header.msg_iov = &places_[i];
         header.msg_iovlen = 1;
         header.msg_control = controls_[i].bytes;
@@ -114,7 +116,7 @@ void DatagramSender::send(const Address& to, std::span<const ConstData> datagram
         return send_now(to, datagram);
     }
     auto* last = entries_.empty() ? nullptr : &entries_.back();
-    const bool joins = segments_ && last != nullptr && last->to == &to && last->size == last->segment * last->count &&
+    const bool joins = segments_ && last != nullptr && last->to == &to && segments_reach(to) && last->size == last->segment * last->count &&
                        size <= last->segment && last->size + size <= segments_bytes_max && last->count < segments_max;
     if (!joins && entries_.size() == batch_) flush();
     if (bytes_.size() + size > bytes_.capacity()) {
@@ -129,6 +131,10 @@ void DatagramSender::send(const Address& to, std::span<const ConstData> datagram
     } else {
         entries_.push_back({&to, offset, size, size, 1});
     }
+}
+
+bool DatagramSender::segments_reach(const Address& to) const noexcept {
+    return std::ranges::find(narrow_, to) == narrow_.end();
 }
 
 bool DatagramSender::wait_for_room() const noexcept {
@@ -194,9 +200,11 @@ void DatagramSender::flush() {
         if (errno == EINTR) continue;
         if (errno == EAGAIN && !std::exchange(waited, true) && wait_for_room()) continue;
         const auto& entry = entries_[sent++];
-        // No segments on this road (the interface, or a kernel that has none): one by one from now on.
+        // One by one from now on: to this peer, whose road is too narrow for segments of this size, or in a kernel that
+        // has none to all.
         if (entry.count > 1 && (errno == EINVAL || errno == EIO || errno == EOPNOTSUPP || errno == EMSGSIZE)) {
-            segments_ = false;
+            if (errno != EMSGSIZE) segments_ = false;
+            else if (segments_reach(*entry.to)) narrow_.push_back(*entry.to);
             send_apart(entry);
         } else {
             failed(errno, entry.count);

@@ -42,15 +42,17 @@ public:
     /// After receive() gave something: datagrams that the kernel has dropped so far, modulo 2^32 (SO_RXQ_OVFL).
     [[nodiscard]] std::uint32_t kernel_drops() const noexcept { return kernel_drops_; }
 
+    /// visit(datagram, from), both for the call.
     template <class Visit>
     void for_each(Visit visit) const {
         for (std::size_t i = 0; i < count_; ++i) {
+            const Address from(reinterpret_cast<const sockaddr*>(&names_[i]), headers_[i].msg_hdr.msg_namelen);
             ConstData rest(memory_.get() + i * message_room, headers_[i].msg_len);
             // Several datagrams of one size that the kernel has put together, the last one possibly shorter.
             const auto step = segments_[i] == 0 ? rest.size() : segments_[i];
             do {
                 const auto size = std::min(step, rest.size());
-                visit(rest.first(size));
+                visit(rest.first(size), from);
                 rest = rest.subspan(size);
             } while (!rest.empty());
         }
@@ -66,6 +68,7 @@ private:
     std::unique_ptr<std::byte[]> memory_;  // touched only where datagrams have come
     std::vector<mmsghdr> headers_;
     std::vector<iovec> places_;
+    std::vector<sockaddr_storage> names_;
     std::vector<Control> controls_;
     std::vector<std::size_t> segments_;  // size of each, when the kernel put several together; else 0
     std::size_t count_ = 0;
@@ -100,10 +103,12 @@ private:
     void failed(int os_errno, std::uint64_t datagrams) noexcept;
     [[nodiscard]] bool wait_for_room() const noexcept;
     void send_apart(const Entry& entry);
+    [[nodiscard]] bool segments_reach(const Address& to) const noexcept;
 
     const int fd_;
     const std::size_t batch_;
     bool segments_;
+    std::vector<Address> narrow_;  // addresses behind an interface that refused segments of this size; few
     std::vector<std::byte> bytes_;
     std::vector<Entry> entries_;
     struct alignas(cmsghdr) Control {

@@ -2,12 +2,15 @@
 #include "weir/transport/message_loop.hpp"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <atomic>
 #include <set>
 #include <thread>
 
+#include "udp_socket.hpp"
 #include "weir/base/endian.hpp"
+#include "weir/transport/loop_calls.hpp"
 
 namespace weir::transport {
 namespace {
@@ -204,6 +207,64 @@ TEST(MessageLoop, ConnectsAgainWhenAPeerIsReplaced) {
     ASSERT_TRUE(again.loop->set_peers({a.as_peer(LinkKind::tcp)}).has_value());
     again.start();
     EXPECT_TRUE(wait_for([&] { return again.appeared.load(); }));
+}
+
+/// A probe of station `from` in a process that begins after all others, as an enemy or a confused program would send it.
+std::vector<std::byte> probe_of_a_later_process(StationId from, std::uint32_t key) {
+    const std::vector<std::byte> body(24);
+    std::vector<std::byte> datagram(wire::datagram_header_size + body.size());
+    const wire::DatagramHeader header{.type = DataflowType::probe, .from = from, .epoch = wire::Epoch{~std::uint64_t{0}}, .message = 1,
+                                      .message_size = 24, .part_size = 24};
+    const ConstData piece = body;
+    wire::encode_datagram_header(std::span(datagram).first<wire::datagram_header_size>(), header, std::span(&piece, 1), key);
+    return datagram;
+}
+
+TEST(MessageLoop, DoesNotBelieveADatagramThatComesFromElsewhereThanTheStationItNames) {
+    Node a(one), b(two);
+    introduce(a, b, LinkKind::udp);
+    a.start();
+    b.start();
+    ASSERT_TRUE(wait_for([&] { return a.appeared.load() && b.appeared.load(); }));
+
+    auto stranger = open_udp({"127.0.0.1", 0}, {}).value();
+    DatagramSender sender(stranger.fd(), 1, false);
+    const Address to = resolve({"127.0.0.1", a.loop->port()}, false).value().front();
+    const auto forged = probe_of_a_later_process(two, 0);
+    const ConstData piece = forged;
+    sender.send(to, std::span(&piece, 1));
+    sender.flush();
+    ASSERT_TRUE(wait_for([&] { return a.loop->stats().foreign_address == 1; }));
+
+    b.loop->call([&] { b.to_post = 100; });  // what the real one says goes on being heard
+    EXPECT_TRUE(wait_for([&] { return a.posts.load() == 100; }));
+}
+
+TEST(MessageLoop, ClosesAConnectionOnWhichAnotherStationSpeaks) {
+    Node a(one);
+    ASSERT_TRUE(a.loop->set_peers({{two, {"127.0.0.1", 1}, LinkKind::udp}, {StationId{3}, {"127.0.0.1", 2}, LinkKind::tcp}}).has_value());
+    a.start();
+    const Address to = resolve({"127.0.0.1", a.loop->port()}, false).value().front();
+    auto stranger = begin_connect(to, {}).value();
+    pollfd ready{stranger.fd(), POLLOUT, 0};
+    ASSERT_EQ(::poll(&ready, 1, 5000), 1);
+    auto bytes = probe_of_a_later_process(StationId{3}, 0);  // it may say so: its host is right
+    const auto forged = probe_of_a_later_process(two, 0);
+    bytes.insert(bytes.end(), forged.begin(), forged.end());
+    ASSERT_TRUE(stranger.write(bytes).has_value());
+    EXPECT_TRUE(wait_for([&] { return a.loop->stats().foreign_address == 1; }));
+    EXPECT_TRUE(wait_for([&] { return a.loop->stats().tcp_connections == 0; }));
+}
+
+TEST(LinksTo, AreOverTcpWhenEitherEndWantsIt) {
+    std::vector<Peer> peers(2);
+    peers[0] = {.name = "ros-1", .kind = StationKind::readout, .id = one, .dataflow = "127.0.0.1:1"};
+    peers[1] = {.name = "ros-2", .kind = StationKind::readout, .id = two, .dataflow = "127.0.0.1:2", .tcp = true};
+    const auto ours = links_to(peers, {StationKind::readout}, LinkKind::udp, {}).value();
+    EXPECT_EQ(ours[0].link, LinkKind::udp);
+    EXPECT_EQ(ours[1].link, LinkKind::tcp);
+    const auto with_tcp = links_to(peers, {StationKind::readout}, LinkKind::tcp, {}).value();
+    EXPECT_EQ(with_tcp[0].link, LinkKind::tcp);
 }
 
 }  // namespace

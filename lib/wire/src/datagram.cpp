@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t checked_size = 52;  // the bytes of the header before its checksum
 static_assert(checked_size + 4 == datagram_header_size);
+constexpr std::size_t from_at = 8;
 constexpr std::uint16_t flag_posted = 1;
 constexpr auto last_type = static_cast<std::uint8_t>(DataflowType::readout_input);
 
@@ -48,7 +49,7 @@ void encode_datagram_header(std::span<std::byte, datagram_header_size> to, const
     store_little(to, 4, datagram_version);
     store_little(to, 5, static_cast<std::uint8_t>(header.type));
     store_little(to, 6, header.posted ? flag_posted : std::uint16_t{0});
-    store_little(to, 8, number(header.from));
+    store_little(to, from_at, number(header.from));
     store_little(to, 10, std::uint16_t{0});
     store_little(to, 12, number(header.run));
     store_little(to, 16, number(header.epoch));
@@ -73,7 +74,7 @@ Result<DatagramHeader> decode_datagram(ConstData data, std::uint32_t key) {
         return fail(Errc::corrupt, "a datagram fails its checksum: damaged on the way, or the key is of another partition");
     DatagramHeader header{.type = static_cast<DataflowType>(load_little<std::uint8_t>(data, 5)),
                           .posted = (load_little<std::uint16_t>(data, 6) & flag_posted) != 0,
-                          .from = StationId{load_little<std::uint16_t>(data, 8)},
+                          .from = StationId{load_little<std::uint16_t>(data, from_at)},
                           .run = RunNumber{load_little<std::uint32_t>(data, 12)},
                           .epoch = Epoch{load_little<std::uint64_t>(data, 16)},
                           .to_epoch = Epoch{load_little<std::uint64_t>(data, 24)},
@@ -89,6 +90,10 @@ Result<DatagramHeader> decode_datagram(ConstData data, std::uint32_t key) {
     if (header.posted && header.to_epoch == Epoch{0})
         return fail(Errc::corrupt, "a posted message does not say which process it is for");
     return header;
+}
+
+StationId claimed_sender(ConstData datagram) noexcept {
+    return datagram.size() < datagram_header_size ? StationId{0} : StationId{load_little<std::uint16_t>(datagram, from_at)};
 }
 
 Result<std::size_t> datagram_size(ConstData header) {

@@ -50,6 +50,7 @@ struct StationLedger {
 
 struct StationStatus {
     StationLedger ledger{};
+    std::optional<RunNumber> run{};  // where the station itself finds the number (a recorder that runs alone)
     bool finished = false;  // a source of events has no more to give: run control may stop the run
     std::map<std::string, double> counters{};  // what else people look at: "requests", "re_asked", "robs_lost"
 };

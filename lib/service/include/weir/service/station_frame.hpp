@@ -36,6 +36,7 @@ struct StationFrameOptions {
     std::chrono::milliseconds deadline{30'000};  // of a transition, where neither the request nor the next line says one
     std::map<Transition, std::chrono::milliseconds> deadlines{};
     std::chrono::milliseconds grace{5000};      // a stop that is later than its deadline by this ends the process
+    bool asker_reports = false;                 // whoever asks says what failed: no report of it
     std::function<void(int)> end_process{};     // how; empty: at once (_exit), since what hangs may hang destructors too
 };
 
@@ -48,6 +49,7 @@ struct StationAnswer {
     } outcome = Outcome::done;
     StationState state{};
     std::string error{};  // one line, unless done
+    std::optional<Error> cause{};  // when it failed
 };
 
 class StationFrame {

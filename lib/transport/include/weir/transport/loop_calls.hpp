@@ -36,7 +36,7 @@ inline void in_loop(MessageLoop& loop, const std::function<void()>& work) {
     return loop == nullptr ? "" : to_string(HostPort{options.listen.host, loop->port()});
 }
 
-/// The peers of these kinds. Errc::usage: one has no address.
+/// The peers of these kinds; a link is over TCP when either end wants it. Errc::usage: one has no address.
 [[nodiscard]] inline Result<std::vector<LinkPeer>> links_to(const std::vector<Peer>& peers, std::initializer_list<StationKind> kinds,
                                                             LinkKind link, std::initializer_list<StationKind> watched) {
     std::vector<LinkPeer> links;
@@ -44,7 +44,7 @@ inline void in_loop(MessageLoop& loop, const std::function<void()>& work) {
         if (std::ranges::find(kinds, peer.kind) == kinds.end()) continue;
         const auto address = parse_host_port(peer.dataflow);
         if (!address) return fail(Errc::usage, "station " + peer.name + " has no usable address: " + address.error().message());
-        links.push_back({.id = peer.id, .address = *address, .link = link,
+        links.push_back({.id = peer.id, .address = *address, .link = peer.tcp ? LinkKind::tcp : link,
                          .watched = std::ranges::find(watched, peer.kind) != watched.end()});
     }
     return links;

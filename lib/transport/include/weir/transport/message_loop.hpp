@@ -37,13 +37,14 @@ struct MessageLoopOptions {
 struct LinkPeer {
     wire::StationId id{};
     HostPort address{};
-    LinkKind link = LinkKind::udp;  // the same at both ends
+    LinkKind link = LinkKind::udp;  // the same at both ends (links_to() sees to it)
     bool watched = false;
 };
 
 struct MessageLoopStats {
     ExchangeStats exchange;
     std::uint64_t kernel_drops = 0;   // datagrams that the kernel dropped because the socket was full (SO_RXQ_OVFL)
+    std::uint64_t foreign_address = 0;  // datagrams dropped because they came from elsewhere than the station they name
     std::uint64_t send_failures = 0;  // datagrams that the kernel did not take, or that were on a TCP connection that broke
     std::uint64_t receive_calls = 0, send_calls = 0;
     std::uint64_t wakes = 0;          // of the logic: by the input thread, or without one from waiting for sockets

@@ -67,6 +67,9 @@ void encode_datagram_header(std::span<std::byte, datagram_header_size> to, const
 /// unsupported (version), limit. Nothing it returns exceeds the limits above; offset + part_size <= message_size.
 [[nodiscard]] Result<DatagramHeader> decode_datagram(ConstData datagram, std::uint32_t key);
 
+/// Whom a datagram says it is from, before anything of it is checked; 0 when it is too short to say.
+[[nodiscard]] StationId claimed_sender(ConstData datagram) noexcept;
+
 /// For a byte stream: the size of the datagram (header and part) that begins in these datagram_header_size bytes.
 /// Checks magic, version and lengths, not the checksum.
 [[nodiscard]] Result<std::size_t> datagram_size(ConstData header);

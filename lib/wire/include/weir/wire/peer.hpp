@@ -22,12 +22,13 @@ inline constexpr std::array station_kinds{StationKind::readout, StationKind::ass
 [[nodiscard]] std::optional<StationKind> parse_station_kind(std::string_view text) noexcept;
 
 struct Peer {
-    std::string name{};// "ros-1"; one of a kind in the partition
+    std::string name{};  // "ros-1"; one of a kind in the partition
     StationKind kind = StationKind::readout;
     wire::StationId id{};
     std::string dataflow{};  // "127.0.0.1:40001": datagrams, or TCP when the link says so; empty: speaks none
     std::string events{};  // "127.0.0.1:40002": the delivery protocol (filters, recorders); empty: takes none
     std::vector<SourceId> sources{};  // ROBs that a readout serves
+    bool tcp = false;  // it wants its links over TCP: a link is when either end wants it
 
     bool operator==(const Peer&) const = default;
 };
