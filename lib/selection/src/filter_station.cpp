@@ -9,7 +9,7 @@
 
 #include "hanging.hpp"
 #include "selection_alarm.hpp"
-#include "weir/transport/loop_calls.hpp"
+#include "weir/transport/address.hpp"
 
 namespace weir::selection {
 namespace {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "weir/transport/loop_calls.hpp"
+#include "weir/transport/message_loop.hpp"
 #include "simulated_partition.hpp"
 #include "weir/delivery/sender.hpp"
 #include "weir/event/event_builder.hpp"
