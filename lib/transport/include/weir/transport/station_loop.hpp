@@ -41,8 +41,7 @@ public:
     /// While a run goes on, after each batch of messages and when the time that it answered last has come: does what is
     /// due. Returns when it wants to be called again at the latest.
     [[nodiscard]] virtual std::optional<SteadyTime> step(SteadyTime now) = 0;
-    /// Says how things are: now and then, at once when a run begins, drains or ends, and after each step while it
-    /// drains.
+    /// Says how things are: now and then, when a run begins, drains and ends, and after each step while it drains.
     virtual void tell() {}
 };
 
@@ -53,9 +52,8 @@ struct StationLoopOptions {
     std::vector<StationKind> speaks_with{};
     std::vector<StationKind> watches{};  // of these: those whose silence must be noticed
     Bytes memory{64ULL << 20};           // of messages that come in several parts, and whatever the logic takes from it
-    std::optional<std::chrono::milliseconds>
-        probe{};                               // at connect, at most: do datagrams of full size reach every peer?
-    std::chrono::milliseconds tell_every{50};  // 0: nobody is told
+    std::optional<std::chrono::milliseconds> probe{};  // so long at connect: do full datagrams reach every peer?
+    std::chrono::milliseconds tell_every{50};          // 0: nobody is told
 };
 
 class StationLoop final : private MessageHandler {
