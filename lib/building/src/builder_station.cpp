@@ -63,6 +63,7 @@ public:
                            {"kernel_drops", double(stats.kernel_drops)},
                            {"foreign_address", double(stats.foreign_address)}};
         for (const auto& [source, lost] : builder_.lost_by_source()) status.counters[lost_of(source)] = double(lost);
+        output_.look_for_failures();
         const auto output = output_.stats();
         status.counters["output_held"] = double(output.held);
         status.counters["output_reconnects"] = double(output.reconnects);
