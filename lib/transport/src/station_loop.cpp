@@ -24,13 +24,12 @@ Result<std::vector<LinkPeer>> links_to(const std::vector<Peer>& peers, const std
     return links;
 }
 
-StationLoop::StationLoop(StationLoopOptions options, const Clock& clock)
-    : options_(std::move(options)), clock_(clock), pool_(options_.memory) {}
+StationLoop::StationLoop(StationLoopOptions options) : options_(std::move(options)), pool_(options_.memory) {}
 
 StationLoop::~StationLoop() = default;
 
 Result<std::unique_ptr<StationLoop>> StationLoop::open(StationLoopOptions options, const Clock& clock) {
-    std::unique_ptr<StationLoop> made(new StationLoop(std::move(options), clock));
+    std::unique_ptr<StationLoop> made(new StationLoop(std::move(options)));
     auto loop = MessageLoop::open(made->options_.loop, made->pool_, clock);
     if (!loop) return std::unexpected(std::move(loop.error()));
     made->loop_ = std::move(*loop);

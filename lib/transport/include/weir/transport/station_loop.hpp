@@ -93,14 +93,13 @@ public:
 private:
     enum class Phase { idle, running, draining };
 
-    StationLoop(StationLoopOptions options, const Clock& clock);
+    explicit StationLoop(StationLoopOptions options);
     [[nodiscard]] Result<std::vector<LinkPeer>> links(const std::vector<Peer>& peers) const;
     void on_message(const IncomingMessage& message, SteadyTime now) override;
     void on_peer(wire::StationId peer, PeerChange change, SteadyTime now) override;
     [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override;
 
     const StationLoopOptions options_;
-    const Clock& clock_;
     memory::BufferPool pool_;
     std::unique_ptr<MessageLoop> loop_;
     StationLogic* logic_ = nullptr;  // while connected
