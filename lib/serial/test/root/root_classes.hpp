@@ -22,6 +22,14 @@
 #ifndef WEIR_DESCRIBE_HIDDEN  // private members can only be described inside of their class
 #define WEIR_DESCRIBE_HIDDEN
 #endif
+/// ROOT reads what a plain pointer points at into a new object, which nobody owns; weir's classes own it.
+#ifdef WEIR_WITH_ROOT
+template <class T>
+using Pointer = T*;
+#else
+template <class T>
+using Pointer = std::shared_ptr<T>;
+#endif
 #define WEIR_EACH(...)            \
     template <class Visitor>      \
     void each(Visitor&& visit) {  \
@@ -387,10 +395,10 @@ struct Boxes {
 // --- pointers
 
 struct Pointers {
-    Hit* first{};
-    Hit* second{};
-    Track* track{};
-    ThingV* thing{};
+    Pointer<Hit> first{};
+    Pointer<Hit> second{};
+    Pointer<Track> track{};
+    Pointer<ThingV> thing{};
     WEIR_EACH(first, second, track, thing)
 };
 struct Owner {
@@ -401,11 +409,11 @@ struct Owner {
 };
 struct Node {
     int v{};
-    Node* next{};
+    Pointer<Node> next{};
     WEIR_EACH(v, next)
 };
 struct PointerLists {
-    std::vector<Hit*> hits{};
+    std::vector<Pointer<Hit>> hits{};
     std::vector<Node> nodes{};
     std::vector<Pointers> pointers{};
     WEIR_EACH(hits, nodes, pointers)
@@ -483,7 +491,7 @@ void for_each_class(Visitor&& visit) {
     visit(OfType<std::vector<Track>>{}, "vector<detector::Track>");
     visit(OfType<std::vector<TwoBases>>{}, "vector<detector::TwoBases>");
     visit(OfType<std::vector<std::vector<Hit>>>{}, "vector<vector<detector::Hit> >");
-    visit(OfType<std::vector<Hit*>>{}, "vector<detector::Hit*>");
+    visit(OfType<std::vector<Pointer<Hit>>>{}, "vector<detector::Hit*>");
     visit(OfType<std::vector<std::pair<int, float>>>{}, "vector<pair<int,float> >");
     visit(OfType<std::map<int, float>>{}, "map<int,float>");
     visit(OfType<std::map<int, Hit>>{}, "map<int,detector::Hit>");

@@ -3,7 +3,7 @@
 // other has written, and hold it against the value that the same seed makes here. A Streamer does the reading and writing:
 //
 //     template <class T> std::string write(const T& value, const char* name, Way way);           // the bytes
-//     template <class T> std::string read(const std::string& bytes, const char* name, Way way, std::unique_ptr<T>& value);
+//     template <class T> std::string read(const std::string& bytes, const char* name, Way way, std::shared_ptr<T>& value);
 //                                                          // "", or what is wrong; all bytes must be used
 //     std::string write(const Sequence& sequence, const std::vector<void*>& objects, bool member_wise);
 //     std::string read(const std::string& bytes, const Sequence& sequence, std::vector<void*>& objects);
@@ -166,7 +166,7 @@ private:
         ValueMaker maker(record.seed);
         T expected{};
         maker.fill(expected);
-        std::unique_ptr<T> read;
+        std::shared_ptr<T> read;
         if (std::string problem = streamer_.read(record.bytes, name, record.way, read); !problem.empty()) return problem;
         const std::string want = ValueText::of(expected), have = ValueText::of(*read);
         if (want != have) return "other values\n  want " + want + "\n  have " + have;

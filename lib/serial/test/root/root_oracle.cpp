@@ -23,7 +23,7 @@ struct RootStreamer {
     }
 
     template <class T>
-    std::string read(const std::string& bytes, const char* name, Way way, std::unique_ptr<T>& value) {
+    std::string read(const std::string& bytes, const char* name, Way way, std::shared_ptr<T>& value) {
         TBufferFile buffer(TBuffer::kRead, static_cast<Int_t>(bytes.size()), const_cast<char*>(bytes.data()), kFALSE);
         TClass* type = TClass::GetClass(name);
         if (!type) return "ROOT has no such class";
@@ -31,7 +31,7 @@ struct RootStreamer {
             value.reset(static_cast<T*>(buffer.ReadObjectAny(type)));
             if (!value) return "ROOT reads a null pointer";
         } else {
-            value = std::make_unique<T>();
+            value = std::make_shared<T>();
             buffer.StreamObject(value.get(), type);
         }
         return all_read(buffer, bytes);

@@ -95,21 +95,13 @@ public:
         value = std::make_unique<T>();
         inside(*value);
     }
-    /// Null, an object that something else points at too, or a new one.
     template <class T>
     void fill(T*& value) {
-        auto& made = made_[std::type_index(typeid(T))];
-        value = nullptr;
-        const std::size_t kind = draw_.below(3);
-        if (kind == 0 || depth_ > 5) return;
-        if (kind == 1 && !made.empty()) {
-            value = static_cast<T*>(made[draw_.below(made.size())].get());
-            return;
-        }
-        auto owned = std::make_shared<T>();
-        value = owned.get();
-        made.push_back(std::move(owned));  // before it is filled: rings are wanted
-        inside(*value);
+        value = some<T>().get();
+    }
+    template <class T>
+    void fill(std::shared_ptr<T>& value) {
+        value = some<T>();
     }
 
 private:
@@ -118,6 +110,18 @@ private:
         ++depth_;
         fill(value);
         --depth_;
+    }
+    /// Null, an object that something else points at too, or a new one.
+    template <class T>
+    std::shared_ptr<T> some() {
+        auto& made = made_[std::type_index(typeid(T))];
+        const std::size_t kind = draw_.below(3);
+        if (kind == 0 || depth_ > 5) return nullptr;
+        if (kind == 1 && !made.empty()) return std::static_pointer_cast<T>(made[draw_.below(made.size())]);
+        auto owned = std::make_shared<T>();
+        made.push_back(owned);  // before it is filled: rings are wanted
+        inside(*owned);
+        return owned;
     }
     std::size_t size() {  // what lies deeper is shorter, so that a value stays small
         const std::size_t kind = draw_.below(12);
@@ -220,6 +224,11 @@ private:
             add(*value);
         else
             out_ += "null";
+    }
+    template <class T>
+    void add(std::shared_ptr<T>& value) {
+        T* target = value.get();
+        add(target);
     }
     template <class T>
     void add(T*& value) {
