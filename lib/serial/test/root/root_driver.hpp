@@ -15,6 +15,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 
 /// How an object is written.
@@ -57,23 +58,32 @@ inline std::string hex(const std::string& bytes) {
     return text;
 }
 
+inline std::string unhex(const std::string& text) {
+    std::string bytes;
+    for (std::size_t i = 0; i + 1 < text.size(); i += 2)
+        bytes += static_cast<char>(std::strtoul(text.substr(i, 2).c_str(), nullptr, 16));
+    return bytes;
+}
+
 template <class Streamer>
 class Driver {
 public:
     explicit Driver(Streamer& streamer) : streamer_(streamer) {}
 
-    /// PROGRAM write FILE SEED COUNT | check FILE | list SEED COUNT. What is wrong is on stdout.
+    /// PROGRAM write FILE SEED COUNT | check FILE | list SEED COUNT | vectors FILE. What is wrong is on stdout.
     int run(int argc, char** argv) {
         const std::string command = argc > 1 ? argv[1] : "";
         if (command == "write" && argc == 5) return write(argv[2], number(argv[3]), number(argv[4]));
         if (command == "check" && argc == 3) return check(argv[2]);
         if (command == "list" && argc == 4) return list(number(argv[2]), number(argv[3]));
-        std::printf("usage: %s write FILE SEED COUNT | check FILE | list SEED COUNT\n", argv[0]);
+        if (command == "vectors" && argc == 3) return vectors(argv[2]);
+        std::printf("usage: %s write FILE SEED COUNT | check FILE | list SEED COUNT | vectors FILE\n", argv[0]);
         return 2;
     }
 
 private:
     static constexpr std::uint32_t sequences = 1'000'000;  // the class number of a Sequence
+    static constexpr std::size_t shown = 10;               // of what is wrong
 
     static std::uint64_t number(const char* text) { return std::strtoull(text, nullptr, 10); }
 
@@ -151,7 +161,7 @@ private:
                 name = called;
                 problem = check_one<typename decltype(type)::type>(record, called);
             });
-            if (!problem.empty() && ++wrong <= 10)
+            if (!problem.empty() && ++wrong <= shown)
                 std::printf("%s, %s, %s, seed %llu: %s\n  %s\n", name.c_str(),
                             record.way.member_wise ? "member-wise" : "object-wise", record.way.any ? "any" : "stream",
                             static_cast<unsigned long long>(record.seed), problem.c_str(), hex(record.bytes).c_str());
@@ -159,6 +169,38 @@ private:
         std::fclose(file);
         std::printf("%zu objects read, %zu wrong\n", records, wrong);
         return wrong == 0 && records > 0 ? 0 : 1;
+    }
+
+    /// Lines of `list`, written by the other: what is read has the value in the line, and the same bytes again.
+    int vectors(const char* path) {
+        std::ifstream file(path);
+        std::string line;
+        std::size_t lines = 0, wrong = 0;
+        while (std::getline(file, line)) {
+            ++lines;
+            const std::size_t way = line.find('|'), form = line.find('|', way + 1), value = line.find('|', form + 1);
+            const std::size_t end = line.rfind('|');
+            const std::string name = line.substr(0, way), text = line.substr(value + 1, end - value - 1);
+            const Way how{line.substr(way + 1, form - way - 1) == "member-wise", line.substr(form + 1, 3) == "any"};
+            std::string problem = "an unknown class";
+            if (name == "sequence") problem = "";  // has no seed here; what is in it is checked by `check`
+            for_each_class([&](auto type, const char* called) {
+                if (called == name)
+                    problem = check_line<typename decltype(type)::type>(unhex(line.substr(end + 1)), called, how, text);
+            });
+            if (!problem.empty() && ++wrong <= shown) std::printf("line %zu, %s: %s\n", lines, name.c_str(), problem.c_str());
+        }
+        std::printf("%zu buffers read, %zu wrong\n", lines, wrong);
+        return wrong == 0 && lines > 0 ? 0 : 1;
+    }
+
+    template <class T>
+    std::string check_line(const std::string& bytes, const char* name, Way way, const std::string& text) {
+        std::shared_ptr<T> read;
+        if (std::string problem = streamer_.read(bytes, name, way, read); !problem.empty()) return problem;
+        if (const std::string have = ValueText::of(*read); have != text) return "other values\n  " + text + "\n  " + have;
+        const std::string again = streamer_.write(*read, name, way);
+        return again == bytes ? "" : "written again it is\n  " + hex(again);
     }
 
     template <class T>
