@@ -379,7 +379,7 @@ private:
 
     /// What one element takes at least: of other shapes of the class only the first column is certain.
     template <class E>
-    static consteval std::size_t least_columns_size(bool ours) {
+    static constexpr std::size_t least_columns_size(bool ours) {
         std::size_t size = 0;
         for_each_part<E>([&](auto index) {
             using Part = typename Parts<E>::template Type<index>;
