@@ -345,7 +345,7 @@ private:
             const auto* start = at;
             at = value(at, one.first);
             if (at != nullptr) at = value(at, one.second);
-            if (at != nullptr) at = insert(start, all, one);
+            if (at != nullptr && insert(start, all, one) == nullptr) return nullptr;
         }
         return at;
     }
