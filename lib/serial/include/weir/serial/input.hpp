@@ -49,6 +49,7 @@ public:
         if (word >> 30 != 1 || !has(at + 4, size)) return bad_frame(at, what);
         outer = end_;
         end_ = at + 4 + size;
+        ++frames_;
         return at + 4;
     }
     [[nodiscard]] const std::byte* close_frame(const std::byte* at, std::string_view what,
@@ -56,6 +57,7 @@ public:
         if (at == nullptr) return nullptr;
         if (at != end_) return left_over(at, what);
         end_ = outer;
+        --frames_;
         return at;
     }
 
@@ -90,6 +92,7 @@ public:
 
     [[nodiscard]] const std::byte* start() noexcept {
         end_ = data_end_;
+        frames_ = 0;
         depth = 0;
         return begin_ + position_;
     }
@@ -108,6 +111,7 @@ private:
     const std::byte* data_end_;
     const std::byte* end_;
     std::size_t position_ = 0;
+    std::size_t frames_ = 0;  // byte counts that are open
     Unknown unknown_;
 
     struct Class {
