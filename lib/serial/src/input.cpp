@@ -59,9 +59,7 @@ Input::Seen& Input::make_seen() {
     return *seen_;
 }
 
-void Input::add_object(std::uint32_t offset, const char* class_name, std::shared_ptr<void> owner) {
-    seen().objects.push_back({offset, class_name, std::move(owner)});
-}
+void Input::add_object(Object object) { seen().objects.push_back(std::move(object)); }
 
 const Input::Object* Input::find_object(std::uint32_t reference) const noexcept {
     if (!seen_) return nullptr;
@@ -91,6 +89,14 @@ const std::byte* Input::read_class(const std::byte* at, std::string_view& name) 
     return zero + 1;
 }
 
-Result<> Input::failed() { return std::unexpected(std::exchange(seen().error, {})); }
+/// What this call has read is forgotten; objects that point at each other in a ring would never be freed otherwise.
+Result<> Input::failed() {
+    const auto late = [this](const auto& each) { return each.offset >= position_ + reference_offset; };
+    for (auto& object : seen().objects)
+        if (late(object) && object.owner) object.empty(object.owner.get());
+    std::erase_if(seen().objects, late);
+    std::erase_if(seen().classes, late);
+    return std::unexpected(std::exchange(seen().error, {}));
+}
 
 }  // namespace weir::serial

@@ -57,8 +57,8 @@ using namespace weir;
 using namespace weir::serial;
 
 class Evolution : public testing::TestWithParam<Mode> {};
-INSTANTIATE_TEST_SUITE_P(, Evolution, testing::Values(Mode::object_wise, Mode::member_wise), [](const auto& info) {
-    return std::string(info.param == Mode::object_wise ? "ObjectWise" : "MemberWise");
+INSTANTIATE_TEST_SUITE_P(, Evolution, testing::Values(Mode::object_wise, Mode::member_wise), [](const auto& mode) {
+    return std::string(mode.param == Mode::object_wise ? "ObjectWise" : "MemberWise");
 });
 
 TEST_P(Evolution, MembersThatWereAddedSinceAreFreshAndTheirAbsenceIsProvenByTheChecksum) {

@@ -12,12 +12,22 @@ struct Ring {
 struct Other {
     int a = 0;
 };
+template <int inside>
+struct Doll {  // every one adds a header to the wire, and nothing to memory
+    Doll<inside - 1> doll;
+};
+template <>
+struct Doll<0> {};
 
 namespace weir::serial {
 template <>
 inline constexpr auto description<Ring> = members("number", "next");
 template <>
 inline constexpr auto description<Other> = members("a");
+template <int inside>
+inline constexpr auto description<Doll<inside>> = members("doll");
+template <>
+inline constexpr auto description<Doll<0>> = members();
 }  // namespace weir::serial
 
 namespace {
@@ -61,6 +71,20 @@ TEST(References, ARingEnds) {
     EXPECT_EQ((*read)->next->next, *read);
     EXPECT_EQ(written_any(read->get()), bytes);
     (*read)->next->next.reset();
+}
+
+TEST(References, ARingThatEndsInAnErrorIsFreed) {
+    const auto one = std::make_shared<Ring>(Ring{1, nullptr});
+    one->next = std::make_shared<Ring>(Ring{2, one});
+    auto bytes = written_any(one.get());
+    one->next->next.reset();
+    ++bytes[3];  // the outer byte count
+    bytes += '\0';
+    for (int round = 0; round < 2; ++round) {  // the address sanitizer looks for what is left
+        Reader reader(as_data(bytes));
+        EXPECT_FALSE(reader.read_any<Ring>().has_value());
+        EXPECT_FALSE(reader.read_any<Ring>().has_value());
+    }
 }
 
 TEST(References, AWriterThatIsClearedHasSeenNothing) {
@@ -139,8 +163,10 @@ TEST(Limit, AnObjectThatDidNotFitIsNotReferredToLater) {
 
 TEST(Limit, OneGibibyteIsTheFormats) {
     EXPECT_EQ(WriterOptions{}.bytes_max, 0x3ffffffeu);
-    Writer writer;  // a vector<bool> of more elements than that has 128 MiB here, and needs no more to be refused
-    const auto refused = writer.stream(std::vector<bool>(std::size_t{0x3fffffff}));
+    Writer writer;
+    const std::vector<Doll<20>> dolls(0x3ffffffe / 210 +
+                                      1);  // 5 MB here, and too much there: nothing is allocated for it
+    const auto refused = writer.stream(dolls);
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().code, Errc::limit);
     EXPECT_TRUE(writer.data().empty());

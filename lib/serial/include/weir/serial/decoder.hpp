@@ -72,7 +72,7 @@ public:
                 return in_.fail(start, Errc::unsupported, class_name<T>,
                                 "here is an object of another class, " + quoted(name));
             ++in_.skipped;
-            in_.add_object(offset, nullptr, nullptr);
+            in_.add_object({offset});
             return in_.close_frame(in_.end(), name, outer);
         }
         auto made = make(to, offset);
@@ -93,13 +93,13 @@ private:
     template <class T>
     T* make(std::unique_ptr<T>& to, std::uint32_t offset) {
         to = std::make_unique<T>();
-        in_.add_object(offset, class_name<T>.data(), nullptr);
+        in_.add_object({offset, class_name<T>.data()});
         return to.get();
     }
     template <class T>
     T* make(std::shared_ptr<T>& to, std::uint32_t offset) {
         to = std::make_shared<T>();
-        in_.add_object(offset, class_name<T>.data(), to);
+        in_.add_object({offset, class_name<T>.data(), to, [](void* object) { *static_cast<T*>(object) = T{}; }});
         return to.get();
     }
 

@@ -72,14 +72,14 @@ public:
     const std::byte* unknown_shape(const std::byte* at, std::string_view what, std::uint32_t version,
                                    std::uint32_t checksum, std::uint32_t ours) noexcept;
 
-    /// Remembers an object that begins at `offset`. A null `class_name`: it was passed over; a null `owner`: a
-    /// unique_ptr owns it.
-    void add_object(std::uint32_t offset, const char* class_name, std::shared_ptr<void> owner);
+    /// An object that references may name.
     struct Object {
         std::uint32_t offset = 0;
-        const char* class_name = nullptr;
-        std::shared_ptr<void> owner{};
+        const char* class_name = nullptr;  // null: it was passed over
+        std::shared_ptr<void> owner{};     // null: a unique_ptr owns it
+        void (*empty)(void*) = nullptr;    // makes it let go of what it points at
     };
+    void add_object(Object object);
     [[nodiscard]] const Object* find_object(std::uint32_t reference) const noexcept;
 
     /// The class of an object, by its name or by a reference to one; the place behind it. `name` is empty for a
