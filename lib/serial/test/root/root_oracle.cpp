@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ROOT's side of the comparison (root_driver.hpp): compiled with a dictionary against an installed ROOT by test/serial_root_test.py,
-// never by weir's build. ROOT prints what it dislikes to stderr and goes on; the script wants stderr empty.
+// ROOT's side of the comparison (root_driver.hpp): compiled with a dictionary against an installed ROOT by
+// test/serial_root_test.py, never by weir's build. ROOT prints what it dislikes to stderr and goes on; the script wants
+// stderr empty.
 #include "root_driver.hpp"
 
 #include <TBufferFile.h>
@@ -74,7 +75,8 @@ private:
     }
 };
 
-/// A file with one object of each class, and so with the descriptions of all classes: what other readers learn them from.
+/// A file with one object of each class, and so with the descriptions of all classes: what other readers learn them
+/// from.
 int write_classes(const char* path) {
     TFile file(path, "RECREATE", "", 509);  // zlib: every reader has it
     int number = 0;
