@@ -11,8 +11,8 @@
 namespace weir::serial {
 
 const std::byte* Input::fail(const std::byte* at, Errc code, std::string_view what, std::string_view why) noexcept {
-    if (error_.context.empty())
-        error_ = {code, 0, fmt::format("ROOT buffer, offset {}: reading {}: {}", at - begin_, what, why)};
+    if (auto& error = seen().error; error.context.empty())
+        error = {code, 0, fmt::format("ROOT buffer, offset {}: reading {}: {}", at - begin_, what, why)};
     return nullptr;
 }
 
@@ -54,14 +54,25 @@ const std::byte* Input::unknown_shape(const std::byte* at, std::string_view what
                 fmt::format("{} is of no known shape of the class, {}; Unknown::skip passes over it", theirs, known));
 }
 
+Input::Seen& Input::make_seen() {
+    seen_ = std::make_unique<Seen>();
+    return *seen_;
+}
+
+void Input::add_object(std::uint32_t offset, const char* class_name, std::shared_ptr<void> owner) {
+    seen().objects.push_back({offset, class_name, std::move(owner)});
+}
+
 const Input::Object* Input::find_object(std::uint32_t reference) const noexcept {
-    const auto at = std::ranges::lower_bound(objects, reference, {}, &Object::offset);
-    return at != objects.end() && at->offset == reference ? &*at : nullptr;
+    if (!seen_) return nullptr;
+    const auto at = std::ranges::lower_bound(seen_->objects, reference, {}, &Object::offset);
+    return at != seen_->objects.end() && at->offset == reference ? &*at : nullptr;
 }
 
 const std::byte* Input::read_class(const std::byte* at, std::string_view& name) noexcept {
     if (!has(at, 4)) return too_short(at, "the class of an object", 4);
     const auto tag = load<std::uint32_t>(at);
+    auto& classes = seen().classes;
     if (tag != new_class_tag) {
         if ((tag & class_flag) == 0)
             return fail(at, Errc::corrupt, "the class of an object", "neither a class nor a reference to one");
@@ -80,6 +91,6 @@ const std::byte* Input::read_class(const std::byte* at, std::string_view& name) 
     return zero + 1;
 }
 
-Result<> Input::failed() { return std::unexpected(std::exchange(error_, {})); }
+Result<> Input::failed() { return std::unexpected(std::exchange(seen().error, {})); }
 
 }  // namespace weir::serial

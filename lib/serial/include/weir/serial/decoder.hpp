@@ -71,7 +71,7 @@ public:
                 return in_.fail(at, Errc::unsupported, class_name<T>,
                                 "here is an object of another class, " + quoted(name));
             ++in_.skipped;
-            in_.objects.push_back({offset, nullptr, nullptr});
+            in_.add_object(offset, nullptr, nullptr);
             return in_.close_frame(in_.end(), name, outer);
         }
         auto made = make(to, offset);
@@ -92,13 +92,13 @@ private:
     template <class T>
     T* make(std::unique_ptr<T>& to, std::uint32_t offset) {
         to = std::make_unique<T>();
-        in_.objects.push_back({offset, class_name<T>.data(), nullptr});
+        in_.add_object(offset, class_name<T>.data(), nullptr);
         return to.get();
     }
     template <class T>
     T* make(std::shared_ptr<T>& to, std::uint32_t offset) {
         to = std::make_shared<T>();
-        in_.objects.push_back({offset, class_name<T>.data(), to});
+        in_.add_object(offset, class_name<T>.data(), to);
         return to.get();
     }
 
@@ -272,8 +272,9 @@ private:
             if (at == nullptr) return nullptr;
             const bool unknown = found.is == Found::Is::unknown;
             at = all(at, [&](const std::byte* place, C& one) {
+                if (!unknown) return columns(place, one, found);
                 one.clear();
-                return unknown ? place : columns(place, one, found);
+                return place;
             });
             if (at != nullptr && (unknown || found.is == Found::Is::other_version)) at = in_.end();
         } else {

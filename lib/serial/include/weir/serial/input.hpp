@@ -70,18 +70,14 @@ public:
     const std::byte* unknown_shape(const std::byte* at, std::string_view what, std::uint32_t version,
                                    std::uint32_t checksum, std::uint32_t ours) noexcept;
 
-    /// Objects and classes of which we know where they stand, in the order of their offsets.
+    /// Remembers an object that begins at `offset`. A null `class_name`: it was passed over; a null `owner`: a
+    /// unique_ptr owns it.
+    void add_object(std::uint32_t offset, const char* class_name, std::shared_ptr<void> owner);
     struct Object {
         std::uint32_t offset = 0;
-        const char* class_name = nullptr;  // null: passed over
-        std::shared_ptr<void> owner;       // null: a unique_ptr owns it
+        const char* class_name = nullptr;
+        std::shared_ptr<void> owner{};
     };
-    struct Class {
-        std::uint32_t offset = 0;
-        std::string_view name;
-    };
-    std::vector<Object> objects;
-    std::vector<Class> classes;
     [[nodiscard]] const Object* find_object(std::uint32_t reference) const noexcept;
 
     /// The class of an object, by its name or by a reference to one; the place behind it. `name` is empty for a
@@ -113,7 +109,19 @@ private:
     const std::byte* end_;
     std::size_t position_ = 0;
     Unknown unknown_;
-    Error error_;
+
+    struct Class {
+        std::uint32_t offset = 0;
+        std::string_view name{};
+    };
+    struct Seen {  // what most readers never need; objects and classes stand in the order of their offsets
+        std::vector<Object> objects{};
+        std::vector<Class> classes{};
+        Error error{};
+    };
+    std::unique_ptr<Seen> seen_;
+    [[nodiscard]] Seen& seen() { return seen_ ? *seen_ : make_seen(); }
+    [[nodiscard]] Seen& make_seen();
 };
 
 }  // namespace weir::serial
