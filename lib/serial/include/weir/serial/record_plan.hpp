@@ -33,15 +33,15 @@ struct RecordPlan {
 [[nodiscard]] constexpr RecordPlan prepare(std::span<const WireByte> bytes, std::size_t object_size,
                                            std::span<RecordField> fields, std::span<RecordStep<16>> narrow,
                                            std::span<RecordStep<64>> wide) noexcept {
-    WEIR_ASSERT(!bytes.empty() && bytes.size() <= 0x10000 && object_size <= 0x1000000);
+    WEIR_ASSERT(!bytes.empty() && bytes.size() <= 0x10000 && object_size > 0 && object_size <= 0x1000000);
     for (const auto& byte : bytes) WEIR_ASSERT(byte.is == WireByte::Is::constant || byte.index < object_size);
     fields = fields.first(find_fields(bytes, fields));
     return {static_cast<std::uint32_t>(bytes.size()),
             static_cast<std::uint32_t>(object_size),
             bytes.size() == object_size ? turned_in_place(fields) : 0,
             fields,
-            find_steps<16>(bytes, object_size, fields.size(), narrow),
-            find_steps<64>(bytes, object_size, fields.size(), wide)};
+            find_steps<16>(bytes, object_size, fields, narrow),
+            find_steps<64>(bytes, object_size, fields, wide)};
 }
 
 /// A plan and its tables: `bytes` says what a record consists of, `object_size` is the distance of objects in memory.
