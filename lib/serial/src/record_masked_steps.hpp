@@ -47,23 +47,23 @@ inline bool read_step(const RecordStep<64>& step, const StepSizes& sizes, const 
     const auto constants = load_table(step.constants), insisted_on = load_table(step.insisted_on);
     const __mmask64 object_bytes = step.object_bytes, wire_bytes = step.wire_bytes;
     const auto object_stride = sizes.records * sizes.object_size, wire_stride = sizes.records * sizes.wire_size;
-    const auto differing = [&](__m512i bytes) noexcept {
-        return _mm512_ternarylogic_epi64(bytes, constants, insisted_on, (0xf0 ^ 0xcc) & 0xaa);
+    const auto with_differences = [&](__m512i wrong, __m512i bytes, __m512i where) noexcept {
+        return _mm512_ternarylogic_epi64(wrong, _mm512_xor_si512(bytes, constants), where, 0xf0 | (0xcc & 0xaa));
     };
     auto wrong = _mm512_setzero_si512();
     objects += step.object;
     wire += step.wire;
     for (; count >= sizes.records; count -= sizes.records, objects += object_stride, wire += wire_stride) {
         const auto bytes = _mm512_maskz_loadu_epi8(wire_bytes, wire);
-        wrong = _mm512_or_si512(wrong, differing(bytes));
-        _mm512_mask_storeu_epi8(objects, object_bytes, permute(bytes));
+        wrong = with_differences(wrong, bytes, insisted_on);
+        _mm512_mask_storeu_epi8(objects, object_bytes, permute.loosely(bytes));
     }
     if (count > 0) {
         const auto objects_here = object_bytes & first_bytes(count * sizes.object_size);
         const auto wire_here = wire_bytes & first_bytes(count * sizes.wire_size);
         const auto bytes = _mm512_maskz_loadu_epi8(wire_here, wire);
-        wrong = _mm512_or_si512(wrong, _mm512_maskz_mov_epi8(wire_here, differing(bytes)));
-        _mm512_mask_storeu_epi8(objects, objects_here, permute(bytes));
+        wrong = with_differences(wrong, bytes, _mm512_maskz_mov_epi8(wire_here, insisted_on));
+        _mm512_mask_storeu_epi8(objects, objects_here, permute.loosely(bytes));
     }
     return _mm512_test_epi64_mask(wrong, wrong) == 0;
 }
