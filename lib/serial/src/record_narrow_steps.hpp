@@ -45,6 +45,7 @@ inline void write_rounds(const RecordPlan& plan, const std::byte* objects, std::
     }
     const auto places = Simd::load(steps[0].to_wire.data()), constants = Simd::load(steps[0].constants.data());
     objects += steps[0].object;
+#pragma GCC unroll 4
     for (; rounds > 0; --rounds, objects += object_stride, wire += wire_stride) write(objects, places, constants, wire);
 }
 
@@ -95,6 +96,7 @@ inline bool read_rounds(const RecordPlan& plan, const std::byte* wire, std::size
     } else {
         const auto places = Simd::load(steps[0].to_object.data()), constants = Simd::load(steps[0].constants.data());
         const auto insisted_on = Simd::load(steps[0].insisted_on.data());
+#pragma GCC unroll 4
         for (; rounds > 0; --rounds, objects += object_stride, wire += wire_stride)
             read(wire, places, constants, insisted_on, objects);
     }

@@ -52,11 +52,10 @@ struct RecordStep {
     std::uint32_t wire = 0, object = 0;  // where both windows begin
     std::uint64_t wire_bytes = 0;        // a bit for each byte of the windows that belongs to the step
     std::uint64_t object_bytes = 0;
-    std::uint64_t moved = 0;                                // of wire_bytes: those that come from the object
-    alignas(16) std::array<std::uint8_t, width> to_wire{};  // which byte of the object's window; 0x80: none
-    std::array<std::uint8_t, width> to_object{};            // which byte of the wire's window; 0x80: none
-    std::array<std::uint8_t, width> constants{};            // 0 for the others
-    std::array<std::uint8_t, width> insisted_on{};          // the bits a reader looks at
+    alignas(width) std::array<std::uint8_t, width> to_wire{};  // which byte of the object's window; 0x80: none
+    std::array<std::uint8_t, width> to_object{};               // which byte of the wire's window; 0x80: none
+    std::array<std::uint8_t, width> constants{};               // 0 for the others
+    std::array<std::uint8_t, width> insisted_on{};             // the bits a reader looks at
 };
 
 /// The steps of `records` records at once: of several when they fit into one step, else of one.
@@ -150,7 +149,6 @@ constexpr void fill_step(std::span<const WireByte> bytes, std::size_t at, std::s
         step.insisted_on[on_wire] = byte.is == WireByte::Is::constant ? 0xff : byte.is == WireByte::Is::flag ? 0xfe : 0;
         if (byte.is == WireByte::Is::constant) continue;
         const auto in_object = record * object_size + byte.index - step.object;
-        step.moved |= std::uint64_t{1} << on_wire;
         step.object_bytes |= std::uint64_t{1} << in_object;
         step.to_wire[on_wire] = static_cast<std::uint8_t>(in_object);
         step.to_object[in_object] = static_cast<std::uint8_t>(on_wire);
