@@ -294,6 +294,7 @@ private:
         using P = typename At<E, path...>::type;
         for_each_part<P>([&](auto index) {
             constexpr std::size_t here = index;
+            using Here = At<E, path..., here>;  // clang sees no constant inside of the lambda below
             using Part = typename Parts<P>::template Type<here>;
             if constexpr (Parts<P>::template is_base<here>()) {
                 at = columns_of<E, path..., here>(at, all);
@@ -304,7 +305,7 @@ private:
                               all.size(), at);
                 at += all.size() * fixed_wire_size<Part>();
             } else {
-                at = column(at, all, [](const E& each) -> const auto& { return At<E, path..., here>::of(each); });
+                at = column(at, all, [](const E& each) -> const auto& { return Here::of(each); });
             }
             return true;
         });
