@@ -17,7 +17,7 @@ const std::byte* Input::fail(const std::byte* at, Errc code, std::string_view wh
 }
 
 const std::byte* Input::too_short(const std::byte* at, std::string_view what, std::size_t needed) noexcept {
-    if (end_ == data_end_)
+    if (frames_ == 0)
         return fail(at, Errc::truncated, what, fmt::format("the data ends after {} of {} bytes", left(at), needed));
     return fail(at, Errc::corrupt, what,
                 fmt::format("{} bytes are needed, and the byte count around them leaves {}", needed, left(at)));
@@ -25,7 +25,7 @@ const std::byte* Input::too_short(const std::byte* at, std::string_view what, st
 
 const std::byte* Input::too_many(const std::byte* at, std::string_view what, std::size_t count) noexcept {
     return fail(
-        at, end_ == data_end_ ? Errc::truncated : Errc::corrupt, what,
+        at, frames_ == 0 ? Errc::truncated : Errc::corrupt, what,
         fmt::format("{} elements are announced, more than fit into the {} bytes that follow", count, left(at) - 4));
 }
 
@@ -34,7 +34,7 @@ const std::byte* Input::bad_frame(const std::byte* at, std::string_view what) no
     if (word >> 30 != 1)
         return fail(at, Errc::unsupported, what, fmt::format("here is no byte count but {:#010x}", word));
     const auto size = word & 0x3fffffff;
-    if (end_ == data_end_)
+    if (frames_ == 0)
         return fail(at, Errc::truncated, what,
                     fmt::format("its byte count is {}, the data ends after {}", size, left(at) - 4));
     return fail(at, Errc::corrupt, what,
@@ -59,9 +59,7 @@ Input::Seen& Input::make_seen() {
     return *seen_;
 }
 
-void Input::add_object(std::uint32_t offset, const char* class_name, std::shared_ptr<void> owner) {
-    seen().objects.push_back({offset, class_name, std::move(owner)});
-}
+void Input::add_object(Object object) { seen().objects.push_back(std::move(object)); }
 
 const Input::Object* Input::find_object(std::uint32_t reference) const noexcept {
     if (!seen_) return nullptr;
@@ -91,6 +89,14 @@ const std::byte* Input::read_class(const std::byte* at, std::string_view& name) 
     return zero + 1;
 }
 
-Result<> Input::failed() { return std::unexpected(std::exchange(seen().error, {})); }
+/// What this call has read is forgotten; objects that point at each other in a ring would never be freed otherwise.
+Result<> Input::failed() {
+    const auto late = [this](const auto& each) { return each.offset >= position_ + reference_offset; };
+    for (auto& object : seen().objects)
+        if (late(object) && object.owner) object.empty(object.owner.get());
+    std::erase_if(seen().objects, late);
+    std::erase_if(seen().classes, late);
+    return std::unexpected(std::exchange(seen().error, {}));
+}
 
 }  // namespace weir::serial
