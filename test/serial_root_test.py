@@ -29,7 +29,7 @@ class AgainstRoot(unittest.TestCase):
     @staticmethod
     def run_program(program, command, path):
         more = [str(SEED), str(COUNT)] if command == "write" else []
-        return subprocess.run([program, command, str(path), *more], capture_output=True, text=True, timeout=300)
+        return subprocess.run([program, command, str(path), *more], capture_output=True, text=True, timeout=120)
 
     def assertQuiet(self, ended):
         print(ended.stdout.splitlines()[-1] if ended.stdout else "", file=sys.stderr)

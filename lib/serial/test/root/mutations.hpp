@@ -12,12 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "allocations.hpp"
 #include "root_driver.hpp"
 #include "weir/serial/reader.hpp"
 #include "weir/serial/writer.hpp"
-
-/// The largest allocation since it was last set to 0; counted by serial_values.cpp's operator new.
-inline thread_local std::size_t largest_allocation = 0;
 
 class Mutator {
 public:

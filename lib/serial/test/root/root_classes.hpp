@@ -59,7 +59,8 @@ struct Holder {
 
 namespace detector {
 
-enum Color { red, green, blue = 70000 };
+// With a type of their own: any number may then come from outside, and is a value of the enum.
+enum Color : unsigned { red, green, blue = 70000 };
 enum class Quality { bad = -1, fair, good };
 enum class Side : unsigned char { left, right = 200 };
 enum Gain : short { low = -3, high = 5 };
@@ -366,7 +367,7 @@ struct Outer {
         int i{};
         WEIR_EACH(i)
     };
-    enum Inside { x, y };
+    enum Inside : int { x, y };
     Inner in{};
     std::vector<Inner> list{};
     Inside e{};

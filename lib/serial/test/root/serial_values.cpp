@@ -3,7 +3,6 @@
 // damages them: serial_values mutate SEED COUNT (mutations.hpp).
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -104,15 +103,6 @@ private:
 };
 
 }  // namespace
-
-// Every allocation is seen, so that one which damaged bytes asked for is. The sanitizers still see those of malloc.
-void* operator new(std::size_t size) {
-    if (size > largest_allocation) largest_allocation = size;
-    if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 /// Rings of shared pointers are among the values, and are never freed.
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
