@@ -339,8 +339,9 @@ private:
     template <class E>
     const std::byte* columns(const std::byte* at, std::vector<E>& all, const Found& found) {
         std::size_t size = 0;
-        at = count(at, class_name<std::vector<E>>,
-                   found.is == Found::Is::ours ? least_columns_size<E>(true) : least_columns_size<E>(false), size);
+        // Elements that may have no bytes at all (an empty base comes first) are no more than there are bytes.
+        const std::size_t least = least_columns_size<E>(found.is == Found::Is::ours);
+        at = count(at, class_name<std::vector<E>>, least == 0 ? 1 : least, size);
         if (at == nullptr) return nullptr;
         all.resize(size);
         if (found.is != Found::Is::ours)
