@@ -31,65 +31,91 @@ void give_back(MigratingPool& pool, const std::vector<void*>& blocks) {
 }
 void in_a_thread(auto work) { std::jthread(std::move(work)).join(); }
 
+// Four threads take and free at random. The first two leave half of what they take to the others.
+class RandomExchange {
+public:
+    explicit RandomExchange(std::uint32_t seed) : seed_(seed) {
+        std::vector<std::jthread> threads;
+        for (unsigned thread = 0; thread < 4; ++thread) threads.emplace_back([this, thread] { work(thread); });
+    }
+    MigratingPool pool{{.batch = 8}};  // many corrections
+    std::atomic<std::uint32_t> taken{0};
+    std::atomic<int> damaged{0};
+
+private:
+    struct Held {
+        std::uint32_t* data;
+        std::size_t words, alignment;
+        std::uint32_t mark;
+    };
+
+    Held take(std::mt19937& random) {
+        const std::size_t words = 1 + random() % (random() % 64 == 0 ? 3000 : 40);
+        const std::size_t alignment = std::size_t{4} << random() % 6;
+        auto* const data = static_cast<std::uint32_t*>(pool.try_take(words * 4, alignment));
+        if (reinterpret_cast<std::uintptr_t>(data) % alignment != 0) ++damaged;
+        const auto mark = taken.fetch_add(1) + 1;
+        std::fill_n(data, words, mark);
+        return {data, words, alignment, mark};
+    }
+    void give_back(const Held& held) {
+        const bool intact =
+            std::all_of(held.data, held.data + held.words, [&](auto word) { return word == held.mark; });
+        if (!intact) ++damaged;
+        pool.give_back(held.data, held.words * 4, held.alignment);
+    }
+    bool leave(const Held& held) {
+        const std::scoped_lock lock(mutex_);
+        if (exchange_.size() >= 500) return false;
+        exchange_.push_back(held);
+        return true;
+    }
+    std::optional<Held> find(bool& more) {
+        const std::scoped_lock lock(mutex_);
+        more = makers_ > 0 || !exchange_.empty();
+        if (exchange_.empty()) return std::nullopt;
+        const Held held = exchange_.back();
+        exchange_.pop_back();
+        return held;
+    }
+    void work(unsigned thread) {
+        std::mt19937 random(seed_ + thread);
+        std::vector<Held> mine;
+        bool more = true;
+        for (int i = 0; thread < 2 ? i < 8000 : more; ++i) {
+            if (random() % 2 == 0) mine.push_back(take(random));
+            if (thread >= 2) {
+                if (const auto held = find(more)) mine.push_back(*held);
+            } else if (!mine.empty() && random() % 2 == 0) {
+                while (!leave(mine.back())) std::this_thread::yield();
+                mine.pop_back();
+            }
+            while (!mine.empty() && (mine.size() > 300 || random() % 2 == 0)) {
+                std::swap(mine[random() % mine.size()], mine.back());
+                give_back(mine.back());
+                mine.pop_back();
+            }
+        }
+        for (const auto& held : mine) give_back(held);
+        if (thread < 2) {
+            const std::scoped_lock lock(mutex_);
+            --makers_;
+        }
+    }
+
+    const std::uint32_t seed_;
+    std::mutex mutex_;
+    std::vector<Held> exchange_;
+    int makers_ = 2;
+};
+
 TEST(MigratingPoolThreads, NoBlockIsHandedOutTwiceAndContentsStayUnderRandomExchange) {
     const auto seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
-    struct Held {
-        std::uint32_t* data;
-        std::size_t words;
-        std::size_t alignment;
-        std::uint32_t mark;
-    };
-    MigratingPool pool({.batch = 32});  // many corrections
-    std::mutex mutex;
-    std::vector<Held> exchange;  // what one thread leaves for another
-    std::atomic<std::uint32_t> next_mark{1};
-    std::atomic<int> damaged{0};
-    const auto check_and_free = [&](const Held& held) {
-        if (!std::ranges::all_of(held.data, held.data + held.words, [&](auto word) { return word == held.mark; }))
-            ++damaged;
-        pool.give_back(held.data, held.words * 4, held.alignment);
-    };
-    {
-        std::vector<std::jthread> threads;
-        for (unsigned thread = 0; thread < 4; ++thread) {
-            threads.emplace_back([&, thread] {
-                std::mt19937 random(seed + thread);
-                std::vector<Held> mine;
-                for (int i = 0; i < 10'000; ++i) {
-                    const auto dice = random() % 8;
-                    if (dice < 4) {
-                        const std::size_t words = 1 + random() % (random() % 16 == 0 ? 3000 : 40);
-                        const std::size_t alignment = std::size_t{4} << random() % 6;
-                        auto* const data = static_cast<std::uint32_t*>(pool.try_take(words * 4, alignment));
-                        if (reinterpret_cast<std::uintptr_t>(data) % alignment != 0) ++damaged;
-                        const auto mark = next_mark.fetch_add(1);
-                        std::fill_n(data, words, mark);
-                        mine.push_back({data, words, alignment, mark});
-                    } else if (dice < 6 && !mine.empty()) {
-                        std::swap(mine[random() % mine.size()], mine.back());
-                        check_and_free(mine.back());
-                        mine.pop_back();
-                    } else if (!mine.empty()) {
-                        const std::scoped_lock lock(mutex);
-                        std::swap(mine[random() % mine.size()], mine.back());
-                        exchange.push_back(mine.back());
-                        mine.pop_back();
-                        while (exchange.size() > 100 ||
-                               (thread > 1 && !exchange.empty())) {  // more frees in some than in others
-                            mine.push_back(exchange.back());
-                            exchange.pop_back();
-                        }
-                    }
-                }
-                for (const auto& held : mine) check_and_free(held);
-            });
-        }
-    }
-    for (const auto& held : exchange) check_and_free(held);
-    EXPECT_EQ(damaged, 0);
-    const auto stats = pool.stats();
-    EXPECT_EQ(stats.allocations, next_mark - 1);
+    const RandomExchange exchange(seed);
+    const auto stats = exchange.pool.stats();
+    EXPECT_EQ(exchange.damaged, 0);
+    EXPECT_EQ(stats.allocations, exchange.taken);
     EXPECT_EQ(stats.frees, stats.allocations);
     EXPECT_GT(stats.corrections, 0U);
 }
