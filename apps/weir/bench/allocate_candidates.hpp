@@ -13,6 +13,7 @@ namespace weir::app {
 
 struct AllocateCandidate {
     std::string name, what;
+    std::string color;                // of its lines
     bool ours = false;                // lib/memory's, else a peer
     bool general = false;             // behind operator new
     std::vector<std::string> files{}; // one of these is loaded before the program; none: nothing is

@@ -117,14 +117,14 @@ Result<> draw_allocate_rows(const std::filesystem::path& target, const std::vect
                                      "set key outside below maxrows 5\nset logscale y\n",
                                      machine.processor, machine.cores);
     std::string private_plot, memory_plot;
-    std::size_t color = 0;
+    std::size_t number = 0;
     for (const auto& candidate : allocate_candidates()) {
-        ++color;
+        ++number;
         const auto add = [&](std::string& plot, const char* name, std::string_view how, const std::string& points) {
             if (points.empty()) return;
-            script += fmt::format("${}{} << EOD\n{}EOD\n", name, color, points);
-            plot += fmt::format("{}${}{} using {} lw 2 lc {} dt {} title '{}'", plot.empty() ? "plot " : ", ", name, color, how, color,
-                                candidate.ours ? 1 : 2, candidate.name);
+            script += fmt::format("${}{} << EOD\n{}EOD\n", name, number, points);
+            plot += fmt::format("{}${}{} using {} lw {} lc rgb '{}' dt {} title '{}'", plot.empty() ? "plot " : ", ", name, number, how,
+                                candidate.ours ? 3 : 2, candidate.color, candidate.ours ? 1 : 2, candidate.name);
         };
         std::string points;
         for (const auto& [pattern, threads] : axes(rows)) {

@@ -24,7 +24,7 @@ Spread one_value(double value) { return {.median = value, .low = value, .high = 
 Spread rates_of(const std::vector<AllocateReport>& reports) {
     std::vector<double> rates;
     for (const auto& report : reports)
-        if (report.rate.runs > 0) rates.push_back(report.rate.median);
+        if (report.has_rate()) rates.push_back(report.rate.median);
     return spread_of(std::move(rates));
 }
 
@@ -52,7 +52,7 @@ void add_memory(std::vector<BenchRow>& rows, const std::string& allocator, const
     const auto span = memory_span(report.memory);
     add("memory_highest", one_value(span.high), "bytes");
     add("memory_growth", one_value(span.growth()), "bytes");
-    if (report.rate.runs > 0) add("throughput_while_watched", report.rate, "operations/s");
+    if (report.has_rate()) add("throughput_while_watched", report.rate, "operations/s");
     if (allocator.starts_with("migrating")) add("corrections_while_watched", one_value(static_cast<double>(report.corrections)), "corrections");
 }
 
@@ -99,7 +99,7 @@ MemorySpan memory_span(const std::vector<MemoryAt>& memory) {
 Spread ratio_of(const std::vector<AllocateReport>& a, const std::vector<AllocateReport>& b) {
     std::vector<double> ratios;
     for (std::size_t round = 0; round < std::min(a.size(), b.size()); ++round)
-        if (a[round].rate.runs > 0 && b[round].rate.median > 0) ratios.push_back(a[round].rate.median / b[round].rate.median);
+        if (a[round].has_rate() && b[round].has_rate() && b[round].rate.median > 0) ratios.push_back(a[round].rate.median / b[round].rate.median);
     return spread_of(std::move(ratios));
 }
 

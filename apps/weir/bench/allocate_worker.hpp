@@ -23,6 +23,9 @@ struct AllocateReport {
     std::vector<MemoryAt> memory;
     bool memory_max_reached = false;
     std::uint64_t corrections = 0;
+
+    /// One batch in twenty counts at least; with less, its rate is that of a busy machine.
+    [[nodiscard]] bool has_rate() const noexcept { return rate.runs > 0 && rate.runs * 20 >= batches; }
 };
 
 [[nodiscard]] boost::json::object to_json(const AllocateReport& report);
