@@ -18,6 +18,36 @@ constexpr std::uint64_t piece = 32;  // blocks linked into the list at a time: a
     return data + (-reinterpret_cast<std::uintptr_t>(data) & (alignment - 1));
 }
 
+void fetch(BlockBatch& batch, std::uint64_t begin, std::uint64_t end) noexcept {
+    for (std::uint64_t i = begin; i < end; ++i) __builtin_prefetch(batch.blocks()[i], 1);
+}
+
+// The blocks of a batch come from another processor's cache. A piece is linked while the next is on its way.
+bool link_piece(PoolBin& bin) noexcept {
+    BlockBatch* const batch = bin.batches;
+    if (batch == nullptr || batch->count == 0) return false;
+    const std::uint64_t end = batch->count;
+    const std::uint64_t begin = end - std::min(end, piece);
+    fetch(*batch, begin - std::min(begin, piece), begin);
+    FreeBlock* head = nullptr;
+    for (std::uint64_t i = begin; i < end; ++i) {
+        FreeBlock* const block = batch->blocks()[i];
+        set_next(block, head);
+        head = block;
+    }
+    bin.head = head;
+    batch->count = begin;
+    return true;
+}
+
+BlockBatch*& first_empty(PoolBin& bin) noexcept {
+    return bin.batches != nullptr && bin.batches->count > 0 ? bin.batches->next : bin.batches;
+}
+
+void add_empty(PoolBin& bin, BlockBatch* empty) noexcept {
+    if (empty != nullptr) empty->next = std::exchange(first_empty(bin), empty);
+}
+
 }  // namespace
 
 MigratingPool::MigratingPool(Options options)
@@ -27,7 +57,7 @@ MigratingPool::MigratingPool(Options options)
       life_(std::make_shared<PoolLife>()) {
     WEIR_ASSERT(options_.batch >= 8 && options_.batch <= 4096 && options_.chunk >= 128_KiB);
     life_->pool = this;
-    for (std::size_t c = 0; c < size_classes::count; ++c) late_.bins[c].give_at = 2 * std::int64_t{batch_of(c)};
+    prepare(late_);
 }
 
 MigratingPool::~MigratingPool() {
@@ -45,9 +75,12 @@ MigratingPool::~MigratingPool() {
     }
 }
 
-std::uint32_t MigratingPool::batch_of(std::size_t size_class) const noexcept {
-    const std::uint64_t fitting = options_.batch_size.count() / size_classes::size_of(size_class);
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, 8, options_.batch));
+void MigratingPool::prepare(PoolThreadCache& cache) const noexcept {
+    for (std::size_t c = 0; c < size_classes::count; ++c) {
+        const std::uint64_t fitting = options_.batch_size.count() / size_classes::size_of(c);
+        cache.bins[c].batch = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, 8, options_.batch));
+        cache.bins[c].give_at = 2 * std::int64_t{cache.bins[c].batch};
+    }
 }
 
 void* MigratingPool::ask_upstream(std::size_t size, std::size_t alignment) noexcept {
@@ -84,9 +117,9 @@ bool MigratingPool::new_chunk(std::size_t least) noexcept {
 
 bool MigratingPool::new_slab(PoolBin& bin, std::size_t size_class) noexcept {
     PoolStock& stock = stocks_[size_class];
-    if (const auto [begin, end] = stock.take_fresh(); begin != nullptr) {
+    if (const auto [begin, bytes] = stock.take_fresh(); begin != nullptr) {
         bin.fresh = begin;
-        bin.fresh_end = end;
+        bin.fresh_size = static_cast<std::uint32_t>(bytes);
         return true;
     }
     // Whole pairs of cache lines, so that slabs of two threads share none.
@@ -97,54 +130,35 @@ bool MigratingPool::new_slab(PoolBin& bin, std::size_t size_class) noexcept {
     if (slab == nullptr) return false;
     poison(slab, bytes);
     bin.fresh = slab;
-    bin.fresh_end = slab + bytes;
-    return true;
-}
-
-bool MigratingPool::link_in_hand(PoolBin& bin, std::size_t size_class) noexcept {
-    BlockBatch* const batch = bin.in_hand;
-    if (batch == nullptr || batch->count == 0) return false;
-    FreeBlock** const blocks = batch->blocks();
-    const std::uint64_t end = batch->count;
-    const std::uint64_t begin = end > piece ? end - piece : 0;
-    const std::uint64_t soon = begin > piece ? begin - piece : 0;
-    if (end == batch_of(size_class)) {  // just arrived: nothing was fetched yet
-        for (std::uint64_t i = begin; i < end; ++i) __builtin_prefetch(blocks[i], 1);
-    }
-    for (std::uint64_t i = soon; i < begin; ++i) __builtin_prefetch(blocks[i], 1);
-    FreeBlock* head = nullptr;
-    for (std::uint64_t i = begin; i < end; ++i) {
-        set_next(blocks[i], head);
-        head = blocks[i];
-    }
-    bin.head = head;
-    batch->count = begin;
+    bin.fresh_size = static_cast<std::uint32_t>(bytes);
     return true;
 }
 
 bool MigratingPool::refill(PoolBin& bin, std::size_t size_class) noexcept {
-    if (link_in_hand(bin, size_class)) return true;
+    if (link_piece(bin)) return true;
     PoolStock& stock = stocks_[size_class];
     if (stock.may_have()) {
-        const auto taken = stock.take(bin.in_hand, batch_of(size_class));
+        const auto taken = stock.take(bin.batches, bin.batch);
         const std::uint64_t count = taken.batch != nullptr ? taken.batch->count : taken.chain.count;
-        if (count > 0) {
-            if (taken.migrated) bin.give_at -= static_cast<std::int64_t>(count);
-            bin.head = taken.chain.head;
-            if (taken.batch == nullptr) return true;
-            bin.in_hand = taken.batch;
-            return link_in_hand(bin, size_class);
+        if (taken.migrated) bin.give_at -= static_cast<std::int64_t>(count);  // it may all come back to this thread
+        bin.head = taken.chain.head;
+        if (taken.batch != nullptr) {
+            bin.batches = taken.batch;
+            fetch(*taken.batch, count - std::min(count, piece), count);
+            return link_piece(bin);
         }
+        if (count > 0) return true;
     }
-    if (bin.fresh == bin.fresh_end && !new_slab(bin, size_class)) return false;
+    if (bin.fresh_size == 0 && !new_slab(bin, size_class)) return false;
     const std::size_t size = size_classes::size_of(size_class);
-    FreeBlock* last = nullptr;
-    for (std::uint64_t i = 0; i < piece && bin.fresh != bin.fresh_end; ++i, bin.fresh += size) {
-        auto* const block = reinterpret_cast<FreeBlock*>(bin.fresh);
-        (last == nullptr ? bin.head = block : (set_next(last, block), block));
-        last = block;
+    const std::size_t count = std::min<std::size_t>(bin.fresh_size / size, piece);
+    for (std::size_t i = count; i-- > 0;) {
+        auto* const block = reinterpret_cast<FreeBlock*>(bin.fresh + i * size);
+        set_next(block, bin.head);
+        bin.head = block;
     }
-    set_next(last, nullptr);
+    bin.fresh += count * size;
+    bin.fresh_size -= static_cast<std::uint32_t>(count * size);
     return true;
 }
 
@@ -172,30 +186,34 @@ void MigratingPool::give_back_slowly(void* data, std::size_t size_class) noexcep
         lock.lock();
         cache = &late_;
     }
-    if (cache->bins[size_class].give_back(data)) correct(cache->bins[size_class], size_class);
+    if (cache->bins[size_class].give_back(data)) balance(cache->bins[size_class], size_class);
 }
 
 BlockBatch* MigratingPool::empty_batch(PoolBin& bin, std::size_t size_class) noexcept {
-    if (bin.spare != nullptr) return std::exchange(bin.spare, nullptr);
-    if (bin.in_hand != nullptr && bin.in_hand->count == 0) return std::exchange(bin.in_hand, nullptr);
+    BlockBatch*& first = first_empty(bin);
+    if (first != nullptr) return std::exchange(first, std::exchange(first->next, nullptr));
     if (BlockBatch* const empty = stocks_[size_class].take_empty(); empty != nullptr) return empty;
-    std::byte* const memory = carve(BlockBatch::size_for(batch_of(size_class)), alignof(BlockBatch));
+    std::byte* const memory = carve(BlockBatch::size_for(bin.batch), alignof(BlockBatch));
     return memory == nullptr ? nullptr : ::new (memory) BlockBatch;
+}
+
+void MigratingPool::balance(PoolBin& bin, std::size_t size_class) noexcept {
+    if (bin.too_much()) correct(bin, size_class);
 }
 
 // The surplus is two batches; one goes. So the next visit to the stock, in either direction, is a batch away.
 void MigratingPool::correct(PoolBin& bin, std::size_t size_class) noexcept {
-    const std::uint32_t most = batch_of(size_class);
-    bin.give_at += most;
+    bin.give_at += bin.batch;
+    bin.look_after(bin.batch);
     BlockBatch* const batch = empty_batch(bin, size_class);
     if (batch == nullptr) return;  // no memory even for the list of addresses: the blocks stay here for now
     FreeBlock** const blocks = batch->blocks();
     FreeBlock* block = bin.head;
     std::uint64_t count = 0;
-    for (; count < most && block != nullptr; block = next_of(block)) blocks[count++] = block;
+    for (; count < bin.batch && block != nullptr; block = next_of(block)) blocks[count++] = block;
     bin.head = block;
     batch->count = count;
-    bin.spare = stocks_[size_class].put(batch);
+    add_empty(bin, stocks_[size_class].put(batch));
 }
 
 PoolThreadCache* MigratingPool::adopt_cache() noexcept {
@@ -209,7 +227,7 @@ PoolThreadCache* MigratingPool::adopt_cache() noexcept {
     std::byte* const memory = carve(sizeof(PoolThreadCache), alignof(PoolThreadCache));
     if (memory == nullptr) return nullptr;
     auto* const cache = ::new (memory) PoolThreadCache;
-    for (std::size_t c = 0; c < size_classes::count; ++c) cache->bins[c].give_at = 2 * std::int64_t{batch_of(c)};
+    prepare(*cache);
     cache->next = std::exchange(caches_, cache);
     ++cache_count_;
     return cache;
@@ -219,8 +237,8 @@ PoolThreadCache* MigratingPool::adopt_cache() noexcept {
 void MigratingPool::retire_cache(PoolThreadCache& cache) noexcept {
     for (std::size_t c = 0; c < size_classes::count; ++c) {
         PoolBin& bin = cache.bins[c];
-        const std::int64_t zero = bin.give_at - 2 * std::int64_t{batch_of(c)};
-        const std::uint64_t in_hand = bin.in_hand == nullptr ? 0 : bin.in_hand->count;
+        const std::int64_t zero = bin.give_at - 2 * std::int64_t{bin.batch};
+        const std::uint64_t in_hand = bin.batches == nullptr ? 0 : bin.batches->count;
         const auto surplus = static_cast<std::uint64_t>(std::max<std::int64_t>(bin.balance() - zero, 0));
         const std::uint64_t most = surplus > in_hand ? surplus - in_hand : 0;
         BlockChain migrated;
@@ -232,9 +250,10 @@ void MigratingPool::retire_cache(PoolThreadCache& cache) noexcept {
             block = next;
         }
         bin.head = nullptr;
-        bin.give_at = bin.balance() + 2 * std::int64_t{batch_of(c)};
-        stocks_[c].leave(migrated, own, std::exchange(bin.fresh, nullptr), std::exchange(bin.fresh_end, nullptr),
-                         std::exchange(bin.in_hand, nullptr), std::exchange(bin.spare, nullptr));
+        bin.give_at = bin.balance() + 2 * std::int64_t{bin.batch};
+        bin.look_after(2 * std::uint64_t{bin.batch});
+        stocks_[c].leave(migrated, own, bin.fresh, std::exchange(bin.fresh_size, 0),
+                         std::exchange(bin.batches, nullptr));
     }
     const std::scoped_lock lock(caches_mutex_);
     cache.next_idle = std::exchange(idle_, &cache);
@@ -260,7 +279,7 @@ MigratingPool::Stats MigratingPool::stats() const {
     const auto add = [&sum](const PoolThreadCache& cache) {
         for (const auto& bin : cache.bins) {
             sum.allocations += bin.allocations.load(std::memory_order_relaxed);
-            sum.frees += bin.frees.load(std::memory_order_relaxed);
+            sum.frees += bin.frees();
         }
     };
     {

@@ -29,6 +29,15 @@ void PoolStock::note_filling() noexcept {
     filled_.store(batches_ != nullptr || migrated_.head != nullptr || own_.head != nullptr, std::memory_order_relaxed);
 }
 
+void PoolStock::keep(BlockBatch* batches) noexcept {
+    while (batches != nullptr) {
+        BlockBatch* const next = batches->next;
+        BlockBatch*& list = batches->count > 0 ? batches_ : empty_;
+        batches->next = std::exchange(list, batches);
+        batches = next;
+    }
+}
+
 BlockBatch* PoolStock::put(BlockBatch* batch) noexcept {
     [[maybe_unused]] const auto lock = accounted_lock(mutex_);
     batch->next = std::exchange(batches_, batch);
@@ -46,10 +55,7 @@ PoolStock::Taken PoolStock::take(BlockBatch*& empty, std::uint64_t most) noexcep
         taken.batch = batches_;
         taken.migrated = true;
         batches_ = std::exchange(taken.batch->next, nullptr);
-        if (empty != nullptr) {
-            empty->next = std::exchange(empty_, empty);
-            empty = nullptr;
-        }
+        keep(std::exchange(empty, nullptr));
     } else if (own_.head != nullptr) {
         taken.chain = own_.take(most);
     } else if (migrated_.head != nullptr) {
@@ -63,31 +69,27 @@ PoolStock::Taken PoolStock::take(BlockBatch*& empty, std::uint64_t most) noexcep
     return taken;
 }
 
-void PoolStock::leave(BlockChain migrated, BlockChain own, std::byte* fresh, std::byte* fresh_end, BlockBatch* in_hand,
-                      BlockBatch* spare) noexcept {
+void PoolStock::leave(BlockChain migrated, BlockChain own, std::byte* fresh, std::size_t fresh_size,
+                      BlockBatch* batches) noexcept {
     [[maybe_unused]] const auto lock = accounted_lock(mutex_);
     migrated_.put(migrated);
     own_.put(own);
-    if (fresh != fresh_end) {
+    if (fresh_size > 0) {
         unpoison(fresh, sizeof(FreshMemory));
-        fresh_ = ::new (fresh) FreshMemory{fresh_, fresh_end};
+        fresh_ = ::new (fresh) FreshMemory{fresh_, fresh_size};
     }
-    for (BlockBatch* batch : {in_hand, spare}) {
-        if (batch == nullptr) continue;
-        BlockBatch*& list = batch->count > 0 ? batches_ : empty_;
-        batch->next = std::exchange(list, batch);
-    }
+    keep(batches);
     note_filling();
 }
 
-std::pair<std::byte*, std::byte*> PoolStock::take_fresh() noexcept {
+std::pair<std::byte*, std::size_t> PoolStock::take_fresh() noexcept {
     [[maybe_unused]] const auto lock = accounted_lock(mutex_);
-    if (fresh_ == nullptr) return {nullptr, nullptr};
+    if (fresh_ == nullptr) return {nullptr, 0};
     const FreshMemory found = *fresh_;
     auto* const begin = reinterpret_cast<std::byte*>(fresh_);
     poison(begin, sizeof(FreshMemory));
     fresh_ = found.next;
-    return {begin, found.end};
+    return {begin, found.size};
 }
 
 BlockBatch* PoolStock::take_empty() noexcept {

@@ -20,9 +20,8 @@ struct BlockBatch {
     BlockBatch* next = nullptr;
     std::uint64_t count = 0;
 
-    [[nodiscard]] FreeBlock** blocks() noexcept {
-        return reinterpret_cast<FreeBlock**>(this + 1);
-    }  // memory lies behind
+    /// In the memory behind this.
+    [[nodiscard]] FreeBlock** blocks() noexcept { return reinterpret_cast<FreeBlock**>(this + 1); }
     [[nodiscard]] static constexpr std::size_t size_for(std::size_t blocks) noexcept {
         return sizeof(BlockBatch) + blocks * sizeof(FreeBlock*);
     }
@@ -40,7 +39,7 @@ struct BlockChain {
 /// Memory of a slab that was never handed out; the note lies in its first bytes.
 struct FreshMemory {
     FreshMemory* next;
-    std::byte* end;
+    std::size_t size;
 };
 
 class alignas(128) PoolStock {
@@ -53,15 +52,14 @@ public:
         BlockChain chain;
         bool migrated = false;  // else it belongs to the thread as if it had been carved there
     };
-    /// A batch, or what ended threads left (at most `most` blocks). `empty` (may be nullptr) is kept if a batch is
-    /// taken.
+    /// A batch, or what ended threads left (at most `most` blocks). `empty`, a chain, is kept if a batch is taken.
     [[nodiscard]] Taken take(BlockBatch*& empty, std::uint64_t most) noexcept;
     [[nodiscard]] bool may_have() const noexcept { return filled_.load(std::memory_order_relaxed); }
 
-    /// What a thread has at its end: the part that came from elsewhere, its own, memory never used, batches.
-    void leave(BlockChain migrated, BlockChain own, std::byte* fresh, std::byte* fresh_end, BlockBatch* in_hand,
-               BlockBatch* spare) noexcept;
-    [[nodiscard]] std::pair<std::byte*, std::byte*> take_fresh() noexcept;
+    /// What a thread has at its end: the part that came from elsewhere, its own, memory never used, a chain of batches.
+    void leave(BlockChain migrated, BlockChain own, std::byte* fresh, std::size_t fresh_size,
+               BlockBatch* batches) noexcept;
+    [[nodiscard]] std::pair<std::byte*, std::size_t> take_fresh() noexcept;
     [[nodiscard]] BlockBatch* take_empty() noexcept;
 
     struct Counts {
@@ -72,6 +70,7 @@ public:
 
 private:
     void note_filling() noexcept;
+    void keep(BlockBatch* batches) noexcept;
 
     mutable std::mutex mutex_;
     std::atomic<bool> filled_{false};  // a hint: written under the lock, read without (relaxed)

@@ -96,7 +96,7 @@ public:
         if (cache == nullptr) [[unlikely]]
             return give_back_slowly(data, size_class);
         if (cache->bins[size_class].give_back(data)) [[unlikely]]
-            correct(cache->bins[size_class], size_class);
+            balance(cache->bins[size_class], size_class);
     }
 
     /// Sums over all threads; exact when none is at work.
@@ -126,6 +126,7 @@ private:
     void give_back_slowly(void* data, std::size_t size_class) noexcept;
     void* take_large(std::size_t size, std::size_t alignment) noexcept;
     void give_back_large(void* data, std::size_t size, std::size_t alignment) noexcept;
+    void balance(PoolBin& bin, std::size_t size_class) noexcept;
     void correct(PoolBin& bin, std::size_t size_class) noexcept;
     bool refill(PoolBin& bin, std::size_t size_class) noexcept;
     bool new_slab(PoolBin& bin, std::size_t size_class) noexcept;
@@ -134,9 +135,8 @@ private:
     std::byte* carve(std::size_t size, std::size_t alignment) noexcept;
     bool new_chunk(std::size_t least) noexcept;                            // with memory_mutex_
     void* ask_upstream(std::size_t size, std::size_t alignment) noexcept;  // with memory_mutex_
-    bool link_in_hand(PoolBin& bin, std::size_t size_class) noexcept;
+    void prepare(PoolThreadCache& cache) const noexcept;
     BlockBatch* empty_batch(PoolBin& bin, std::size_t size_class) noexcept;
-    [[nodiscard]] std::uint32_t batch_of(std::size_t size_class) const noexcept;
 
     struct Chunk {
         Chunk* next;

@@ -4,7 +4,9 @@
 //
 // The bin counts what was taken and given back here. As long as a thread frees its own blocks, `frees - allocations` is
 // never above zero, however long the list is: nothing needs correcting. Only when blocks of other threads end here
-// does it grow, and when it reaches `give_at` the pool takes a batch away (see MigratingPool).
+// does it grow, and when it reaches `give_at` the pool takes a batch away (see MigratingPool). So that a return costs
+// one counter, the bin counts down the frees that are possible before that at the earliest, and looks at the balance
+// then.
 #pragma once
 
 #include <array>
@@ -32,19 +34,19 @@ WEIR_READS_POISONED inline void set_next(FreeBlock* block, FreeBlock* next) noex
 struct alignas(64) PoolBin {
     FreeBlock* head = nullptr;
     std::atomic<std::uint64_t> allocations{0};
-    std::atomic<std::uint64_t> frees{0};
-    std::int64_t give_at = 0;    // the balance at which a batch is handed over; moves with what was taken and given
-    std::byte* fresh = nullptr;  // memory of the slab that was never handed out
-    std::byte* fresh_end = nullptr;
-    BlockBatch* in_hand = nullptr;  // taken from the shared stock, not all of it in the list yet
-    BlockBatch* spare = nullptr;    // an empty one for the next hand-over
+    std::atomic<std::uint64_t> frees_left{1};  // until the balance is looked at
+    std::atomic<std::uint64_t> frees_then{1};  // what the frees will have been by then
+    std::int64_t give_at = 0;                  // the balance that is too much; moves with what was taken and given
+    std::byte* fresh = nullptr;                // memory of the slab that was never handed out
+    std::uint32_t fresh_size = 0;
+    std::uint32_t batch = 0;        // blocks handed over at a time
+    BlockBatch* batches = nullptr;  // the first may hold blocks taken from the shared stock; others are empty
 
-    [[nodiscard]] std::int64_t balance() const noexcept {
-        return static_cast<std::int64_t>(frees.load(std::memory_order_relaxed) -
-                                         allocations.load(std::memory_order_relaxed));
+    [[nodiscard]] std::uint64_t frees() const noexcept {
+        return frees_then.load(std::memory_order_relaxed) - frees_left.load(std::memory_order_relaxed);
     }
-    static void add_one(std::atomic<std::uint64_t>& counter) noexcept {  // no locked instruction: one writer
-        counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    [[nodiscard]] std::int64_t balance() const noexcept {
+        return static_cast<std::int64_t>(frees() - allocations.load(std::memory_order_relaxed));
     }
 
     /// A block, or nullptr when the list is empty.
@@ -53,17 +55,30 @@ struct alignas(64) PoolBin {
         if (block == nullptr) [[unlikely]]
             return nullptr;
         head = next_of(block);
-        add_one(allocations);
+        allocations.store(allocations.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // one writer
         return block;
     }
 
-    /// Puts a block in front. True: there is too much here that came from elsewhere.
+    /// Puts a block in front. True: time to look at the balance, with too_much().
     [[nodiscard]] bool give_back(void* data) noexcept {
         auto* block = static_cast<FreeBlock*>(data);
         set_next(block, head);
         head = block;
-        add_one(frees);
-        return balance() >= give_at;
+        const std::uint64_t left = frees_left.load(std::memory_order_relaxed) - 1;
+        frees_left.store(left, std::memory_order_relaxed);
+        return left == 0;
+    }
+
+    /// There is too much here that came from elsewhere; else the next look is as many frees away as are missing to
+    /// that.
+    [[nodiscard]] bool too_much() noexcept {
+        const std::int64_t missing = give_at - balance();
+        look_after(missing > 0 ? static_cast<std::uint64_t>(missing) : 1);
+        return missing <= 0;
+    }
+    void look_after(std::uint64_t more_frees) noexcept {
+        frees_then.store(frees() + more_frees, std::memory_order_relaxed);
+        frees_left.store(more_frees, std::memory_order_relaxed);
     }
 };
 static_assert(sizeof(PoolBin) == 64);
