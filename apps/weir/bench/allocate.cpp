@@ -37,8 +37,10 @@ std::string complaint(const AllocateBenchOptions& options) {
     for (const auto& candidate : allocate_candidates()) names.push_back(candidate.name);
     for (const auto& name : options.allocators)
         if (allocate_candidate(name) == nullptr)
-            return fmt::format("--allocator: \"{}\" is not one of {}{}", name, fmt::join(names, ", "), did_you_mean(name, names));
-    if (options.repetitions == 0 || options.time < std::chrono::milliseconds(20) || options.time > std::chrono::hours(1) || options.seconds > 86400)
+            return fmt::format("--allocator: \"{}\" is not one of {}{}", name, fmt::join(names, ", "),
+                               did_you_mean(name, names));
+    if (options.repetitions == 0 || options.time < std::chrono::milliseconds(20) ||
+        options.time > std::chrono::hours(1) || options.seconds > 86400)
         return "--repetitions must be 1 at least, --time 20ms to 1h, --seconds a day at most";
     if (std::ranges::any_of(options.threads, [](unsigned threads) { return threads < 1 || threads > 1024; }))
         return "--threads must be 1 to 1024";
@@ -52,8 +54,9 @@ Result<AllocateRuns> measure(const AllocateBenchOptions& options, const std::vec
     for (std::size_t round = 0; round < options.repetitions; ++round) {
         for (const auto& [candidate, file] : entrants) {
             const auto run = [&](const char* pattern, unsigned threads) -> Result<> {
-                auto report = measure_allocate(candidate->name, file, pattern,
-                                               {.threads = threads, .time = options.time, .memory_max = options.memory_max});
+                auto report =
+                    measure_allocate(candidate->name, file, pattern,
+                                     {.threads = threads, .time = options.time, .memory_max = options.memory_max});
                 if (!report) return std::unexpected(report.error());
                 runs.short_runs[{candidate->name, pattern, threads}].push_back(std::move(*report));
                 return {};
@@ -64,7 +67,8 @@ Result<AllocateRuns> measure(const AllocateBenchOptions& options, const std::vec
         }
         if (!options.json) fmt::print(stderr, "round {} of {}\n", round + 1, options.repetitions);
     }
-    const std::chrono::milliseconds memory_time = options.quick ? options.time * 5 : std::chrono::seconds(options.seconds);
+    const std::chrono::milliseconds memory_time =
+        options.quick ? options.time * 5 : std::chrono::seconds(options.seconds);
     if (memory_time.count() == 0) return runs;
     for (std::size_t i = 0; i < entrants.size(); ++i) {
         const auto& [candidate, file] = entrants[i];
@@ -93,14 +97,18 @@ int run_bench_allocate(const AllocateBenchOptions& given) {
     }
     if (!options.worker.empty()) {
         if (options.allocators.size() != 1 || options.threads.size() != 1) return 2;
-        return run_allocate_worker(options.allocators.front(), options.worker,
-                                   {.threads = options.threads.front(), .time = options.time, .memory_max = options.memory_max});
+        return run_allocate_worker(
+            options.allocators.front(), options.worker,
+            {.threads = options.threads.front(), .time = options.time, .memory_max = options.memory_max});
     }
     std::vector<Entrant> entrants;
     std::vector<std::string> not_installed;
     for (const auto& candidate : allocate_candidates()) {
-        if (!options.allocators.empty() && std::ranges::find(options.allocators, candidate.name) == options.allocators.end()) continue;
-        const auto file = candidate.files.empty() ? std::optional<std::string>(std::in_place) : installed_of(candidate.files);
+        if (!options.allocators.empty() &&
+            std::ranges::find(options.allocators, candidate.name) == options.allocators.end())
+            continue;
+        const auto file =
+            candidate.files.empty() ? std::optional<std::string>(std::in_place) : installed_of(candidate.files);
         if (!file) {
             not_installed.push_back(candidate.name);
         } else {

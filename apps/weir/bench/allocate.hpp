@@ -14,15 +14,15 @@
 namespace weir::app {
 
 struct AllocateBenchOptions {
-    std::vector<std::string> allocators;        // only these; empty: all
-    std::vector<unsigned> threads;              // of the private pattern; empty: 1, 2, 4, ... and all processors
+    std::vector<std::string> allocators;  // only these; empty: all
+    std::vector<unsigned> threads;        // of the private pattern; empty: 1, 2, 4, ... and all processors
     std::size_t repetitions = 5;
-    std::chrono::milliseconds time{500};        // of one run of a point
-    std::uint32_t seconds = 60;                 // of the run whose memory is watched; 0: none
-    Bytes memory_max = 2_GiB;                   // a run ends there: what leaks would go on
-    bool quick = false;                         // short runs, in seconds
-    std::string worker;                         // the pattern; this process is a worker
-    std::string plot;                           // an SVG or PNG file; empty: none
+    std::chrono::milliseconds time{500};  // of one run of a point
+    std::uint32_t seconds = 60;           // of the run whose memory is watched; 0: none
+    Bytes memory_max = 2_GiB;             // a run ends there: what leaks would go on
+    bool quick = false;                   // short runs, in seconds
+    std::string worker;                   // the pattern; this process is a worker
+    std::string plot;                     // an SVG or PNG file; empty: none
     bool json = false;
 };
 

@@ -19,7 +19,8 @@ constexpr std::chrono::nanoseconds wake_time = 50us;
 
 Batches::Batches(const AllocateWork& work, const std::atomic<bool>& stop)
     : stop_(stop), warm_(std::chrono::steady_clock::now() + work.time / 10), windows_(work.threads) {
-    rates_.reserve(static_cast<std::size_t>(work.time / batch_time) * 4 + 64);  // no batch allocates anything but events
+    rates_.reserve(static_cast<std::size_t>(work.time / batch_time) * 4 +
+                   64);  // no batch allocates anything but events
 }
 
 void Batches::next() noexcept {
@@ -50,19 +51,23 @@ void Batches::give(AllocateFigures& figures) const {
 }
 
 void add_batches(AllocateFigures& figures, std::span<const Look> looks) {
-    const auto undisturbed = [&](std::size_t batch) {
-        if (batch + 1 >= looks.size()) return true;
-        const auto tenth = (looks[batch + 1].time - looks[batch].time) / 10;
-        for (std::size_t thread = 0; thread < 2; ++thread)
-            if (looks[batch + 1].no_processor[thread] - looks[batch].no_processor[thread] > tenth) return false;
-        return true;
-    };
-    for (std::size_t batch = 0; batch + 1 < looks.size(); ++batch) {
+    if (looks.size() < 2) return;
+    std::vector<bool> disturbed(looks.size() - 1);
+    for (std::size_t batch = 0; batch < disturbed.size(); ++batch) {
+        const auto length = looks[batch + 1].time - looks[batch].time;
+        for (std::size_t thread = 0; thread < 2; ++thread) {
+            const auto waited = looks[batch + 1].no_processor[thread] - looks[batch].no_processor[thread];
+            if (waited <= length / 10) continue;
+            for (std::size_t i = batch + 1; i-- > 0 && looks[i + 1].time > looks[batch].time - waited;)
+                disturbed[i] = true;
+        }
+    }
+    for (std::size_t batch = 0; batch < disturbed.size(); ++batch) {
         ++figures.batches;
-        if (!undisturbed(batch) || !undisturbed(batch + 1)) continue;
+        if (disturbed[batch]) continue;
         const std::chrono::duration<double> seconds = looks[batch + 1].time - looks[batch].time;
-        figures.rates.push_back(static_cast<double>((looks[batch + 1].events - looks[batch].events) * operations_per_event) /
-                                seconds.count());
+        const auto events = looks[batch + 1].events - looks[batch].events;
+        figures.rates.push_back(static_cast<double>(events * operations_per_event) / seconds.count());
     }
 }
 

@@ -68,17 +68,18 @@ private:
 /// A look at two threads of which neither gets on without the other.
 struct Look {
     SteadyTime time;
-    std::uint64_t events = 0;                               // so far
+    std::uint64_t events = 0;                                // so far
     std::array<std::chrono::nanoseconds, 2> no_processor{};  // so far; see ProcessorWait
 };
 
-/// What lies between two looks is a batch. It counts when no thread lacked a processor for more than a tenth of it, nor of
-/// the next, because such a wait is known only when it has ended. The first look ends the warm-up.
+/// What lies between two looks is a batch. It counts when no thread lacked a processor for more than a tenth of it.
+/// Such a wait is known only when it has ended, so it may have begun as much earlier. The first look ends the warm-up.
 void add_batches(AllocateFigures& figures, std::span<const Look> looks);
 
 inline constexpr std::chrono::milliseconds look_interval{5};
 
-/// Looks at the memory and calls `look` with the time; sets `stop` at the end of the work, or when there is too much memory.
+/// Looks at the memory and calls `look` with the time; sets `stop` at the end of the work, or when there is too much
+/// memory.
 void watch(const AllocateWork& work, std::uint64_t start_bytes, std::atomic<bool>& stop, AllocateFigures& figures,
            const std::function<void(SteadyTime)>& look = {});
 

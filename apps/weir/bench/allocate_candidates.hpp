@@ -13,11 +13,11 @@ namespace weir::app {
 
 struct AllocateCandidate {
     std::string name, what;
-    std::string color;                // of its lines
-    bool ours = false;                // lib/memory's, else a peer
-    bool general = false;             // behind operator new
-    std::vector<std::string> files{}; // one of these is loaded before the program; none: nothing is
-    std::string package{};            // where Debian has it
+    std::string color;                 // of its lines
+    bool ours = false;                 // lib/memory's, else a peer
+    bool general = false;              // behind operator new
+    std::vector<std::string> files{};  // one of these is loaded before the program; none: nothing is
+    std::string package{};             // where Debian has it
 };
 
 [[nodiscard]] const std::vector<AllocateCandidate>& allocate_candidates();

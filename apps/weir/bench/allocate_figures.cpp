@@ -12,7 +12,9 @@
 namespace weir::app {
 namespace {
 
-std::string text(const BenchRow& row, const char* parameter) { return std::string(row.parameters.at(parameter).as_string()); }
+std::string text(const BenchRow& row, const char* parameter) {
+    return std::string(row.parameters.at(parameter).as_string());
+}
 unsigned threads_of(const BenchRow& row) { return row.parameters.at("threads").to_number<unsigned>(); }
 
 const BenchRow* find(const std::vector<BenchRow>& rows, std::string_view name, const AllocatePoint& point) {
@@ -42,12 +44,14 @@ std::string axis_text(const std::string& pattern, unsigned threads) {
 
 std::string millions(const Spread& value) {
     const auto digits = value.median < 10e6 ? 2 : value.median < 100e6 ? 1 : 0;
-    return fmt::format("{:.{}f} ({:.{}f}-{:.{}f})", value.median / 1e6, digits, value.low / 1e6, digits, value.high / 1e6, digits);
+    return fmt::format("{:.{}f} ({:.{}f}-{:.{}f})", value.median / 1e6, digits, value.low / 1e6, digits,
+                       value.high / 1e6, digits);
 }
 
 void print_throughput(const std::vector<BenchRow>& rows) {
     std::vector<Table::Column> columns{{.title = "allocator"}};
-    for (const auto& [pattern, threads] : axes(rows)) columns.push_back({.title = axis_text(pattern, threads), .align = Table::Align::right});
+    for (const auto& [pattern, threads] : axes(rows))
+        columns.push_back({.title = axis_text(pattern, threads), .align = Table::Align::right});
     Table table(columns);
     double counted_least = 1;
     for (const auto& candidate : allocate_candidates()) {
@@ -57,7 +61,7 @@ void print_throughput(const std::vector<BenchRow>& rows) {
             const AllocatePoint point{candidate.name, pattern, threads};
             const auto* rate = find(rows, "throughput", point);
             const auto* part = find(rows, "batches_counted", point);
-            if (part != nullptr) counted_least = std::min(counted_least, part->value.low), measured = true;
+            if (part != nullptr) counted_least = std::min(counted_least, part->value.median), measured = true;
             cells.push_back(rate != nullptr ? millions(rate->value) : part != nullptr ? "machine busy" : "");
         }
         if (measured) table.add(std::move(cells));
@@ -65,13 +69,18 @@ void print_throughput(const std::vector<BenchRow>& rows) {
     if (table.empty()) return;
     print("\nmillion insertions and erasures/s, median of the runs (lowest-highest)\n{}", table.text());
     if (counted_least < 0.5)
-        print("Other programs took the processors: of some points only {:.0f} % of the batches count. Measure on a quiet machine.\n",
-              counted_least * 100);
+        print(
+            "Other programs took the processors: of some points only {:.0f} % of the batches count. Measure on a quiet "
+            "machine.\n",
+            counted_least * 100);
 }
 
 void print_memory(const std::vector<BenchRow>& rows) {
-    Table table({{.title = "allocator"}, {.title = "MB, highest", .align = Table::Align::right}, {.title = "MB, growth", .align = Table::Align::right},
-                 {.title = "in s", .align = Table::Align::right}, {.title = "million/s", .align = Table::Align::right},
+    Table table({{.title = "allocator"},
+                 {.title = "MB, highest", .align = Table::Align::right},
+                 {.title = "MB, growth", .align = Table::Align::right},
+                 {.title = "in s", .align = Table::Align::right},
+                 {.title = "million/s", .align = Table::Align::right},
                  {.title = "corrections", .align = Table::Align::right}});
     for (const auto& row : rows) {
         if (row.name != "memory_highest") continue;
@@ -85,19 +94,23 @@ void print_memory(const std::vector<BenchRow>& rows) {
                    rate != nullptr ? fmt::format("{:.1f}", rate->value.median / 1e6) : "machine busy",
                    corrections != nullptr ? with_commas(static_cast<std::uint64_t>(corrections->value.median)) : ""});
     }
-    if (!table.empty()) print("\nproducer/consumer: memory beyond that at the start, and its growth after the first second\n{}", table.text());
+    if (!table.empty())
+        print("\nproducer/consumer: memory beyond that at the start, and its growth after the first second\n{}",
+              table.text());
 }
 
 void print_corrections_and_ratios(const std::vector<BenchRow>& rows) {
     print("\n");
     for (const auto& row : rows) {
         if (row.name == "corrections")
-            print("{} corrections, {}: {:.0f}\n", text(row, "allocator"), axis_text(text(row, "pattern"), threads_of(row)), row.value.median);
+            print("{} corrections, {}: {:.0f}\n", text(row, "allocator"),
+                  axis_text(text(row, "pattern"), threads_of(row)), row.value.median);
     }
     for (const auto& row : rows) {
         if (row.unit != "ratio") continue;
-        print("migrating to {}{}, {}: {:.2f} ({:.2f}-{:.2f})\n", row.name == "migrating_to_best_general" ? "the best general allocator, " : "",
-              text(row, "allocator"), axis_text(text(row, "pattern"), threads_of(row)), row.value.median, row.value.low, row.value.high);
+        print("migrating to {}{}, {}: {:.2f} ({:.2f}-{:.2f})\n",
+              row.name == "migrating_to_best_general" ? "the best general allocator, " : "", text(row, "allocator"),
+              axis_text(text(row, "pattern"), threads_of(row)), row.value.median, row.value.low, row.value.high);
     }
 }
 
@@ -111,26 +124,32 @@ void print_allocate_rows(const std::vector<BenchRow>& rows, const std::vector<st
         print("{}: not installed; apt-get install {}\n", name, allocate_candidate(name)->package);
 }
 
-Result<> draw_allocate_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows, const AllocateRuns& runs,
-                            const Machine& machine) {
-    std::string script = fmt::format("set multiplot layout 1,2 title '{} ({} cores): lists, maps and texts of events'\nset grid\n"
-                                     "set key outside below maxrows 5\nset logscale y\n",
-                                     machine.processor, machine.cores);
+Result<> draw_allocate_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows,
+                            const AllocateRuns& runs, const Machine& machine) {
+    std::string script = fmt::format(
+        "set multiplot layout 1,2 title '{} ({} cores): lists, maps and texts of events'\nset grid\n"
+        "set key outside below maxrows 5\nset logscale y\n",
+        machine.processor, machine.cores);
     std::string private_plot, memory_plot;
     std::size_t number = 0;
+    unsigned threads_max = 1;
     for (const auto& candidate : allocate_candidates()) {
         ++number;
         const auto add = [&](std::string& plot, const char* name, std::string_view how, const std::string& points) {
             if (points.empty()) return;
             script += fmt::format("${}{} << EOD\n{}EOD\n", name, number, points);
-            plot += fmt::format("{}${}{} using {} lw {} lc rgb '{}' dt {} title '{}'", plot.empty() ? "plot " : ", ", name, number, how,
-                                candidate.ours ? 3 : 2, candidate.color, candidate.ours ? 1 : 2, candidate.name);
+            plot += fmt::format("{}${}{} using {} lw {} lc rgb '{}' dt {} title '{}'", plot.empty() ? "plot " : ", ",
+                                name, number, how, candidate.ours ? 3 : 2, candidate.color, candidate.ours ? 1 : 2,
+                                candidate.name);
         };
         std::string points;
         for (const auto& [pattern, threads] : axes(rows)) {
-            const auto* rate = pattern == pattern_private ? find(rows, "throughput", {candidate.name, pattern, threads}) : nullptr;
+            if (pattern == pattern_private) threads_max = std::max(threads_max, threads);
+            const auto* rate =
+                pattern == pattern_private ? find(rows, "throughput", {candidate.name, pattern, threads}) : nullptr;
             if (rate != nullptr)
-                points += fmt::format("{} {} {} {}\n", threads, rate->value.median / 1e6, rate->value.low / 1e6, rate->value.high / 1e6);
+                points += fmt::format("{} {} {} {}\n", threads, rate->value.median / 1e6, rate->value.low / 1e6,
+                                      rate->value.high / 1e6);
         }
         add(private_plot, "private", "1:2:3:4 with yerrorlines", points);
         points.clear();
@@ -140,11 +159,16 @@ Result<> draw_allocate_rows(const std::filesystem::path& target, const std::vect
         add(memory_plot, "memory", "1:2 with lines", points);
     }
     if (!private_plot.empty())
-        script += fmt::format("set title 'each thread for itself'\nset xlabel 'threads'\nset xtics 1\nset xrange [0.8:*]\n"
-                              "set ylabel 'million insertions and erasures/s'\n{}\n", private_plot);
+        script += fmt::format(
+            "set title 'each thread for itself'\nset xlabel 'threads'\nset logscale x 2\nset xrange [0.9:{}]\n"
+            "set ylabel 'million insertions and erasures/s'\n{}\n",
+            1.1 * threads_max, private_plot);
     if (!memory_plot.empty())
-        script += fmt::format("set title 'allocated by one thread, freed by another'\nset xlabel 's'\nset logscale x\nset xtics auto\nset xrange [*:*]\n"
-                              "set ylabel 'MB'\n{}\n", memory_plot);
+        script += fmt::format(
+            "set title 'allocated by one thread, freed by another'\nset xlabel 's'\nset logscale x 10\n"
+            "set xrange [*:*] noextend\n"
+            "set ylabel 'MB'\n{}\n",
+            memory_plot);
     return draw(target, script + "unset multiplot\n", 1200, 560);
 }
 

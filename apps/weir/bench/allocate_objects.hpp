@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The work of `weir bench allocate`: the objects of an event in the containers that event software is made of, 30 in a
-// list, 20 in a map, 10 texts in a vector. Making and destroying them is 120 insertions and erasures, in 65 allocations.
+// list, 20 in a map, 10 texts in a vector. Making and destroying them is 120 insertions and erasures, in 65
+// allocations.
 #pragma once
 
 #include <cstddef>

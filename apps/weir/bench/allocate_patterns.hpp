@@ -106,7 +106,7 @@ private:
     }
 
     std::deque<EventSlot<Heap>> slots_;
-    alignas(64) std::atomic<std::uint64_t> made_{0};   // events, and `closed` when no more will come
+    alignas(64) std::atomic<std::uint64_t> made_{0};  // events, and `closed` when no more will come
     alignas(64) std::atomic<std::uint64_t> freed_{0};
 };
 

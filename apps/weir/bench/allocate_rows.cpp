@@ -30,12 +30,17 @@ Spread rates_of(const std::vector<AllocateReport>& reports) {
 
 void add_point(std::vector<BenchRow>& rows, const AllocatePoint& point, const std::vector<AllocateReport>& reports) {
     const auto add = [&](const char* name, const Spread& value, const char* unit) {
-        rows.push_back({.name = name, .peer = peer(point.allocator), .parameters = parameters_of(point), .value = value, .unit = unit});
+        rows.push_back({.name = name,
+                        .peer = peer(point.allocator),
+                        .parameters = parameters_of(point),
+                        .value = value,
+                        .unit = unit});
     };
     if (const auto rate = rates_of(reports); rate.runs > 0) add("throughput", rate, "operations/s");
     std::vector<double> counted, corrections;
     for (const auto& report : reports) {
-        counted.push_back(report.batches == 0 ? 0 : static_cast<double>(report.rate.runs) / static_cast<double>(report.batches));
+        counted.push_back(
+            report.batches == 0 ? 0 : static_cast<double>(report.rate.runs) / static_cast<double>(report.batches));
         corrections.push_back(static_cast<double>(report.corrections));
     }
     add("batches_counted", spread_of(counted), "of the batches");
@@ -53,7 +58,8 @@ void add_memory(std::vector<BenchRow>& rows, const std::string& allocator, const
     add("memory_highest", one_value(span.high), "bytes");
     add("memory_growth", one_value(span.growth()), "bytes");
     if (report.has_rate()) add("throughput_while_watched", report.rate, "operations/s");
-    if (allocator.starts_with("migrating")) add("corrections_while_watched", one_value(static_cast<double>(report.corrections)), "corrections");
+    if (allocator.starts_with("migrating"))
+        add("corrections_while_watched", one_value(static_cast<double>(report.corrections)), "corrections");
 }
 
 /// How "migrating" stands at one point of the axes.
@@ -69,13 +75,18 @@ void add_ratios(std::vector<BenchRow>& rows, const AllocateRuns& runs, const std
         if (theirs == nullptr) return;
         const auto ratio = ratio_of(*ours, *theirs);
         if (ratio.runs > 0)
-            rows.push_back({.name = name, .peer = false, .parameters = parameters_of({other, pattern, threads}), .value = ratio, .unit = "ratio"});
+            rows.push_back({.name = name,
+                            .peer = false,
+                            .parameters = parameters_of({other, pattern, threads}),
+                            .value = ratio,
+                            .unit = "ratio"});
     };
     const AllocateCandidate* best = nullptr;
     double best_rate = 0;
     for (const auto& candidate : allocate_candidates()) {
         if (!candidate.general || reports(candidate.name) == nullptr) continue;
-        if (const auto rate = rates_of(*reports(candidate.name)).median; rate > best_rate) best = &candidate, best_rate = rate;
+        if (const auto rate = rates_of(*reports(candidate.name)).median; rate > best_rate)
+            best = &candidate, best_rate = rate;
     }
     if (best != nullptr) add("migrating_to_best_general", best->name);
     add("migrating_to_locked", "locked");
@@ -99,7 +110,8 @@ MemorySpan memory_span(const std::vector<MemoryAt>& memory) {
 Spread ratio_of(const std::vector<AllocateReport>& a, const std::vector<AllocateReport>& b) {
     std::vector<double> ratios;
     for (std::size_t round = 0; round < std::min(a.size(), b.size()); ++round)
-        if (a[round].has_rate() && b[round].has_rate() && b[round].rate.median > 0) ratios.push_back(a[round].rate.median / b[round].rate.median);
+        if (a[round].has_rate() && b[round].has_rate() && b[round].rate.median > 0)
+            ratios.push_back(a[round].rate.median / b[round].rate.median);
     return spread_of(std::move(ratios));
 }
 

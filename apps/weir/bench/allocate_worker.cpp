@@ -15,7 +15,11 @@ namespace json = boost::json;
 json::object to_json(const AllocateReport& report) {
     json::array memory;
     for (const auto& at : report.memory) memory.push_back(json::array{at.seconds, at.bytes});
-    return {{"rate", {{"median", report.rate.median}, {"low", report.rate.low}, {"high", report.rate.high}, {"runs", report.rate.runs}}},
+    return {{"rate",
+             {{"median", report.rate.median},
+              {"low", report.rate.low},
+              {"high", report.rate.high},
+              {"runs", report.rate.runs}}},
             {"batches", report.batches},
             {"memory", std::move(memory)},
             {"memory_max_reached", report.memory_max_reached},
@@ -38,29 +42,31 @@ Result<AllocateReport> read_allocate_report(std::string_view text) {
                               .memory_max_reached = fields.at("memory_max_reached").as_bool(),
                               .corrections = fields.at("corrections").to_number<std::uint64_t>()};
         for (const auto& at : fields.at("memory").as_array())
-            report.memory.push_back({.seconds = at.as_array().at(0).to_number<double>(), .bytes = at.as_array().at(1).to_number<double>()});
+            report.memory.push_back(
+                {.seconds = at.as_array().at(0).to_number<double>(), .bytes = at.as_array().at(1).to_number<double>()});
         return report;
     } catch (const std::exception& wrong) {
         return fail(Errc::corrupt, fmt::format("what the worker printed is not a report: {}", wrong.what()));
     }
 }
 
-Result<AllocateReport> measure_allocate(const std::string& allocator, const std::string& file, const std::string& pattern,
-                                        const AllocateWork& work) {
+Result<AllocateReport> measure_allocate(const std::string& allocator, const std::string& file,
+                                        const std::string& pattern, const AllocateWork& work) {
     std::vector<std::string> command{"env"};
     if (file.empty()) {
         command.insert(command.end(), {"-u", "LD_PRELOAD"});
     } else {
         command.push_back("LD_PRELOAD=" + file);
     }
-    command.insert(command.end(), {ChildProcess::self(), "bench", "allocate", "--worker", pattern, "--allocator", allocator, "--threads",
-                                   fmt::to_string(work.threads), "--time", to_string(work.time), "--memory-max", to_string(work.memory_max)});
+    command.insert(command.end(), {ChildProcess::self(), "bench", "allocate", "--worker", pattern, "--allocator",
+                                   allocator, "--threads", fmt::to_string(work.threads), "--time", to_string(work.time),
+                                   "--memory-max", to_string(work.memory_max)});
     auto worker = ChildProcess::start(command, true);
     if (!worker) return std::unexpected(worker.error());
     const auto status = worker->wait();
     if (status.exit_code != 0) {
-        return fail(Errc::io, fmt::format("the worker of {} ({}, {} threads) ended with exit code {}", allocator, pattern, work.threads,
-                                          status.exit_code));
+        return fail(Errc::io, fmt::format("the worker of {} ({}, {} threads) ended with exit code {}", allocator,
+                                          pattern, work.threads, status.exit_code));
     }
     return read_allocate_report(status.output);
 }
@@ -71,7 +77,8 @@ int run_allocate_worker(const std::string& allocator, const std::string& pattern
         fmt::print(stderr, "weir bench: no worker for {} and {}\n", allocator, pattern);
         return 2;
     }
-    if (const auto found = library_of_new(); !candidate->files.empty() && std::ranges::find(candidate->files, found) == candidate->files.end()) {
+    if (const auto found = library_of_new();
+        !candidate->files.empty() && std::ranges::find(candidate->files, found) == candidate->files.end()) {
         fmt::print(stderr, "weir bench: operator new is {}'s, not {}'s\n", found, allocator);
         return 1;
     }

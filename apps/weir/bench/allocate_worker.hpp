@@ -18,8 +18,8 @@ inline constexpr const char* pattern_passed = "producer-consumer";
 
 /// What the worker says about its run.
 struct AllocateReport {
-    Spread rate;                        // operations/s over the batches that count; runs: how many those were
-    std::uint64_t batches = 0;          // of all
+    Spread rate;                // operations/s over the batches that count; runs: how many those were
+    std::uint64_t batches = 0;  // of all
     std::vector<MemoryAt> memory;
     bool memory_max_reached = false;
     std::uint64_t corrections = 0;
@@ -36,6 +36,7 @@ struct AllocateReport {
                                                       const std::string& pattern, const AllocateWork& work);
 
 /// The worker: prints its report and gives the exit code.
-[[nodiscard]] int run_allocate_worker(const std::string& allocator, const std::string& pattern, const AllocateWork& work);
+[[nodiscard]] int run_allocate_worker(const std::string& allocator, const std::string& pattern,
+                                      const AllocateWork& work);
 
 }  // namespace weir::app

@@ -11,7 +11,8 @@
 namespace weir::app {
 
 ResidentMemory::ResidentMemory() noexcept
-    : statm_(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)), page_bytes_(static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE))) {}
+    : statm_(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)),
+      page_bytes_(static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE))) {}
 
 ResidentMemory::~ResidentMemory() {
     if (statm_ >= 0) ::close(statm_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Did threads really run side by side? When a neighbour takes a core away, threads that should be in each other's way
-// run one after the other, and look as if they scaled (a false 2.00 was measured like that). So a batch of several threads
-// counts only if their time windows overlap.
+// run one after the other, and look as if they scaled (a false 2.00 was measured like that). So a batch of several
+// threads counts only if their time windows overlap.
 #pragma once
 
 #include <algorithm>
