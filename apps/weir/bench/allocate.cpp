@@ -48,23 +48,23 @@ std::string complaint(const AllocateBenchOptions& options) {
     return {};
 }
 
-/// One after the other in every round, so that what else the machine does hits them alike.
+/// In every round all allocators of a point one after the other, so that what else the machine does hits them alike.
 Result<AllocateRuns> measure(const AllocateBenchOptions& options, const std::vector<Entrant>& entrants) {
     AllocateRuns runs;
-    for (std::size_t round = 0; round < options.repetitions; ++round) {
+    const auto run_all = [&](const char* pattern, unsigned threads) -> Result<> {
         for (const auto& [candidate, file] : entrants) {
-            const auto run = [&](const char* pattern, unsigned threads) -> Result<> {
-                auto report =
-                    measure_allocate(candidate->name, file, pattern,
-                                     {.threads = threads, .time = options.time, .memory_max = options.memory_max});
-                if (!report) return std::unexpected(report.error());
-                runs.short_runs[{candidate->name, pattern, threads}].push_back(std::move(*report));
-                return {};
-            };
-            for (const auto threads : options.threads)
-                if (auto done = run(pattern_private, threads); !done) return std::unexpected(done.error());
-            if (auto done = run(pattern_passed, 2); !done) return std::unexpected(done.error());
+            auto report =
+                measure_allocate(candidate->name, file, pattern,
+                                 {.threads = threads, .time = options.time, .memory_max = options.memory_max});
+            if (!report) return std::unexpected(report.error());
+            runs.short_runs[{candidate->name, pattern, threads}].push_back(std::move(*report));
         }
+        return {};
+    };
+    for (std::size_t round = 0; round < options.repetitions; ++round) {
+        for (const auto threads : options.threads)
+            if (auto done = run_all(pattern_private, threads); !done) return std::unexpected(done.error());
+        if (auto done = run_all(pattern_passed, 2); !done) return std::unexpected(done.error());
         if (!options.json) fmt::print(stderr, "round {} of {}\n", round + 1, options.repetitions);
     }
     const std::chrono::milliseconds memory_time =

@@ -33,6 +33,7 @@ struct AllocateFigures {
     std::vector<MemoryAt> memory;
     bool memory_max_reached = false;
     std::uint64_t corrections = 0;  // of MigratingPool
+    double line_trip = 0;           // s; see CacheLineTrip; of two threads that hand over
 };
 
 /// Batches of equal work on every thread. They are short, less than a turn at the processor: threads that take turns at

@@ -75,6 +75,20 @@ void print_throughput(const std::vector<BenchRow>& rows) {
             counted_least * 100);
 }
 
+/// How far the cores were apart that handed events over: it tells apart what otherwise looks like noise.
+void print_trips(const std::vector<BenchRow>& rows) {
+    std::vector<double> trips, low, high;
+    for (const auto& row : rows) {
+        if (row.name != "cache_line_trip") continue;
+        trips.push_back(row.value.median * 1e9);
+        low.push_back(row.value.low * 1e9);
+        high.push_back(row.value.high * 1e9);
+    }
+    if (!trips.empty())
+        print("a cache line between producer and consumer and back: {:.0f} ns ({:.0f}-{:.0f})\n",
+              spread_of(trips).median, std::ranges::min(low), std::ranges::max(high));
+}
+
 void print_memory(const std::vector<BenchRow>& rows) {
     Table table({{.title = "allocator"},
                  {.title = "MB, highest", .align = Table::Align::right},
@@ -118,6 +132,7 @@ void print_corrections_and_ratios(const std::vector<BenchRow>& rows) {
 
 void print_allocate_rows(const std::vector<BenchRow>& rows, const std::vector<std::string>& not_installed) {
     print_throughput(rows);
+    print_trips(rows);
     print_memory(rows);
     print_corrections_and_ratios(rows);
     for (const auto& name : not_installed)

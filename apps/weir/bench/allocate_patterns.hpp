@@ -15,6 +15,7 @@
 
 #include "allocate_batches.hpp"
 #include "allocate_objects.hpp"
+#include "cache_line_trip.hpp"
 #include "processor_wait.hpp"
 
 namespace weir::app {
@@ -120,10 +121,17 @@ template <class Heap>
     std::array<TimeWindow, 2> windows;
     {
         std::array<std::optional<ProcessorWait>, 2> no_processor;
-        std::latch known(3);
+        std::latch met(2), known(3);
+        CacheLineTrip trip;
         const auto thread = [&](std::size_t number, auto&& run) {
             return std::jthread([&, number, run] {
                 no_processor[number].emplace();
+                met.arrive_and_wait();
+                if (number == 0) {
+                    figures.line_trip = trip.ask();
+                } else {
+                    trip.answer();
+                }
                 known.arrive_and_wait();
                 windows[number].begin = std::chrono::steady_clock::now();
                 run();

@@ -37,14 +37,16 @@ void add_point(std::vector<BenchRow>& rows, const AllocatePoint& point, const st
                         .unit = unit});
     };
     if (const auto rate = rates_of(reports); rate.runs > 0) add("throughput", rate, "operations/s");
-    std::vector<double> counted, corrections;
+    std::vector<double> counted, corrections, trips;
     for (const auto& report : reports) {
         counted.push_back(
             report.batches == 0 ? 0 : static_cast<double>(report.rate.runs) / static_cast<double>(report.batches));
         corrections.push_back(static_cast<double>(report.corrections));
+        if (report.line_trip > 0) trips.push_back(report.line_trip);
     }
     add("batches_counted", spread_of(counted), "of the batches");
     if (point.allocator.starts_with("migrating")) add("corrections", spread_of(corrections), "corrections");
+    if (!trips.empty()) add("cache_line_trip", spread_of(trips), "s");
 }
 
 void add_memory(std::vector<BenchRow>& rows, const std::string& allocator, const AllocateReport& report) {

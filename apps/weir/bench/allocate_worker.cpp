@@ -23,7 +23,8 @@ json::object to_json(const AllocateReport& report) {
             {"batches", report.batches},
             {"memory", std::move(memory)},
             {"memory_max_reached", report.memory_max_reached},
-            {"corrections", report.corrections}};
+            {"corrections", report.corrections},
+            {"line_trip", report.line_trip}};
 }
 
 Result<AllocateReport> read_allocate_report(std::string_view text) {
@@ -40,7 +41,8 @@ Result<AllocateReport> read_allocate_report(std::string_view text) {
                               .batches = fields.at("batches").to_number<std::uint64_t>(),
                               .memory = {},
                               .memory_max_reached = fields.at("memory_max_reached").as_bool(),
-                              .corrections = fields.at("corrections").to_number<std::uint64_t>()};
+                              .corrections = fields.at("corrections").to_number<std::uint64_t>(),
+                              .line_trip = fields.at("line_trip").to_number<double>()};
         for (const auto& at : fields.at("memory").as_array())
             report.memory.push_back(
                 {.seconds = at.as_array().at(0).to_number<double>(), .bytes = at.as_array().at(1).to_number<double>()});
@@ -87,7 +89,8 @@ int run_allocate_worker(const std::string& allocator, const std::string& pattern
                                 .batches = figures.batches,
                                 .memory = figures.memory,
                                 .memory_max_reached = figures.memory_max_reached,
-                                .corrections = figures.corrections};
+                                .corrections = figures.corrections,
+                                .line_trip = figures.line_trip};
     fmt::print("{}\n", json::serialize(to_json(report)));
     return 0;
 }

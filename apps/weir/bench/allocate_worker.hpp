@@ -23,6 +23,7 @@ struct AllocateReport {
     std::vector<MemoryAt> memory;
     bool memory_max_reached = false;
     std::uint64_t corrections = 0;
+    double line_trip = 0;  // s
 
     /// One batch in twenty counts at least; with less, its rate is that of a busy machine.
     [[nodiscard]] bool has_rate() const noexcept { return rate.runs > 0 && rate.runs * 20 >= batches; }

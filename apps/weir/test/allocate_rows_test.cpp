@@ -85,7 +85,8 @@ TEST(AllocateReports, ComeBackFromTheWorkerAsTheyWere) {
                                 .batches = 80,
                                 .memory = {{.seconds = 0.25, .bytes = 1e6}, {.seconds = 0.5, .bytes = -4096}},
                                 .memory_max_reached = true,
-                                .corrections = 12345};
+                                .corrections = 12345,
+                                .line_trip = 1e-7};
     const auto read = read_allocate_report(boost::json::serialize(to_json(report)));
     ASSERT_TRUE(read.has_value()) << read.error().message();
     EXPECT_EQ(to_json(*read), to_json(report));
