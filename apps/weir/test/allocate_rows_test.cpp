@@ -130,6 +130,11 @@ TEST(AllocateRows, HoldMigratingPoolAgainstTheBestGeneralAllocator) {
     EXPECT_EQ(seen, (std::set<std::string>{"migrating_to_best_general jemalloc", "migrating_to_locked locked"}));
 }
 
+TEST(AllocateCandidates, ThatAreNotInstalledAreKnownWithoutLoadingThem) {
+    EXPECT_EQ(installed_of({"libnobody-has-this.so.1"}), std::nullopt);
+    EXPECT_EQ(installed_of({"libnobody-has-this.so.1", "libc.so.6"}), "libc.so.6");
+}
+
 TEST(AllocateObjects, AreAsManyAsTheOperationsSay) {
     const EventObjects<std::allocator> objects(std::allocator<std::byte>(), 0xfffffff0U);
     EXPECT_EQ(2 * objects.count(), operations_per_event);
