@@ -78,8 +78,17 @@ bool right(const RecordPlan& plan, const std::byte* wire, std::size_t count) noe
 
 }  // namespace
 
+void turn_portable(std::uint32_t integer, const std::byte* from, std::size_t size, std::byte* to) noexcept {
+    if (integer == 2) return move<std::uint16_t, true>(from, 2, to, 2, size / 2);
+    if (integer == 4) return move<std::uint32_t, true>(from, 4, to, 4, size / 4);
+    return move<std::uint64_t, true>(from, 8, to, 8, size / 8);
+}
+
 void write_records_portable(const RecordPlan& plan, const std::byte* objects, std::size_t count,
                             std::byte* wire) noexcept {
+    const auto size = count * plan.wire_size;
+    if (plan.turned == 1 && size > 0) return void(std::memcpy(wire, objects, size));
+    if (plan.turned > 1) return turn_portable(plan.turned, objects, size, wire);
     while (count > 0) {
         const auto now = std::min(count, block);
         for (const auto& field : plan.fields) {
@@ -102,6 +111,10 @@ void write_records_portable(const RecordPlan& plan, const std::byte* objects, st
 
 std::size_t read_records_portable(const RecordPlan& plan, const std::byte* wire, std::size_t count,
                                   std::byte* objects) noexcept {
+    if (plan.turned > 0) {  // the same way back
+        write_records_portable(plan, wire, count, objects);
+        return count;
+    }
     for (std::size_t done = 0; done < count;) {
         const auto now = std::min(count - done, block);
         const auto* const from = wire + done * plan.wire_size;
