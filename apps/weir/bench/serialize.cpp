@@ -26,7 +26,8 @@ struct Place {
 
 class Bench {
 public:
-    Bench(const SerializeBenchOptions& options, std::vector<JobProcess>& processes) : options_(options) {
+    Bench(const SerializeBenchOptions& options, std::vector<JobProcess>& processes, unsigned cores)
+        : options_(options), cores_(cores) {
         for (const auto& cpu : cpu_topology()) cpus_.push_back(cpu.number);
         for (const bool writes : {true, false}) {
             for (const auto* subject : {"10", "1000", "event"}) {
@@ -79,7 +80,8 @@ private:
         jobs::Visit visit;
         visit.threads = points_[place.point].threads;
         visit.batches = options_.batches;
-        visit.cpus = cpus_;
+        visit.cpus = cpus_;  // cores first; no copy beside a thread on the same core
+        visit.cpus.resize(std::min<std::size_t>(cpus_.size(), std::max(cores_, visit.threads)));
         const auto figures = place.process->run(place.job, visit);
         if (!figures) return std::unexpected(figures.error());
         points_[place.point].visits.push_back(*figures);
@@ -87,6 +89,7 @@ private:
     }
 
     const SerializeBenchOptions& options_;
+    const unsigned cores_;
     std::vector<int> cpus_;
     std::vector<Place> places_;
     SerializePoints points_;
@@ -117,9 +120,13 @@ int run_bench_serialize(const SerializeBenchOptions& given) {
             {Errc::usage, 0,
              fmt::format("--repetitions must be 1 at least, and --threads 1 to {}, as many as there are here",
                          machine.threads)});
+    const auto is_root = [](const std::string& part) {
+        return std::string("ROOT object-wise, ROOT member-wise").find(part) != std::string::npos;
+    };
+    if (!options.candidates.empty() && std::ranges::none_of(options.candidates, is_root)) options.root_python.clear();
     auto candidates = find_serialize_candidates(options.peers, options.root_python);
     if (!candidates) return fail_with(candidates.error());
-    Bench bench(options, candidates->processes);
+    Bench bench(options, candidates->processes, machine.cores);
     if (bench.points().empty()) return fail_with({Errc::usage, 0, "no --candidate has such a name"});
     if (auto done = bench.run(); !done) return fail_with(done.error());
     if (options.json) {

@@ -55,6 +55,26 @@ void print_table(const SerializePoints& points, const char* subject, bool writes
     }
 }
 
+/// Families keep a colour: weir red, ROOT blue, Boost green, limits grey and dashed.
+std::string style_of(const std::vector<std::string>& candidates, std::size_t index) {
+    static constexpr std::array<std::array<const char*, 4>, 5> shades{{{"#d00000", "#ff7f0e", "#e377c2", "#8b0000"},
+                                                                       {"#1f3fbf", "#4fa3ff", "#1f3fbf", "#4fa3ff"},
+                                                                       {"#106010", "#30b030", "#90d070", "#106010"},
+                                                                       {"#000000", "#707070", "#a0a0a0", "#c8c8c8"},
+                                                                       {"#7b4fb0", "#8c6d31", "#17becf", "#b8a000"}}};
+    const auto family = [](const std::string& name) -> std::size_t {
+        const std::array<const char*, 4> begins{"weir", "ROOT", "Boost", "limit"};
+        for (std::size_t i = 0; i < begins.size(); ++i)
+            if (name.starts_with(begins[i])) return i;
+        return begins.size();
+    };
+    const auto mine = family(candidates[index]);
+    std::size_t before = 0;
+    for (std::size_t i = 0; i < index; ++i) before += family(candidates[i]) == mine ? 1 : 0;
+    return fmt::format("with linespoints lw {} dt {} lc rgb '{}' pt {} ps 0.8 title '{}'", mine == 0 ? 2.5 : 1.3,
+                       mine == 3 ? 2 : 1, shades[mine][before % 4], before + 4, candidates[index]);
+}
+
 }  // namespace
 
 void print_serialize_points(const SerializePoints& points, const std::vector<std::string>& notes) {
@@ -77,7 +97,9 @@ void print_serialize_points(const SerializePoints& points, const std::vector<std
 
 Result<> draw_serialize_points(const std::filesystem::path& target, const SerializePoints& points,
                                const Machine& machine) {
-    const auto candidates = each_once<std::string>(points, [](const SerializePoint& point) { return point.candidate; });
+    auto candidates = each_once<std::string>(points, [](const SerializePoint& point) { return point.candidate; });
+    std::erase_if(candidates,
+                  [](const std::string& name) { return name.starts_with("weir kernel") && name != ours_portable; });
     const auto threads = each_once<unsigned>(points, [](const SerializePoint& point) { return point.threads; });
     const unsigned most = threads.empty() ? 1 : std::ranges::max(threads);
     std::string script = fmt::format(
@@ -98,10 +120,8 @@ Result<> draw_serialize_points(const std::filesystem::path& target, const Serial
                         data += fmt::format("{} {:.5g}\n", count, count / point->best() / 1e6);
                 if (data.empty()) continue;
                 script += fmt::format("$d{} << EOD\n{}EOD\n", ++block, data);
-                const bool ours = candidates[i].starts_with("weir"), limit = candidates[i].starts_with("limit");
-                plot += fmt::format("{}$d{} using 1:2 with linespoints lw {} dt {} lc {} pt {} ps 0.7 title '{}'",
-                                    plot.empty() ? "plot " : ", ", block, ours ? 2.5 : 1.2, limit ? 2 : 1, i + 1, i + 1,
-                                    candidates[i]);
+                plot +=
+                    fmt::format("{}$d{} using 1:2 {}", plot.empty() ? "plot " : ", ", block, style_of(candidates, i));
             }
             if (plot.empty()) continue;
             script +=
@@ -119,9 +139,7 @@ Result<> draw_serialize_points(const std::filesystem::path& target, const Serial
         "unset logscale\nset xrange [0:1]\nset yrange [0:1]\n";
     std::string legend;
     for (std::size_t i = 0; i < candidates.size(); ++i)
-        legend += fmt::format("{}-1 with linespoints lw {} dt {} lc {} pt {} ps 0.7 title '{}'",
-                              legend.empty() ? "plot " : ", ", candidates[i].starts_with("weir") ? 2.5 : 1.2,
-                              candidates[i].starts_with("limit") ? 2 : 1, i + 1, i + 1, candidates[i]);
+        legend += fmt::format("{}-1 {}", legend.empty() ? "plot " : ", ", style_of(candidates, i));
     return draw(target, script + legend + "\nunset multiplot\n", 1500, 900);
 }
 
