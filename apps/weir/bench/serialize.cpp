@@ -121,7 +121,7 @@ int run_bench_serialize(const SerializeBenchOptions& given) {
              fmt::format("--repetitions must be 1 at least, and --threads 1 to {}, as many as there are here",
                          machine.threads)});
     const auto is_root = [](const std::string& part) {
-        return std::string("ROOT object-wise, ROOT member-wise").find(part) != std::string::npos;
+        return std::string("ROOT object-wise, its old flag store, ROOT member-wise").find(part) != std::string::npos;
     };
     if (!options.candidates.empty() && std::ranges::none_of(options.candidates, is_root)) options.root_python.clear();
     auto candidates = find_serialize_candidates(options.peers, options.root_python);

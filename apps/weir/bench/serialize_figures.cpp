@@ -55,24 +55,30 @@ void print_table(const SerializePoints& points, const char* subject, bool writes
     }
 }
 
-/// Families keep a colour: weir red, ROOT blue, Boost green, limits grey and dashed.
+/// Families keep a colour; weir is drawn thick, limits are dashed.
+struct Family {
+    const char* begin;
+    std::array<const char*, 4> shades;
+    double width;
+    int dashes;
+};
+constexpr std::array<Family, 7> families{{{"weir, flag stored", {"#ff7f0e", "#c04000", "#ffb347", "#806000"}, 1.6, 1},
+                                          {"weir, flag loaded", {"#e377c2", "#a03080", "#f0a0d8", "#a03080"}, 1.3, 1},
+                                          {"weir", {"#d00000", "#ff5050", "#8b0000", "#d00000"}, 2.8, 1},
+                                          {"ROOT", {"#1f3fbf", "#4fa3ff", "#0090a0", "#1f3fbf"}, 1.8, 1},
+                                          {"Boost", {"#106010", "#30b030", "#90d070", "#106010"}, 1.2, 1},
+                                          {"limit", {"#000000", "#707070", "#a0a0a0", "#c8c8c8"}, 1.2, 2},
+                                          {"", {"#7b4fb0", "#8c6d31", "#17becf", "#b8a000"}, 1.2, 1}}};
+
 std::string style_of(const std::vector<std::string>& candidates, std::size_t index) {
-    static constexpr std::array<std::array<const char*, 4>, 5> shades{{{"#d00000", "#ff7f0e", "#e377c2", "#8b0000"},
-                                                                       {"#1f3fbf", "#4fa3ff", "#1f3fbf", "#4fa3ff"},
-                                                                       {"#106010", "#30b030", "#90d070", "#106010"},
-                                                                       {"#000000", "#707070", "#a0a0a0", "#c8c8c8"},
-                                                                       {"#7b4fb0", "#8c6d31", "#17becf", "#b8a000"}}};
-    const auto family = [](const std::string& name) -> std::size_t {
-        const std::array<const char*, 4> begins{"weir", "ROOT", "Boost", "limit"};
-        for (std::size_t i = 0; i < begins.size(); ++i)
-            if (name.starts_with(begins[i])) return i;
-        return begins.size();
+    const auto family = [](const std::string& name) {
+        return std::ranges::find_if(families, [&](const Family& one) { return name.starts_with(one.begin); });
     };
-    const auto mine = family(candidates[index]);
+    const auto* const mine = family(candidates[index]);
     std::size_t before = 0;
-    for (std::size_t i = 0; i < index; ++i) before += family(candidates[i]) == mine ? 1 : 0;
-    return fmt::format("with linespoints lw {} dt {} lc rgb '{}' pt {} ps 0.8 title '{}'", mine == 0 ? 2.5 : 1.3,
-                       mine == 3 ? 2 : 1, shades[mine][before % 4], before + 4, candidates[index]);
+    for (std::size_t i = 0; i < index; ++i) before += family(candidates[i]) == mine ? 1U : 0U;
+    return fmt::format("with linespoints lw {} dt {} lc rgb '{}' pt {} ps 0.8 title '{}'", mine->width, mine->dashes,
+                       mine->shades[before % mine->shades.size()], before + 4, candidates[index]);
 }
 
 }  // namespace
@@ -103,7 +109,8 @@ Result<> draw_serialize_points(const std::filesystem::path& target, const Serial
     const auto threads = each_once<unsigned>(points, [](const SerializePoint& point) { return point.threads; });
     const unsigned most = threads.empty() ? 1 : std::ranges::max(threads);
     std::string script = fmt::format(
-        "set multiplot title '{}: streaming against threads, each with its own buffer, best batches'\n"
+        "set termoption noenhanced\nset multiplot title '{}: streaming against threads, each with its own buffer, best "
+        "batches'\n"
         "set grid\nset logscale xy\nset xrange [{}:{}]\nset format y '%g'\nset xtics (",
         machine.processor, 0.9, most * 1.12);
     for (const auto count : threads)
