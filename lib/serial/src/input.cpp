@@ -32,7 +32,7 @@ const std::byte* Input::too_many(const std::byte* at, std::string_view what, std
 const std::byte* Input::bad_frame(const std::byte* at, std::string_view what) noexcept {
     const auto word = load<std::uint32_t>(at);
     if (word >> 30 != 1)
-        return fail(at, Errc::corrupt, what, fmt::format("a byte count is expected here, not {:#010x}", word));
+        return fail(at, Errc::unsupported, what, fmt::format("here is no byte count but {:#010x}", word));
     const auto size = word & 0x3fffffff;
     if (end_ == data_end_)
         return fail(at, Errc::truncated, what,

@@ -33,10 +33,6 @@ constexpr std::uint32_t fold_member_type(std::uint32_t sum) noexcept {
 template <Object T, std::size_t parts = Parts<T>::count>
     requires(Parts<T>::named)
 consteval std::uint32_t class_checksum() {
-    static_assert(
-        names_every_member<T>(),
-        "weir::serial: the description must name every member of the class, in their order; a class with C arrays "
-        "lists fields(field(\"a\", &Class::a)) instead");
     auto sum = fold_checksum(0, class_name<T>);
     for_each_part<T>([&](auto index) {
         if constexpr (index >= parts) return false;

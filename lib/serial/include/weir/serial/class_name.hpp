@@ -76,14 +76,32 @@ constexpr Spelling number_text(std::size_t value) {
     return out += {&last, 1};
 }
 
+/// The name in the description of a class, or nothing.
 template <class T>
-struct PairOf;
-template <class A, class B>
-struct PairOf<std::pair<A, B>> {
-    static constexpr Spelling name() { return with_arguments("pair", spelled<A>().view(), spelled<B>().view()); }
+consteval std::string_view own_name() {
+    if constexpr (Object<T>)
+        return description<T>.name;
+    else
+        return {};
+}
+
+/// A class template's name and arguments.
+template <class T>
+struct ArgumentsOf {};
+template <template <class...> class Template, class First, class... Rest>
+struct ArgumentsOf<Template<First, Rest...>> {
+    static constexpr Spelling spelled() {
+        const auto name = compiler_name<Template<First, Rest...>>();
+        auto open = name.size() - 1;
+        for (int depth = 1; depth > 0;) {
+            --open;
+            depth += name[open] == '>' ? 1 : name[open] == '<' ? -1 : 0;
+        }
+        auto arguments = serial::spelled<First>();
+        (((arguments += ",") += serial::spelled<Rest>().view()), ...);
+        return with_arguments(as_root_spells(name.substr(0, open)).view(), arguments.view());
+    }
 };
-template <class T>
-inline constexpr bool is_pair = requires { PairOf<T>::name(); };
 
 template <class T>
 constexpr Spelling spelled() {
@@ -113,13 +131,11 @@ constexpr Spelling spelled() {
         return with_arguments("unique_ptr", target.view(), with_arguments("default_delete", target.view()).view());
     } else if constexpr (Pointer<T>)
         return spelled<typename T::element_type>() += "*";
-    else if constexpr (is_pair<T>)
-        return PairOf<T>::name();
-    else {
-        if constexpr (Object<T>)
-            if (!description<T>.name.empty()) return description<T>.name;
-        return as_root_spells(compiler_name<T>());
-    }
+
+    else if constexpr (requires { ArgumentsOf<T>::spelled(); })
+        return own_name<T>().empty() ? ArgumentsOf<T>::spelled() : Spelling(own_name<T>());
+    else
+        return own_name<T>().empty() ? as_root_spells(compiler_name<T>()) : Spelling(own_name<T>());
 }
 
 template <class T>

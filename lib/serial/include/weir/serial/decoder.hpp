@@ -18,6 +18,13 @@
 
 namespace weir::serial {
 
+/// ROOT's for pairs that a dictionary only implies, whatever their types.
+inline constexpr std::uint32_t implied_pair_checksum = 0x0b5fb752;
+template <class T>
+inline constexpr bool is_pair = false;
+template <class A, class B>
+inline constexpr bool is_pair<std::pair<A, B>> = true;
+
 class Decoder {
 public:
     explicit Decoder(Input& in) noexcept : in_(in) {}
@@ -30,11 +37,10 @@ public:
         } else if constexpr (Text<T>) {
             return text(at, value);
         } else if constexpr (Pointer<T>) {
+            static_assert(Object<typename T::element_type>, "weir::serial: pointers lead to described classes only");
             return pointer(at, value);
         } else if constexpr (Object<T>) {
             return object(at, value);
-        } else if constexpr (Array<T>) {
-            return each_leaf(at, value, [&](const std::byte* place, auto& leaf) { return this->value(place, leaf); });
         } else if constexpr (Map<T>) {
             return pairs(at, value);
         } else {
@@ -156,7 +162,11 @@ private:
         const std::uint32_t version = load<std::uint16_t>(at);
         std::uint32_t checksum = 0;
         at += 2;
-        if (version == 0 && in_.has(at, 4)) {
+        if (version == 0 && !in_.has(at, 4)) {  // too small for a checksum: nothing says that it is another class
+            found = {Found::Is::ours, Parts<T>::count};
+            return at;
+        }
+        if (version == 0) {
             checksum = load<std::uint32_t>(at);
             at += 4;
         }
@@ -179,6 +189,7 @@ private:
             return version == static_cast<std::uint32_t>(Parts<T>::version) ? Found{ours, Parts<T>::count}
                                                                             : Found{other_version, Parts<T>::count};
         Found found{unknown, 0};
+        if (is_pair<T> && checksum == implied_pair_checksum) return {ours, Parts<T>::count};
         if constexpr (Parts<T>::named) {
             if (checksum == class_checksum<T>()) return {ours, Parts<T>::count};
             for_each_part<T>([&](auto index) {  // members were added at the end since these bytes were written
@@ -226,8 +237,20 @@ private:
             return framed<Leaf<T>>(
                 at, [&](const std::byte* place, const auto& contents) { return each_leaf(place, value, contents); });
         } else {
-            return this->value(at, value);
+            return bare_member(at, value);
         }
+    }
+
+    /// A member that has no header but its own.
+    template <class T>
+    const std::byte* bare_member(const std::byte* at, T& value) {
+        if constexpr (Array<T> && Flat<Leaf<T>> && ArrayLeaf<T>::count >= 16) {
+            constexpr auto count = ArrayLeaf<T>::count;
+            if (in_.has(at, fixed_wire_size<T>()) &&
+                read_records(element_plan<Leaf<T>>(), at, count, reinterpret_cast<std::byte*>(&value)) == count)
+                return at + fixed_wire_size<T>();
+        }
+        return each_leaf(at, value, [&](const std::byte* place, auto& leaf) { return this->value(place, leaf); });
     }
 
     /// The header of members whose contents are of type C, then `all(place, contents)`, `contents` being what reads
@@ -296,10 +319,10 @@ private:
         } else {
             std::size_t done = 0;
             if constexpr (Flat<E>)
-                if (size <= in_.left(at) / fixed_wire_size<E>()) {
+                if (size <= in_.left(at) / element_wire_size<E>()) {
                     all.resize(size);
                     done = read_records(element_plan<E>(), at, size, reinterpret_cast<std::byte*>(all.data()));
-                    at += done * fixed_wire_size<E>();
+                    at += done * element_wire_size<E>();
                     if (done == size) return at;
                 }
             if (size < all.size()) all.resize(size);
@@ -322,7 +345,7 @@ private:
             const auto* start = at;
             at = value(at, one.first);
             if (at != nullptr) at = value(at, one.second);
-            if (at != nullptr) at = insert(start, all, one);
+            if (at != nullptr && insert(start, all, one) == nullptr) return nullptr;
         }
         return at;
     }
@@ -356,7 +379,7 @@ private:
 
     /// What one element takes at least: of other shapes of the class only the first column is certain.
     template <class E>
-    static consteval std::size_t least_columns_size(bool ours) {
+    static constexpr std::size_t least_columns_size(bool ours) {
         std::size_t size = 0;
         for_each_part<E>([&](auto index) {
             using Part = typename Parts<E>::template Type<index>;
@@ -402,7 +425,7 @@ private:
                     at += done * fixed_wire_size<Part>();
                 }
             for (; done < all.size(); ++done)
-                if (at = value(at, At<E, path...>::of(all[done])); at == nullptr) return nullptr;
+                if (at = bare_member(at, At<E, path...>::of(all[done])); at == nullptr) return nullptr;
             return at;
         }
     }

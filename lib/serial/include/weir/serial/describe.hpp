@@ -6,8 +6,8 @@
 //
 // An aggregate's members are found by reflection, in their order; the names are those that ROOT knows, as they enter
 // the class checksum. A class with a ClassDef says its version, members("a").version(3), and may then leave the names
-// out: version(3). Bases, private members and C arrays are beyond reflection; such classes list their fields, inside of
-// the class when they are private:
+// out: version(3). Bases and private members are beyond reflection; such classes list their fields, inside of the class
+// when they are private:
 //
 //     class Track : public Line {
 //         float chi2_;
@@ -46,7 +46,7 @@ struct Description {
 
 struct Undescribed {};
 
-/// All members of an aggregate, in their order; without names there is no checksum.
+/// All members of an aggregate, in their order; without names there is no checksum (and no C array among them).
 struct Unnamed {};
 template <std::size_t count>
 struct Named {
@@ -105,6 +105,11 @@ inline constexpr auto description = default_description<T>();
 template <class First, class Second>
 inline constexpr auto description<std::pair<First, Second>> =
     fields(field("first", &std::pair<First, Second>::first), field("second", &std::pair<First, Second>::second));
+
+/// An element of a collection that is a std::array is a class to ROOT, of the one member that libstdc++ gives it.
+struct ArrayElements {};
+template <class T, std::size_t count>
+inline constexpr auto description<std::array<T, count>> = Description<ArrayElements>{};
 
 template <class T>
 concept Described = !std::is_same_v<std::remove_cvref_t<decltype(description<T>)>, Undescribed>;

@@ -19,9 +19,9 @@
 
 namespace weir::serial {
 
-/// Strings, collections, and arrays of them: members with a header.
+/// Members with a header: strings, collections, and arrays of them, but not a std::array of collections.
 template <class T>
-concept Framed = Text<Leaf<T>> || Collection<Leaf<T>>;
+concept Framed = Text<Leaf<T>> || Collection<std::remove_all_extents_t<T>>;
 
 template <class T>
 struct ElementOf {
@@ -72,11 +72,10 @@ public:
         } else if constexpr (Text<T>) {
             return text(at, value);
         } else if constexpr (Pointer<T>) {
+            static_assert(Object<typename T::element_type>, "weir::serial: pointers lead to described classes only");
             return pointer(at, value.get());
         } else if constexpr (Object<T>) {
             return object(at, value);
-        } else if constexpr (Array<T>) {
-            return each_leaf(at, value, [&](std::byte* place, const auto& leaf) { return this->value(place, leaf); });
         } else {
             return elements(at, value);
         }
@@ -124,10 +123,10 @@ private:
 
     template <Object T>
     std::byte* object(std::byte* at, const T& object) {
-        constexpr auto fixed = fixed_wire_size<T>();
+        constexpr auto fixed = object_wire_size<T>();
         at = out_.room(at, fixed > 0 ? fixed : object_header_size<T>);
         if (at == nullptr) return nullptr;
-        if constexpr (fixed > 0) return store_fixed(at, object);
+        if constexpr (fixed > 0) return store_object(at, object);
         const auto start = out_.offset(at);
         at = version_of<T>(at + 4);
         for_each_part<T>([&](auto index) {
@@ -142,17 +141,31 @@ private:
     static std::byte* store_fixed(std::byte* at, const T& value) noexcept {
         if constexpr (Scalar<T>) {
             return store_scalar(at, value);
+        } else if constexpr (Array<T> && Flat<Leaf<T>> && ArrayLeaf<T>::count >= 16) {
+            write_records(element_plan<Leaf<T>>(), reinterpret_cast<const std::byte*>(&value), ArrayLeaf<T>::count, at);
+            return at + fixed_wire_size<T>();
         } else if constexpr (Array<T>) {
             return each_leaf(at, value, [](std::byte* place, const auto& leaf) { return store_fixed(place, leaf); });
         } else {
-            at = store(at, byte_count_flag | static_cast<std::uint32_t>(fixed_wire_size<T>() - 4));
-            at = version_of<T>(at);
-            for_each_part<T>([&](auto index) {
-                at = store_fixed(at, part_of<T, index>(value));
-                return true;
-            });
-            return at;
+            return store_object(at, value);
         }
+    }
+    template <Object T>
+    static std::byte* store_object(std::byte* at, const T& object) noexcept {
+        at = store(at, byte_count_flag | static_cast<std::uint32_t>(object_wire_size<T>() - 4));
+        at = version_of<T>(at);
+        for_each_part<T>([&](auto index) {
+            at = store_fixed(at, part_of<T, index>(object));
+            return true;
+        });
+        return at;
+    }
+    template <class T>
+    static std::byte* store_element(std::byte* at, const T& value) noexcept {
+        if constexpr (Object<T>)
+            return store_object(at, value);
+        else
+            return store_fixed(at, value);
     }
 
     template <class T, class Put>
@@ -175,7 +188,18 @@ private:
             at = each_leaf(at, value, [&](std::byte* place, const C& leaf) { return contents(place, leaf, columns); });
             return close(start, at);
         } else {
-            return this->value(at, value);
+            return bare_member(at, value);
+        }
+    }
+
+    /// A member that has no header but its own.
+    template <class T>
+    std::byte* bare_member(std::byte* at, const T& value) {
+        if constexpr (Array<T> && fixed_wire_size<T>() > 0) {
+            at = out_.room(at, fixed_wire_size<T>());
+            return at == nullptr ? nullptr : store_fixed(at, value);
+        } else {
+            return each_leaf(at, value, [&](std::byte* place, const auto& leaf) { return this->value(place, leaf); });
         }
     }
 
@@ -226,7 +250,7 @@ private:
             for (const bool each : all) *at++ = std::byte{each};
             return at;
         } else if constexpr (Vector<C> && Flat<E> && !(Object<E> && Use::per_element)) {
-            constexpr auto size = fixed_wire_size<E>();
+            constexpr auto size = element_wire_size<E>();
             at = out_.room(at, all.size(), size, 4);
             if (at == nullptr) return nullptr;
             at = store(at, static_cast<std::uint32_t>(all.size()));
@@ -234,10 +258,10 @@ private:
             if constexpr (Object<E>) Use::template used<E>();
             write_records(element_plan<E>(), reinterpret_cast<const std::byte*>(all.data()), all.size(), at);
             return at + all.size() * size;
-        } else if constexpr (fixed_wire_size<E>() > 0 && Vector<C>) {
-            at = out_.room(count(at, all.size()), all.size(), fixed_wire_size<E>());
+        } else if constexpr (element_wire_size<E>() > 0 && Vector<C>) {
+            at = out_.room(count(at, all.size()), all.size(), element_wire_size<E>());
             if (at == nullptr) return nullptr;
-            for (const auto& each : all) at = store_fixed(at, each);
+            for (const auto& each : all) at = store_element(at, each);
             return at;
         } else {
             at = out_.room(count(at, all.size()), all.size(), least_wire_size<E>());
@@ -300,7 +324,7 @@ private:
                                [&](std::byte* place, const L& leaf) { return contents(place, leaf, columns); });
             return close(start, at);
         } else {
-            for (const auto& each : all) at = value(at, get(each));
+            for (const auto& each : all) at = bare_member(at, get(each));
             return at;
         }
     }

@@ -25,7 +25,7 @@ consteval bool is_flat() {
     else if constexpr (Scalar<T>)
         return true;
     else if constexpr (Array<T>)
-        return is_flat<Leaf<T>>() && fixed_wire_size<T>() <= flat_size_max;
+        return is_flat<Leaf<T>>() && fixed_wire_size<T>() <= flat_size_max - 10;  // a header may come before it
     else if constexpr (Object<T>)
         return std::is_trivially_copyable_v<T> &&
                for_each_part<T>([](auto index) { return is_flat<typename Parts<T>::template Type<index>>(); }) &&
@@ -62,18 +62,30 @@ public:
         } else if constexpr (Array<T>) {
             for (std::size_t i = 0; i < ArrayLeaf<T>::count; ++i) value<Leaf<T>>(offset + i * sizeof(Leaf<T>));
         } else {
-            constant(byte_count_flag | (fixed_wire_size<T>() - 4), 4);
-            constant(static_cast<std::uint64_t>(Parts<T>::version), 2);
-            if constexpr (Parts<T>::version == 0) constant(class_checksum<T>(), 4);
-            for_each_part<T>([&](auto index) {
-                value<typename Parts<T>::template Type<index>>(offset + part_offset<T, index>());
-                return true;
-            });
+            object<T>(offset);
         }
+    }
+    /// The same as an element of a collection: a std::array has a header there.
+    template <class T>
+    void element(std::size_t offset) {
+        if constexpr (Object<T>)
+            object<T>(offset);
+        else
+            value<T>(offset);
     }
     [[nodiscard]] const std::array<WireByte, size>& bytes() const noexcept { return bytes_; }
 
 private:
+    template <Object T>
+    void object(std::size_t offset) {
+        constant(byte_count_flag | (object_wire_size<T>() - 4), 4);
+        constant(static_cast<std::uint64_t>(Parts<T>::version), 2);
+        if constexpr (Parts<T>::version == 0) constant(class_checksum<T>(), 4);
+        for_each_part<T>([&](auto index) {
+            value<typename Parts<T>::template Type<index>>(offset + part_offset<T, index>());
+            return true;
+        });
+    }
     void constant(std::uint64_t number, std::size_t width) {
         while (width-- > 0) bytes_[at_++] = constant_byte(static_cast<std::uint8_t>(number >> 8 * width));
     }
@@ -81,19 +93,6 @@ private:
     std::array<WireByte, size> bytes_{};
     std::size_t at_ = 0;
 };
-
-/// The plan of one value of type T at `offset()` of objects that lie `stride` apart; made at the first call.
-template <class T, std::size_t stride, auto offset>
-[[nodiscard]] const RecordPlan& plan_at() {
-    static const RecordTables<fixed_wire_size<T>()> tables(
-        [] {
-            RecordBytes<fixed_wire_size<T>()> record;
-            record.template value<T>(offset());
-            return record.bytes();
-        }(),
-        stride);
-    return tables;
-}
 
 /// A part of a part of a class, bases above all: which part at each step.
 template <class T, std::size_t... path>
@@ -116,16 +115,33 @@ struct At<T, first, rest...> {
     [[nodiscard]] static std::size_t offset() noexcept { return part_offset<T, first>() + Next::offset(); }
 };
 
-/// The plan of one column of a vector of T.
+/// The plan of one column of a vector of T; made at the first call.
 template <class T, std::size_t... path>
 [[nodiscard]] const RecordPlan& column_plan() {
-    return plan_at<typename At<T, path...>::type, sizeof(T), &At<T, path...>::offset>();
+    using Part = typename At<T, path...>::type;
+    constexpr auto size = fixed_wire_size<Part>();
+    static const RecordTables<size> tables(
+        [] {
+            RecordBytes<size> record;
+            record.template value<Part>(At<T, path...>::offset());
+            return record.bytes();
+        }(),
+        sizeof(T));
+    return tables;
 }
 
-/// The plan of vectors and arrays of T.
+/// The plan of whole elements.
 template <Flat T>
 [[nodiscard]] const RecordPlan& element_plan() {
-    return column_plan<T>();
+    constexpr auto size = element_wire_size<T>();
+    static const RecordTables<size> tables(
+        [] {
+            RecordBytes<size> record;
+            record.template element<T>(0);
+            return record.bytes();
+        }(),
+        sizeof(T));
+    return tables;
 }
 
 }  // namespace weir::serial

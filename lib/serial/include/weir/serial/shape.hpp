@@ -48,7 +48,7 @@ template <class T>
 concept Number = std::is_arithmetic_v<T> && !std::same_as<T, bool> && sizeof(T) <= 8 && !std::same_as<T, wchar_t> &&
                  !std::same_as<T, char8_t> && !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
 template <class T>
-concept Scalar = Number<T> || std::same_as<T, bool> || std::is_enum_v<T>;
+concept Scalar = Number<T> || std::same_as<T, bool> || (std::is_enum_v<T> && sizeof(T) <= 4);
 template <class T>
 concept Text = std::same_as<T, std::string>;
 template <class T>
@@ -74,7 +74,7 @@ consteval void require_streamable() {
         streamable<T>,
         "weir::serial cannot stream this type. A class needs one line, template <> inline constexpr auto "
         "weir::serial::description<Class> = weir::serial::members(\"a\", \"b\"); see weir/serial/describe.hpp. Types "
-        "that ROOT does not stream (long double, wchar_t, raw pointers) have none.");
+        "that ROOT does not stream (long double, wchar_t, enums wider than int) have none.");
 }
 
 /// The element of an array, and of arrays of arrays the innermost; anything else is its own.
@@ -118,12 +118,31 @@ template <class U, class... Fields>
     return std::apply([&](const auto&... field) { return std::tie(part(object, field)...); }, fields);
 }
 
+/// As many members as have names. PFR counts members by trying, which C arrays defeat; here it is told.
+template <class U, std::size_t count>
+[[nodiscard]] constexpr auto tie_named(U& object, const Named<count>&) noexcept {
+    namespace pfr = boost::pfr::detail;
+    auto members = pfr::tie_as_tuple(object, pfr::size_t_<count>{});
+    return [&]<std::size_t... index>(std::index_sequence<index...>) {
+        return std::tie(pfr::sequence_tuple::get<index>(members)...);
+    }(std::make_index_sequence<count>{});
+}
+template <class T, std::size_t count>
+[[nodiscard]] auto& as_c_array(std::array<T, count>& array) noexcept {
+    return reinterpret_cast<T(&)[count]>(array);
+}
+template <class T, std::size_t count>
+[[nodiscard]] auto& as_c_array(const std::array<T, count>& array) noexcept {
+    return reinterpret_cast<const T(&)[count]>(array);
+}
+
 /// What a described class consists of, in the order of the wire. `of(object)` is a tuple of references.
 template <Object T>
 struct Parts {
     using Description = std::remove_cvref_t<decltype(description<T>.parts)>;
     static constexpr bool listed = requires(Description parts) { parts.fields; };
-    static constexpr bool named = listed || requires(Description parts) { parts.names; };
+    static constexpr bool is_array = std::is_same_v<Description, ArrayElements>;
+    static constexpr bool named = listed || is_array || requires(Description parts) { parts.names; };
     static constexpr int version = description<T>.class_version;
     static_assert(
         named || version > 0,
@@ -135,6 +154,10 @@ struct Parts {
     [[nodiscard]] static constexpr auto of(U& object) noexcept {
         if constexpr (listed)
             return tie_listed(object, description<T>.parts.fields);
+        else if constexpr (is_array)
+            return std::tie(as_c_array(object));
+        else if constexpr (named)
+            return tie_named(object, description<T>.parts);
         else
             return boost::pfr::structure_tie(object);
     }
@@ -155,19 +178,12 @@ struct Parts {
     [[nodiscard]] static consteval std::string_view name() {
         if constexpr (listed)
             return std::get<index>(description<T>.parts.fields).name;
+        else if constexpr (is_array)
+            return "_M_elems";
         else
             return description<T>.parts.names[index];
     }
 };
-
-/// True when the description gives one name for each member.
-template <class T>
-consteval bool names_every_member() {
-    if constexpr (requires { description<T>.parts.names; })
-        return description<T>.parts.names.size() == Parts<T>::count;
-    else
-        return true;
-}
 
 /// `each(index)` for every part of T, index being a constant; stops at the first that answers false.
 template <class T, class Each>

@@ -25,10 +25,11 @@ inline constexpr std::size_t frame_header_size = 4 + 2;    // byte count, versio
 template <Object T>
 inline constexpr std::size_t object_header_size = Parts<T>::version > 0 ? frame_header_size : frame_header_size + 4;
 
-template <class T>
-consteval std::size_t least_wire_size();
+template <Object T>
+consteval std::size_t object_wire_size();
 
-/// What is the same for every value, or 0.
+/// What every value takes as a member of a class, when it is always the same, or 0. Arrays have nothing around them
+/// there.
 template <class T>
 consteval std::size_t fixed_wire_size() {
     if constexpr (std::is_enum_v<T>)
@@ -37,23 +38,30 @@ consteval std::size_t fixed_wire_size() {
         return sizeof(T);
     else if constexpr (Array<T>)
         return ArrayLeaf<T>::count * fixed_wire_size<Leaf<T>>();
-    else if constexpr (Object<T>) {
-        std::size_t size = object_header_size<T>;
-        const bool fixed = for_each_part<T>([&](auto index) {
-            constexpr auto more = fixed_wire_size<typename Parts<T>::template Type<index>>();
-            size += more;
-            return more > 0;
-        });
-        return fixed ? size : 0;
-    } else
+    else if constexpr (Object<T>)
+        return object_wire_size<T>();
+    else
         return 0;
 }
 
-/// As a member of a class: collections and strings have a header there.
+/// The same with a header: of a class, which a std::array is as an element of a collection.
+template <Object T>
+consteval std::size_t object_wire_size() {
+    std::size_t size = object_header_size<T>;
+    const bool fixed = for_each_part<T>([&](auto index) {
+        constexpr auto more = fixed_wire_size<typename Parts<T>::template Type<index>>();
+        size += more;
+        return more > 0;
+    });
+    return fixed ? size : 0;
+}
+
 template <class T>
-consteval std::size_t least_member_size() {
-    using L = Leaf<T>;
-    return (Collection<L> || Text<L> ? frame_header_size : 0) + ArrayLeaf<T>::count * least_wire_size<L>();
+consteval std::size_t element_wire_size() {
+    if constexpr (Object<T>)
+        return object_wire_size<T>();
+    else
+        return fixed_wire_size<T>();
 }
 
 /// As an element of a collection, or streamed alone. Of a class only the header is certain: what follows depends on its
