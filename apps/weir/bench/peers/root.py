@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds root.cpp in the folder that is named and answers `weir bench serialize`: run by it, with a Python that has ROOT."""
+"""Builds root.cpp in the named folder and answers `weir bench serialize`, which runs this with a Python that has ROOT."""
 import os
 import sys
 import warnings
