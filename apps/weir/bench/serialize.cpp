@@ -46,12 +46,12 @@ public:
     Result<> run() {
         for (std::size_t round = 0; round < options_.repetitions; ++round) {
             for (const auto& place : places_)
-                if (auto done = visit(place); !done) return done;
+                if (auto done = visit(place, round); !done) return done;
             if (!options_.json) fmt::print(stderr, "round {} of {}\n", round + 1, options_.repetitions);
         }
         for (const auto& place : places_)
-            for (int more = 0; more < 20 && points_[place.point].counted() < batches_wanted; ++more)
-                if (auto done = visit(place); !done) return done;
+            for (std::size_t more = 0; more < 20 && points_[place.point].counted() < batches_wanted; ++more)
+                if (auto done = visit(place, more); !done) return done;
         return {};
     }
 
@@ -76,10 +76,11 @@ private:
         }
     }
 
-    Result<> visit(const Place& place) {
+    Result<> visit(const Place& place, std::size_t round) {
         jobs::Visit visit;
         visit.threads = points_[place.point].threads;
         visit.batches = options_.batches;
+        visit.place = round;
         visit.cpus = cpus_;  // cores first; no copy beside a thread on the same core
         visit.cpus.resize(std::min<std::size_t>(cpus_.size(), std::max(cores_, visit.threads)));
         const auto figures = place.process->run(place.job, visit);

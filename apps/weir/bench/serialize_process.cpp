@@ -109,8 +109,8 @@ JobProcess::~JobProcess() {
 }
 
 Result<jobs::Figures> JobProcess::run(std::size_t job, const jobs::Visit& visit) {
-    std::string question =
-        fmt::format("run {} {} {} {} {}", job, visit.threads, visit.batches, visit.seconds, visit.copies ? 1 : 0);
+    std::string question = fmt::format("run {} {} {} {} {} {}", job, visit.threads, visit.batches, visit.seconds,
+                                       visit.place, visit.copies ? 1 : 0);
     for (const int cpu : visit.cpus) question += fmt::format(" {}", cpu);
     if (!jobs::send_text(socket_, question + "\n")) return fail(Errc::io, fmt::format("{} has gone", about_));
     const auto answer = line(visit_patience);

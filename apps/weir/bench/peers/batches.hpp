@@ -27,6 +27,7 @@ struct Visit {
     unsigned threads = 1;
     std::size_t batches = 20;
     double seconds = 0.0003;  // of a batch, about
+    std::size_t place = 0;    // in memory
     bool copies = true;       // on the processors that `threads` leaves
     std::vector<int> cpus;    // where threads are placed, in this order; the copies behind them
 };
@@ -109,20 +110,8 @@ private:
     std::atomic<std::uint64_t>* ready_ = nullptr;  // threads of copies at work; partner: the same page in the copies
 };
 
-/// Memory in front of what a thread allocates: each visit lies elsewhere in its cache lines and pages, for every
-/// candidate alike. Where a buffer happens to lie can be worth a third of the time of a copy.
-class Shift {
-public:
-    explicit Shift(std::size_t visit) : room_(16 * (1 + visit * 37 % 251)) {}
-
-private:
-    std::vector<char> room_;
-};
-
 /// Runs the batches of one visit. The number of operations in a batch is found first: no batch of that counts.
 [[nodiscard]] inline Figures measure(const Job& job, const Visit& visit) {
-    static std::size_t visits = 0;  // by one thread
-    const auto shift = ++visits;
     constexpr std::size_t warming = 4;
     const auto threads = visit.threads;
     const auto placed = std::min<std::size_t>(threads, visit.cpus.size());
@@ -135,7 +124,7 @@ private:
     std::vector<std::vector<Window>> windows(visit.batches, std::vector<Window>(threads));
     const auto one = [&](unsigned thread) {
         if (thread < placed) stay_on(visit.cpus[thread]);
-        const Shift before(shift + thread * 11);
+        place() = visit.place;
         const auto work = job.make();
         std::vector<Window> mine(visit.batches);
         for (std::size_t batch = 0; batch < warming + visit.batches; ++batch) {

@@ -4,7 +4,8 @@
 // visit between those of the others:
 //
 //   list                                            about TEXT, wrong TEXT, job CODEC SUBJECT write|read BYTES HASH,
-//   end run INDEX THREADS BATCHES SECONDS COPIES CPU... figures BEST MEDIAN COUNTED TAKEN   (seconds of one operation)
+//   end run INDEX THREADS BATCHES SECONDS PLACE COPIES CPU... figures BEST MEDIAN COUNTED TAKEN   (seconds of one
+//   operation)
 //
 // Words are separated by tabs. The program ends when the other side closes.
 #pragma once
@@ -52,7 +53,8 @@ inline bool send_text(int descriptor, const std::string& text) {
     if (word == "list") return list_of(jobs);
     std::size_t index = 0;
     Visit visit;
-    if (word != "run" || !(words >> index >> visit.threads >> visit.batches >> visit.seconds >> visit.copies) ||
+    if (word != "run" ||
+        !(words >> index >> visit.threads >> visit.batches >> visit.seconds >> visit.place >> visit.copies) ||
         index >= jobs.list.size() || visit.threads == 0)
         return "unknown\n";
     for (int cpu = 0; words >> cpu;) visit.cpus.push_back(cpu);
