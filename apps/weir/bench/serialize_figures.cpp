@@ -132,17 +132,17 @@ Result<> draw_serialize_points(const std::filesystem::path& target, const Serial
             }
             if (plot.empty()) continue;
             script +=
-                fmt::format("set origin {:.3f},{:.3f}\nset size 0.265,0.46\nset title '{}'\n{}{}{}\n",
-                            0.265 * static_cast<double>(column), writes ? 0.49 : 0.02, title(subjects[column], writes),
+                fmt::format("set origin {:.3f},{:.3f}\nset size 0.245,0.46\nset title '{}'\n{}{}{}\n",
+                            0.245 * static_cast<double>(column), writes ? 0.49 : 0.02, title(subjects[column], writes),
                             column == 0 ? "set ylabel 'million a second'\n" : "unset ylabel\n",
                             writes ? "unset xlabel\n" : "set xlabel 'threads'\n", plot);
         }
     }
     // One legend for all panels: an empty plot at the right.
     script +=
-        "set origin 0.795,0.02\nset size 0.205,0.93\nunset title\nunset xlabel\nunset ylabel\nunset xtics\nunset "
+        "set origin 0.735,0.02\nset size 0.265,0.93\nunset title\nunset xlabel\nunset ylabel\nunset xtics\nunset "
         "ytics\nunset border\n"
-        "unset grid\nset key at graph 0,1 left top reverse Left samplen 2 spacing 1.2 font ',11'\n"
+        "unset grid\nset key at graph 0,1 left top reverse Left samplen 2 spacing 1.2 font ',10'\n"
         "unset logscale\nset xrange [0:1]\nset yrange [0:1]\n";
     std::string legend;
     for (std::size_t i = 0; i < candidates.size(); ++i)
