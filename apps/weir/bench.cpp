@@ -9,6 +9,7 @@
 #include "bench/readout.hpp"
 #include "bench/record.hpp"
 #include "bench/select.hpp"
+#include "bench/serialize.hpp"
 #include "bench/undetected.hpp"
 #include "commands.hpp"
 
@@ -127,6 +128,21 @@ void add_bench_allocate(CLI::App& bench, Command& chosen) {
     command.callback([options, &chosen] { chosen = [options] { return run_bench_allocate(*options); }; });
 }
 
+void add_bench_serialize(CLI::App& bench, Command& chosen) {
+    auto options = std::make_shared<SerializeBenchOptions>();
+    auto& command = add_command(bench, group_measure, "serialize", "objects in ROOT's bytes by 1 to n threads, beside ROOT and other libraries",
+                                "weir bench serialize --root-python venv/bin/python --plot streaming.svg");
+    add_value(command, "--threads", options->threads, "N", "threads that stream; as often as needed");
+    add_value(command, "--candidate", options->candidates, "TEXT", "only those with TEXT in their name; as often as needed");
+    add_value(command, "--root-python", options->root_python, "PROGRAM", "a Python interpreter that has ROOT");
+    add_value(command, "--peers", options->peers, "DIR", "where weir-bench-boost and others lie; else beside weir");
+    add_value(command, "--repetitions", options->repetitions, "N", "visits of each point, interleaved");
+    add_flag(command, "--quick", options->quick, "a little of everything but ROOT, in a few seconds");
+    add_value(command, "--plot", options->plot, "FILE", "draws throughput against threads; .svg or .png");
+    add_json_flag(command, options->json);
+    command.callback([options, &chosen] { chosen = [options] { return run_bench_serialize(*options); }; });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& parent, Command& chosen) {
@@ -141,6 +157,7 @@ void add_bench(CLI::App& parent, Command& chosen) {
     add_bench_readout(bench, chosen);
     add_bench_select(bench, chosen);
     add_bench_allocate(bench, chosen);
+    add_bench_serialize(bench, chosen);
 }
 
 }  // namespace weir::app
