@@ -21,7 +21,7 @@ struct Entry {
 constinit thread_local bool thread_ends = false;
 
 struct Entries {
-    std::vector<Entry> list;
+    std::vector<Entry> list;  // by number
     ~Entries() {
         thread_ends = true;
         pool_thread_slot = {};
@@ -45,8 +45,8 @@ PoolThreadCache* PoolThreads::cache_of(MigratingPool& pool, std::uint64_t number
                                        const std::shared_ptr<PoolLife>& life) noexcept {
     if (thread_ends) return nullptr;
     auto& list = entries.list;
-    auto found = std::ranges::find(list, number, &Entry::number);
-    if (found == list.end()) {
+    auto found = std::ranges::lower_bound(list, number, {}, &Entry::number);
+    if (found == list.end() || found->number != number) {
         std::erase_if(list, [](const Entry& entry) {
             const std::scoped_lock lock(entry.life->mutex);
             return entry.life->pool == nullptr;
@@ -58,8 +58,7 @@ PoolThreadCache* PoolThreads::cache_of(MigratingPool& pool, std::uint64_t number
         }
         PoolThreadCache* const cache = pool.adopt_cache();
         if (cache == nullptr) return nullptr;
-        list.push_back({number, life, cache});
-        found = list.end() - 1;
+        found = list.insert(std::ranges::lower_bound(list, number, {}, &Entry::number), {number, life, cache});
     }
     pool_thread_slot[number % pool_thread_slots] = {number, found->cache};
     return found->cache;

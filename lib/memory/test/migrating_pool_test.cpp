@@ -128,6 +128,8 @@ TEST(MigratingPool, MorePoolsThanAThreadHasPlacesForAreStillDistinct) {
         pools.push_back(std::make_unique<MigratingPool>());
         held.push_back(pools.back()->try_take(64));
     }
+    std::swap(pools.front(), pools.back());
+    std::swap(held.front(), held.back());
     for (std::size_t i = 0; i < pools.size(); ++i) {
         pools[i]->give_back(held[i], 64);
         EXPECT_EQ(pools[i]->stats().allocations, 1U);
