@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Did threads really run side by side? When a neighbour takes a core away, threads that should be in each other's way
-// run one after the other, and look as if they scaled (a false 2.00 was measured like that). So a batch of several
-// threads counts only if their time windows overlap.
+// The rule of peers/windows.hpp (batches of several threads count only where their time windows overlap) for times of
+// our own clock.
 #pragma once
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
+#include "peers/windows.hpp"
 #include "weir/base/clock.hpp"
 
 namespace weir::app {
@@ -15,7 +16,7 @@ struct TimeWindow {
     SteadyTime begin, end;
 };
 
-inline constexpr double overlap_that_counts = 0.9;
+inline constexpr double overlap_that_counts = jobs::overlap_min;
 
 /// From the first begin to the last end.
 [[nodiscard]] inline TimeWindow all_of(std::span<const TimeWindow> windows) noexcept {
@@ -28,16 +29,13 @@ inline constexpr double overlap_that_counts = 0.9;
 }
 
 /// The part of that time in which all of them ran: 0 to 1.
-[[nodiscard]] inline double overlap_of(std::span<const TimeWindow> windows) noexcept {
-    if (windows.empty()) return 0;
-    const auto whole = all_of(windows);
-    auto common = windows.front();
+[[nodiscard]] inline double overlap_of(std::span<const TimeWindow> windows) {
+    std::vector<jobs::Window> seconds;
     for (const auto& window : windows) {
-        common.begin = std::max(common.begin, window.begin);
-        common.end = std::min(common.end, window.end);
+        const auto since = [&](SteadyTime time) { return std::chrono::duration<double>(time - windows.front().begin).count(); };
+        seconds.push_back({since(window.begin), since(window.end)});
     }
-    if (common.end <= common.begin) return 0;
-    return std::chrono::duration<double>(common.end - common.begin) / (whole.end - whole.begin);
+    return jobs::overlap_of(seconds);
 }
 
 }  // namespace weir::app

@@ -71,7 +71,7 @@ public:
     MigratingPool& operator=(const MigratingPool&) = delete;
 
     /// `alignment` is a power of two. nullptr: at the limit, or upstream has no more.
-    [[nodiscard]] void* try_take(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) noexcept {
+    [[nodiscard]] [[gnu::always_inline]] inline void* try_take(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) noexcept {
         const std::size_t size_class = size_classes::of(size, alignment);
         if (size_class == size_classes::count) [[unlikely]]
             return take_large(size, alignment);
@@ -84,7 +84,7 @@ public:
     }
 
     /// With the size and alignment it was taken by.
-    void give_back(void* data, std::size_t size, std::size_t alignment = alignof(std::max_align_t)) noexcept {
+    [[gnu::always_inline]] inline void give_back(void* data, std::size_t size, std::size_t alignment = alignof(std::max_align_t)) noexcept {
         const std::size_t size_class = size_classes::of(size, alignment);
         if (size_class == size_classes::count) [[unlikely]]
             return give_back_large(data, size, alignment);
