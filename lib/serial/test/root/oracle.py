@@ -54,7 +54,7 @@ def build(directory):
     lines += [f"#pragma link C++ class {name}+;" for name in [*names, *INSIDE] if name != "string"]
     lines += [f"#pragma link C++ enum detector::{name};" for name in ENUMS]
     linkdef.write_text("\n".join([*lines, "#endif\n"]))
-    command(root / "bin/rootcling", "-f", "dictionary.cxx", "-DWEIR_WITH_ROOT", f"-I{HERE}", "root_classes.hpp", "linkdef.h",
+    command(root / "bin/rootcling", "-f", "dictionary.cxx", "-DWEIR_WITH_ROOT", f"-I{HERE}", "root_class_list.hpp", "linkdef.h",
             cwd=directory)
     command(os.environ.get("CXX", "g++"), "-w", "-std=c++17", "-O0", "-DWEIR_WITH_ROOT", f"-I{root}/include", f"-I{HERE}",
             "dictionary.cxx", HERE / "root_oracle.cpp", "-o", program, f"-L{root}/lib", "-lCore", "-lRIO", "-lThread",
