@@ -38,6 +38,7 @@ CpuFeatures CpuFeatures::detect() {
     f.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
     f.avx512_vnni = f.avx512 && __builtin_cpu_supports("avx512vnni");
+    f.avx512_vbmi = f.avx512 && __builtin_cpu_supports("avx512vbmi");
 #elif defined(__aarch64__)
     constexpr unsigned long hwcap_crc32 = 1UL << 7;  // HWCAP_CRC32 (kernel uapi asm/hwcap.h)
     f.neon = true;

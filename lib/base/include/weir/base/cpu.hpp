@@ -14,6 +14,7 @@ struct CpuFeatures {
     bool avx2 = false, vpclmul = false;
     bool avx512 = false;       // F, BW, VL and DQ together
     bool avx512_vnni = false;  // with avx512
+    bool avx512_vbmi = false;  // with avx512
     bool avx_vnni = false;
     bool gfni = false;
     bool neon = false, arm_crc32 = false;

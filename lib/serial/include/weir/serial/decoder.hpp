@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes to values, by their types: the mirror of the encoder. Nothing that the bytes say is believed before it is held
+// against the bytes that are there. Each function returns the place behind what it read, or null after an error.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+#include "weir/serial/encoder.hpp"
+#include "weir/serial/flat.hpp"
+#include "weir/serial/input.hpp"
+
+namespace weir::serial {
+
+/// ROOT's for pairs that a dictionary only implies, whatever their types.
+inline constexpr std::uint32_t implied_pair_checksum = 0x0b5fb752;
+template <class T>
+inline constexpr bool is_pair = false;
+template <class A, class B>
+inline constexpr bool is_pair<std::pair<A, B>> = true;
+
+class Decoder {
+public:
+    explicit Decoder(Input& in) noexcept : in_(in) {}
+
+    template <class T>
+    const std::byte* value(const std::byte* at, T& value) {
+        require_streamable<T>();
+        if constexpr (Scalar<T>) {
+            return scalar(at, value);
+        } else if constexpr (Text<T>) {
+            return text(at, value);
+        } else if constexpr (Pointer<T>) {
+            static_assert(Object<typename T::element_type>, "weir::serial: pointers lead to described classes only");
+            return pointer(at, value);
+        } else if constexpr (Object<T>) {
+            return object(at, value);
+        } else if constexpr (Map<T>) {
+            return pairs(at, value);
+        } else {
+            return elements(at, value);
+        }
+    }
+
+    /// What WriteObjectAny wrote.
+    template <Pointer P>
+    const std::byte* pointer(const std::byte* at, P& to) {
+        using T = typename P::element_type;
+        to.reset();
+        if (!in_.has(at, 4)) return in_.too_short(at, "a pointer", 4);
+        const auto word = load<std::uint32_t>(at);
+        if (word == 0) return at + 4;
+        if (word < byte_count_flag) return refer(at, word, to);
+        const std::byte* outer = nullptr;
+        const auto offset = in_.offset(at) + reference_offset;
+        if (in_.depth == pointer_depth_max)
+            return in_.fail(at, Errc::limit, class_name<T>, "pointers lead deeper than 256 objects");
+        at = in_.open_frame(at, "a pointer", outer);
+        if (at == nullptr) return nullptr;
+        std::string_view name;
+        const auto* after = in_.read_class(at, name);
+        if (after == nullptr) return nullptr;
+        if (name != class_name<T>) {
+            if (!in_.skips_unknown())
+                return in_.fail(at, Errc::unsupported, class_name<T>,
+                                "here is an object of another class, " + quoted(name));
+            ++in_.skipped;
+            in_.objects.push_back({offset, nullptr, nullptr});
+            return in_.close_frame(in_.end(), name, outer);
+        }
+        auto made = make(to, offset);
+        ++in_.depth;
+        at = value(after, *made);
+        --in_.depth;
+        return in_.close_frame(at, class_name<T>, outer);
+    }
+
+private:
+    /// What the version of an object says about it.
+    struct Found {
+        enum class Is { ours, part_of_ours, other_version, unknown };
+        Is is = Is::ours;
+        std::size_t parts = 0;  // how many of ours it has, when that is known
+    };
+
+    template <class T>
+    T* make(std::unique_ptr<T>& to, std::uint32_t offset) {
+        to = std::make_unique<T>();
+        in_.objects.push_back({offset, class_name<T>.data(), nullptr});
+        return to.get();
+    }
+    template <class T>
+    T* make(std::shared_ptr<T>& to, std::uint32_t offset) {
+        to = std::make_shared<T>();
+        in_.objects.push_back({offset, class_name<T>.data(), to});
+        return to.get();
+    }
+
+    template <class P>
+    const std::byte* refer(const std::byte* at, std::uint32_t reference, P& to) {
+        using T = typename P::element_type;
+        const auto* known = in_.find_object(reference);
+        if (known == nullptr)
+            return in_.fail(at, Errc::corrupt, class_name<T>, "a reference to a place where no object began");
+        if (known->class_name == nullptr) {
+            ++in_.skipped;
+            return at + 4;
+        }
+        if (known->class_name != class_name<T>.data())
+            return in_.fail(at, Errc::corrupt, class_name<T>,
+                            "a reference to an object of class " + quoted(known->class_name));
+        if constexpr (requires { to = std::static_pointer_cast<T>(known->owner); }) {
+            if (known->owner != nullptr) {
+                to = std::static_pointer_cast<T>(known->owner);
+                return at + 4;
+            }
+        }
+        return in_.fail(at, Errc::unsupported, class_name<T>,
+                        "a second pointer to an object that a std::unique_ptr owns: make both std::shared_ptr");
+    }
+    static std::string quoted(std::string_view name) {
+        return name.empty() ? "that was passed over" : std::string(name);
+    }
+
+    template <Scalar T>
+    const std::byte* scalar(const std::byte* at, T& value) {
+        if (!in_.has(at, fixed_wire_size<T>())) return in_.too_short(at, class_name<T>, fixed_wire_size<T>());
+        if constexpr (std::is_same_v<T, bool>) {
+            const auto byte = load<std::uint8_t>(at);
+            if (byte > 1) return in_.fail(at, Errc::corrupt, "bool", "a byte that is neither 0 nor 1");
+            value = byte == 1;
+        } else if constexpr (std::is_enum_v<T>) {
+            using U = std::underlying_type_t<T>;
+            const auto number = static_cast<std::int32_t>(load<std::uint32_t>(at));
+            if (sizeof(U) < 4 && (number < static_cast<std::int64_t>(std::numeric_limits<U>::min()) ||
+                                  number > static_cast<std::int64_t>(std::numeric_limits<U>::max())))
+                return in_.fail(at, Errc::corrupt, class_name<T>, "a number that this enum cannot hold");
+            value = static_cast<T>(static_cast<U>(number));
+        } else if constexpr (sizeof(T) == 1) {
+            value = static_cast<T>(load<std::uint8_t>(at));
+        } else if constexpr (sizeof(T) == 2) {
+            value = std::bit_cast<T>(load<std::uint16_t>(at));
+        } else if constexpr (sizeof(T) == 4) {
+            value = std::bit_cast<T>(load<std::uint32_t>(at));
+        } else {
+            value = std::bit_cast<T>(load<std::uint64_t>(at));
+        }
+        return at + fixed_wire_size<T>();
+    }
+
+    /// Reads the version of an object of class T, and its checksum when it has one.
+    template <Object T>
+    const std::byte* version_of(const std::byte* at, Found& found) {
+        const auto* start = at;
+        if (!in_.has(at, 2)) return in_.too_short(at, class_name<T>, 2);
+        const std::uint32_t version = load<std::uint16_t>(at);
+        std::uint32_t checksum = 0;
+        at += 2;
+        if (version == 0 && !in_.has(at, 4)) {  // too small for a checksum: nothing says that it is another class
+            found = {Found::Is::ours, Parts<T>::count};
+            return at;
+        }
+        if (version == 0) {
+            checksum = load<std::uint32_t>(at);
+            at += 4;
+        }
+        found = recognised<T>(version, checksum);
+        if (found.is == Found::Is::unknown && !in_.skips_unknown()) {
+            std::uint32_t ours = 0;
+            if constexpr (Parts<T>::version == 0) ours = class_checksum<T>();
+            return in_.unknown_shape(start, class_name<T>, version, checksum, ours);
+        }
+        if (found.is == Found::Is::unknown) ++in_.skipped;
+        if (found.is == Found::Is::other_version || found.is == Found::Is::part_of_ours) ++in_.evolved;
+        return at;
+    }
+
+    template <Object T>
+    static Found recognised(std::uint32_t version, std::uint32_t checksum) noexcept {
+        using enum Found::Is;
+        if (version > 0x3fff) return {unknown, 0};
+        if (version > 0)
+            return version == static_cast<std::uint32_t>(Parts<T>::version) ? Found{ours, Parts<T>::count}
+                                                                            : Found{other_version, Parts<T>::count};
+        Found found{unknown, 0};
+        if (is_pair<T> && checksum == implied_pair_checksum) return {ours, Parts<T>::count};
+        if constexpr (Parts<T>::named) {
+            if (checksum == class_checksum<T>()) return {ours, Parts<T>::count};
+            for_each_part<T>([&](auto index) {  // members were added at the end since these bytes were written
+                if constexpr (index > 0)
+                    if (checksum == class_checksum<T, index>()) found = {part_of_ours, index};
+                return true;
+            });
+        }
+        return found;
+    }
+
+    template <Object T>
+    const std::byte* object(const std::byte* at, T& object) {
+        const std::byte* outer = nullptr;
+        at = in_.open_frame(at, class_name<T>, outer);
+        if (at == nullptr) return nullptr;
+        Found found;
+        at = version_of<T>(at, found);
+        if (at == nullptr) return nullptr;
+        if (found.is != Found::Is::ours) object = T{};
+        const auto lenient = found.is == Found::Is::other_version;
+        for_each_part<T>([&](auto index) {
+            if (index >= found.parts || (lenient && at == in_.end())) return false;
+            at = member(at, part_of<T, index>(object));
+            return at != nullptr;
+        });
+        if (at != nullptr && (lenient || found.is == Found::Is::unknown)) at = in_.end();
+        return in_.close_frame(at, class_name<T>, outer);
+    }
+
+    template <class T, class Get>
+    static const std::byte* each_leaf(const std::byte* at, T& value, const Get& get) {
+        if constexpr (Array<T>) {
+            for (auto& element : value)
+                if (at = each_leaf(at, element, get); at == nullptr) return nullptr;
+            return at;
+        } else {
+            return get(at, value);
+        }
+    }
+
+    template <class T>
+    const std::byte* member(const std::byte* at, T& value) {
+        if constexpr (Framed<T>) {
+            return framed<Leaf<T>>(
+                at, [&](const std::byte* place, const auto& contents) { return each_leaf(place, value, contents); });
+        } else {
+            return bare_member(at, value);
+        }
+    }
+
+    /// A member that has no header but its own.
+    template <class T>
+    const std::byte* bare_member(const std::byte* at, T& value) {
+        if constexpr (Array<T> && Flat<Leaf<T>> && ArrayLeaf<T>::count >= 16) {
+            constexpr auto count = ArrayLeaf<T>::count;
+            if (in_.has(at, fixed_wire_size<T>()) &&
+                read_records(element_plan<Leaf<T>>(), at, count, reinterpret_cast<std::byte*>(&value)) == count)
+                return at + fixed_wire_size<T>();
+        }
+        return each_leaf(at, value, [&](const std::byte* place, auto& leaf) { return this->value(place, leaf); });
+    }
+
+    /// The header of members whose contents are of type C, then `all(place, contents)`, `contents` being what reads
+    /// one.
+    template <class C, class All>
+    const std::byte* framed(const std::byte* at, const All& all) {
+        const std::byte* outer = nullptr;
+        const auto* start = at;
+        at = in_.open_frame(at, class_name<C>, outer);
+        if (at == nullptr) return nullptr;
+        if (!in_.has(at, 2)) return in_.too_short(at, class_name<C>, 2);
+        const auto version = load<std::uint16_t>(at);
+        at += 2;
+        if ((version & member_wise_flag) == 0) {
+            at = all(at, [&](const std::byte* place, C& one) { return value(place, one); });
+        } else if constexpr (in_columns<C>) {
+            Found found;
+            at = version_of<Element<C>>(at, found);
+            if (at == nullptr) return nullptr;
+            const bool unknown = found.is == Found::Is::unknown;
+            at = all(at, [&](const std::byte* place, C& one) {
+                one.clear();
+                return unknown ? place : columns(place, one, found);
+            });
+            if (at != nullptr && (unknown || found.is == Found::Is::other_version)) at = in_.end();
+        } else {
+            return in_.fail(start, Errc::corrupt, class_name<C>, "it is said to be member-wise, which it cannot be");
+        }
+        return in_.close_frame(at, class_name<C>, outer);
+    }
+
+    const std::byte* text(const std::byte* at, std::string& text) {
+        if (!in_.has(at, 1)) return in_.too_short(at, "string", 1);
+        std::size_t size = load<std::uint8_t>(at++);
+        if (size == 255) {
+            if (!in_.has(at, 4)) return in_.too_short(at, "string", 4);
+            size = load<std::uint32_t>(at);
+            at += 4;
+        }
+        if (!in_.has(at, size)) return in_.too_short(at, "string", size);
+        text.assign(reinterpret_cast<const char*>(at), size);
+        return at + size;
+    }
+
+    /// A count of things that take `least` bytes each, or more.
+    const std::byte* count(const std::byte* at, std::string_view what, std::size_t least, std::size_t& count) {
+        if (!in_.has(at, 4)) return in_.too_short(at, what, 4);
+        count = load<std::uint32_t>(at);
+        if (count > in_.left(at + 4) / least) return in_.too_many(at, what, count);
+        return at + 4;
+    }
+
+    template <class E>
+    const std::byte* elements(const std::byte* at, std::vector<E>& all) {
+        std::size_t size = 0;
+        at = count(at, class_name<std::vector<E>>, least_wire_size<E>(), size);
+        if (at == nullptr) return nullptr;
+        if constexpr (std::is_same_v<E, bool>) {
+            all.resize(size);
+            for (std::size_t i = 0; i < size; ++i) {
+                bool one = false;
+                if (at = scalar(at, one); at == nullptr) return nullptr;
+                all[i] = one;
+            }
+            return at;
+        } else {
+            std::size_t done = 0;
+            if constexpr (Flat<E>)
+                if (size <= in_.left(at) / element_wire_size<E>()) {
+                    all.resize(size);
+                    done = read_records(element_plan<E>(), at, size, reinterpret_cast<std::byte*>(all.data()));
+                    at += done * element_wire_size<E>();
+                    if (done == size) return at;
+                }
+            if (size < all.size()) all.resize(size);
+            all.reserve(std::min(size, in_.left(at) / sizeof(E)));  // more only as bytes turn out to be elements
+            for (; done < size; ++done) {
+                if (done == all.size()) all.emplace_back();
+                if (at = value(at, all[done]); at == nullptr) return nullptr;
+            }
+            return at;
+        }
+    }
+
+    template <class K, class V>
+    const std::byte* pairs(const std::byte* at, std::map<K, V>& all) {
+        std::size_t size = 0;
+        all.clear();
+        at = count(at, class_name<std::map<K, V>>, least_wire_size<K>() + least_wire_size<V>(), size);
+        for (; at != nullptr && size > 0; --size) {
+            std::pair<K, V> one{};
+            const auto* start = at;
+            at = value(at, one.first);
+            if (at != nullptr) at = value(at, one.second);
+            if (at != nullptr) at = insert(start, all, one);
+        }
+        return at;
+    }
+
+    template <class K, class V>
+    const std::byte* insert(const std::byte* at, std::map<K, V>& all, std::pair<K, V>& one) {
+        const auto size = all.size();
+        all.emplace_hint(all.end(), std::move(one));
+        return all.size() > size ? at : in_.fail(at, Errc::corrupt, class_name<std::map<K, V>>, "the same key twice");
+    }
+
+    template <class K, class V>
+    const std::byte* columns(const std::byte* at, std::map<K, V>& all, const Found& found) {
+        std::vector<std::pair<K, V>> pairs;
+        const auto* start = at;
+        at = columns(at, pairs, found);
+        for (auto& pair : pairs)
+            if (at == nullptr || insert(start, all, pair) == nullptr) return nullptr;
+        return at;
+    }
+
+    template <class E>
+    const std::byte* columns(const std::byte* at, std::vector<E>& all, const Found& found) {
+        std::size_t size = 0;
+        at = count(at, class_name<std::vector<E>>,
+                   found.is == Found::Is::ours ? least_columns_size<E>(true) : least_columns_size<E>(false), size);
+        if (at == nullptr) return nullptr;
+        all.resize(size);
+        return size == 0 ? at : columns_of<E>(at, all, found);
+    }
+
+    /// What one element takes at least: of other shapes of the class only the first column is certain.
+    template <class E>
+    static constexpr std::size_t least_columns_size(bool ours) {
+        std::size_t size = 0;
+        for_each_part<E>([&](auto index) {
+            using Part = typename Parts<E>::template Type<index>;
+            if constexpr (Parts<E>::template is_base<index>())
+                size += least_columns_size<Part>(ours);
+            else
+                size += ArrayLeaf<Part>::count * least_wire_size<Leaf<Part>>();
+            return ours;
+        });
+        return size;
+    }
+
+    template <class E, std::size_t... path>
+    const std::byte* columns_of(const std::byte* at, std::vector<E>& all, const Found& found) {
+        using P = typename At<E, path...>::type;
+        for_each_part<P>([&](auto index) {
+            if (index >= found.parts || (found.is == Found::Is::other_version && at == in_.end())) return false;
+            using Part = typename Parts<P>::template Type<index>;
+            if constexpr (Parts<P>::template is_base<index>())
+                at = columns_of<E, path..., index>(at, all, {Found::Is::ours, Parts<Part>::count});
+            else
+                at = column<E, path..., index>(at, all);
+            return at != nullptr;
+        });
+        return at;
+    }
+
+    template <class E, std::size_t... path>
+    const std::byte* column(const std::byte* at, std::vector<E>& all) {
+        using Part = typename At<E, path...>::type;
+        if constexpr (Framed<Part>) {
+            return framed<Leaf<Part>>(at, [&](const std::byte* place, const auto& contents) {
+                for (auto& each : all)
+                    if (place = each_leaf(place, At<E, path...>::of(each), contents); place == nullptr) return place;
+                return place;
+            });
+        } else {
+            std::size_t done = 0;
+            if constexpr (Flat<Part>)
+                if (all.size() <= in_.left(at) / fixed_wire_size<Part>()) {
+                    done = read_records(column_plan<E, path...>(), at, all.size(),
+                                        reinterpret_cast<std::byte*>(all.data()));
+                    at += done * fixed_wire_size<Part>();
+                }
+            for (; done < all.size(); ++done)
+                if (at = bare_member(at, At<E, path...>::of(all[done])); at == nullptr) return nullptr;
+            return at;
+        }
+    }
+
+    Input& in_;
+};
+
+}  // namespace weir::serial

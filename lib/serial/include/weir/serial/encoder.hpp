@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values to bytes, by their types. Each function takes the place to write at and returns the place behind what it
+// wrote, or null when there was no room. A type is written in up to three ways: as a value (streamed alone, or an
+// element of a collection), as a member of a class, where strings and collections have a header, and as the column of a
+// member-wise collection, where one header is for the members of all elements.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+#include "weir/serial/class_checksum.hpp"
+#include "weir/serial/flat.hpp"
+#include "weir/serial/output.hpp"
+#include "weir/serial/version_use.hpp"
+
+namespace weir::serial {
+
+/// Members with a header: strings, collections, and arrays of them, but not a std::array of collections.
+template <class T>
+concept Framed = Text<Leaf<T>> || Collection<std::remove_all_extents_t<T>>;
+
+template <class T>
+struct ElementOf {
+    using type = typename T::value_type;
+};
+template <class K, class V>
+struct ElementOf<std::map<K, V>> {
+    using type = std::pair<K, V>;
+};
+/// What a collection is written as: of a map, pairs.
+template <Collection T>
+using Element = typename ElementOf<T>::type;
+
+/// Collections that are split into columns in member-wise mode: those of classes.
+template <class T>
+inline constexpr bool in_columns = false;
+template <Collection T>
+    requires Object<Element<T>>
+inline constexpr bool in_columns<T> = Parts<Element<T>>::count > 0;
+
+/// A number to a place with room for it.
+template <Scalar T>
+inline std::byte* store_scalar(std::byte* at, T value) noexcept {
+    if constexpr (std::is_enum_v<T>)
+        return store(at, static_cast<std::uint32_t>(static_cast<std::int32_t>(value)));
+    else if constexpr (sizeof(T) == 1)
+        return store(at, static_cast<std::uint8_t>(value));
+    else if constexpr (sizeof(T) == 2)
+        return store(at, std::bit_cast<std::uint16_t>(value));
+    else if constexpr (sizeof(T) == 4)
+        return store(at, std::bit_cast<std::uint32_t>(value));
+    else
+        return store(at, std::bit_cast<std::uint64_t>(value));
+}
+
+template <class Use>
+class Encoder {
+public:
+    explicit Encoder(Output& out) noexcept : out_(out) {}
+
+    /// Alone, or as an element of a collection: only classes have a header.
+    template <class T>
+    std::byte* value(std::byte* at, const T& value) {
+        require_streamable<T>();
+        if constexpr (Scalar<T>) {
+            at = out_.room(at, fixed_wire_size<T>());
+            return at == nullptr ? nullptr : store_scalar(at, value);
+        } else if constexpr (Text<T>) {
+            return text(at, value);
+        } else if constexpr (Pointer<T>) {
+            static_assert(Object<typename T::element_type>, "weir::serial: pointers lead to described classes only");
+            return pointer(at, value.get());
+        } else if constexpr (Object<T>) {
+            return object(at, value);
+        } else {
+            return elements(at, value);
+        }
+    }
+
+    /// A pointer in the form of WriteObjectAny: null, a reference to what was written before, or class and object.
+    template <class T>
+    std::byte* pointer(std::byte* at, const T* target) {
+        at = out_.room(at, 4 + 4 + class_name<T>.size() + 1);
+        if (at == nullptr) return nullptr;
+        if (target == nullptr) return store(at, std::uint32_t{0});
+        if (const auto seen = out_.written.find(target, class_name<T>)) return store(at, seen);
+        if (out_.depth == pointer_depth_max) return out_.fail_depth();
+        const auto start = out_.offset(at);
+        at = name_class<T>(at + 4);
+        out_.written.add(target, class_name<T>, static_cast<std::uint32_t>(start) + reference_offset);
+        ++out_.depth;
+        at = value(at, *target);
+        --out_.depth;
+        return close(start, at);
+    }
+
+private:
+    std::byte* close(std::size_t start, std::byte* at) noexcept {
+        out_.close_frame(start, at);
+        return at;
+    }
+
+    template <class T>
+    std::byte* name_class(std::byte* at) {
+        if (const auto seen = out_.written.find(nullptr, class_name<T>)) return store(at, seen | class_flag);
+        out_.written.add(nullptr, class_name<T>, static_cast<std::uint32_t>(out_.offset(at)) + reference_offset);
+        at = store(at, new_class_tag);
+        std::memcpy(at, class_name<T>.data(), class_name<T>.size() + 1);
+        return at + class_name<T>.size() + 1;
+    }
+
+    /// What stands for the version of a class: the number in its ClassDef, or 0 and the checksum.
+    template <Object T>
+    static std::byte* version_of(std::byte* at) noexcept {
+        at = store(at, Use::template used<T>());
+        if constexpr (Parts<T>::version == 0) at = store(at, class_checksum<T>());
+        return at;
+    }
+
+    template <Object T>
+    std::byte* object(std::byte* at, const T& object) {
+        constexpr auto fixed = object_wire_size<T>();
+        at = out_.room(at, fixed > 0 ? fixed : object_header_size<T>);
+        if (at == nullptr) return nullptr;
+        if constexpr (fixed > 0) return store_object(at, object);
+        const auto start = out_.offset(at);
+        at = version_of<T>(at + 4);
+        for_each_part<T>([&](auto index) {
+            at = member(at, part_of<T, index>(object));
+            return true;
+        });
+        return close(start, at);
+    }
+
+    /// What has one size, to a place with room for it.
+    template <class T>
+    static std::byte* store_fixed(std::byte* at, const T& value) noexcept {
+        if constexpr (Scalar<T>) {
+            return store_scalar(at, value);
+        } else if constexpr (Array<T> && Flat<Leaf<T>> && ArrayLeaf<T>::count >= 16) {
+            write_records(element_plan<Leaf<T>>(), reinterpret_cast<const std::byte*>(&value), ArrayLeaf<T>::count, at);
+            return at + fixed_wire_size<T>();
+        } else if constexpr (Array<T>) {
+            return each_leaf(at, value, [](std::byte* place, const auto& leaf) { return store_fixed(place, leaf); });
+        } else {
+            return store_object(at, value);
+        }
+    }
+    template <Object T>
+    static std::byte* store_object(std::byte* at, const T& object) noexcept {
+        at = store(at, byte_count_flag | static_cast<std::uint32_t>(object_wire_size<T>() - 4));
+        at = version_of<T>(at);
+        for_each_part<T>([&](auto index) {
+            at = store_fixed(at, part_of<T, index>(object));
+            return true;
+        });
+        return at;
+    }
+    template <class T>
+    static std::byte* store_element(std::byte* at, const T& value) noexcept {
+        if constexpr (Object<T>)
+            return store_object(at, value);
+        else
+            return store_fixed(at, value);
+    }
+
+    template <class T, class Put>
+    static std::byte* each_leaf(std::byte* at, const T& value, const Put& put) {
+        if constexpr (Array<T>) {
+            for (const auto& element : value) at = each_leaf(at, element, put);
+            return at;
+        } else {
+            return put(at, value);
+        }
+    }
+
+    template <class T>
+    std::byte* member(std::byte* at, const T& value) {
+        if constexpr (Framed<T>) {
+            using C = Leaf<T>;
+            const bool columns = in_columns<C> && out_.member_wise();
+            std::size_t start = 0;
+            at = open_frame<C>(at, columns, start);
+            at = each_leaf(at, value, [&](std::byte* place, const C& leaf) { return contents(place, leaf, columns); });
+            return close(start, at);
+        } else {
+            return bare_member(at, value);
+        }
+    }
+
+    /// A member that has no header but its own.
+    template <class T>
+    std::byte* bare_member(std::byte* at, const T& value) {
+        if constexpr (Array<T> && fixed_wire_size<T>() > 0) {
+            at = out_.room(at, fixed_wire_size<T>());
+            return at == nullptr ? nullptr : store_fixed(at, value);
+        } else {
+            return each_leaf(at, value, [&](std::byte* place, const auto& leaf) { return this->value(place, leaf); });
+        }
+    }
+
+    /// The header of members whose contents are of type C.
+    template <class C>
+    std::byte* open_frame(std::byte* at, bool columns, std::size_t& start) {
+        at = out_.room(at, frame_header_size + frame_header_size);
+        if (at == nullptr) return nullptr;
+        start = out_.offset(at);
+        at = store(at + 4,
+                   static_cast<std::uint16_t>(columns ? collection_version | member_wise_flag : collection_version));
+        if constexpr (in_columns<C>)
+            if (columns) at = version_of<Element<C>>(at);
+        return at;
+    }
+
+    template <class C>
+    std::byte* contents(std::byte* at, const C& value, bool columns) {
+        if constexpr (in_columns<C>)
+            if (columns) return this->columns(at, value);
+        return this->value(at, value);
+    }
+
+    std::byte* text(std::byte* at, std::string_view text) {
+        at = out_.room(at, text.size(), 1, 5);
+        if (at == nullptr) return nullptr;
+        if (text.size() < 255) {
+            at = store(at, static_cast<std::uint8_t>(text.size()));
+        } else {
+            at = store(store(at, std::uint8_t{255}), static_cast<std::uint32_t>(text.size()));
+        }
+        std::memcpy(at, text.data(), text.size());
+        return at + text.size();
+    }
+
+    std::byte* count(std::byte* at, std::size_t count) {
+        at = out_.room(at, 4);
+        return at == nullptr ? nullptr : store(at, static_cast<std::uint32_t>(count));
+    }
+
+    /// Count, then element by element.
+    template <Collection C>
+    std::byte* elements(std::byte* at, const C& all) {
+        using E = Element<C>;
+        if constexpr (std::is_same_v<E, bool>) {
+            at = out_.room(count(at, all.size()), all.size(), 1);
+            if (at == nullptr) return nullptr;
+            for (const bool each : all) *at++ = std::byte{each};
+            return at;
+        } else if constexpr (Vector<C> && Flat<E> && !(Object<E> && Use::per_element)) {
+            constexpr auto size = element_wire_size<E>();
+            at = out_.room(at, all.size(), size, 4);
+            if (at == nullptr) return nullptr;
+            at = store(at, static_cast<std::uint32_t>(all.size()));
+            if (all.empty()) return at;
+            if constexpr (Object<E>) Use::template used<E>();
+            write_records(element_plan<E>(), reinterpret_cast<const std::byte*>(all.data()), all.size(), at);
+            return at + all.size() * size;
+        } else if constexpr (element_wire_size<E>() > 0 && Vector<C>) {
+            at = out_.room(count(at, all.size()), all.size(), element_wire_size<E>());
+            if (at == nullptr) return nullptr;
+            for (const auto& each : all) at = store_element(at, each);
+            return at;
+        } else {
+            at = out_.room(count(at, all.size()), all.size(), least_wire_size<E>());
+            for (const auto& each : all) {
+                if constexpr (Map<C>)
+                    at = value(value(at, each.first), each.second);
+                else
+                    at = value(at, each);
+            }
+            return at;
+        }
+    }
+
+    /// Count, then member by member, each of all elements.
+    template <Collection C>
+    std::byte* columns(std::byte* at, const C& all) {
+        at = out_.room(count(at, all.size()), all.size(), 1);
+        if (all.empty()) return at;
+        if constexpr (Map<C>) {
+            at = column(at, all, [](const auto& each) -> const auto& { return each.first; });
+            return column(at, all, [](const auto& each) -> const auto& { return each.second; });
+        } else {
+            return columns_of<Element<C>>(at, all);
+        }
+    }
+
+    /// The columns of a base stand before those of the class, without a header of their own.
+    template <class E, std::size_t... path, class C>
+    std::byte* columns_of(std::byte* at, const C& all) {
+        using P = typename At<E, path...>::type;
+        for_each_part<P>([&](auto index) {
+            constexpr std::size_t here = index;
+            using Part = typename Parts<P>::template Type<here>;
+            if constexpr (Parts<P>::template is_base<here>()) {
+                at = columns_of<E, path..., here>(at, all);
+            } else if constexpr (Flat<Part>) {
+                at = out_.room(at, all.size(), fixed_wire_size<Part>());
+                if (at == nullptr) return false;
+                write_records(column_plan<E, path..., here>(), reinterpret_cast<const std::byte*>(all.data()),
+                              all.size(), at);
+                at += all.size() * fixed_wire_size<Part>();
+            } else {
+                at = column(at, all, [](const E& each) -> const auto& { return At<E, path..., here>::of(each); });
+            }
+            return true;
+        });
+        return at;
+    }
+
+    template <class C, class Get>
+    std::byte* column(std::byte* at, const C& all, const Get& get) {
+        using Part = std::remove_cvref_t<decltype(get(*all.begin()))>;
+        if constexpr (Framed<Part>) {
+            using L = Leaf<Part>;
+            const bool columns = in_columns<L>;
+            std::size_t start = 0;
+            at = open_frame<L>(at, columns, start);
+            for (const auto& each : all)
+                at = each_leaf(at, get(each),
+                               [&](std::byte* place, const L& leaf) { return contents(place, leaf, columns); });
+            return close(start, at);
+        } else {
+            for (const auto& each : all) at = bare_member(at, get(each));
+            return at;
+        }
+    }
+
+    Output& out_;
+};
+
+}  // namespace weir::serial

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes that are read, and what a decoder has to know beside them: where the innermost byte count ends, the classes
+// and objects that references may name, and the error that stopped it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/data.hpp"
+#include "weir/base/endian.hpp"
+#include "weir/base/result.hpp"
+
+namespace weir::serial {
+
+/// What to do with an object whose class, or whose class's shape, is not known.
+enum class Unknown {
+    error,
+    skip,  // pass over it by its byte count, leave a fresh object (or null pointer) in its place, and count it
+};
+
+template <std::unsigned_integral U>
+[[nodiscard]] inline U load(const std::byte* at) noexcept {
+    return load_big<U>(ConstData(at, sizeof(U)));
+}
+
+class Input {
+public:
+    Input(ConstData data, Unknown unknown) noexcept
+        : begin_(data.data()), data_end_(begin_ + data.size()), end_(data_end_), unknown_(unknown) {}
+
+    [[nodiscard]] bool has(const std::byte* at, std::size_t size) const noexcept { return size <= left(at); }
+    /// Bytes up to the end of the innermost byte count.
+    [[nodiscard]] std::size_t left(const std::byte* at) const noexcept { return static_cast<std::size_t>(end_ - at); }
+    [[nodiscard]] const std::byte* end() const noexcept { return end_; }
+    [[nodiscard]] std::uint32_t offset(const std::byte* at) const noexcept {
+        return static_cast<std::uint32_t>(at - begin_);
+    }
+
+    /// Reads a byte count; what it counts is all there is until it is closed. Null when there is none.
+    [[nodiscard]] const std::byte* open_frame(const std::byte* at, std::string_view what,
+                                              const std::byte*& outer) noexcept {
+        if (!has(at, 4)) return too_short(at, what, 4);
+        const auto word = load<std::uint32_t>(at);
+        const auto size = word & 0x3fffffff;
+        if (word >> 30 != 1 || !has(at + 4, size)) return bad_frame(at, what);
+        outer = end_;
+        end_ = at + 4 + size;
+        return at + 4;
+    }
+    [[nodiscard]] const std::byte* close_frame(const std::byte* at, std::string_view what,
+                                               const std::byte* outer) noexcept {
+        if (at == nullptr) return nullptr;
+        if (at != end_) return left_over(at, what);
+        end_ = outer;
+        return at;
+    }
+
+    [[nodiscard]] bool skips_unknown() const noexcept { return unknown_ == Unknown::skip; }
+
+    // Errors: the first one is kept, and all that follow fail as well. They return null.
+    const std::byte* fail(const std::byte* at, Errc code, std::string_view what, std::string_view why) noexcept;
+    const std::byte* too_short(const std::byte* at, std::string_view what, std::size_t needed) noexcept;
+    const std::byte* too_many(const std::byte* at, std::string_view what, std::size_t count) noexcept;
+    const std::byte* bad_frame(const std::byte* at, std::string_view what) noexcept;
+    const std::byte* left_over(const std::byte* at, std::string_view what) noexcept;
+    const std::byte* unknown_shape(const std::byte* at, std::string_view what, std::uint32_t version,
+                                   std::uint32_t checksum, std::uint32_t ours) noexcept;
+
+    /// Objects and classes of which we know where they stand, in the order of their offsets.
+    struct Object {
+        std::uint32_t offset = 0;
+        const char* class_name = nullptr;  // null: passed over
+        std::shared_ptr<void> owner;       // null: a unique_ptr owns it
+    };
+    struct Class {
+        std::uint32_t offset = 0;
+        std::string_view name;
+    };
+    std::vector<Object> objects;
+    std::vector<Class> classes;
+    [[nodiscard]] const Object* find_object(std::uint32_t reference) const noexcept;
+
+    /// The class of an object, by its name or by a reference to one; the place behind it. `name` is empty for a
+    /// reference to a class that was passed over.
+    [[nodiscard]] const std::byte* read_class(const std::byte* at, std::string_view& name) noexcept;
+
+    std::size_t depth = 0;
+    std::size_t skipped = 0;
+    std::size_t evolved = 0;
+
+    [[nodiscard]] const std::byte* start() noexcept {
+        end_ = data_end_;
+        depth = 0;
+        return begin_ + position_;
+    }
+    [[nodiscard]] Result<> finish(const std::byte* at) {
+        if (at == nullptr) return failed();
+        position_ = static_cast<std::size_t>(at - begin_);
+        return {};
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(data_end_ - begin_); }
+    [[nodiscard]] std::size_t position() const noexcept { return position_; }
+
+private:
+    Result<> failed();
+
+    const std::byte* begin_;
+    const std::byte* data_end_;
+    const std::byte* end_;
+    std::size_t position_ = 0;
+    Unknown unknown_;
+    Error error_;
+};
+
+}  // namespace weir::serial

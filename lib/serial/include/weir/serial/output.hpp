@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where encoded bytes go: one flat buffer that grows and is kept. Who writes asks for room once for as much as it
+// knows, then stores without further checks. Too much, and every later request fails: the place is a null pointer then,
+// which is handed through and looked at by whoever stores.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/data.hpp"
+#include "weir/base/endian.hpp"
+#include "weir/base/result.hpp"
+#include "weir/serial/wire_size.hpp"
+
+namespace weir::serial {
+
+template <std::unsigned_integral U>
+inline std::byte* store(std::byte* at, U value) noexcept {
+    store_big(MutableData(at, sizeof(U)), 0, value);
+    return at + sizeof(U);
+}
+
+/// Offsets of objects and classes already written, by their addresses: what references refer to.
+class WrittenObjects {
+public:
+    /// The offset of an object (of a class: `object` is null), or 0.
+    [[nodiscard]] std::uint32_t find(const void* object, std::string_view class_name) const noexcept;
+    void add(const void* object, std::string_view class_name, std::uint32_t offset);
+    void clear() noexcept;
+    /// Forgets those at `offset` and behind.
+    void forget_from(std::uint32_t offset);
+
+private:
+    struct Entry {
+        const void* object = nullptr;
+        const char* class_name = nullptr;  // names have one address each
+        std::uint32_t offset = 0;          // 0: nothing is here
+    };
+    [[nodiscard]] std::size_t slot(const void* object, const char* class_name) const noexcept;
+    void rehash(std::size_t size);
+
+    std::vector<Entry> entries_;
+    std::size_t count_ = 0;
+};
+
+class Output {
+public:
+    Output(bool member_wise, std::size_t bytes_max) noexcept : member_wise_(member_wise), bytes_max_(bytes_max) {}
+
+    [[nodiscard]] bool member_wise() const noexcept { return member_wise_; }
+    [[nodiscard]] std::byte* begin() const noexcept { return memory_.get(); }
+    [[nodiscard]] std::size_t offset(const std::byte* at) const noexcept {
+        return at == nullptr ? 0 : static_cast<std::size_t>(at - memory_.get());
+    }
+
+    /// Where `size` bytes can be stored that follow `at`: there, or in a larger buffer with everything before it; null
+    /// when that is over the limit.
+    [[nodiscard]] std::byte* room(std::byte* at, std::size_t size) {
+        return size <= static_cast<std::size_t>(end_ - at) ? at : grow(at, size);
+    }
+    [[nodiscard]] std::byte* room(std::byte* at, std::size_t count, std::size_t size_each, std::size_t before = 0) {
+        return count <= bytes_max_ / size_each ? room(at, before + count * size_each) : fail_limit();
+    }
+
+    /// Room for a byte count, which is stored when what it counts is there.
+    void close_frame(std::size_t start, const std::byte* at) noexcept {
+        if (at == nullptr) return;
+        const auto count = static_cast<std::uint32_t>(offset(at) - start - 4);
+        store(begin() + start, count | byte_count_flag);
+    }
+
+    WrittenObjects written;
+    std::size_t depth = 0;
+
+    /// Begins and ends what is taken back when it fails.
+    [[nodiscard]] std::byte* start() {
+        if (capacity_ == 0) reserve(256);
+        end_ = memory_.get() + capacity_;
+        return memory_.get() + size_;
+    }
+    [[nodiscard]] Result<> finish(const std::byte* at) {
+        if (at == nullptr) return failed();
+        size_ = offset(at);
+        return {};
+    }
+
+    [[nodiscard]] ConstData data() const noexcept { return {memory_.get(), size_}; }
+    void clear() noexcept {
+        size_ = 0;
+        written.clear();
+    }
+    std::byte* fail_depth() noexcept;
+
+private:
+    void reserve(std::size_t size);
+    std::byte* grow(std::byte* at, std::size_t size);
+    std::byte* fail_limit() noexcept;
+    Result<> failed();
+
+    bool member_wise_ = false;
+    bool too_deep_ = false;
+    std::size_t bytes_max_ = 0;
+    std::unique_ptr<std::byte[]> memory_;
+    std::size_t capacity_ = 0;
+    std::size_t size_ = 0;
+    std::byte* end_ = nullptr;
+};
+
+}  // namespace weir::serial

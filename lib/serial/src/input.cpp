@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/serial/input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/serial/output.hpp"
+
+namespace weir::serial {
+
+const std::byte* Input::fail(const std::byte* at, Errc code, std::string_view what, std::string_view why) noexcept {
+    if (error_.context.empty())
+        error_ = {code, 0, fmt::format("ROOT buffer, offset {}: reading {}: {}", at - begin_, what, why)};
+    return nullptr;
+}
+
+const std::byte* Input::too_short(const std::byte* at, std::string_view what, std::size_t needed) noexcept {
+    if (end_ == data_end_)
+        return fail(at, Errc::truncated, what, fmt::format("the data ends after {} of {} bytes", left(at), needed));
+    return fail(at, Errc::corrupt, what,
+                fmt::format("{} bytes are needed, and the byte count around them leaves {}", needed, left(at)));
+}
+
+const std::byte* Input::too_many(const std::byte* at, std::string_view what, std::size_t count) noexcept {
+    return fail(
+        at, end_ == data_end_ ? Errc::truncated : Errc::corrupt, what,
+        fmt::format("{} elements are announced, more than fit into the {} bytes that follow", count, left(at) - 4));
+}
+
+const std::byte* Input::bad_frame(const std::byte* at, std::string_view what) noexcept {
+    const auto word = load<std::uint32_t>(at);
+    if (word >> 30 != 1)
+        return fail(at, Errc::unsupported, what, fmt::format("here is no byte count but {:#010x}", word));
+    const auto size = word & 0x3fffffff;
+    if (end_ == data_end_)
+        return fail(at, Errc::truncated, what,
+                    fmt::format("its byte count is {}, the data ends after {}", size, left(at) - 4));
+    return fail(at, Errc::corrupt, what,
+                fmt::format("its byte count is {}, and the one around it leaves {}", size, left(at) - 4));
+}
+
+const std::byte* Input::left_over(const std::byte* at, std::string_view what) noexcept {
+    return fail(at, Errc::corrupt, what, fmt::format("its byte count is {} larger than what it holds", left(at)));
+}
+
+const std::byte* Input::unknown_shape(const std::byte* at, std::string_view what, std::uint32_t version,
+                                      std::uint32_t checksum, std::uint32_t ours) noexcept {
+    const auto theirs = version == 0 ? fmt::format("checksum {:#010x}", checksum) : fmt::format("version {}", version);
+    const auto known =
+        ours == 0 ? std::string("the class here has another") : fmt::format("the class here has {:#010x}", ours);
+    return fail(at, Errc::unsupported, what,
+                fmt::format("{} is of no known shape of the class, {}; Unknown::skip passes over it", theirs, known));
+}
+
+const Input::Object* Input::find_object(std::uint32_t reference) const noexcept {
+    const auto at = std::ranges::lower_bound(objects, reference, {}, &Object::offset);
+    return at != objects.end() && at->offset == reference ? &*at : nullptr;
+}
+
+const std::byte* Input::read_class(const std::byte* at, std::string_view& name) noexcept {
+    if (!has(at, 4)) return too_short(at, "the class of an object", 4);
+    const auto tag = load<std::uint32_t>(at);
+    if (tag != new_class_tag) {
+        if ((tag & class_flag) == 0)
+            return fail(at, Errc::corrupt, "the class of an object", "neither a class nor a reference to one");
+        const auto found = std::ranges::lower_bound(classes, tag & ~class_flag, {}, &Class::offset);
+        if (found != classes.end() && found->offset == (tag & ~class_flag)) {
+            name = found->name;
+        } else if (!skips_unknown()) {
+            return fail(at, Errc::corrupt, "the class of an object", "a reference to a place where no class is named");
+        }
+        return at + 4;
+    }
+    const auto* zero = std::find(at + 4, end_, std::byte{0});
+    if (zero == end_) return too_short(at + 4, "the name of a class", left(at + 4) + 1);
+    name = {reinterpret_cast<const char*>(at + 4), static_cast<std::size_t>(zero - (at + 4))};
+    classes.push_back({offset(at) + reference_offset, name});
+    return zero + 1;
+}
+
+Result<> Input::failed() { return std::unexpected(std::exchange(error_, {})); }
+
+}  // namespace weir::serial

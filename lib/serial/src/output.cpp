@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/serial/output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::serial {
+
+std::size_t WrittenObjects::slot(const void* object, const char* class_name) const noexcept {
+    const auto mix = reinterpret_cast<std::uintptr_t>(object) + reinterpret_cast<std::uintptr_t>(class_name) * 31;
+    auto at = (mix * 0x9e3779b97f4a7c15u >> 32) & (entries_.size() - 1);
+    while (entries_[at].offset != 0 && (entries_[at].object != object || entries_[at].class_name != class_name))
+        at = (at + 1) & (entries_.size() - 1);
+    return at;
+}
+
+std::uint32_t WrittenObjects::find(const void* object, std::string_view class_name) const noexcept {
+    return count_ == 0 ? 0 : entries_[slot(object, class_name.data())].offset;
+}
+
+void WrittenObjects::add(const void* object, std::string_view class_name, std::uint32_t offset) {
+    if (2 * (count_ + 1) > entries_.size()) rehash(std::max<std::size_t>(16, 2 * entries_.size()));
+    entries_[slot(object, class_name.data())] = {object, class_name.data(), offset};
+    ++count_;
+}
+
+void WrittenObjects::clear() noexcept {
+    if (count_ > 0) std::ranges::fill(entries_, Entry{});
+    count_ = 0;
+}
+
+void WrittenObjects::rehash(std::size_t size) {
+    const auto old = std::exchange(entries_, std::vector<Entry>(size));
+    for (const auto& entry : old)
+        if (entry.offset != 0) entries_[slot(entry.object, entry.class_name)] = entry;
+}
+
+void WrittenObjects::forget_from(std::uint32_t offset) {
+    if (count_ == 0) return;
+    for (auto& entry : entries_)
+        if (entry.offset >= offset && entry.offset != 0) {
+            entry = {};
+            --count_;
+        }
+    rehash(entries_.size());
+}
+
+void Output::reserve(std::size_t size) {
+    auto larger = std::make_unique_for_overwrite<std::byte[]>(size);
+    if (capacity_ > 0) std::memcpy(larger.get(), memory_.get(), capacity_);
+    memory_ = std::move(larger);
+    capacity_ = size;
+}
+
+std::byte* Output::grow(std::byte* at, std::size_t size) {
+    if (at == nullptr) return nullptr;
+    const auto used = offset(at);
+    if (used > bytes_max_ || size > bytes_max_ - used) return fail_limit();
+    reserve(std::max(used + size, std::min(bytes_max_, 2 * capacity_)));
+    end_ = memory_.get() + capacity_;
+    return memory_.get() + used;
+}
+
+std::byte* Output::fail_limit() noexcept {
+    end_ = nullptr;
+    return nullptr;
+}
+
+std::byte* Output::fail_depth() noexcept {
+    too_deep_ = true;
+    return fail_limit();
+}
+
+Result<> Output::failed() {
+    written.forget_from(static_cast<std::uint32_t>(size_) + 2);
+    depth = 0;
+    if (std::exchange(too_deep_, false))
+        return fail(Errc::limit,
+                    fmt::format("ROOT buffer, offset {}: pointers lead deeper than {} objects; nothing was "
+                                "written: keep the objects in a vector instead of a chain",
+                                size_, pointer_depth_max));
+    return fail(Errc::limit, fmt::format("ROOT buffer, offset {}: the object does not fit below the limit of {} bytes; "
+                                         "nothing of it was written: split it, or clear the buffer before",
+                                         size_, bytes_max_));
+}
+
+}  // namespace weir::serial
