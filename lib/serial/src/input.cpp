@@ -11,13 +11,13 @@
 namespace weir::serial {
 
 const std::byte* Input::fail(const std::byte* at, Errc code, std::string_view what, std::string_view why) noexcept {
-    if (error_.context.empty())
-        error_ = {code, 0, fmt::format("ROOT buffer, offset {}: reading {}: {}", at - begin_, what, why)};
+    if (auto& error = seen().error; error.context.empty())
+        error = {code, 0, fmt::format("ROOT buffer, offset {}: reading {}: {}", at - begin_, what, why)};
     return nullptr;
 }
 
 const std::byte* Input::too_short(const std::byte* at, std::string_view what, std::size_t needed) noexcept {
-    if (end_ == data_end_)
+    if (frames_ == 0)
         return fail(at, Errc::truncated, what, fmt::format("the data ends after {} of {} bytes", left(at), needed));
     return fail(at, Errc::corrupt, what,
                 fmt::format("{} bytes are needed, and the byte count around them leaves {}", needed, left(at)));
@@ -25,7 +25,7 @@ const std::byte* Input::too_short(const std::byte* at, std::string_view what, st
 
 const std::byte* Input::too_many(const std::byte* at, std::string_view what, std::size_t count) noexcept {
     return fail(
-        at, end_ == data_end_ ? Errc::truncated : Errc::corrupt, what,
+        at, frames_ == 0 ? Errc::truncated : Errc::corrupt, what,
         fmt::format("{} elements are announced, more than fit into the {} bytes that follow", count, left(at) - 4));
 }
 
@@ -34,7 +34,7 @@ const std::byte* Input::bad_frame(const std::byte* at, std::string_view what) no
     if (word >> 30 != 1)
         return fail(at, Errc::unsupported, what, fmt::format("here is no byte count but {:#010x}", word));
     const auto size = word & 0x3fffffff;
-    if (end_ == data_end_)
+    if (frames_ == 0)
         return fail(at, Errc::truncated, what,
                     fmt::format("its byte count is {}, the data ends after {}", size, left(at) - 4));
     return fail(at, Errc::corrupt, what,
@@ -54,14 +54,23 @@ const std::byte* Input::unknown_shape(const std::byte* at, std::string_view what
                 fmt::format("{} is of no known shape of the class, {}; Unknown::skip passes over it", theirs, known));
 }
 
+Input::Seen& Input::make_seen() {
+    seen_ = std::make_unique<Seen>();
+    return *seen_;
+}
+
+void Input::add_object(Object object) { seen().objects.push_back(std::move(object)); }
+
 const Input::Object* Input::find_object(std::uint32_t reference) const noexcept {
-    const auto at = std::ranges::lower_bound(objects, reference, {}, &Object::offset);
-    return at != objects.end() && at->offset == reference ? &*at : nullptr;
+    if (!seen_) return nullptr;
+    const auto at = std::ranges::lower_bound(seen_->objects, reference, {}, &Object::offset);
+    return at != seen_->objects.end() && at->offset == reference ? &*at : nullptr;
 }
 
 const std::byte* Input::read_class(const std::byte* at, std::string_view& name) noexcept {
     if (!has(at, 4)) return too_short(at, "the class of an object", 4);
     const auto tag = load<std::uint32_t>(at);
+    auto& classes = seen().classes;
     if (tag != new_class_tag) {
         if ((tag & class_flag) == 0)
             return fail(at, Errc::corrupt, "the class of an object", "neither a class nor a reference to one");
@@ -80,6 +89,14 @@ const std::byte* Input::read_class(const std::byte* at, std::string_view& name) 
     return zero + 1;
 }
 
-Result<> Input::failed() { return std::unexpected(std::exchange(error_, {})); }
+/// What this call has read is forgotten; objects that point at each other in a ring would never be freed otherwise.
+Result<> Input::failed() {
+    const auto late = [this](const auto& each) { return each.offset >= position_ + reference_offset; };
+    for (auto& object : seen().objects)
+        if (late(object) && object.owner) object.empty(object.owner.get());
+    std::erase_if(seen().objects, late);
+    std::erase_if(seen().classes, late);
+    return std::unexpected(std::exchange(seen().error, {}));
+}
 
 }  // namespace weir::serial

@@ -26,8 +26,8 @@ void WrittenObjects::add(const void* object, std::string_view class_name, std::u
     ++count_;
 }
 
-void WrittenObjects::clear() noexcept {
-    if (count_ > 0) std::ranges::fill(entries_, Entry{});
+void WrittenObjects::empty() noexcept {
+    std::ranges::fill(entries_, Entry{});
     count_ = 0;
 }
 

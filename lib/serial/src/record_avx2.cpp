@@ -6,6 +6,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include <cstring>
+
 #include "target.hpp"
 
 WEIR_TARGET_BEGIN("avx2")

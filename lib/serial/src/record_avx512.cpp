@@ -33,6 +33,7 @@ public:
         const auto even_places = _mm512_shuffle_epi8(_mm512_permutexvar_epi16(even_words_, bytes), within_);
         return _mm512_mask_shuffle_epi8(even_places, odd, _mm512_permutexvar_epi16(odd_words_, bytes), within_);
     }
+    __m512i loosely(__m512i bytes) const noexcept { return (*this)(bytes); }
 
 private:
     __m512i even_words_, odd_words_, within_;

@@ -22,6 +22,7 @@ class Permute {
 public:
     explicit Permute(__m512i table) noexcept : table_(table), kept_(~_mm512_movepi8_mask(table)) {}
     __m512i operator()(__m512i bytes) const noexcept { return _mm512_maskz_permutexvar_epi8(kept_, table_, bytes); }
+    __m512i loosely(__m512i bytes) const noexcept { return _mm512_permutexvar_epi8(table_, bytes); }
 
 private:
     __m512i table_;

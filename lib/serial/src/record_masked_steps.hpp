@@ -7,9 +7,8 @@
 // One step serves as many records as fit, and its tables stay in registers. Stores of 56 bytes at 56 bytes' distance
 // (four Things) cross cache lines; filling whole lines instead needs other tables for every line and was slower.
 
-inline __mmask64 first_bytes(std::size_t size) noexcept {
-    return size < 64 ? ~(~std::uint64_t{0} << size) : ~std::uint64_t{0};
-}
+/// Of fewer than 64: a step that is not full has less than that on both sides.
+inline __mmask64 first_bytes(std::size_t size) noexcept { return ~(~std::uint64_t{0} << (size & 63)); }
 
 inline __m512i load_table(const std::array<std::uint8_t, 64>& table) noexcept {
     return _mm512_loadu_si512(table.data());
@@ -48,23 +47,23 @@ inline bool read_step(const RecordStep<64>& step, const StepSizes& sizes, const 
     const auto constants = load_table(step.constants), insisted_on = load_table(step.insisted_on);
     const __mmask64 object_bytes = step.object_bytes, wire_bytes = step.wire_bytes;
     const auto object_stride = sizes.records * sizes.object_size, wire_stride = sizes.records * sizes.wire_size;
-    const auto differing = [&](__m512i bytes) noexcept {
-        return _mm512_ternarylogic_epi64(bytes, constants, insisted_on, (0xf0 ^ 0xcc) & 0xaa);
+    const auto with_differences = [&](__m512i wrong, __m512i bytes, __m512i where) noexcept {
+        return _mm512_ternarylogic_epi64(wrong, _mm512_xor_si512(bytes, constants), where, 0xf0 | (0xcc & 0xaa));
     };
     auto wrong = _mm512_setzero_si512();
     objects += step.object;
     wire += step.wire;
     for (; count >= sizes.records; count -= sizes.records, objects += object_stride, wire += wire_stride) {
         const auto bytes = _mm512_maskz_loadu_epi8(wire_bytes, wire);
-        wrong = _mm512_or_si512(wrong, differing(bytes));
-        _mm512_mask_storeu_epi8(objects, object_bytes, permute(bytes));
+        wrong = with_differences(wrong, bytes, insisted_on);
+        _mm512_mask_storeu_epi8(objects, object_bytes, permute.loosely(bytes));
     }
     if (count > 0) {
         const auto objects_here = object_bytes & first_bytes(count * sizes.object_size);
         const auto wire_here = wire_bytes & first_bytes(count * sizes.wire_size);
         const auto bytes = _mm512_maskz_loadu_epi8(wire_here, wire);
-        wrong = _mm512_or_si512(wrong, _mm512_maskz_mov_epi8(wire_here, differing(bytes)));
-        _mm512_mask_storeu_epi8(objects, objects_here, permute(bytes));
+        wrong = with_differences(wrong, bytes, _mm512_maskz_mov_epi8(wire_here, insisted_on));
+        _mm512_mask_storeu_epi8(objects, objects_here, permute.loosely(bytes));
     }
     return _mm512_test_epi64_mask(wrong, wrong) == 0;
 }
@@ -125,6 +124,26 @@ template <class Permute>
 }
 
 template <class Permute>
+inline std::size_t read_one_step(const RecordPlan& plan, const std::byte* wire, std::size_t count,
+                                 std::byte* objects) noexcept {
+    const StepSizes sizes{plan.wide.records, plan.wire_size, plan.object_size};
+    if (read_step<Permute>(plan.wide.steps[0], sizes, wire, count, objects)) return count;
+    return read_records_portable(plan, wire, count, objects);  // which one was it?
+}
+
+template <class Permute>
+[[gnu::noinline]] inline std::size_t read_blocks(const RecordPlan& plan, const std::byte* wire, std::size_t count,
+                                                 std::byte* objects) noexcept {
+    for (std::size_t done = 0, now = 0; done < count; done += now) {
+        now = std::min(count - done, plan.wide.records * block_of_one_step);
+        const auto read =
+            read_one_step<Permute>(plan, wire + done * plan.wire_size, now, objects + done * plan.object_size);
+        if (read < now) return done + read;
+    }
+    return count;
+}
+
+template <class Permute>
 inline std::size_t read_masked(const RecordPlan& plan, const std::byte* wire, std::size_t count,
                                std::byte* objects) noexcept {
     if (plan.turned > 1) {
@@ -133,13 +152,6 @@ inline std::size_t read_masked(const RecordPlan& plan, const std::byte* wire, st
     }
     if (plan.turned == 1 || plan.wide.records == 0) return read_records_portable(plan, wire, count, objects);
     if (plan.wide.steps.size() > 1) return read_several_steps<Permute>(plan, wire, count, objects);
-    const StepSizes sizes{plan.wide.records, plan.wire_size, plan.object_size};
-    for (std::size_t done = 0, now = 0; done < count; done += now) {
-        now = std::min(count - done, sizes.records * block_of_one_step);
-        const auto* const from = wire + done * sizes.wire_size;
-        auto* const to = objects + done * sizes.object_size;
-        if (!read_step<Permute>(plan.wide.steps[0], sizes, from, now, to))
-            return done + read_records_portable(plan, from, now, to);
-    }
-    return count;
+    if (count <= plan.wide.records * block_of_one_step) return read_one_step<Permute>(plan, wire, count, objects);
+    return read_blocks<Permute>(plan, wire, count, objects);
 }

@@ -1,14 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // Record plans in steps of 16 bytes, where loads and stores always move 16. What a store writes behind its step is
-// mended by the next one, so steps go in order, and stop where a window would leave the data: fields do the rest. A
-// reader can do that only when the objects have no gaps. Included by the files that bind it to an instruction set,
-// inside their unnamed namespace. `Simd` has the instructions; its shuffle gives 0 where bit 7 of an index is set.
+// mended by the next one, so steps go in order, and stop where a window would leave the data: the rest goes through a
+// room with a margin, or by fields. A reader can do that only when the objects have no gaps. Included by the files that
+// bind it to an instruction set, inside their unnamed namespace. `Simd` has the instructions; its shuffle gives 0 where
+// bit 7 of an index is set.
+
+inline std::size_t whole_rounds(const RecordSteps<16>& set, std::size_t count) noexcept {
+    return set.records == 1 ? count : count / set.records;
+}
 
 /// How many rounds of steps stay inside of the data.
 inline std::size_t rounds_inside(const RecordSteps<16>& set, std::size_t count) noexcept {
-    const auto rounds = set.records == 1 ? count : count / set.records;
+    const auto rounds = whole_rounds(set, count);
     return rounds > set.spare ? rounds - set.spare : 0;
 }
+
+/// Room for the last records, of which the windows leave the data.
+struct Room {
+    static constexpr std::size_t size = 512, margin = 16;
+    alignas(16) std::byte objects[size + margin];
+    alignas(16) std::byte wire[size + margin];
+
+    static bool holds(const RecordPlan& plan, std::size_t count) noexcept {
+        return count * plan.object_size <= size && count * plan.wire_size <= size;
+    }
+};
 
 /// Bytes may alias everything: what the loops need of the plan is read before them.
 template <class Simd>
@@ -29,6 +45,7 @@ inline void write_rounds(const RecordPlan& plan, const std::byte* objects, std::
     }
     const auto places = Simd::load(steps[0].to_wire.data()), constants = Simd::load(steps[0].constants.data());
     objects += steps[0].object;
+#pragma GCC unroll 4
     for (; rounds > 0; --rounds, objects += object_stride, wire += wire_stride) write(objects, places, constants, wire);
 }
 
@@ -36,14 +53,25 @@ template <class Simd>
 inline void write_narrow(const RecordPlan& plan, const std::byte* objects, std::size_t count,
                          std::byte* wire) noexcept {
     if (plan.turned > 1) return Simd::turn(plan.turned, objects, count * plan.wire_size, wire);
-    if (plan.turned == 0 && plan.narrow.records > 0) {
-        const auto rounds = rounds_inside(plan.narrow, count), records = rounds * plan.narrow.records;
-        if (rounds > 0) write_rounds<Simd>(plan, objects, rounds, wire);
-        objects += records * plan.object_size;
-        wire += records * plan.wire_size;
-        count -= records;
+    if (plan.turned == 1 || plan.narrow.records == 0) return write_records_portable(plan, objects, count, wire);
+    const auto rounds = rounds_inside(plan.narrow, count), records = rounds * plan.narrow.records;
+    if (rounds > 0) write_rounds<Simd>(plan, objects, rounds, wire);
+    objects += records * plan.object_size;
+    wire += records * plan.wire_size;
+    count -= records;
+    const auto rest = whole_rounds(plan.narrow, count), last = rest * plan.narrow.records;
+    if (rest > 0 && Room::holds(plan, last)) {
+        Room room;
+        const auto size = last * plan.object_size;
+        std::memcpy(room.objects, objects, size);
+        Simd::store(room.objects + size, Simd::zero());
+        write_rounds<Simd>(plan, room.objects, rest, room.wire);
+        std::memcpy(wire, room.wire, last * plan.wire_size);
+        objects += size;
+        wire += last * plan.wire_size;
+        count -= last;
     }
-    write_records_portable(plan, objects, count, wire);
+    if (count > 0) write_records_portable(plan, objects, count, wire);
 }
 
 /// Returns whether the constants were right.
@@ -68,6 +96,7 @@ inline bool read_rounds(const RecordPlan& plan, const std::byte* wire, std::size
     } else {
         const auto places = Simd::load(steps[0].to_object.data()), constants = Simd::load(steps[0].constants.data());
         const auto insisted_on = Simd::load(steps[0].insisted_on.data());
+#pragma GCC unroll 4
         for (; rounds > 0; --rounds, objects += object_stride, wire += wire_stride)
             read(wire, places, constants, insisted_on, objects);
     }
@@ -81,18 +110,30 @@ inline std::size_t read_narrow(const RecordPlan& plan, const std::byte* wire, st
         Simd::turn(plan.turned, wire, count * plan.wire_size, objects);
         return count;
     }
+    if (plan.turned == 1 || plan.narrow.records == 0 || !plan.narrow.covers)
+        return read_records_portable(plan, wire, count, objects);
+    constexpr std::size_t block = 256;  // rounds before their constants are judged
     std::size_t done = 0;
-    if (plan.turned == 0 && plan.narrow.records > 0 && plan.narrow.covers) {
-        constexpr std::size_t block = 256;  // rounds before their constants are judged
-        for (std::size_t rounds = rounds_inside(plan.narrow, count), now = 0; rounds > 0; rounds -= now) {
-            now = rounds < block ? rounds : block;
-            const auto* const from = wire + done * plan.wire_size;
-            auto* const to = objects + done * plan.object_size;
-            const auto records = now * plan.narrow.records;
-            if (!read_rounds<Simd>(plan, from, now, to)) return done + read_records_portable(plan, from, records, to);
-            done += records;
+    for (std::size_t rounds = rounds_inside(plan.narrow, count), now = 0; rounds > 0; rounds -= now) {
+        now = rounds < block ? rounds : block;
+        const auto* const from = wire + done * plan.wire_size;
+        auto* const to = objects + done * plan.object_size;
+        const auto records = now * plan.narrow.records;
+        if (!read_rounds<Simd>(plan, from, now, to)) return done + read_records_portable(plan, from, records, to);
+        done += records;
+    }
+    const auto rest = whole_rounds(plan.narrow, count - done), last = rest * plan.narrow.records;
+    if (rest > 0 && Room::holds(plan, last)) {
+        Room room;
+        const auto size = last * plan.wire_size;
+        std::memcpy(room.wire, wire + done * plan.wire_size, size);
+        Simd::store(room.wire + size, Simd::zero());
+        if (read_rounds<Simd>(plan, room.wire, rest, room.objects)) {  // else fields say where
+            std::memcpy(objects + done * plan.object_size, room.objects, last * plan.object_size);
+            done += last;
         }
     }
+    if (done == count) return count;
     return done +
            read_records_portable(plan, wire + done * plan.wire_size, count - done, objects + done * plan.object_size);
 }

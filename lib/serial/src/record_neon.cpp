@@ -5,6 +5,8 @@
 #if defined(__aarch64__)
 #include <arm_neon.h>
 
+#include <cstring>
+
 namespace weir::serial {
 namespace {
 

@@ -168,6 +168,25 @@ TEST(RecordPlan, EveryKernelNamesTheFirstRecordWithAnotherConstantOrAFlagThatIsN
     }
 }
 
+TEST(RecordPlan, StepsThatHoldConstantsOnlyDisturbNoObject) {
+    std::vector<WireByte> bytes;
+    for (const std::size_t place : {8U, 16U})
+        for (std::size_t i = 8; i > 0; --i) bytes.push_back(object_byte(place - 8 + i - 1));
+    for (std::uint8_t i = 0; i < 40; ++i) bytes.push_back(constant_byte(i));
+    for (std::size_t i = 8; i > 0; --i) bytes.push_back(object_byte(16 + i - 1));
+    const OwnedPlan plan(bytes, 24);
+    ASSERT_TRUE(plan.plan().narrow.covers);
+    std::vector<std::byte> objects(24 * 9), wire(bytes.size() * 9);
+    Random random{7};
+    fill(random, objects);
+    plan.write(objects.data(), 9, wire.data());
+    for (const auto& kernel : usable_kernels()) {
+        std::vector<std::byte> back(objects.size());
+        EXPECT_EQ(kernel.read(plan.plan(), wire.data(), 9, back.data()), 9U) << kernel.name;
+        EXPECT_EQ(back, objects) << kernel.name;
+    }
+}
+
 TEST(RecordPlan, NoRecordsAreWrittenAndReadWithoutAnyMemory) {
     const OwnedPlan copied({object_byte(0)}, 1), turned({object_byte(1), object_byte(0)}, 2);
     for (const auto& kernel : usable_kernels())

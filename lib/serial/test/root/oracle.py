@@ -89,6 +89,7 @@ def vectors(directory):
             result += chosen([written[i:i + 4] for i in range(0, len(written), 4)])
     VECTORS.mkdir(parents=True, exist_ok=True)
     (VECTORS / "buffers.txt").write_text("".join("|".join(line) + "\n" for line in result))
+    command(build(directory), "classes", VECTORS / "classes.root")
     return f"{len(result)} buffers in {VECTORS / 'buffers.txt'}"
 
 

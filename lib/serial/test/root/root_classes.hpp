@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes of every kind that is streamed, in plain C++17, so that the same file is compiled by weir's tests and by ROOT's
-// dictionary generator: values made from a seed (root_values.hpp) are then the same on both sides. `each` hands all
-// members to a visitor, bases first; weir's own descriptions of the same classes are in root_descriptions.hpp.
+// Classes of every kind that is streamed, in plain C++17, so that the same file is compiled by weir's tests and by
+// ROOT's dictionary generator: values made from a seed (root_values.hpp) are then the same on both sides. `each` hands
+// all members to a visitor, bases first; weir's own descriptions of the same classes are in root_descriptions.hpp.
 // WEIR_WITH_ROOT is defined where ROOT compiles it.
 #pragma once
 
@@ -30,16 +30,16 @@ using Pointer = T*;
 template <class T>
 using Pointer = std::shared_ptr<T>;
 #endif
-#define WEIR_EACH(...)            \
-    template <class Visitor>      \
-    void each(Visitor&& visit) {  \
-        visit(__VA_ARGS__);       \
+#define WEIR_EACH(...)           \
+    template <class Visitor>     \
+    void each(Visitor&& visit) { \
+        visit(__VA_ARGS__);      \
     }
-#define WEIR_EACH_OF(base, ...)   \
-    template <class Visitor>      \
-    void each(Visitor&& visit) {  \
-        base::each(visit);        \
-        visit(__VA_ARGS__);       \
+#define WEIR_EACH_OF(base, ...)  \
+    template <class Visitor>     \
+    void each(Visitor&& visit) { \
+        base::each(visit);       \
+        visit(__VA_ARGS__);      \
     }
 
 // The classes of the buffers in vectors/root-6.40.
@@ -59,7 +59,8 @@ struct Holder {
 
 namespace detector {
 
-enum Color { red, green, blue = 70000 };
+// With a type of their own: any number may then come from outside, and is a value of the enum.
+enum Color : unsigned { red, green, blue = 70000 };
 enum class Quality { bad = -1, fair, good };
 enum class Side : unsigned char { left, right = 200 };
 enum Gain : short { low = -3, high = 5 };
@@ -366,7 +367,7 @@ struct Outer {
         int i{};
         WEIR_EACH(i)
     };
-    enum Inside { x, y };
+    enum Inside : int { x, y };
     Inner in{};
     std::vector<Inner> list{};
     Inside e{};

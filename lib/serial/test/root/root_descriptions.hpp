@@ -2,8 +2,8 @@
 // The classes of root_classes.hpp as weir is told about them: the one line per class that a user writes too.
 #pragma once
 
-#define WEIR_DESCRIBE_HIDDEN                                                                           \
-    static constexpr auto describe_serial() {                                                          \
+#define WEIR_DESCRIBE_HIDDEN                                                                                         \
+    static constexpr auto describe_serial() {                                                                        \
         return weir::serial::fields(weir::serial::field("a_", &Hidden::a_), weir::serial::field("b_", &Hidden::b_)); \
     }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weir's program (serial_values.cpp) and ROOT's (root_oracle.cpp) do alike: make values from seeds, write them, read what the
-// other has written, and hold it against the value that the same seed makes here. A Streamer does the reading and writing:
+// What weir's program (serial_values.cpp) and ROOT's (root_oracle.cpp) do alike: make values from seeds, write them,
+// read what the other has written, and hold it against the value that the same seed makes here. A Streamer does the
+// reading and writing:
 //
 //     template <class T> std::string write(const T& value, const char* name, Way way);           // the bytes
-//     template <class T> std::string read(const std::string& bytes, const char* name, Way way, std::shared_ptr<T>& value);
+//     template <class T> std::string read(const std::string& bytes, const char* name, Way way, std::shared_ptr<T>&
+//     value);
 //                                                          // "", or what is wrong; all bytes must be used
 //     std::string write(const Sequence& sequence, const std::vector<void*>& objects, bool member_wise);
 //     std::string read(const std::string& bytes, const Sequence& sequence, std::vector<void*>& objects);
@@ -24,7 +26,10 @@ struct Way {
     bool any = false;  // WriteObjectAny; else StreamObject
 };
 
-/// One written object. In a file: class, way, seed, size, bytes; in this machine's byte order, for the same machine only.
+inline constexpr std::uint32_t sequence_class = 1'000'000;  // the class number of a Sequence
+
+/// One written object. In a file: class, way, seed, size, bytes; in this machine's byte order, for the same machine
+/// only.
 struct Record {
     std::uint32_t class_index = 0;
     Way way{};
@@ -81,12 +86,6 @@ public:
         return 2;
     }
 
-private:
-    static constexpr std::uint32_t sequences = 1'000'000;  // the class number of a Sequence
-    static constexpr std::size_t shown = 10;               // of what is wrong
-
-    static std::uint64_t number(const char* text) { return std::strtoull(text, nullptr, 10); }
-
     /// COUNT objects of each class in each of the four ways.
     template <class Each>
     void write_all(std::uint64_t seed, std::uint64_t count, Each&& each) {
@@ -107,13 +106,18 @@ private:
         });
         for (std::uint64_t i = 0; i < 20 * count; ++i) {
             for (const bool member_wise : {false, true}) {
-                Record record{sequences, {member_wise, true}, Draw(seed + i).next(), {}};
+                Record record{sequence_class, {member_wise, true}, Draw(seed + i).next(), {}};
                 Sequence sequence(record.seed);
                 record.bytes = streamer_.write(sequence, sequence.objects, member_wise);
                 each(record, "sequence", sequence);
             }
         }
     }
+
+private:
+    static constexpr std::size_t shown = 10;  // of what is wrong
+
+    static std::uint64_t number(const char* text) { return std::strtoull(text, nullptr, 10); }
 
     int write(const char* path, std::uint64_t seed, std::uint64_t count) {
         std::FILE* file = std::fopen(path, "wb");
@@ -154,7 +158,7 @@ private:
         while (record.get(file)) {
             ++records;
             std::string name = "sequence", problem;
-            if (record.class_index == sequences) problem = check_sequence(record);
+            if (record.class_index == sequence_class) problem = check_sequence(record);
             std::uint32_t index = 0;
             for_each_class([&](auto type, const char* called) {
                 if (index++ != record.class_index) return;
@@ -188,7 +192,8 @@ private:
                 if (called == name)
                     problem = check_line<typename decltype(type)::type>(unhex(line.substr(end + 1)), called, how, text);
             });
-            if (!problem.empty() && ++wrong <= shown) std::printf("line %zu, %s: %s\n", lines, name.c_str(), problem.c_str());
+            if (!problem.empty() && ++wrong <= shown)
+                std::printf("line %zu, %s: %s\n", lines, name.c_str(), problem.c_str());
         }
         std::printf("%zu buffers read, %zu wrong\n", lines, wrong);
         return wrong == 0 && lines > 0 ? 0 : 1;
@@ -198,7 +203,8 @@ private:
     std::string check_line(const std::string& bytes, const char* name, Way way, const std::string& text) {
         std::shared_ptr<T> read;
         if (std::string problem = streamer_.read(bytes, name, way, read); !problem.empty()) return problem;
-        if (const std::string have = ValueText::of(*read); have != text) return "other values\n  " + text + "\n  " + have;
+        if (const std::string have = ValueText::of(*read); have != text)
+            return "other values\n  " + text + "\n  " + have;
         const std::string again = streamer_.write(*read, name, way);
         return again == bytes ? "" : "written again it is\n  " + hex(again);
     }
@@ -209,7 +215,8 @@ private:
         T expected{};
         maker.fill(expected);
         std::shared_ptr<T> read;
-        if (std::string problem = streamer_.read(record.bytes, name, record.way, read); !problem.empty()) return problem;
+        if (std::string problem = streamer_.read(record.bytes, name, record.way, read); !problem.empty())
+            return problem;
         const std::string want = ValueText::of(expected), have = ValueText::of(*read);
         if (want != have) return "other values\n  want " + want + "\n  have " + have;
         const std::string again = streamer_.write(*read, name, record.way);

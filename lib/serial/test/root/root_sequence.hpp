@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several objects in one buffer, drawn from a seed: new ones, ones already written, null pointers, by WriteObjectAny and by
-// StreamObject in turn. It is what makes references to classes and to objects, between the calls and inside of them.
+// Several objects in one buffer, drawn from a seed: new ones, ones already written, null pointers, by WriteObjectAny
+// and by StreamObject in turn. It is what makes references to classes and to objects, between the calls and inside of
+// them.
 #pragma once
 
 #include "root_values.hpp"
@@ -15,12 +16,18 @@ struct Operation {
 template <class Visitor>
 void with_sequence_type(int type, Visitor&& visit) {
     switch (type) {
-        case 0: return visit(OfType<Thing>{}, "Thing");
-        case 1: return visit(OfType<ThingV>{}, "ThingV");
-        case 2: return visit(OfType<detector::Node>{}, "detector::Node");
-        case 3: return visit(OfType<detector::Pointers>{}, "detector::Pointers");
-        case 4: return visit(OfType<detector::Track>{}, "detector::Track");
-        default: return visit(OfType<std::vector<Thing>>{}, "vector<Thing>");
+        case 0:
+            return visit(OfType<Thing>{}, "Thing");
+        case 1:
+            return visit(OfType<ThingV>{}, "ThingV");
+        case 2:
+            return visit(OfType<detector::Node>{}, "detector::Node");
+        case 3:
+            return visit(OfType<detector::Pointers>{}, "detector::Pointers");
+        case 4:
+            return visit(OfType<detector::Track>{}, "detector::Track");
+        default:
+            return visit(OfType<std::vector<Thing>>{}, "vector<Thing>");
     }
 }
 
@@ -33,8 +40,9 @@ public:
             Operation next{static_cast<int>(draw.below(6)), static_cast<Operation::Kind>(draw.below(4)), 0};
             if (next.kind == Operation::any_again && !find(draw, next)) next.kind = Operation::any_new;
             operations.push_back(next);
-            objects.push_back(next.kind == Operation::any_again ? objects[next.again]
-                              : next.kind == Operation::any_null ? nullptr : make(next.type));
+            objects.push_back(next.kind == Operation::any_again  ? objects[next.again]
+                              : next.kind == Operation::any_null ? nullptr
+                                                                 : make(next.type));
         }
     }
 

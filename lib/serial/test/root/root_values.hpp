@@ -42,7 +42,7 @@ public:
         else if constexpr (std::is_integral_v<T>)
             value = static_cast<T>(draw_.below(4) == 0 ? draw_.below(3) : draw_.next());
         else
-            value.each([this](auto&... member) { (fill(member), ...); });
+            value.each([this](auto&... member) { (this->fill(member), ...); });
     }
     void fill(detector::Color& value) { value = pick({detector::red, detector::green, detector::blue}); }
     void fill(detector::Quality& value) {
@@ -178,7 +178,7 @@ private:
             out_ += std::to_string(value);
         } else {
             out_ += '{';
-            value.each([this](auto&... member) { ((add(member), out_ += ' '), ...); });
+            value.each([this](auto&... member) { ((this->add(member), out_ += ' '), ...); });
             close('}');
         }
     }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir's side of the comparison with ROOT (root_driver.hpp): writes random values, reads what ROOT has written.
+// weir's side of the comparison with ROOT (root_driver.hpp): writes random values, reads what ROOT has written. And
+// damages them: serial_values mutate SEED COUNT (mutations.hpp).
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "root_descriptions.hpp"
 //
+#include "mutations.hpp"
 #include "root_driver.hpp"
 #include "weir/serial/reader.hpp"
 #include "weir/serial/writer.hpp"
@@ -101,7 +104,16 @@ private:
 
 }  // namespace
 
+/// Rings of shared pointers are among the values, and are never freed.
+extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
+
 int main(int argc, char** argv) {
     WeirStreamer streamer;
+    if (argc == 4 && std::string(argv[1]) == "mutate") {
+        Campaign campaign(std::strtoull(argv[2], nullptr, 10));
+        Driver<WeirStreamer>(streamer).write_all(
+            1, 8, [&](const Record& record, const char*, auto&) { campaign.add(record); });
+        return campaign.run(std::strtoull(argv[3], nullptr, 10));
+    }
     return Driver<WeirStreamer>(streamer).run(argc, argv);
 }

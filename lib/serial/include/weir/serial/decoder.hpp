@@ -58,6 +58,7 @@ public:
         if (word == 0) return at + 4;
         if (word < byte_count_flag) return refer(at, word, to);
         const std::byte* outer = nullptr;
+        const auto* start = at;
         const auto offset = in_.offset(at) + reference_offset;
         if (in_.depth == pointer_depth_max)
             return in_.fail(at, Errc::limit, class_name<T>, "pointers lead deeper than 256 objects");
@@ -68,10 +69,10 @@ public:
         if (after == nullptr) return nullptr;
         if (name != class_name<T>) {
             if (!in_.skips_unknown())
-                return in_.fail(at, Errc::unsupported, class_name<T>,
+                return in_.fail(start, Errc::unsupported, class_name<T>,
                                 "here is an object of another class, " + quoted(name));
             ++in_.skipped;
-            in_.objects.push_back({offset, nullptr, nullptr});
+            in_.add_object({offset});
             return in_.close_frame(in_.end(), name, outer);
         }
         auto made = make(to, offset);
@@ -92,13 +93,13 @@ private:
     template <class T>
     T* make(std::unique_ptr<T>& to, std::uint32_t offset) {
         to = std::make_unique<T>();
-        in_.objects.push_back({offset, class_name<T>.data(), nullptr});
+        in_.add_object({offset, class_name<T>.data()});
         return to.get();
     }
     template <class T>
     T* make(std::shared_ptr<T>& to, std::uint32_t offset) {
         to = std::make_shared<T>();
-        in_.objects.push_back({offset, class_name<T>.data(), to});
+        in_.add_object({offset, class_name<T>.data(), to, [](void* object) { *static_cast<T*>(object) = T{}; }});
         return to.get();
     }
 
@@ -272,8 +273,9 @@ private:
             if (at == nullptr) return nullptr;
             const bool unknown = found.is == Found::Is::unknown;
             at = all(at, [&](const std::byte* place, C& one) {
+                if (!unknown) return columns(place, one, found);
                 one.clear();
-                return unknown ? place : columns(place, one, found);
+                return place;
             });
             if (at != nullptr && (unknown || found.is == Found::Is::other_version)) at = in_.end();
         } else {
@@ -345,7 +347,7 @@ private:
             const auto* start = at;
             at = value(at, one.first);
             if (at != nullptr) at = value(at, one.second);
-            if (at != nullptr) at = insert(start, all, one);
+            if (at != nullptr && insert(start, all, one) == nullptr) return nullptr;
         }
         return at;
     }
@@ -374,6 +376,8 @@ private:
                    found.is == Found::Is::ours ? least_columns_size<E>(true) : least_columns_size<E>(false), size);
         if (at == nullptr) return nullptr;
         all.resize(size);
+        if (found.is != Found::Is::ours)
+            for (auto& each : all) each = E{};
         return size == 0 ? at : columns_of<E>(at, all, found);
     }
 

@@ -293,18 +293,18 @@ private:
     std::byte* columns_of(std::byte* at, const C& all) {
         using P = typename At<E, path...>::type;
         for_each_part<P>([&](auto index) {
-            constexpr std::size_t here = index;
-            using Part = typename Parts<P>::template Type<here>;
-            if constexpr (Parts<P>::template is_base<here>()) {
-                at = columns_of<E, path..., here>(at, all);
+            using Place = At<E, path..., index>;
+            using Part = typename Place::type;
+            if constexpr (Parts<P>::template is_base<index>()) {
+                at = columns_of<E, path..., index>(at, all);
             } else if constexpr (Flat<Part>) {
                 at = out_.room(at, all.size(), fixed_wire_size<Part>());
                 if (at == nullptr) return false;
-                write_records(column_plan<E, path..., here>(), reinterpret_cast<const std::byte*>(all.data()),
+                write_records(column_plan<E, path..., index>(), reinterpret_cast<const std::byte*>(all.data()),
                               all.size(), at);
                 at += all.size() * fixed_wire_size<Part>();
             } else {
-                at = column(at, all, [](const E& each) -> const auto& { return At<E, path..., here>::of(each); });
+                at = column(at, all, [](const E& each) -> const auto& { return Place::of(each); });
             }
             return true;
         });

@@ -50,9 +50,25 @@ template <Object T, std::size_t index>
 template <std::size_t size>
 class RecordBytes {
 public:
-    /// The value of type T that lies at `offset` of the objects.
+    /// A value of type T that lies at `offset` of the objects.
     template <class T>
-    void value(std::size_t offset) {
+    [[nodiscard]] const std::array<WireByte, size>& value(std::size_t offset) {
+        add<T>(offset);
+        return bytes_;
+    }
+    /// The same as an element of a collection: a std::array has a header there.
+    template <class T>
+    [[nodiscard]] const std::array<WireByte, size>& element(std::size_t offset) {
+        if constexpr (Object<T>)
+            add_object<T>(offset);
+        else
+            add<T>(offset);
+        return bytes_;
+    }
+
+private:
+    template <class T>
+    void add(std::size_t offset) {
         if constexpr (std::is_same_v<T, bool>) {
             bytes_[at_++] = flag_byte(offset);
         } else if constexpr (Scalar<T>) {
@@ -60,29 +76,18 @@ public:
             for (std::size_t i = 0; i < sizeof(T); ++i)
                 bytes_[at_++] = object_byte(offset + (turned ? sizeof(T) - 1 - i : i));
         } else if constexpr (Array<T>) {
-            for (std::size_t i = 0; i < ArrayLeaf<T>::count; ++i) value<Leaf<T>>(offset + i * sizeof(Leaf<T>));
+            for (std::size_t i = 0; i < ArrayLeaf<T>::count; ++i) add<Leaf<T>>(offset + i * sizeof(Leaf<T>));
         } else {
-            object<T>(offset);
+            add_object<T>(offset);
         }
     }
-    /// The same as an element of a collection: a std::array has a header there.
-    template <class T>
-    void element(std::size_t offset) {
-        if constexpr (Object<T>)
-            object<T>(offset);
-        else
-            value<T>(offset);
-    }
-    [[nodiscard]] const std::array<WireByte, size>& bytes() const noexcept { return bytes_; }
-
-private:
     template <Object T>
-    void object(std::size_t offset) {
+    void add_object(std::size_t offset) {
         constant(byte_count_flag | (object_wire_size<T>() - 4), 4);
         constant(static_cast<std::uint64_t>(Parts<T>::version), 2);
         if constexpr (Parts<T>::version == 0) constant(class_checksum<T>(), 4);
         for_each_part<T>([&](auto index) {
-            value<typename Parts<T>::template Type<index>>(offset + part_offset<T, index>());
+            add<typename Parts<T>::template Type<index>>(offset + part_offset<T, index>());
             return true;
         });
     }
@@ -115,33 +120,33 @@ struct At<T, first, rest...> {
     [[nodiscard]] static std::size_t offset() noexcept { return part_offset<T, first>() + Next::offset(); }
 };
 
-/// The plan of one column of a vector of T; made at the first call.
+/// The tables themselves: made at the first call, which is kept out of the way of all others.
 template <class T, std::size_t... path>
-[[nodiscard]] const RecordPlan& column_plan() {
+[[nodiscard, gnu::noinline]] const RecordPlan& make_column_plan() {
     using Part = typename At<T, path...>::type;
-    constexpr auto size = fixed_wire_size<Part>();
-    static const RecordTables<size> tables(
-        [] {
-            RecordBytes<size> record;
-            record.template value<Part>(At<T, path...>::offset());
-            return record.bytes();
-        }(),
-        sizeof(T));
+    static const RecordTables<fixed_wire_size<Part>()> tables(
+        RecordBytes<fixed_wire_size<Part>()>().template value<Part>(At<T, path...>::offset()), sizeof(T));
     return tables;
+}
+template <Flat T>
+[[nodiscard, gnu::noinline]] const RecordPlan& make_element_plan() {
+    static const RecordTables<element_wire_size<T>()> tables(
+        RecordBytes<element_wire_size<T>()>().template element<T>(0), sizeof(T));
+    return tables;
+}
+
+/// The plan of one column of a vector of T.
+template <class T, std::size_t... path>
+[[nodiscard]] inline const RecordPlan& column_plan() {
+    static const RecordPlan& plan = make_column_plan<T, path...>();
+    return plan;
 }
 
 /// The plan of whole elements.
 template <Flat T>
-[[nodiscard]] const RecordPlan& element_plan() {
-    constexpr auto size = element_wire_size<T>();
-    static const RecordTables<size> tables(
-        [] {
-            RecordBytes<size> record;
-            record.template element<T>(0);
-            return record.bytes();
-        }(),
-        sizeof(T));
-    return tables;
+[[nodiscard]] inline const RecordPlan& element_plan() {
+    static const RecordPlan& plan = make_element_plan<T>();
+    return plan;
 }
 
 }  // namespace weir::serial

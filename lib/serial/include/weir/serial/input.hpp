@@ -49,6 +49,7 @@ public:
         if (word >> 30 != 1 || !has(at + 4, size)) return bad_frame(at, what);
         outer = end_;
         end_ = at + 4 + size;
+        ++frames_;
         return at + 4;
     }
     [[nodiscard]] const std::byte* close_frame(const std::byte* at, std::string_view what,
@@ -56,6 +57,7 @@ public:
         if (at == nullptr) return nullptr;
         if (at != end_) return left_over(at, what);
         end_ = outer;
+        --frames_;
         return at;
     }
 
@@ -70,18 +72,14 @@ public:
     const std::byte* unknown_shape(const std::byte* at, std::string_view what, std::uint32_t version,
                                    std::uint32_t checksum, std::uint32_t ours) noexcept;
 
-    /// Objects and classes of which we know where they stand, in the order of their offsets.
+    /// An object that references may name.
     struct Object {
         std::uint32_t offset = 0;
-        const char* class_name = nullptr;  // null: passed over
-        std::shared_ptr<void> owner;       // null: a unique_ptr owns it
+        const char* class_name = nullptr;  // null: it was passed over
+        std::shared_ptr<void> owner{};     // null: a unique_ptr owns it
+        void (*empty)(void*) = nullptr;    // makes it let go of what it points at
     };
-    struct Class {
-        std::uint32_t offset = 0;
-        std::string_view name;
-    };
-    std::vector<Object> objects;
-    std::vector<Class> classes;
+    void add_object(Object object);
     [[nodiscard]] const Object* find_object(std::uint32_t reference) const noexcept;
 
     /// The class of an object, by its name or by a reference to one; the place behind it. `name` is empty for a
@@ -94,6 +92,7 @@ public:
 
     [[nodiscard]] const std::byte* start() noexcept {
         end_ = data_end_;
+        frames_ = 0;
         depth = 0;
         return begin_ + position_;
     }
@@ -112,8 +111,21 @@ private:
     const std::byte* data_end_;
     const std::byte* end_;
     std::size_t position_ = 0;
+    std::size_t frames_ = 0;  // byte counts that are open
     Unknown unknown_;
-    Error error_;
+
+    struct Class {
+        std::uint32_t offset = 0;
+        std::string_view name{};
+    };
+    struct Seen {  // what most readers never need; objects and classes stand in the order of their offsets
+        std::vector<Object> objects{};
+        std::vector<Class> classes{};
+        Error error{};
+    };
+    std::unique_ptr<Seen> seen_;
+    [[nodiscard]] Seen& seen() { return seen_ ? *seen_ : make_seen(); }
+    [[nodiscard]] Seen& make_seen();
 };
 
 }  // namespace weir::serial

@@ -30,7 +30,9 @@ public:
     /// The offset of an object (of a class: `object` is null), or 0.
     [[nodiscard]] std::uint32_t find(const void* object, std::string_view class_name) const noexcept;
     void add(const void* object, std::string_view class_name, std::uint32_t offset);
-    void clear() noexcept;
+    void clear() noexcept {
+        if (count_ > 0) empty();
+    }
     /// Forgets those at `offset` and behind.
     void forget_from(std::uint32_t offset);
 
@@ -42,6 +44,7 @@ private:
     };
     [[nodiscard]] std::size_t slot(const void* object, const char* class_name) const noexcept;
     void rehash(std::size_t size);
+    void empty() noexcept;
 
     std::vector<Entry> entries_;
     std::size_t count_ = 0;

@@ -18,6 +18,9 @@
 
 namespace weir::serial {
 
+/// Tables take some 40 times the record's size: a plan is for what is small and many.
+inline constexpr std::size_t record_size_max = 0x1000;
+
 /// What the kernels see of a plan. Valid as long as the RecordTables that it looks into.
 struct RecordPlan {
     std::uint32_t wire_size = 0;    // from record to record on the wire
@@ -33,15 +36,15 @@ struct RecordPlan {
 [[nodiscard]] constexpr RecordPlan prepare(std::span<const WireByte> bytes, std::size_t object_size,
                                            std::span<RecordField> fields, std::span<RecordStep<16>> narrow,
                                            std::span<RecordStep<64>> wide) noexcept {
-    WEIR_ASSERT(!bytes.empty() && bytes.size() <= 0x10000 && object_size <= 0x1000000);
+    WEIR_ASSERT(!bytes.empty() && bytes.size() <= record_size_max && object_size > 0 && object_size <= 0x1000000);
     for (const auto& byte : bytes) WEIR_ASSERT(byte.is == WireByte::Is::constant || byte.index < object_size);
     fields = fields.first(find_fields(bytes, fields));
     return {static_cast<std::uint32_t>(bytes.size()),
             static_cast<std::uint32_t>(object_size),
             bytes.size() == object_size ? turned_in_place(fields) : 0,
             fields,
-            find_steps<16>(bytes, object_size, fields.size(), narrow),
-            find_steps<64>(bytes, object_size, fields.size(), wide)};
+            find_steps<16>(bytes, object_size, fields, narrow),
+            find_steps<64>(bytes, object_size, fields, wide)};
 }
 
 /// A plan and its tables: `bytes` says what a record consists of, `object_size` is the distance of objects in memory.
@@ -49,6 +52,8 @@ struct RecordPlan {
 /// named twice; those that are not named (padding, other columns) keep what they hold when a reader fills the object.
 template <std::size_t wire_size>
 class RecordTables {
+    static_assert(wire_size > 0 && wire_size <= record_size_max);
+
 public:
     constexpr RecordTables(const std::array<WireByte, wire_size>& bytes, std::size_t object_size) noexcept
         : plan_(prepare(bytes, object_size, fields_, narrow_, wide_)) {}

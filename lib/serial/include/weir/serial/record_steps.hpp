@@ -52,11 +52,10 @@ struct RecordStep {
     std::uint32_t wire = 0, object = 0;  // where both windows begin
     std::uint64_t wire_bytes = 0;        // a bit for each byte of the windows that belongs to the step
     std::uint64_t object_bytes = 0;
-    std::uint64_t moved = 0;                                // of wire_bytes: those that come from the object
-    alignas(16) std::array<std::uint8_t, width> to_wire{};  // which byte of the object's window; 0x80: none
-    std::array<std::uint8_t, width> to_object{};            // which byte of the wire's window; 0x80: none
-    std::array<std::uint8_t, width> constants{};            // 0 for the others
-    std::array<std::uint8_t, width> insisted_on{};          // the bits a reader looks at
+    alignas(width) std::array<std::uint8_t, width> to_wire{};  // which byte of the object's window; 0x80: none
+    std::array<std::uint8_t, width> to_object{};               // which byte of the wire's window; 0x80: none
+    std::array<std::uint8_t, width> constants{};               // 0 for the others
+    std::array<std::uint8_t, width> insisted_on{};             // the bits a reader looks at
 };
 
 /// The steps of `records` records at once: of several when they fit into one step, else of one.
@@ -117,23 +116,25 @@ constexpr std::uint32_t turned_in_place(std::span<const RecordField> fields) noe
     return turned(fields.front());
 }
 
-/// One step from byte `at` of a record on: as many bytes as both windows hold. Returns how many.
+/// Begins a step with the first of these fields and with as many as both of its windows hold. Returns how many.
 template <std::size_t width>
-constexpr std::size_t find_step(std::span<const WireByte> bytes, std::size_t at, RecordStep<width>& step) noexcept {
-    std::size_t lowest = SIZE_MAX, highest = 0, size = 0;
-    for (; size < width && at + size < bytes.size(); ++size) {
-        const auto& byte = bytes[at + size];
-        if (byte.is == WireByte::Is::constant) continue;
-        const auto low = std::min<std::size_t>(lowest, byte.index), high = std::max<std::size_t>(highest, byte.index);
-        if (high - low >= width) break;
+constexpr std::size_t find_step(std::span<const RecordField> fields, RecordStep<width>& step) noexcept {
+    std::size_t lowest = SIZE_MAX, highest = 0, count = 0;
+    for (; count < fields.size(); ++count) {
+        const auto& field = fields[count];
+        if (field.wire + field.size - fields.front().wire > width) break;
+        if (field.does == RecordField::Does::constant) continue;
+        const auto low = std::min<std::size_t>(lowest, field.object);
+        const auto high = std::max<std::size_t>(highest, field.object + field.size);
+        if (high - low > width) break;
         lowest = low, highest = high;
     }
     step = {};
-    step.wire = static_cast<std::uint32_t>(at);
+    step.wire = fields.front().wire;
     step.object = lowest == SIZE_MAX ? 0 : static_cast<std::uint32_t>(lowest);
     step.to_wire.fill(0x80);
     step.to_object.fill(0x80);
-    return size;
+    return count;
 }
 
 /// Enters into a step the `size` bytes from `at` on of the record that is `record` records behind its first.
@@ -148,24 +149,25 @@ constexpr void fill_step(std::span<const WireByte> bytes, std::size_t at, std::s
         step.insisted_on[on_wire] = byte.is == WireByte::Is::constant ? 0xff : byte.is == WireByte::Is::flag ? 0xfe : 0;
         if (byte.is == WireByte::Is::constant) continue;
         const auto in_object = record * object_size + byte.index - step.object;
-        step.moved |= std::uint64_t{1} << on_wire;
         step.object_bytes |= std::uint64_t{1} << in_object;
         step.to_wire[on_wire] = static_cast<std::uint8_t>(in_object);
         step.to_object[in_object] = static_cast<std::uint8_t>(on_wire);
     }
 }
 
-/// Splits records with `fields` fields each into steps, when that is a gain: a step should do the work of three fields.
+/// Splits records that have these fields into steps, when that is a gain.
 template <std::size_t width>
-constexpr RecordSteps<width> find_steps(std::span<const WireByte> bytes, std::size_t object_size, std::size_t fields,
+constexpr RecordSteps<width> find_steps(std::span<const WireByte> bytes, std::size_t object_size,
+                                        std::span<const RecordField> fields,
                                         std::span<RecordStep<width>> room) noexcept {
-    constexpr std::size_t worth = 3;
+    constexpr std::size_t worth = width == 64 ? 3 : 1;  // a step takes as long as so many fields
     std::size_t count = 0, records = 1, wire_reach = 0, object_reach = 0, filled = 0;
     bool covers = true;
-    for (std::size_t at = 0; at < bytes.size(); ++count) {
+    for (std::size_t at = 0, first = 0; first < fields.size(); ++count) {
         if (count == room.size()) return {};
         auto& step = room[count];
-        const auto size = find_step(bytes, at, step);
+        first += find_step(fields.subspan(first), step);
+        const auto size = (first < fields.size() ? fields[first].wire : bytes.size()) - at;
         fill_step(bytes, at, size, 0, object_size, step);
         if (size == bytes.size()) {  // all of a record: more of them, as far as they fit
             const auto span = static_cast<std::size_t>(std::bit_width(step.object_bytes));
@@ -183,7 +185,7 @@ constexpr RecordSteps<width> find_steps(std::span<const WireByte> bytes, std::si
         object_reach = std::max<std::size_t>(object_reach, step.object + width);
         at += size;
     }
-    if (fields * records < worth * count) return {};
+    if (fields.size() * records < worth * count) return {};
     covers = covers && filled == records * object_size;
     const auto rounds = [](std::size_t reach, std::size_t stride) { return (reach + stride - 1) / stride - 1; };
     const auto spare =

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names and checksums against those that ROOT 6.40 gave (docs/formats/root-buffer.md).
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "things.hpp"
+#include "weir/serial/class_checksum.hpp"
+
+enum Color { color_red, color_green };
+struct OneColor {
+    Color c;
+};
+struct Array2 {
+    float m[2][3];
+};
+struct StdArray {
+    std::array<int, 3> a;
+};
+struct OneLongLong {
+    long long a;
+};
+struct Empty {};
+struct Base {
+    int b;
+};
+struct Derived : Base {
+    int d;
+};
+namespace detector {
+template <class T>
+struct Box {
+    T value;
+};
+struct Outer {
+    struct Inner {
+        int i;
+    };
+};
+}  // namespace detector
+namespace {
+struct Local {
+    int a;
+};
+}  // namespace
+
+template <>
+inline constexpr auto weir::serial::description<OneColor> = weir::serial::members("c");
+template <>
+inline constexpr auto weir::serial::description<Array2> = weir::serial::members("m");
+template <>
+inline constexpr auto weir::serial::description<StdArray> = weir::serial::members("a");
+template <>
+inline constexpr auto weir::serial::description<OneLongLong> = weir::serial::members("a");
+template <>
+inline constexpr auto weir::serial::description<Empty> = weir::serial::members();
+template <>
+inline constexpr auto weir::serial::description<Base> = weir::serial::members("b");
+template <>
+inline constexpr auto weir::serial::description<Derived> =
+    weir::serial::fields(weir::serial::base<Base>(), weir::serial::field("d", &Derived::d));
+template <>
+inline constexpr auto weir::serial::description<Local> = weir::serial::members("a").class_name("Thing");
+
+namespace {
+
+using namespace weir::serial;
+
+TEST(ClassName, IsWhatRootCallsTheType) {
+    EXPECT_EQ(class_name<Thing>, "Thing");
+    EXPECT_EQ(class_name<std::vector<Thing>>, "vector<Thing>");
+    EXPECT_EQ((class_name<std::vector<std::map<std::string, std::vector<int>>>>), "vector<map<string,vector<int> > >");
+    EXPECT_EQ((class_name<std::pair<std::int64_t, std::uint8_t>>), "pair<long,unsigned char>");
+    EXPECT_EQ((class_name<std::array<std::array<int, 2>, 13>>), "array<array<int,2>,13>");
+    EXPECT_EQ(class_name<long long>, "Long64_t");
+    EXPECT_EQ(class_name<std::vector<unsigned long long>>, "vector<ULong64_t>");
+    EXPECT_EQ(class_name<std::vector<unsigned short>>, "vector<unsigned short>");
+    EXPECT_EQ(class_name<std::unique_ptr<Thing>>, "unique_ptr<Thing,default_delete<Thing> >");
+    EXPECT_EQ(class_name<std::shared_ptr<Thing>>, "Thing*");
+}
+
+TEST(ClassName, OfTemplatesAndInnerClassesIsSpelledAlikeByEveryCompiler) {
+    EXPECT_EQ((class_name<detector::Box<std::vector<std::string>>>), "detector::Box<vector<string> >");
+    EXPECT_EQ((class_name<detector::Box<detector::Box<unsigned long>>>),
+              "detector::Box<detector::Box<unsigned long> >");
+    EXPECT_EQ(class_name<detector::Outer::Inner>, "detector::Outer::Inner");
+}
+
+TEST(ClassName, CanBeGivenByTheDescription) {
+    EXPECT_EQ(class_name<Local>, "Thing");
+    EXPECT_EQ(class_checksum<Local>(), class_checksum<Thing>());
+}
+
+TEST(ClassChecksum, IsRoots) {
+    EXPECT_EQ(class_checksum<Thing>(), 0x000da4f8u);
+    EXPECT_EQ(class_checksum<Holder>(), 0x54a42154u);
+    EXPECT_EQ(class_checksum<Empty>(), 0x00002719u);
+    EXPECT_EQ(class_checksum<OneColor>(), 0x2575a4ccu);
+    EXPECT_EQ(class_checksum<Array2>(), 0x0b83fc11u);
+    EXPECT_EQ(class_checksum<StdArray>(), 0x712e98deu);
+    EXPECT_EQ(class_checksum<OneLongLong>(), 0xa599ee3eu);
+    EXPECT_EQ(class_checksum<Base>(), 0x0003e4f2u);
+    EXPECT_EQ(class_checksum<Derived>(), 0x681b6417u);
+    EXPECT_EQ((class_checksum<std::array<int, 3>>()), 0x6630de92u);
+    EXPECT_EQ((class_checksum<std::pair<int, float>>()), 0x69032978u);
+    EXPECT_EQ((class_checksum<std::pair<std::string, std::vector<int>>>()), 0x77942c20u);
+}
+
+}  // namespace

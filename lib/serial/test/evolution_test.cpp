@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Classes change, and bytes of older and newer programs meet: what is read of them, what is not, and who is told.
+#include <gtest/gtest.h>
+
+#include "streaming.hpp"
+
+// Three states of one class, as programs of three years would know it; ROOT's name is always Hit.
+struct OldHit {
+    int channel = 0;
+};
+struct Hit {
+    int channel = 0;
+    float energy = -1;  // what a hit has that was written without one
+};
+struct NewHit {
+    int channel = 0;
+    float energy = -1;
+    std::string note = "none";
+};
+struct OtherHit {
+    double where = 0;
+};
+struct OldHitV {
+    int channel = 0;
+};
+struct NewHitV {
+    int channel = 0;
+    float energy = -1;
+    std::vector<int> cells{7};
+};
+template <class H>
+struct Event {
+    std::vector<H> hits{};
+    int number = 0;
+};
+
+namespace weir::serial {
+template <>
+inline constexpr auto description<OldHit> = members("channel").class_name("Hit");
+template <>
+inline constexpr auto description<Hit> = members("channel", "energy");
+template <>
+inline constexpr auto description<NewHit> = members("channel", "energy", "note").class_name("Hit");
+template <>
+inline constexpr auto description<OtherHit> = members("where").class_name("Hit");
+template <>
+inline constexpr auto description<OldHitV> = version(1).class_name("HitV");
+template <>
+inline constexpr auto description<NewHitV> = version(2).class_name("HitV");
+template <class H>
+inline constexpr auto description<Event<H>> = members("hits", "number").class_name("Event");
+}  // namespace weir::serial
+
+namespace {
+
+using namespace weir;
+using namespace weir::serial;
+
+class Evolution : public testing::TestWithParam<Mode> {};
+INSTANTIATE_TEST_SUITE_P(, Evolution, testing::Values(Mode::object_wise, Mode::member_wise), [](const auto& mode) {
+    return std::string(mode.param == Mode::object_wise ? "ObjectWise" : "MemberWise");
+});
+
+TEST_P(Evolution, MembersThatWereAddedSinceAreFreshAndTheirAbsenceIsProvenByTheChecksum) {
+    const auto bytes = written(Event<OldHit>{{{1}, {2}}, 9}, GetParam());
+    for (const bool used_before : {false, true}) {
+        Event<NewHit> event;
+        if (used_before) event = {{{5, 5, "stale"}, {6, 6, "stale"}, {7, 7, "stale"}}, 1};
+        Reader reader(as_data(bytes));
+        const auto ok = reader.stream(event);
+        ASSERT_TRUE(ok.has_value()) << ok.error().context;
+        ASSERT_EQ(event.hits.size(), 2u);
+        EXPECT_EQ(event.hits[1].channel, 2);
+        EXPECT_EQ(event.hits[1].energy, -1);
+        EXPECT_EQ(event.hits[1].note, "none");
+        EXPECT_EQ(event.number, 9);
+        EXPECT_GT(reader.evolved(), 0u);
+        EXPECT_EQ(reader.skipped(), 0u);
+    }
+}
+
+TEST_P(Evolution, AShapeThatIsNotKnownIsAnErrorWithBothChecksums) {
+    const auto bytes = written(Event<OtherHit>{{{1}, {2}}, 9}, GetParam());
+    const auto error = refusal<Event<Hit>>(bytes);
+    EXPECT_EQ(error.code, Errc::unsupported);
+    EXPECT_NE(error.context.find("offset "), std::string::npos) << error.context;
+    EXPECT_NE(error.context.find("reading Hit: checksum 0x"), std::string::npos) << error.context;
+}
+
+TEST_P(Evolution, AShapeThatIsNotKnownIsPassedOverAndCountedWhenThatIsWanted) {
+    const auto bytes = written(Event<NewHit>{{{1, 2, "a"}, {3, 4, "b"}}, 9}, GetParam());
+    Reader reader(as_data(bytes), {.unknown = Unknown::skip});
+    Event<Hit> event{{{5, 5}}, 1};
+    ASSERT_TRUE(reader.stream(event).has_value());
+    EXPECT_TRUE(reader.at_end());
+    EXPECT_EQ(event.number, 9);  // what stands behind is in its place
+    if (GetParam() == Mode::object_wise) {
+        ASSERT_EQ(event.hits.size(), 2u);
+        EXPECT_EQ(event.hits[0].channel, 0);
+        EXPECT_EQ(reader.skipped(), 2u);
+    } else {
+        EXPECT_TRUE(event.hits.empty());
+        EXPECT_EQ(reader.skipped(), 1u);
+    }
+}
+
+TEST_P(Evolution, OfANewerVersionTheMembersWeKnowAreReadAndTheRestIsPassedOver) {
+    const auto bytes = written(Event<NewHitV>{{{1, 2, {3}}, {4, 5, {}}}, 9}, GetParam());
+    Reader reader(as_data(bytes));
+    Event<OldHitV> event;
+    const auto ok = reader.stream(event);
+    ASSERT_TRUE(ok.has_value()) << ok.error().context;
+    ASSERT_EQ(event.hits.size(), 2u);
+    EXPECT_EQ(event.hits[1].channel, 4);
+    EXPECT_EQ(event.number, 9);
+    EXPECT_TRUE(reader.at_end());
+    EXPECT_GT(reader.evolved(), 0u);
+}
+
+TEST_P(Evolution, OfAnOlderVersionTheMembersThatItHasAreRead) {
+    const auto bytes = written(Event<OldHitV>{{{1}, {4}}, 9}, GetParam());
+    const auto event = read<Event<NewHitV>>(bytes);
+    ASSERT_EQ(event.hits.size(), 2u);
+    EXPECT_EQ(event.hits[1].channel, 4);
+    EXPECT_EQ(event.hits[1].energy, -1);
+    EXPECT_EQ(event.hits[1].cells, std::vector{7});
+    EXPECT_EQ(event.number, 9);
+}
+
+TEST(EvolutionOfOneObject, GoesBothWaysToo) {
+    EXPECT_EQ(read<NewHit>(written(Hit{3, 4})).energy, 4);
+    EXPECT_EQ(read<NewHitV>(written(OldHitV{3})).channel, 3);
+    EXPECT_EQ(read<OldHitV>(written(NewHitV{3, 4, {5}})).channel, 3);
+    EXPECT_EQ(refusal<Hit>(written(NewHit{})).code, Errc::unsupported);
+}
+
+TEST(EvolutionOfOneObject, ANewerVersionThatEndsInsideOfAMemberIsCorrupt) {
+    EXPECT_EQ(refusal<NewHitV>(from_hex("40 00 00 08 00 03 00 00 00 01 00 00")).code, Errc::corrupt);
+}
+
+TEST(EvolutionOfOneObject, MoreBytesThanTheSameVersionHasAreCorrupt) {
+    EXPECT_EQ(refusal<OldHitV>(from_hex("40 00 00 07 00 01 00 00 00 01 00")).code, Errc::corrupt);
+}
+
+TEST(EvolutionOfOneObject, ACollectionsOwnVersionIsOfNoInterest) {
+    auto bytes = written(Event<Hit>{{{1, 2}}, 3});
+    ASSERT_EQ(bytes[15], 10);
+    bytes[15] = 9;
+    EXPECT_EQ(read<Event<Hit>>(bytes).number, 3);
+}
+
+}  // namespace
