@@ -37,7 +37,7 @@ public:
         } else if constexpr (Text<T>) {
             return text(at, value);
         } else if constexpr (Pointer<T>) {
-            static_assert(Object<typename T::element_type>, "weir::serial: pointers lead to described classes only");
+            require_exact_class<typename T::element_type>();
             return pointer(at, value);
         } else if constexpr (Object<T>) {
             return object(at, value);

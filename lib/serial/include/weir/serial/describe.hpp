@@ -19,6 +19,8 @@
 //         }
 //     };
 //
+// Members are numbers, bool, enums (no wider than int), std::string, C arrays, std::array, std::vector, std::map and
+// std::pair of all of these, described classes, std::unique_ptr of them, and std::shared_ptr where ROOT has Class*.
 // Members that are not listed are not streamed (ROOT's "//!"). The class name is the compiler's, written as ROOT writes
 // it; .class_name("Other") overrides it.
 #pragma once

@@ -72,9 +72,20 @@ template <class T>
 consteval void require_streamable() {
     static_assert(
         streamable<T>,
-        "weir::serial cannot stream this type. A class needs one line, template <> inline constexpr auto "
-        "weir::serial::description<Class> = weir::serial::members(\"a\", \"b\"); see weir/serial/describe.hpp. Types "
-        "that ROOT does not stream (long double, wchar_t, enums wider than int) have none.");
+        "weir::serial cannot stream this type. A class needs one line: template <> inline constexpr auto "
+        "weir::serial::description<Class> = weir::serial::members(\"a\", \"b\"); see weir/serial/describe.hpp. "
+        "A pointer is a std::unique_ptr, or a std::shared_ptr where ROOT has Class*. Types that ROOT does not "
+        "stream (long double, wchar_t, enums wider than int) cannot be streamed at all.");
+}
+
+/// What a pointer may lead to: ROOT would ask the object for its class, we take the pointer's word.
+template <class T>
+consteval void require_exact_class() {
+    static_assert(Object<T>, "weir::serial: pointers lead to described classes only");
+    static_assert(
+        !std::is_polymorphic_v<T> || std::is_final_v<T>,
+        "weir::serial: a pointer to a class with virtual functions may hold another class than it says; make the "
+        "class final, or stream the object itself");
 }
 
 /// The element of an array, and of arrays of arrays the innermost; anything else is its own.
