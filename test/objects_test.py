@@ -4,7 +4,6 @@ prints them, and uproot reads them with examples/objects, with equal values."""
 import json
 import os
 import pathlib
-import shutil
 import struct
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import time
 import unittest
 import urllib.request
 
+import python_venv
 import weir_program
 from recorder_files import listed
 from run_test import ORIGINALS, ROOT, Partition, partition_of
@@ -33,9 +33,9 @@ def select(event):
 READ = """
 import json, pathlib, sys
 sys.path.insert(0, sys.argv[1])
-from read_objects import CLASSES, Classes, plain, read
-classes = Classes({**CLASSES, ("Thing", 0): {"a": "int"}})
-json.dump([[plain(each) for each in read(pathlib.Path(path).read_bytes(), classes)] for path in sys.argv[2:]], sys.stdout)
+from read_objects import CLASSES, ObjectReader, plain
+reader = ObjectReader({**CLASSES, ("Thing", 0): {"a": "int"}})
+json.dump([[plain(each) for each in reader.objects(pathlib.Path(path).read_bytes())] for path in sys.argv[2:]], sys.stdout)
 """
 
 
@@ -43,26 +43,10 @@ def python_is_there():
     return subprocess.run(["/usr/bin/python3", "-c", "import numpy"], capture_output=True).returncode == 0
 
 
-def uproot_python():
-    """A Python that has uproot: made once, in the build folder."""
-    build = pathlib.Path(os.environ.get("WEIR_BUILD_DIR") or pathlib.Path(weir_program.PROGRAM).resolve().parents[1])
-    venv = build / "uproot-venv"
-    ready = venv / "ready"
-    if not ready.exists() or ready.read_text() != UPROOT:
-        shutil.rmtree(venv, ignore_errors=True)
-        for command in ([sys.executable, "-m", "venv", venv],
-                        [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", UPROOT]):
-            made = subprocess.run(command, capture_output=True, text=True, timeout=300)
-            if made.returncode != 0:
-                raise AssertionError(f"cannot install {UPROOT} into {venv} (network?); WEIR_UPROOT_ABSENT=ok leaves uproot "
-                                     f"out\n{made.stdout}{made.stderr}")
-        ready.write_text(UPROOT)
-    return venv / "bin/python"
-
-
 def with_uproot(*files):
     """For each file its objects, as dictionaries, read by examples/objects/read_objects.py."""
-    ended = subprocess.run([uproot_python(), "-B", "-c", READ, ROOT / "examples/objects", *files], capture_output=True,
+    python = python_venv.python_with(UPROOT, "uproot", weir_program.PROGRAM)
+    ended = subprocess.run([python, "-B", "-W", "ignore", "-c", READ, ROOT / "examples/objects", *files], capture_output=True,
                            text=True, timeout=120)
     if ended.returncode != 0:
         raise AssertionError(f"uproot cannot read {files}: {ended.stderr}")
