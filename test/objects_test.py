@@ -22,7 +22,6 @@ from weir_program import BES3, ProgramTest, run
 UPROOT = "uproot==5.7.7"
 LEFT_OUT = "objects with uproot, as WEIR_UPROOT_ABSENT=ok" if os.environ.get("WEIR_UPROOT_ABSENT") == "ok" else None
 PSEUDO = 0x7B0000  # the source of level 2's results
-EVENTS = 60
 
 SELECTION = """
 def select(event):
@@ -73,12 +72,12 @@ class Objects(ProgramTest):
         file = cls.place / "p.toml"
         file.write_text(partition_of(select={"selection": f'"{plugin}"', "workers": "1"}, supervise={"rate": "100"}) +
                         '[readout.pros]\nsource = "level2"\n')
-        with Partition(cls.place, file, "--events", EVENTS) as partition:
-            wait_until(lambda: partition.get()["events"]["built"] >= EVENTS // 2, "half of the events")
+        with Partition(cls.place, file) as partition:
+            partition.until_built(50)
             address = partition.station("ef-1")["control"]
             cls.sample = wait_until(lambda: fetch(address, "/sample/object"), "a sampled event")
             cls.snapshot = fetch(partition.station("sfi-1")["control"], "/status/object")
-            cls.ended = partition.wait()
+            cls.ended = partition.stop()
             cls.directory = partition.directory
         for name in ("sample", "snapshot"):
             (cls.place / f"{name}.object").write_bytes(getattr(cls, name))
@@ -98,7 +97,8 @@ class Objects(ProgramTest):
     def test_cat_prints_what_level_2_found_in_every_recorded_event(self):
         self.assertEnds(self.ended, 0)
         events = self.cat(*self.files)["events"]
-        self.assertEqual(sorted(event["global_id"] for event in events), list(range(1, EVENTS + 1)))
+        self.assertEqual(len(events), self.ended.json["events"]["recorded"])
+        self.assertEqual(sorted(event["global_id"] for event in events), list(range(1, len(events) + 1)))
         for event in events:
             result, = event["results"]
             self.assertEqual((result["source"], result["class"]), (PSEUDO, "weir::selection::Findings"))
@@ -108,7 +108,7 @@ class Objects(ProgramTest):
             self.assertGreater(found["words"], 3 * 9)
         text = self.assertEnds(run("cat", self.files[0]), 0).out
         self.assertIn("level-2 result 0x007b0000: weir::selection::Findings, ", text)
-        self.assertIn(f"{{name global_id, value {float(events[0]['global_id']):g}}}", text)
+        self.assertRegex(text, rf"\n +global_id +{events[0]['global_id']}\n")
 
     def test_the_results_are_objects_in_a_file(self):
         objects = self.cat(self.file_of_results())["objects"]
@@ -143,7 +143,7 @@ class Objects(ProgramTest):
         read = with_uproot(*paths)
         for path, objects in zip(paths, read):
             self.assertEqual(objects, [each["members"] for each in self.cat(path)["objects"]], path)
-        self.assertEqual(len(read[0]), EVENTS)
+        self.assertGreaterEqual(len(read[0]), 50)
 
 
 def robs_like(rob):

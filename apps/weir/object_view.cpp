@@ -100,6 +100,29 @@ std::string short_text(const json::value& value, bool hex) {
     return scalar_text(value, hex);
 }
 
+/// "chamber_words", when the element is {name, value} and nothing else.
+std::optional<std::string> name_of(const json::value& element) {
+    const auto* object = element.if_object();
+    if (object == nullptr || object->size() != 2 || !object->contains("name") || !object->contains("value")) return {};
+    return scalar_text(object->at("name"), false);
+}
+
+/// A line each.
+std::string elements_text(const json::array& elements, std::size_t indent) {
+    const auto shown = std::min(elements.size(), shown_elements);
+    std::size_t width = 0;
+    for (std::size_t i = 0; i < shown; ++i) width = std::max(width, name_of(elements[i]).value_or("").size());
+    std::string text;
+    for (std::size_t i = 0; i < shown; ++i) {
+        const auto name = name_of(elements[i]);
+        text += fmt::format("{:{}}", "", indent);
+        text += name ? fmt::format("{:{}}  {}\n", *name, width, short_text(elements[i].at("value"), false))
+                     : short_text(elements[i], false) + "\n";
+    }
+    if (elements.size() > shown) text += fmt::format("{:{}}...\n", "", indent);
+    return text;
+}
+
 std::string members_text(const json::object& members, std::size_t indent) {
     std::size_t width = 0;
     for (const auto& [name, value] : members) width = std::max(width, name.size());
@@ -112,10 +135,7 @@ std::string members_text(const json::object& members, std::size_t indent) {
             text += short_text(value, in_hex(name)) + "\n";
             continue;
         }
-        text += fmt::format("{} in all\n", list->size());
-        for (std::size_t i = 0; i < std::min(list->size(), shown_elements); ++i)
-            text += fmt::format("{:{}}{}\n", "", indent + 2, short_text((*list)[i], false));
-        if (list->size() > shown_elements) text += fmt::format("{:{}}...\n", "", indent + 2);
+        text += fmt::format("{} in all\n", list->size()) + elements_text(*list, indent + 2);
     }
     return text;
 }
