@@ -13,17 +13,11 @@
 #include <type_traits>
 
 #include "weir/serial/encoder.hpp"
+#include "weir/serial/evolution.hpp"
 #include "weir/serial/flat.hpp"
 #include "weir/serial/input.hpp"
 
 namespace weir::serial {
-
-/// ROOT's for pairs that a dictionary only implies, whatever their types.
-inline constexpr std::uint32_t implied_pair_checksum = 0x0b5fb752;
-template <class T>
-inline constexpr bool is_pair = false;
-template <class A, class B>
-inline constexpr bool is_pair<std::pair<A, B>> = true;
 
 class Decoder {
 public:
@@ -83,13 +77,6 @@ public:
     }
 
 private:
-    /// What the version of an object says about it.
-    struct Found {
-        enum class Is { ours, part_of_ours, other_version, unknown };
-        Is is = Is::ours;
-        std::size_t parts = 0;  // how many of ours it has, when that is known
-    };
-
     template <class T>
     T* make(std::unique_ptr<T>& to, std::uint32_t offset) {
         to = std::make_unique<T>();
@@ -171,7 +158,7 @@ private:
             checksum = load<std::uint32_t>(at);
             at += 4;
         }
-        found = recognised<T>(version, checksum);
+        found = recognise<T>(version, checksum);
         if (found.is == Found::Is::unknown && !in_.skips_unknown()) {
             std::uint32_t ours = 0;
             if constexpr (Parts<T>::version == 0) ours = class_checksum<T>();
@@ -180,26 +167,6 @@ private:
         if (found.is == Found::Is::unknown) ++in_.skipped;
         if (found.is == Found::Is::other_version || found.is == Found::Is::part_of_ours) ++in_.evolved;
         return at;
-    }
-
-    template <Object T>
-    static Found recognised(std::uint32_t version, std::uint32_t checksum) noexcept {
-        using enum Found::Is;
-        if (version > 0x3fff) return {unknown, 0};
-        if (version > 0)
-            return version == static_cast<std::uint32_t>(Parts<T>::version) ? Found{ours, Parts<T>::count}
-                                                                            : Found{other_version, Parts<T>::count};
-        Found found{unknown, 0};
-        if (is_pair<T> && checksum == implied_pair_checksum) return {ours, Parts<T>::count};
-        if constexpr (Parts<T>::named) {
-            if (checksum == class_checksum<T>()) return {ours, Parts<T>::count};
-            for_each_part<T>([&](auto index) {  // members were added at the end since these bytes were written
-                if constexpr (index > 0)
-                    if (checksum == class_checksum<T, index>()) found = {part_of_ours, index};
-                return true;
-            });
-        }
-        return found;
     }
 
     template <Object T>
@@ -372,8 +339,9 @@ private:
     template <class E>
     const std::byte* columns(const std::byte* at, std::vector<E>& all, const Found& found) {
         std::size_t size = 0;
-        at = count(at, class_name<std::vector<E>>,
-                   found.is == Found::Is::ours ? least_columns_size<E>(true) : least_columns_size<E>(false), size);
+        // Elements that may have no bytes at all (an empty base comes first) are no more than there are bytes.
+        const std::size_t least = least_columns_size<E>(found.is == Found::Is::ours);
+        at = count(at, class_name<std::vector<E>>, least == 0 ? 1 : least, size);
         if (at == nullptr) return nullptr;
         all.resize(size);
         if (found.is != Found::Is::ours)
