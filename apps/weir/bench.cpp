@@ -2,12 +2,14 @@
 // `weir bench NAME`: the figures of the sources, ours and the machine's limits in one run.
 #include <memory>
 
+#include "bench/allocate.hpp"
 #include "bench/build.hpp"
 #include "bench/checksum.hpp"
 #include "bench/parallel.hpp"
 #include "bench/readout.hpp"
 #include "bench/record.hpp"
 #include "bench/select.hpp"
+#include "bench/serialize.hpp"
 #include "bench/undetected.hpp"
 #include "commands.hpp"
 
@@ -109,6 +111,38 @@ void add_bench_select(CLI::App& bench, Command& chosen) {
     command.callback([options, &chosen] { chosen = [options] { return run_bench_select(*options); }; });
 }
 
+void add_bench_allocate(CLI::App& bench, Command& chosen) {
+    auto options = std::make_shared<AllocateBenchOptions>();
+    auto& command = add_command(bench, group_measure, "allocate", "pools and allocators: threads for themselves, and memory freed elsewhere",
+                                "weir bench allocate --plot memory.svg");
+    add_value(command, "--allocator", options->allocators, "NAME", "only these; else all");
+    add_value(command, "--threads", options->threads, "N", "that work for themselves; else 1, 2, 4, ... and all");
+    add_value(command, "--repetitions", options->repetitions, "N", "runs of each point, interleaved");
+    add_value(command, "--time", options->time, "TIME", "of one run of a point");
+    add_value(command, "--seconds", options->seconds, "S", "that the memory of each is watched; 0: not at all");
+    add_value(command, "--memory-max", options->memory_max, "SIZE", "a run ends there: what leaks would go on");
+    add_flag(command, "--quick", options->quick, "a short run of everything, in seconds");
+    add_value(command, "--plot", options->plot, "FILE", "draws throughput and memory; .svg or .png");
+    add_json_flag(command, options->json);
+    add_value(command, "--worker", options->worker, "PATTERN", "").group("");  // how it starts itself
+    command.callback([options, &chosen] { chosen = [options] { return run_bench_allocate(*options); }; });
+}
+
+void add_bench_serialize(CLI::App& bench, Command& chosen) {
+    auto options = std::make_shared<SerializeBenchOptions>();
+    auto& command = add_command(bench, group_measure, "serialize", "objects in ROOT's bytes by 1 to n threads, beside ROOT and other libraries",
+                                "weir bench serialize --root-python venv/bin/python --plot streaming.svg");
+    add_value(command, "--threads", options->threads, "N", "threads that stream; as often as needed");
+    add_value(command, "--candidate", options->candidates, "TEXT", "only those with TEXT in their name; as often as needed");
+    add_value(command, "--root-python", options->root_python, "PROGRAM", "a Python interpreter that has ROOT");
+    add_value(command, "--peers", options->peers, "DIR", "where weir-bench-boost and others lie; else beside weir");
+    add_value(command, "--repetitions", options->repetitions, "N", "visits of each point, interleaved");
+    add_flag(command, "--quick", options->quick, "a little of everything but ROOT, in a few seconds");
+    add_value(command, "--plot", options->plot, "FILE", "draws throughput against threads; .svg or .png");
+    add_json_flag(command, options->json);
+    command.callback([options, &chosen] { chosen = [options] { return run_bench_serialize(*options); }; });
+}
+
 }  // namespace
 
 void add_bench(CLI::App& parent, Command& chosen) {
@@ -122,6 +156,8 @@ void add_bench(CLI::App& parent, Command& chosen) {
     add_bench_undetected(bench, chosen);
     add_bench_readout(bench, chosen);
     add_bench_select(bench, chosen);
+    add_bench_allocate(bench, chosen);
+    add_bench_serialize(bench, chosen);
 }
 
 }  // namespace weir::app

@@ -50,7 +50,7 @@ Result<> FilterSettings::check(const StationPlace& place) const {
 Result<std::unique_ptr<Station>> FilterSettings::make(const StationPlace& place, const StationServices& services) {
     auto options = to_options(place);
     if (!options) return std::unexpected(options.error());
-    auto station = std::make_unique<selection::FilterStation>(std::move(*options), services.reports, services.clock);
+    auto station = std::make_unique<selection::FilterStation>(std::move(*options), services.reports, services.timers, services.clock);
     station->sample_into(&services.samples);
     return station;
 }

@@ -19,6 +19,7 @@
 #include "run_report.hpp"
 #include "run_settings.hpp"
 #include "signals.hpp"
+#include "station_command.hpp"
 #include "weir/control/http_links.hpp"
 #include "weir/control/local_launcher.hpp"
 #include "weir/control/run_service.hpp"
@@ -83,12 +84,12 @@ control::LaunchRequest launch_of(const control::StationEntry& station, const Run
     auto& arguments = request.arguments;
     arguments = {ChildProcess::self(), name(station.kind), options.partition.native(), "--name", station.name, "--id",
                  fmt::to_string(number(station.id))};
-    const bool recorder = station.kind == StationKind::record;
     if (const auto files = directory.files_of(station)) arguments.insert(arguments.end(), {"--dir", files->native()});
-    if (!recorder) {
+    if (takes_sources(station.kind)) {
         for (const auto& source : options.sources) arguments.insert(arguments.end(), {"--source", source.native()});
-        if (options.events) arguments.insert(arguments.end(), {"--events", fmt::to_string(*options.events)});
     }
+    if (takes_events(station.kind) && options.events)
+        arguments.insert(arguments.end(), {"--events", fmt::to_string(*options.events)});
     return request;
 }
 

@@ -41,8 +41,7 @@ Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& director
 
 std::optional<std::filesystem::path> RunDirectory::files_of(const control::StationEntry& station) const {
     const auto recorder = std::ranges::find(recorders_, station.name, &Recorder::name);
-    if (recorder == recorders_.end()) return directory_;
-    if (recorder->named) return std::nullopt;
+    if (recorder == recorders_.end() || recorder->named) return std::nullopt;
     return recorder->directory;
 }
 

@@ -20,7 +20,7 @@ public:
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return directory_; }
     [[nodiscard]] std::filesystem::path log_of(const std::string& name) const { return directory_ / "log" / (name + ".log"); }
-    /// For --dir of a station; nothing: its section names directories.
+    /// For --dir of a recorder; nothing: its section names directories, or it is another station.
     [[nodiscard]] std::optional<std::filesystem::path> files_of(const control::StationEntry& station) const;
     [[nodiscard]] std::vector<control::OpenCatalogue> catalogues() const;
 

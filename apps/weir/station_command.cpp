@@ -105,13 +105,12 @@ Result<StationPlace> read_station(StationKind kind, const StationOptions& option
     return read_station(*text, options.partition.native(), *station, settings, options);
 }
 
-void declare_station_options(CLI::App& command, StationOptions& options) {
+void declare_station_options(CLI::App& command, StationKind kind, StationOptions& options) {
     add_value(command, "--name", options.name, "NAME", "which station of the file this is; may be left out for the only one of its kind");
     add_value(command, "--id", options.id, "N", "its number in the partition; 0: its place in the file");
     add_value(command, "--control", options.control, "H:P", "address and port for run control and Prometheus; port 0: any free one");
-    add_value(command, "--source", options.sources, "FILE", "raw files to take events from");
-    add_value(command, "--dir", options.directories, "D", "where files go");
-    add_value(command, "--events", options.events, "N", "how many events; else as the file says");
+    if (takes_sources(kind)) add_value(command, "--source", options.sources, "FILE", "raw files to take events from");
+    if (takes_events(kind)) add_value(command, "--events", options.events, "N", "how many events; else as the file says");
     add_value(command, "--trace", options.trace, "F", "writes what each thread did when, for ui.perfetto.dev, at the end");
     add_json_flag(command, options.json);
 }
@@ -161,7 +160,7 @@ void add_station_command(CLI::App& parent, Command& chosen, StationKind kind, co
     auto& command = add_command(parent, group_stations, kind_name, description,
                                 fmt::format("weir {} partition.toml --name {}-1", kind_name, kind_name));
     add_value(command, "partition", options->partition, "PARTITION", "the partition's TOML file").required();
-    declare_station_options(command, *options);
+    declare_station_options(command, kind, *options);
     settings->declare_options(command, options->given);
     command.callback([options, settings, kind, kind_name, &chosen] {
         chosen = [options, settings, kind, kind_name] { return run_station("weir " + kind_name, kind, *options, *settings); };

@@ -36,6 +36,11 @@ struct StationPlace {
     std::optional<std::uint64_t> events{};         // --events
 };
 
+/// Who replays raw files: readouts their fragments, supervisors the order of their events.
+[[nodiscard]] constexpr bool takes_sources(StationKind kind) noexcept { return kind == StationKind::readout || kind == StationKind::supervise; }
+/// Who counts the events of a run.
+[[nodiscard]] constexpr bool takes_events(StationKind kind) noexcept { return kind == StationKind::supervise; }
+
 /// The keys of one kind of station, and how one is made of them.
 class StationSettings {
 public:
@@ -74,7 +79,7 @@ struct StationOptions {
 [[nodiscard]] Result<StationPlace> read_station(StationKind kind, const StationOptions& options, StationSettings& settings);
 
 /// The options that every station takes.
-void declare_station_options(CLI::App& command, StationOptions& options);
+void declare_station_options(CLI::App& command, StationKind kind, StationOptions& options);
 
 /// A whole process: until SIGTERM, SIGINT or `exit` over the control port. Exit code: 0 when the way down went well.
 [[nodiscard]] int run_station(std::string_view command_name, StationKind kind, const StationOptions& options, StationSettings& settings);

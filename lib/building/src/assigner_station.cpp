@@ -3,45 +3,29 @@
 
 #include <algorithm>
 
-#include "weir/transport/loop_calls.hpp"
-#include "weir/service/shared_status.hpp"
-
 namespace weir::building {
 
-using namespace std::chrono_literals;
-
-/// The logic, and what its thread tells the others. Its thread runs as long as the station is connected.
-class AssignerStation::Logic final : public transport::MessageHandler {
+/// The logic, and what its thread tells the others.
+class AssignerStation::Logic final : public transport::StationLogic {
 public:
-    Logic(const AssignerStationOptions& options, transport::MessageLoop& loop, Reports& reports, SharedStatus& status)
+    Logic(const AssignerStationOptions& options, transport::StationLoop& loop, Reports& reports, SharedStatus& status)
         : loop_(loop), reports_(reports), status_(status), assigner_(options.assigner, loop.exchange()) {}
 
-    /// Before run(), or in the loop.
     void set_peers(const std::vector<Peer>& peers, SteadyTime now) {
         peers_ = peers;
         assigner_.set_peers(peers, now);
     }
 
     void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
-        if (running_) assigner_.on_message(message, now);
+        assigner_.on_message(message, now);
     }
     void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override {
         assigner_.on_peer(peer, change, now);
     }
-    std::optional<SteadyTime> step(SteadyTime now) override {
-        const auto next = running_ ? assigner_.step(now) : std::nullopt;
-        for (auto& remark : assigner_.take_remarks()) warn(reports_, std::move(remark));
-        if (now >= told_ + 50ms || ending_) {
-            told_ = now;
-            tell();
-        }
-        return std::min(next.value_or(now + 50ms), now + 50ms);
-    }
-
+    std::optional<SteadyTime> step(SteadyTime now) override { return assigner_.step(now); }
     Assigner& assigner() noexcept { return assigner_; }
-    void run(bool running) noexcept { running_ = running; }
-    void end(bool ending) noexcept { ending_ = ending; }
-    void tell() {
+    void tell() override {
+        for (auto& remark : assigner_.take_remarks()) warn(reports_, std::move(remark));
         const auto& counts = assigner_.counts();
         StationStatus status;
         status.ledger = assigner_.ledger();
@@ -65,24 +49,22 @@ private:
         });
     }
 
-    transport::MessageLoop& loop_;
+    transport::StationLoop& loop_;
     Reports& reports_;
     SharedStatus& status_;
     Assigner assigner_;
     std::vector<Peer> peers_;
-    SteadyTime told_{};
-    bool running_ = false;  // of the loop's thread
-    bool ending_ = false;
 };
 
 AssignerStation::AssignerStation(AssignerStationOptions options, Reports& reports, const Clock& clock)
-    : options_(std::move(options)), reports_(reports), clock_(clock), status_(std::make_unique<SharedStatus>()) {}
+    : options_(std::move(options)), reports_(reports), clock_(clock) {}
 
-AssignerStation::~AssignerStation() = default;
+AssignerStation::~AssignerStation() { static_cast<void>(disconnect()); }
 
 Result<> AssignerStation::configure() {
-    pool_ = std::make_unique<memory::BufferPool>(64_MiB);
-    auto loop = transport::MessageLoop::open(options_.loop, *pool_, clock_);
+    const std::vector kinds{StationKind::build, StationKind::readout, StationKind::supervise};
+    auto loop = transport::StationLoop::open({.thread = "dfm", .loop = options_.loop, .link = options_.link,
+                                              .speaks_with = kinds, .watches = kinds}, clock_);
     if (!loop) return std::unexpected(loop.error());
     loop_ = std::move(*loop);
     return {};
@@ -90,73 +72,44 @@ Result<> AssignerStation::configure() {
 
 Peer AssignerStation::self() const {
     return {.name = options_.name, .kind = StationKind::assign, .id = options_.id,
-            .dataflow = address_of(options_.loop, loop_.get()),
-            .events = {}, .sources = {}, .tcp = options_.link == transport::LinkKind::tcp};
+            .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = {},
+            .tcp = options_.link == transport::LinkKind::tcp};
 }
 
 Result<> AssignerStation::connect(const std::vector<Peer>& peers) {
-    const auto links = links_to(peers, {StationKind::build, StationKind::readout, StationKind::supervise}, options_.link,
-                                {StationKind::build, StationKind::readout, StationKind::supervise});
-    if (!links) return std::unexpected(links.error());
-    if (auto set = loop_->set_peers(*links); !set) return set;
-    peers_ = peers;
-    logic_ = std::make_unique<Logic>(options_, *loop_, reports_, *status_);
+    logic_ = std::make_unique<Logic>(options_, *loop_, reports_, status_);
     logic_->set_peers(peers, clock_.now());
-    thread_.emplace("dfm", [this](const std::stop_token& stop) { loop_->run(stop, *logic_); });
-    return {};
+    return loop_->connect(peers, *logic_);
 }
 
 Result<> AssignerStation::start(RunNumber run) {
-    in_loop(*loop_, [&] {
-        loop_->exchange().set_run(run);
-        logic_->assigner().start_run();
-        logic_->run(true);
-        logic_->end(false);
-        logic_->tell();
-    });
+    loop_->begin_run(run, [&] { logic_->assigner().start_run(); });
     return {};
 }
 
 Result<> AssignerStation::stop(std::chrono::milliseconds deadline) {
-    in_loop(*loop_, [&] {
-        logic_->end(true);
-        logic_->tell();
-    });
-    static_cast<void>(status_->wait_idle(deadline));
-    in_loop(*loop_, [&] {
-        logic_->assigner().give_up();
-        logic_->run(false);
-        logic_->tell();
-        loop_->exchange().set_run(RunNumber{0});
-    });
+    loop_->drain();
+    static_cast<void>(status_.wait_idle(deadline));
+    loop_->end_run([&] { logic_->assigner().give_up(); });
     return {};
 }
 
 Result<> AssignerStation::disconnect() {
-    thread_.reset();
+    if (loop_) loop_->disconnect();
     logic_.reset();
     return {};
 }
 
 Result<> AssignerStation::unconfigure() {
+    logic_.reset();  // of a connect() that failed
     loop_.reset();
-    pool_.reset();
     return {};
 }
 
 Result<> AssignerStation::change_peers(const std::vector<Peer>& peers) {
-    const auto links = links_to(peers, {StationKind::build, StationKind::readout, StationKind::supervise}, options_.link,
-                                {StationKind::build, StationKind::readout, StationKind::supervise});
-    if (!links) return std::unexpected(links.error());
-    Result<> result;
-    in_loop(*loop_, [&] {
-        result = loop_->set_peers(*links);
-        if (result) logic_->set_peers(peers, clock_.now());
-    });
-    peers_ = peers;
-    return result;
+    return loop_->change_peers(peers, [&] { logic_->set_peers(peers, clock_.now()); });
 }
 
-StationStatus AssignerStation::status() const { return status_->read(); }
+StationStatus AssignerStation::status() const { return status_.read(); }
 
 }  // namespace weir::building

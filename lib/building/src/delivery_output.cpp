@@ -102,6 +102,11 @@ bool DeliveryOutput::send_homeless() {
     return true;
 }
 
+void DeliveryOutput::look_for_failures() {
+    using namespace std::chrono_literals;
+    for (auto& lane : lanes_) lane->failed = lane->failed || !lane->sender->flush(0ms);  // of nothing: an error is for good
+}
+
 /// The lane's events go to others; the iterator to the next one.
 void DeliveryOutput::give_up(std::vector<std::unique_ptr<Lane>>::iterator& lane) {
     (*lane)->sender->close();  // no answer comes any more

@@ -13,18 +13,23 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A filter that takes everything, and answers with what it is told to, or not at all.
+/// A filter that takes everything, and answers with what it is told to, or not at all. The first senders may be refused.
 class FilterStandIn final : public delivery::EventSink {
 public:
-    explicit FilterStandIn(bool answers, std::optional<wire::RejectReason> reason = {}) : answers_(answers), reason_(reason) {
+    explicit FilterStandIn(bool answers, std::optional<wire::RejectReason> reason = {}, std::uint16_t port = 0, int refuses = 0)
+        : answers_(answers), reason_(reason), refuses_(refuses) {
         delivery::ReceiverOptions options;
+        options.listen.port = port;
         options.threads = 1;
         options.event_size_max = 1_MiB;
         receiver = delivery::Receiver::open(options, pool_, *this).value();
         receiver->start();
     }
     ~FilterStandIn() override { receiver.reset(); }
-    std::optional<delivery::Refusal> hello(delivery::LaneId, const wire::Hello&) override { return std::nullopt; }
+    std::optional<delivery::Refusal> hello(delivery::LaneId, const wire::Hello&) override {
+        if (refuses_-- > 0) return delivery::Refusal{wire::ByeReason::wrong_run, "not yet"};
+        return std::nullopt;
+    }
     delivery::Taken take(delivery::IncomingEvent& event) override {
         const auto taken = std::move(event);
         ++events;
@@ -42,6 +47,7 @@ public:
 private:
     const bool answers_;
     const std::optional<wire::RejectReason> reason_;
+    std::atomic<int> refuses_;
     memory::BufferPool pool_{16_MiB};  // its events are small
 
 public:
@@ -74,6 +80,7 @@ struct DeliveryOutputTest : testing::Test {
         std::vector<EndedEvent> all;
         const auto until = std::chrono::steady_clock::now() + 10s;
         while (all.size() < count && std::chrono::steady_clock::now() < until) {
+            output.look_for_failures();
             static_cast<void>(output.send_homeless());
             for (auto& one : output.take_ended()) all.push_back(std::move(one));
             std::this_thread::sleep_for(1ms);
@@ -118,6 +125,16 @@ TEST_F(DeliveryOutputTest, TheEventsOfAReceiverThatWasReplacedGoToItsSuccessorTh
     ASSERT_TRUE(output.set_peers({successor.peer(1)}, RunNumber{1}));
     EXPECT_EQ(ended(30).size(), 30U);
     EXPECT_EQ(successor.events.load(), 30);
+}
+
+TEST_F(DeliveryOutputTest, TheEventsOfASenderThatIsRefusedAreSentAgainThoughNoNewOnesCome) {
+    std::optional<FilterStandIn> silent(std::in_place, false);
+    ASSERT_TRUE(output.set_peers({silent->peer(1)}, RunNumber{1}));
+    give(3);
+    const auto port = silent->receiver->port();
+    silent.reset();
+    FilterStandIn successor(true, {}, port, 1);  // it has not started when it is found first
+    EXPECT_EQ(ended(3).size(), 3U);
 }
 
 TEST_F(DeliveryOutputTest, AnotherRunBeginsWithSendersOfItsOwn) {

@@ -63,7 +63,7 @@ Result<std::optional<Sequence>> Outbox::add(const EventDescription& event, std::
                        .lumi_block = event.lumi_block,
                        .sent_elsewhere = event.sent_elsewhere,
                        .tags = event.tags},
-              .payload = {payload.begin(), payload.end()},
+              .payload = {payload.begin(), payload.end(), memory::MigratingAllocator<Piece>(pool_)},
               .head = {}};
     for (const auto& piece : payload) held.size += piece.data.size();
     if (auto checked = check(held.meta, held.size); !checked) return std::unexpected(checked.error());
@@ -122,7 +122,7 @@ void Outbox::rewind() {
     const std::scoped_lock lock(mutex_);
     for (auto& event : held_) {
         event.being_sent = false;
-        event.head = {};
+        keep_head(event);
         if (event.final) release(event);
     }
     drop_settled_front();
@@ -138,6 +138,10 @@ Outbox::Held* Outbox::next(std::uint64_t credit) {
     }
     auto& event = at(next_);
     event.meta.oldest_held = first_;
+    if (event.head.capacity() == 0 && !spare_heads_.empty()) {
+        event.head = std::move(spare_heads_.back());
+        spare_heads_.pop_back();
+    }
     event.head.clear();
     wire::encode(event.meta, event.size, event.head);
     if (event.head.size() + event.size > credit) return nullptr;
@@ -146,10 +150,15 @@ Outbox::Held* Outbox::next(std::uint64_t credit) {
     return &event;
 }
 
+void Outbox::keep_head(Held& event) {
+    if (event.head.capacity() > 0) spare_heads_.push_back(std::move(event.head));
+    event.head = {};
+}
+
 void Outbox::sent(Held& event) {
     const std::scoped_lock lock(mutex_);
     event.being_sent = false;
-    event.head = {};
+    keep_head(event);
     ++stats_.sent;
     if (std::exchange(event.sent_before, true)) ++stats_.resent;
     highest_sent_ = std::max(highest_sent_, event.meta.sequence);
@@ -249,7 +258,8 @@ std::vector<ReturnedEvent> Outbox::take_back() {
                                           .lumi_block = event.meta.lumi_block,
                                           .tags = std::move(event.meta.tags),
                                           .sent_elsewhere = event.sent_before || event.meta.sent_elsewhere},
-                          .payload = std::move(event.payload)});
+                          .payload = {std::make_move_iterator(event.payload.begin()),
+                                      std::make_move_iterator(event.payload.end())}});
     }
     stats_.taken_back += events.size();
     stats_.held = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "weir/delivery/sender.hpp"
+#include "weir/memory/migrating_pool.hpp"
 #include "weir/wire/message.hpp"
 
 namespace weir::delivery {
@@ -20,7 +21,7 @@ class Outbox {
 public:
     struct Held {
         wire::EventMeta meta;
-        std::vector<Piece> payload;
+        std::vector<Piece, memory::MigratingAllocator<Piece>> payload;
         std::uint64_t size = 0;       // of the payload
         std::vector<std::byte> head;  // header and meta as encoded for this connection
         bool sent_before = false;     // completely, on any connection
@@ -70,6 +71,7 @@ private:
     [[nodiscard]] Result<> check(const wire::EventMeta& meta, std::uint64_t size) const;
     void settle(Held& event, std::optional<wire::RejectReason> rejected, std::vector<Settled>& settled);
     void drop_settled_front();
+    void keep_head(Held& event);
     void release(Held& event);
     [[nodiscard]] Result<bool> wait_for_room(std::unique_lock<std::mutex>& lock, std::uint64_t size, bool wait);
     [[nodiscard]] bool full(std::uint64_t size) const;
@@ -81,7 +83,10 @@ private:
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;  // room in the window, all final, or failed
-    std::deque<Held> held_;            // of consecutive sequences, from first_ on
+    memory::MigratingPool pool_{{.chunk = 128_KiB}};  // of what add() makes in any thread and the I/O thread frees
+    // Of consecutive sequences, from first_ on.
+    std::deque<Held, memory::MigratingAllocator<Held>> held_{memory::MigratingAllocator<Held>(pool_)};
+    std::vector<std::vector<std::byte>> spare_heads_;  // as many as were being sent at once: encoding asks for no memory
     Sequence first_;
     Sequence next_;                    // to be sent
     std::map<Sequence, wire::RejectReason> early_rejections_;  // told before they were sent again, when the lane is replayed

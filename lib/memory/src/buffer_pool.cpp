@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/memory/buffer_pool.hpp"
 
+#include <linux/mman.h>
 #include <sys/mman.h>
 
 #include <bit>
@@ -12,13 +13,21 @@ namespace weir::memory {
 namespace {
 
 constexpr std::size_t page = BufferPool::alignment;
-constexpr std::size_t huge_page = 2U << 20;
 
-std::byte* map_memory(std::size_t capacity) noexcept {
-    void* memory = ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    if (capacity >= huge_page) ::madvise(memory, capacity, MADV_HUGEPAGE);  // only a hint; fine when refused
-    return static_cast<std::byte*>(memory);
+std::byte* map_pages(std::size_t size, int flags) noexcept {
+    void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+}
+
+// A mapping begins at any page: one that is a huge page too long has an aligned part; the rest goes back at once.
+std::byte* map_aligned(std::size_t capacity) noexcept {
+    constexpr std::size_t huge_page = BufferPool::huge_page;
+    std::byte* const memory = map_pages(capacity + huge_page, 0);
+    if (memory == nullptr) return nullptr;
+    const std::size_t before = -reinterpret_cast<std::uintptr_t>(memory) & (huge_page - 1);
+    if (before > 0) ::munmap(memory, before);
+    ::munmap(memory + before + capacity, huge_page - before);
+    return memory + before;
 }
 
 }  // namespace
@@ -45,13 +54,38 @@ std::size_t BufferPool::capacity_of(std::size_t size_class) noexcept {
     return ((std::size_t{1} << power) + ((step + 1) << (power - 2))) * page;
 }
 
-BufferPool::BufferPool(Bytes limit) : limit_(limit.count()) {}
+BufferPool::BufferPool(Bytes limit, HugePages huge_pages) : limit_(limit.count()), huge_pages_(huge_pages) {}
 
 BufferPool::~BufferPool() {
     WEIR_ASSERT(in_use_ == 0);
     for (auto& list : free_) {
-        for (const auto& memory : list) ::munmap(memory.data, memory.capacity);
+        for (const auto& memory : list) unmap(memory);
     }
+}
+
+std::byte* BufferPool::map(std::size_t capacity) {
+    if (capacity < huge_page) return map_pages(capacity, 0);
+    if (huge_pages_ == HugePages::reserved && capacity % huge_page == 0) {
+        if (std::byte* const data = map_pages(capacity, MAP_HUGETLB | MAP_HUGE_2MB); data != nullptr) {
+            set_aside_.insert(data);
+            reserved_ += capacity;
+            return data;
+        }  // there are not as many left
+    }
+    std::byte* const data = map_aligned(capacity);
+    if (data != nullptr && huge_pages_ != HugePages::none && ::madvise(data, capacity, MADV_HUGEPAGE) == 0) {
+        hinted_.insert(data);
+        transparent_ += capacity;
+    }
+    return data;
+}
+
+void BufferPool::unmap(const Memory& memory) noexcept {
+    if (memory.capacity >= huge_page) {
+        if (hinted_.erase(memory.data) > 0) transparent_ -= memory.capacity;
+        if (set_aside_.erase(memory.data) > 0) reserved_ -= memory.capacity;
+    }
+    ::munmap(memory.data, memory.capacity);
 }
 
 std::size_t BufferPool::largest() const noexcept {
@@ -64,7 +98,7 @@ bool BufferPool::make_room(std::size_t capacity) {
     if (in_use_ + capacity > limit_) return false;
     for (std::size_t c = class_count; c-- > 0 && in_use_ + kept_ + capacity > limit_;) {
         while (!free_[c].empty() && in_use_ + kept_ + capacity > limit_) {
-            ::munmap(free_[c].back().data, free_[c].back().capacity);
+            unmap(free_[c].back());
             kept_ -= free_[c].back().capacity;
             free_[c].pop_back();
         }
@@ -85,7 +119,7 @@ std::optional<Buffer> BufferPool::try_take(std::size_t size) {
             list.pop_back();
             kept_ -= capacity;
         } else if (make_room(capacity)) {
-            data = map_memory(capacity);
+            data = map(capacity);
         }
         if (data != nullptr) {
             in_use_ += capacity;
@@ -125,7 +159,7 @@ void BufferPool::unsubscribe(std::size_t ticket) {
 
 BufferPool::Stats BufferPool::stats() const {
     const std::scoped_lock lock(mutex_);
-    return {Bytes{limit_}, Bytes{in_use_}, Bytes{kept_}, taken_, refused_};
+    return {Bytes{limit_}, Bytes{in_use_}, Bytes{kept_}, taken_, refused_, Bytes{transparent_}, Bytes{reserved_}};
 }
 
 }  // namespace weir::memory

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <random>
 #include <thread>
@@ -44,6 +45,29 @@ TEST(BufferPool, TheLargestSizeCanBeHadAndOneMoreCannot) {
     BufferPool pool(64_MiB);
     { EXPECT_TRUE(pool.try_take(pool.largest()).has_value()); }
     EXPECT_FALSE(pool.try_take(64 * 1024 * 1024 + 1).has_value());
+}
+
+TEST(BufferPool, LargeBuffersBeginAtAHugePageWhateverTheyAreMadeOf) {
+    for (const auto huge_pages : {HugePages::none, HugePages::transparent, HugePages::reserved}) {
+        BufferPool pool(64_MiB, huge_pages);
+        {
+            std::vector<Buffer> held;
+            for (std::size_t size : {2UL << 20, 5UL << 19, 3UL << 20, 9UL << 20, 4096UL}) {
+                auto buffer = pool.try_take(size);
+                ASSERT_TRUE(buffer.has_value());
+                const std::size_t aligned_to = size > 4096 ? BufferPool::huge_page : BufferPool::alignment;
+                EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data().data()) % aligned_to, 0U);
+                std::ranges::fill(buffer->data(), std::byte{7});
+                held.push_back(std::move(*buffer));
+            }
+            const auto stats = pool.stats();
+            EXPECT_LE(stats.transparent + stats.reserved, stats.in_use);
+            if (huge_pages == HugePages::none) { EXPECT_EQ(stats.transparent + stats.reserved, 0_B); }
+            if (huge_pages != HugePages::reserved) { EXPECT_EQ(stats.reserved, 0_B); }
+        }
+        { EXPECT_TRUE(pool.try_take(pool.largest()).has_value()); }  // the others are unmapped for it
+        EXPECT_LE(pool.stats().transparent + pool.stats().reserved, pool.stats().kept);
+    }
 }
 
 TEST(BufferPool, WhoWasRefusedHearsOfTheNextFreedBufferOnce) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "weir/base/assert.hpp"
-#include "weir/transport/loop_calls.hpp"
 
 namespace weir::readout {
 namespace {
@@ -36,23 +35,21 @@ std::optional<FeedKind> parse_feed_kind(std::string_view text) noexcept {
     return static_cast<FeedKind>(found - feed_kinds.begin());
 }
 
-/// Lives as long as the loop, and hands everything to the node of the run that goes on, if there is one.
-class ReadoutStation::Logic final : public transport::MessageHandler {
+/// Hands everything to the node of the run that goes on.
+class ReadoutStation::Logic final : public transport::StationLogic {
 public:
     void use(ReadoutNode* node) noexcept { node_ = node; }
     void flush() {
         if (node_ != nullptr) node_->flush();
     }
     void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
-        if (node_ != nullptr) node_->on_message(message, now);
+        node_->on_message(message, now);
     }
-    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override {
-        if (node_ != nullptr) node_->on_peer(peer, change, now);
-    }
-    std::optional<SteadyTime> step(SteadyTime now) override { return node_ != nullptr ? node_->step(now) : std::nullopt; }
+    void on_peer(wire::StationId, transport::PeerChange, SteadyTime) override {}
+    std::optional<SteadyTime> step(SteadyTime now) override { return node_->step(now); }
 
 private:
-    ReadoutNode* node_ = nullptr;
+    ReadoutNode* node_ = nullptr;  // of the run
 };
 
 struct ReadoutStation::Run {
@@ -135,11 +132,13 @@ Result<> ReadoutStation::configure() {
     std::ranges::sort(sorted);
     if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
         return fail(Errc::usage, fmt::format("source {} is named twice", in_hex(*twice)));
-    messages_ = std::make_unique<memory::BufferPool>(options_.message_memory);
-    auto loop_options = options_.loop;
-    loop_options.exchange.self = options_.id;
-    loop_options.exchange.epoch = wire::Epoch{static_cast<std::uint64_t>(clock_.wall().time_since_epoch() / std::chrono::nanoseconds(1))};
-    auto loop = transport::MessageLoop::open(loop_options, *messages_, clock_);
+    const std::vector askers{StationKind::assign, StationKind::build, StationKind::supervise, StationKind::select};
+    transport::StationLoopOptions options{.thread = "network", .loop = options_.loop, .link = options_.link,
+                                          .speaks_with = askers, .memory = options_.message_memory, .tell_every = {}};
+    options.loop.exchange.self = options_.id;
+    options.loop.exchange.epoch =
+        wire::Epoch{static_cast<std::uint64_t>(clock_.wall().time_since_epoch() / std::chrono::nanoseconds(1))};
+    auto loop = transport::StationLoop::open(std::move(options), clock_);
     if (!loop) return std::unexpected(std::move(loop.error()));
     {
         const std::scoped_lock lock(status_mutex_);
@@ -150,38 +149,14 @@ Result<> ReadoutStation::configure() {
 }
 
 Peer ReadoutStation::self() const {
-    Peer self{.name = options_.name, .kind = StationKind::readout, .id = options_.id, .dataflow = {}, .events = {}, .sources = sources_};
-    self.dataflow = transport::address_of(options_.loop, loop_.get());
-    self.tcp = options_.link == transport::LinkKind::tcp;
-    return self;
+    return {.name = options_.name, .kind = StationKind::readout, .id = options_.id,
+            .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = sources_,
+            .tcp = options_.link == transport::LinkKind::tcp};
 }
 
-/// All that may ask; readouts do not speak to each other.
-Result<std::vector<transport::LinkPeer>> ReadoutStation::links_of(const std::vector<Peer>& peers) const {
-    return transport::links_to(peers, {StationKind::assign, StationKind::build, StationKind::supervise, StationKind::select},
-                               options_.link, {});
-}
+Result<> ReadoutStation::connect(const std::vector<Peer>& peers) { return loop_->connect(peers, *logic_); }
 
-Result<> ReadoutStation::connect(const std::vector<Peer>& peers) {
-    const auto links = links_of(peers);
-    if (!links) return std::unexpected(links.error());
-    if (auto set = loop_->set_peers(*links); !set) return set;
-    network_ = NamedThread("network", [this](const std::stop_token& stop) { loop_->run(stop, *logic_); });
-    return {};
-}
-
-void ReadoutStation::on_loop(const std::function<void()>& work) {
-    if (!network_.joinable()) return work();
-    transport::in_loop(*loop_, work);
-}
-
-Result<> ReadoutStation::change_peers(const std::vector<Peer>& peers) {
-    const auto links = links_of(peers);
-    if (!links) return std::unexpected(links.error());
-    Result<> set;
-    on_loop([&] { set = loop_->set_peers(*links); });
-    return set;
-}
+Result<> ReadoutStation::change_peers(const std::vector<Peer>& peers) { return loop_->change_peers(peers); }
 
 void ReadoutStation::mismatched(const Level1Mismatch& mismatch) {
     reports_.raise("level1_mismatch",
@@ -219,18 +194,14 @@ Result<> ReadoutStation::start(RunNumber number) {
         run_ = run;
     }
     if (run->feed) run->feeder = NamedThread("feeder", [this, feed = &*run->feed](const std::stop_token& stop) { feed->run(stop, clock_); });
-    on_loop([&] {
-        loop_->exchange().set_run(number);
-        logic_->use(&run->node);
-    });
+    loop_->begin_run(number, [&] { logic_->use(&run->node); });
     return {};
 }
 
 Result<> ReadoutStation::stop(std::chrono::milliseconds) {  // every wait below ends by itself
-    on_loop([&] {
+    loop_->end_run([&] {
         logic_->flush();
         logic_->use(nullptr);
-        loop_->exchange().set_run(RunNumber{});
     });
     if (!run_) return {};
     auto& run = *run_;
@@ -250,10 +221,7 @@ Result<> ReadoutStation::stop(std::chrono::milliseconds) {  // every wait below 
 }
 
 Result<> ReadoutStation::disconnect() {
-    if (!network_.joinable()) return {};
-    network_.request_stop();
-    network_.join();
-    network_ = {};
+    loop_->disconnect();
     return {};
 }
 
@@ -264,14 +232,13 @@ Result<> ReadoutStation::unconfigure() {
         loop_.reset();
     }
     logic_.reset();
-    messages_.reset();
     maker_.reset();
     sources_.clear();
     return {};
 }
 
 StationStatus ReadoutStation::status() const {
-    std::shared_ptr<transport::MessageLoop> open_loop;
+    std::shared_ptr<transport::StationLoop> open_loop;
     std::shared_ptr<Run> run;
     {
         const std::scoped_lock lock(status_mutex_);

@@ -3,7 +3,7 @@
 """Runs a Python selection for `weir select` and `weir filter`: weir_selection_worker.py FILE.py
 
 FILE.py has a function select(event). It is started by a station with a socket (3) and shared memory (4);
-lib/selection/src/event_memory.hpp says what goes through them, docs/selections.md what a selection sees and answers.
+lib/selection/src/worker_messages.hpp says what goes through them, docs/selections.md what a selection sees and answers.
 """
 import collections.abc
 import ctypes

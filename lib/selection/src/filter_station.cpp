@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include "hanging.hpp"
 #include "selection_alarm.hpp"
-#include "weir/transport/loop_calls.hpp"
+#include "weir/transport/address.hpp"
 
 namespace weir::selection {
 namespace {
@@ -46,11 +45,11 @@ StationStatus status_of(const FilterStats& stats) {
 
 }  // namespace
 
-FilterStation::FilterStation(FilterStationOptions options, Reports& reports, const Clock& clock)
-    : options_(std::move(options)), reports_(reports), clock_(clock) {}
+FilterStation::FilterStation(FilterStationOptions options, Reports& reports, Timers& timers, const Clock& clock)
+    : options_(std::move(options)), reports_(reports), timers_(timers), clock_(clock) {}
 
 FilterStation::~FilterStation() {
-    watch_ = {};
+    watch_.cancel();
     end_filter();
     forget_pool();
 }
@@ -110,13 +109,10 @@ Result<> FilterStation::start(RunNumber run) {
         filter_ = std::move(*filter);
         last_.reset();
     }
-    watch_ = NamedThread("filter-watch", [this](const std::stop_token& stop) {
-        Hanging hanging;
-        while (!stop.stop_requested()) {
-            if (!selection_->in_processes()) hanging.look(filter_->stuck(2 * options_.selection.time_limit), selection_->name(), reports_);
-            const ScopedWait wait(WaitCause::timer);
-            std::this_thread::sleep_for(50ms);
-        }
+    if (selection_->in_processes()) return {};  // they are ended
+    const auto known = std::make_shared<Hanging>();  // shared between the copies of the action
+    watch_ = timers_.every(50ms, [this, known] {
+        known->look(filter_->stuck(2 * options_.selection.time_limit), selection_->name(), reports_);
     });
     return {};
 }
@@ -126,7 +122,7 @@ Result<> FilterStation::stop(std::chrono::milliseconds deadline) {
         const auto left = filter_->stats().given_back;
         warn(reports_, fmt::format("{} events were not final at the stop; their builders still have them", left));
     }
-    watch_ = {};
+    watch_.cancel();
     const std::scoped_lock lock(mutex_);
     last_ = filter_->stats();
     end_filter();

@@ -4,43 +4,30 @@
 #include <algorithm>
 
 #include "weir/selection/selection_unit.hpp"
-#include "weir/transport/loop_calls.hpp"
 
 namespace weir::selection {
 
-using namespace std::chrono_literals;
-
-/// The logic, and what its thread tells the others. Its thread runs as long as the station is connected.
-class SupervisorStation::Logic final : public transport::MessageHandler {
+/// The logic, and what its thread tells the others.
+class SupervisorStation::Logic final : public transport::StationLogic {
 public:
-    Logic(const SupervisorStationOptions& options, transport::MessageLoop& loop, SharedStatus& status, Reports& reports,
+    Logic(const SupervisorStationOptions& options, transport::StationLoop& loop, SharedStatus& status, Reports& reports,
           const Clock& clock)
         : loop_(loop), status_(status), reports_(reports), supervisor_(options.supervisor, loop.exchange(), clock) {}
 
     void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
-        if (running_) supervisor_.on_message(message, now);
+        supervisor_.on_message(message, now);
     }
     void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override {
         supervisor_.on_peer(peer, change, now);
     }
-    std::optional<SteadyTime> step(SteadyTime now) override {
-        const auto next = running_ ? supervisor_.step(now) : std::nullopt;
-        if (now >= told_ + 50ms || ending_) {
-            told_ = now;
-            tell();
-        }
-        return std::min(next.value_or(now + 50ms), now + 50ms);
-    }
-
+    std::optional<SteadyTime> step(SteadyTime now) override { return supervisor_.step(now); }
     Supervisor& supervisor() noexcept { return supervisor_; }
-    void run(bool running) noexcept { running_ = running; }
-    void end(bool ending) noexcept { ending_ = ending; }
-    void tell() {
+    void tell() override {
         for (auto& remark : supervisor_.take_remarks()) warn(reports_, std::move(remark));
         const auto counts = supervisor_.counts();
         StationStatus status;
         status.ledger = supervisor_.ledger();
-        status.finished = running_ && supervisor_.finished() && heard();  // not that of the run before
+        status.finished = loop_.running() && supervisor_.finished() && heard();  // not that of the run before
         status.counters = {{"accepted", double(counts.accepted)},
                            {"rejected", double(counts.rejected)},
                            {"forced", double(counts.forced)},
@@ -73,22 +60,18 @@ private:
                (!results || !exchange.heard(*results) || (supervisor_.results_told() && exchange.posts_under_way(*results) == 0));
     }
 
-    transport::MessageLoop& loop_;
+    transport::StationLoop& loop_;
     SharedStatus& status_;
     Reports& reports_;
     Supervisor supervisor_;
-    SteadyTime told_{};
-    bool running_ = false;  // of the loop's thread
-    bool ending_ = false;
 };
 
 namespace {
 
-Result<std::vector<transport::LinkPeer>> links(const std::vector<Peer>& peers, transport::LinkKind link) {
-    auto ours = peers;
-    std::erase_if(ours, [](const Peer& peer) { return peer.kind == StationKind::readout && !is_pseudo_readout(peer); });
-    const auto kinds = {StationKind::assign, StationKind::select, StationKind::readout};
-    return links_to(ours, kinds, link, kinds);
+/// Of the readouts it speaks with the one that takes results.
+std::vector<Peer> spoken_with(std::vector<Peer> peers) {
+    std::erase_if(peers, [](const Peer& one) { return one.kind == StationKind::readout && !is_pseudo_readout(one); });
+    return peers;
 }
 
 }  // namespace
@@ -96,97 +79,74 @@ Result<std::vector<transport::LinkPeer>> links(const std::vector<Peer>& peers, t
 SupervisorStation::SupervisorStation(SupervisorStationOptions options, Reports& reports, const Clock& clock)
     : options_(std::move(options)), reports_(reports), clock_(clock) {}
 
-SupervisorStation::~SupervisorStation() = default;
+SupervisorStation::~SupervisorStation() { static_cast<void>(disconnect()); }
 
 Result<> SupervisorStation::configure() {
-    pool_ = std::make_unique<memory::BufferPool>(64_MiB);
-    auto loop = transport::MessageLoop::open(options_.loop, *pool_, clock_);
+    const std::vector kinds{StationKind::assign, StationKind::select, StationKind::readout};
+    auto loop = transport::StationLoop::open({.thread = "supervisor", .loop = options_.loop, .link = options_.link,
+                                              .speaks_with = kinds, .watches = kinds}, clock_);
     if (!loop) return std::unexpected(loop.error());
     loop_ = std::move(*loop);
     return {};
 }
 
 Peer SupervisorStation::self() const {
-    return {.name = options_.name, .kind = StationKind::supervise, .id = options_.id, .dataflow = address_of(options_.loop, loop_.get()),
-            .events = {}, .sources = {}, .tcp = options_.link == transport::LinkKind::tcp};
+    return {.name = options_.name, .kind = StationKind::supervise, .id = options_.id,
+            .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = {},
+            .tcp = options_.link == transport::LinkKind::tcp};
 }
 
 Result<> SupervisorStation::connect(const std::vector<Peer>& peers) {
-    const auto all = links(peers, options_.link);
-    if (!all) return std::unexpected(all.error());
-    if (auto set = loop_->set_peers(*all); !set) return set;
     logic_ = std::make_unique<Logic>(options_, *loop_, status_, reports_, clock_);
     logic_->supervisor().set_peers(peers, clock_.now());
-    thread_.emplace("supervisor", [this](const std::stop_token& stop) { loop_->run(stop, *logic_); });
-    return {};
+    return loop_->connect(spoken_with(peers), *logic_);
 }
 
 Result<> SupervisorStation::start(RunNumber run) {
     status_.write({}, false);  // who asks from now on asks about this run
-    in_loop(*loop_, [&] {
-        loop_->exchange().set_run(run);
-        logic_->supervisor().start_run(clock_.now());
-        logic_->run(true);
-        logic_->end(false);
-        logic_->tell();
-    });
+    loop_->begin_run(run, [&] { logic_->supervisor().start_run(clock_.now()); });
     return {};
 }
 
 Result<> SupervisorStation::pause() {
-    in_loop(*loop_, [&] { logic_->supervisor().pause(); });
+    loop_->in_loop([&] { logic_->supervisor().pause(); });
     return {};
 }
 
 Result<> SupervisorStation::resume() {
-    in_loop(*loop_, [&] { logic_->supervisor().resume(clock_.now()); });
+    loop_->in_loop([&] { logic_->supervisor().resume(clock_.now()); });
     return {};
 }
 
 Result<> SupervisorStation::stop(std::chrono::milliseconds deadline) {
-    in_loop(*loop_, [&] {
-        logic_->supervisor().stop();
-        logic_->end(true);
-        logic_->tell();
-    });
+    loop_->drain([&] { logic_->supervisor().stop(); });
     // A tenth of the time is kept to tell the DFM what is accepted by force.
     if (!status_.wait_idle(deadline * 9 / 10)) {
-        in_loop(*loop_, [&] {
+        loop_->in_loop([&] {
             logic_->supervisor().force_all(clock_.now());
             logic_->tell();
         });
         static_cast<void>(status_.wait_idle(deadline / 10));
     }
-    in_loop(*loop_, [&] {
-        logic_->run(false);
-        logic_->tell();
-        loop_->exchange().set_run(RunNumber{0});
-    });
+    loop_->end_run();
     return {};
 }
 
 Result<> SupervisorStation::disconnect() {
-    thread_.reset();
+    if (loop_) loop_->disconnect();
     logic_.reset();
     status_.write({}, false);
     return {};
 }
 
 Result<> SupervisorStation::unconfigure() {
+    logic_.reset();  // of a connect() that failed
     loop_.reset();
-    pool_.reset();
     return {};
 }
 
 Result<> SupervisorStation::change_peers(const std::vector<Peer>& peers) {
-    const auto all = links(peers, options_.link);
-    if (!all) return std::unexpected(all.error());
-    Result<> result;
-    in_loop(*loop_, [&] {
-        result = loop_->set_peers(*all);
-        if (result) logic_->supervisor().set_peers(peers, clock_.now());
-    });
-    return result;
+    return loop_->change_peers(spoken_with(peers), [&] { logic_->supervisor().set_peers(peers, clock_.now()); });
 }
 
 StationStatus SupervisorStation::status() const { return status_.read(); }

@@ -10,7 +10,6 @@
 
 #include "hanging.hpp"
 #include "selection_alarm.hpp"
-#include "weir/transport/loop_calls.hpp"
 #include "weir/base/assert.hpp"
 #include "worker_threads.hpp"
 
@@ -24,34 +23,29 @@ struct UnitItem {
     Event event{};  // lies in the task
 };
 
-Result<std::vector<transport::LinkPeer>> links(const std::vector<Peer>& peers, transport::LinkKind link) {
-    return links_to(peers, {StationKind::supervise, StationKind::readout}, link,
-                    {StationKind::supervise, StationKind::readout});
-}
-
 }  // namespace
 
 /// The unit in its loop, and the way to its workers and back.
-class UnitStation::Logic final : public transport::MessageHandler, public UnitWorkers {
+class UnitStation::Logic final : public transport::StationLogic, public UnitWorkers {
 public:
     explicit Logic(UnitStation& station)
         : station_(station), unit_(station.options_.unit, station.loop_->exchange(), *this) {}
 
     void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
-        if (running_) unit_.on_message(message, now);
+        unit_.on_message(message, now);
     }
     void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override {
         unit_.on_peer(peer, change, now);
     }
-    std::optional<SteadyTime> step(SteadyTime now) override {
-        take_judged();
-        const auto next = running_ ? unit_.step(now) : std::nullopt;
-        if (now >= told_ + 50ms || ending_) {
-            told_ = now;
-            tell();
+    void collect() override {
+        std::vector<std::pair<UnitTask, Judgement>> judged;
+        {
+            const std::scoped_lock lock(mutex_);
+            judged.swap(judged_);
         }
-        return std::min(next.value_or(now + 50ms), now + 50ms);
+        for (auto& [task, judgement] : judged) unit_.judged(std::move(task), std::move(judgement));
     }
+    std::optional<SteadyTime> step(SteadyTime now) override { return unit_.step(now); }
 
     /// An event whose data are there goes to the next free worker.
     void take(UnitTask task) override {
@@ -75,14 +69,12 @@ public:
                  fmt::format("the selection {} hangs: its threads were left behind", station_.selection_->name()));
     }
     void forget_workers() {
-        take_judged();
+        collect();
         workers_.reset();
     }
 
     SelectionUnit& unit() noexcept { return unit_; }
-    void run(bool running) noexcept { running_ = running; }
-    void end(bool ending) noexcept { ending_ = ending; }
-    void tell() {
+    void tell() override {
         for (auto& remark : unit_.take_remarks())
             raise_selection_alarm(station_.reports_, station_.selection_->name(), remark.trouble, std::move(remark.text));
         const auto counts = unit_.counts();
@@ -161,24 +153,13 @@ private:
             first = judged_.empty();
             judged_.emplace_back(std::move(item.task), std::move(judgement));
         }
-        if (first) station_.loop_->call([] {});  // its step() takes them all
-    }
-    void take_judged() {
-        std::vector<std::pair<UnitTask, Judgement>> judged;
-        {
-            const std::scoped_lock lock(mutex_);
-            judged.swap(judged_);
-        }
-        for (auto& [task, judgement] : judged) unit_.judged(std::move(task), std::move(judgement));
+        if (first) station_.loop_->call([] {});  // it collects all of them
     }
 
     UnitStation& station_;
     SelectionUnit unit_;
     RunNumber run_{};  // before the workers start
     Hanging hanging_;
-    SteadyTime told_{};
-    bool running_ = false;
-    bool ending_ = false;
     std::mutex mutex_;
     std::vector<std::pair<UnitTask, Judgement>> judged_;  // by workers; bounded by the unit's credit
     std::optional<WorkerThreads<UnitItem>> workers_;      // the last member: they use all others
@@ -187,90 +168,69 @@ private:
 UnitStation::UnitStation(UnitStationOptions options, Reports& reports, const Clock& clock)
     : options_(std::move(options)), reports_(reports), clock_(clock) {}
 
-UnitStation::~UnitStation() = default;
+UnitStation::~UnitStation() { static_cast<void>(disconnect()); }
 
 Result<> UnitStation::configure() {
     auto selection = Selection::open(options_.selection);
     if (!selection) return std::unexpected(selection.error());
     selection_ = std::move(*selection);
-    pool_ = std::make_unique<memory::BufferPool>(options_.memory);
-    auto loop = transport::MessageLoop::open(options_.loop, *pool_, clock_);
+    const std::vector kinds{StationKind::supervise, StationKind::readout};
+    auto loop = transport::StationLoop::open({.thread = "input", .loop = options_.loop, .link = options_.link,
+                                              .speaks_with = kinds, .watches = kinds, .memory = options_.memory},
+                                             clock_);
     if (!loop) return std::unexpected(loop.error());
     loop_ = std::move(*loop);
     return {};
 }
 
 Peer UnitStation::self() const {
-    return {.name = options_.name,
-            .kind = StationKind::select,
-            .id = options_.id,
-            .dataflow = address_of(options_.loop, loop_.get()),
-            .events = {},
-            .sources = {}, .tcp = options_.link == transport::LinkKind::tcp};
+    return {.name = options_.name, .kind = StationKind::select, .id = options_.id,
+            .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = {},
+            .tcp = options_.link == transport::LinkKind::tcp};
 }
 
 Result<> UnitStation::connect(const std::vector<Peer>& peers) {
-    const auto all = links(peers, options_.link);
-    if (!all) return std::unexpected(all.error());
-    if (auto set = loop_->set_peers(*all); !set) return set;
     logic_ = std::make_unique<Logic>(*this);
     logic_->unit().set_peers(peers);
-    thread_.emplace("input", [this](const std::stop_token& stop) { loop_->run(stop, *logic_); });
-    return {};
+    return loop_->connect(peers, *logic_);
 }
 
 Result<> UnitStation::start(RunNumber run) {
-    in_loop(*loop_, [&] {
+    loop_->begin_run(run, [&] {
         logic_->start_workers(run);
-        loop_->exchange().set_run(run);
         logic_->unit().start_run();
-        logic_->run(true);
-        logic_->end(false);
-        logic_->tell();
     });
     return {};
 }
 
 Result<> UnitStation::stop(std::chrono::milliseconds deadline) {
-    in_loop(*loop_, [&] {
-        logic_->end(true);
-        logic_->tell();
-    });
+    loop_->drain();
     const bool idle = status_.wait_idle(deadline * 9 / 10);
-    in_loop(*loop_, [&] { logic_->run(false); });
+    loop_->halt();
     logic_->stop_workers(idle ? 1000ms : std::max<std::chrono::milliseconds>(deadline / 10, 100ms));
-    in_loop(*loop_, [&] {
+    loop_->end_run([&] {
         logic_->forget_workers();
         logic_->unit().give_up();  // also what came while it was stopping; others have it now
-        logic_->tell();
-        loop_->exchange().set_run(RunNumber{0});
     });
     return {};
 }
 
 Result<> UnitStation::disconnect() {
-    thread_.reset();
+    if (loop_) loop_->disconnect();
     logic_.reset();
     status_.write({}, false);
     return {};
 }
 
 Result<> UnitStation::unconfigure() {
+    logic_.reset();  // of a connect() that failed
     loop_.reset();
-    pool_.reset();
     selection_.reset();
     return {};
 }
 
 Result<> UnitStation::change_peers(const std::vector<Peer>& peers) {
-    const auto all = links(peers, options_.link);
-    if (!all) return std::unexpected(all.error());
-    Result<> result;
-    in_loop(*loop_, [&] {
-        result = loop_->set_peers(*all);
-        if (result) logic_->unit().set_peers(peers);
-    });
-    return result;
+    return loop_->change_peers(peers, [&] { logic_->unit().set_peers(peers); });
 }
 
 StationStatus UnitStation::status() const { return status_.read(); }

@@ -124,7 +124,7 @@ Result<> WorkerProcess::make_room(std::size_t size) {
 }
 
 WorkerProcess::Answer WorkerProcess::ask(const Event& event, SteadyTime until, const std::stop_token& stop) {
-    const auto size = event_memory_size(event);
+    const auto size = shared_event_size(event);
     if (auto room = make_room(size); !room) return {Answer::Kind::ended, {}, room.error().message()};
     write_event(event, {map_, size});
     std::byte words[8];

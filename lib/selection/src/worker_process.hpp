@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "event_memory.hpp"
+#include "worker_messages.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
 

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "weir/transport/loop_calls.hpp"
+#include "weir/transport/message_loop.hpp"
 #include "simulated_partition.hpp"
 #include "weir/delivery/sender.hpp"
 #include "weir/event/event_builder.hpp"
@@ -218,6 +218,8 @@ TEST(Stations, AUnitStopsThoughItsSupervisorHearsItsLastWordNoMore) {
 TEST(Stations, AFilterWhoseSelectionHangsWindsDown) {
     const SystemClock clock;
     Reports reports("test", clock, {});
+    Timers timers(clock);
+    timers.start();
     FilterStationOptions options;
     options.filter.receiver.threads = 1;
     options.filter.workers = 1;
@@ -226,7 +228,7 @@ TEST(Stations, AFilterWhoseSelectionHangsWindsDown) {
     options.memory = 16_MiB;
     const auto event = event::build_event({.ids = {.run = RunNumber{1}, .global_id = GlobalEventId{2}}}, {}).value();
     for (const bool in_order : {true, false}) {
-        FilterStation filter(options, reports, clock);
+        FilterStation filter(options, reports, timers, clock);
         ASSERT_TRUE(filter.configure());
         ASSERT_TRUE(filter.connect({}));
         ASSERT_TRUE(filter.start(RunNumber{1}));
@@ -251,12 +253,14 @@ TEST(Stations, AFilterWhoseSelectionHangsWindsDown) {
 TEST(Stations, AFilterKeepsItsAddressFromRunToRun) {
     const SystemClock clock;
     Reports reports("test", clock, {});
+    Timers timers(clock);
+    timers.start();
     FilterStationOptions options;
     options.filter.name = "ef-1";
     options.filter.receiver.threads = 1;
     options.selection.selection = "none";
     options.memory = 16_MiB;
-    FilterStation filter(options, reports, clock);
+    FilterStation filter(options, reports, timers, clock);
     ASSERT_TRUE(filter.configure());
     const auto address = filter.self().events;
     ASSERT_TRUE(filter.connect({}));

@@ -10,7 +10,6 @@
 
 #include "udp_socket.hpp"
 #include "weir/base/endian.hpp"
-#include "weir/transport/loop_calls.hpp"
 
 namespace weir::transport {
 namespace {
@@ -254,17 +253,6 @@ TEST(MessageLoop, ClosesAConnectionOnWhichAnotherStationSpeaks) {
     ASSERT_TRUE(stranger.write(bytes).has_value());
     EXPECT_TRUE(wait_for([&] { return a.loop->stats().foreign_address == 1; }));
     EXPECT_TRUE(wait_for([&] { return a.loop->stats().tcp_connections == 0; }));
-}
-
-TEST(LinksTo, AreOverTcpWhenEitherEndWantsIt) {
-    std::vector<Peer> peers(2);
-    peers[0] = {.name = "ros-1", .kind = StationKind::readout, .id = one, .dataflow = "127.0.0.1:1"};
-    peers[1] = {.name = "ros-2", .kind = StationKind::readout, .id = two, .dataflow = "127.0.0.1:2", .tcp = true};
-    const auto ours = links_to(peers, {StationKind::readout}, LinkKind::udp, {}).value();
-    EXPECT_EQ(ours[0].link, LinkKind::udp);
-    EXPECT_EQ(ours[1].link, LinkKind::tcp);
-    const auto with_tcp = links_to(peers, {StationKind::readout}, LinkKind::tcp, {}).value();
-    EXPECT_EQ(with_tcp[0].link, LinkKind::tcp);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ROOT beside weir: builds root_oracle.cpp with a dictionary against an installed ROOT, and makes vectors/root-6.40-more with it.
+"""ROOT beside weir: builds root_oracle.cpp with a dictionary against an installed ROOT, and makes
+vectors/root-6.40-more with it.
 
     oracle.py build DIRECTORY      builds, and prints the program's path
     oracle.py vectors DIRECTORY    builds, and writes the test vectors anew
@@ -48,12 +49,12 @@ def build(directory):
     sources = [*HERE.glob("*.hpp"), HERE / "root_oracle.cpp", pathlib.Path(__file__)]
     if program.exists() and all(program.stat().st_mtime > source.stat().st_mtime for source in sources):
         return program
-    names = re.findall(r'visit\(OfType<.*>\{\}, "(.*)"\)', (HERE / "root_classes.hpp").read_text())
+    names = re.findall(r'visit\(OfType<.*>\{\}, "(.*)"\)', (HERE / "root_class_list.hpp").read_text())
     lines = ["#ifdef __CLING__", "#pragma link off all globals;", "#pragma link off all classes;"]
     lines += [f"#pragma link C++ class {name}+;" for name in [*names, *INSIDE] if name != "string"]
     lines += [f"#pragma link C++ enum detector::{name};" for name in ENUMS]
     linkdef.write_text("\n".join([*lines, "#endif\n"]))
-    command(root / "bin/rootcling", "-f", "dictionary.cxx", "-DWEIR_WITH_ROOT", f"-I{HERE}", "root_classes.hpp", "linkdef.h",
+    command(root / "bin/rootcling", "-f", "dictionary.cxx", "-DWEIR_WITH_ROOT", f"-I{HERE}", "root_class_list.hpp", "linkdef.h",
             cwd=directory)
     command(os.environ.get("CXX", "g++"), "-w", "-std=c++17", "-O0", "-DWEIR_WITH_ROOT", f"-I{root}/include", f"-I{HERE}",
             "dictionary.cxx", HERE / "root_oracle.cpp", "-o", program, f"-L{root}/lib", "-lCore", "-lRIO", "-lThread",

@@ -23,14 +23,16 @@ inline constexpr auto description<Holder> = members("things");
 // clang-format off
 template <> inline constexpr auto description<detector::Numbers> =
     members("b", "c", "sc", "uc", "s", "us", "i", "ui", "l", "ul", "ll", "ull", "f", "d");
-template <> inline constexpr auto description<detector::Typedefs> = members("a", "b", "c", "d", "e", "f", "g", "h", "i");
+template <> inline constexpr auto description<detector::Typedefs> =
+    members("a", "b", "c", "d", "e", "f", "g", "h", "i");
 template <> inline constexpr auto description<detector::Enums> = members("color", "quality", "side", "gain", "after");
 template <> inline constexpr auto description<detector::Arrays> =
     fields(field("row", &detector::Arrays::row), field("matrix", &detector::Arrays::matrix),
            field("name", &detector::Arrays::name), field("flags", &detector::Arrays::flags),
            field("wide", &detector::Arrays::wide), field("cube", &detector::Arrays::cube));
 template <> inline constexpr auto description<detector::StdArrays> = members("row", "matrix", "flags", "wide");
-template <> inline constexpr auto description<detector::EnumArrays> = fields(field("qualities", &detector::EnumArrays::qualities));
+template <> inline constexpr auto description<detector::EnumArrays> =
+    fields(field("qualities", &detector::EnumArrays::qualities));
 template <> inline constexpr auto description<detector::Text> = members("text");
 template <> inline constexpr auto description<detector::Empty> = members();
 template <> inline constexpr auto description<detector::EmptyV> = members().version(2);
@@ -57,11 +59,13 @@ template <> inline constexpr auto description<detector::NestedLists> =
     members("i", "d", "t", "hits", "tracks", "rows", "maps");
 template <> inline constexpr auto description<detector::ClassLists> =
     members("hits", "versioned", "cells", "parts", "numbers", "enums", "empty", "texts");
-template <> inline constexpr auto description<detector::ArrayLists> = members("arrays", "std_arrays", "classes", "lists");
+template <> inline constexpr auto description<detector::ArrayLists> =
+    members("arrays", "std_arrays", "classes", "lists");
 template <> inline constexpr auto description<detector::Tracks> = members("tracks", "stations", "lists");
 template <> inline constexpr auto description<detector::Maps> =
     members("numbers", "lists", "hits", "texts", "maps", "hit_lists", "tracks", "flags");
-template <> inline constexpr auto description<detector::Pairs> = members("number", "list", "hit", "numbers", "lists", "hits");
+template <> inline constexpr auto description<detector::Pairs> =
+    members("number", "list", "hit", "numbers", "lists", "hits");
 template <> inline constexpr auto description<detector::ListsOfAll> = members("maps", "pairs", "nested", "enums");
 template <> inline constexpr auto description<detector::Base> = members("b");
 template <> inline constexpr auto description<detector::BaseV> = members("b").version(2);

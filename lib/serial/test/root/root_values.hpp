@@ -3,7 +3,7 @@
 // one line of text, to compare them and to show them. In plain C++17: ROOT's side uses it too.
 #pragma once
 
-#include "root_classes.hpp"
+#include "root_class_list.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data flow manager as a station: a message loop that runs its logic.
+// The data flow manager as a station: its logic in a station loop.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "weir/base/named_thread.hpp"
 #include "weir/building/assigner.hpp"
 #include "weir/service/shared_status.hpp"
 #include "weir/service/station.hpp"
-#include "weir/transport/message_loop.hpp"
+#include "weir/transport/station_loop.hpp"
 
 namespace weir::building {
 
@@ -45,12 +43,9 @@ private:
     const AssignerStationOptions options_;
     Reports& reports_;
     const Clock& clock_;
-    const std::unique_ptr<SharedStatus> status_;  // also before and after there is a logic
-    std::unique_ptr<memory::BufferPool> pool_;
-    std::unique_ptr<transport::MessageLoop> loop_;
-    std::vector<Peer> peers_;
-    std::unique_ptr<Logic> logic_;
-    std::optional<NamedThread> thread_;  // the last member: it uses all others
+    SharedStatus status_;  // also before and after there is a logic
+    std::unique_ptr<transport::StationLoop> loop_;
+    std::unique_ptr<Logic> logic_;  // while connected
 };
 
 }  // namespace weir::building

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The builder as a station: a message loop that runs its logic, and an output to filters or recorders.
+// The builder as a station: its logic in a station loop, and an output to filters or recorders.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
-#include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "weir/base/bytes.hpp"
-#include "weir/base/named_thread.hpp"
 #include "weir/building/builder.hpp"
 #include "weir/building/delivery_output.hpp"
 #include "weir/service/sampled_events.hpp"
 #include "weir/service/shared_status.hpp"
 #include "weir/service/station.hpp"
-#include "weir/transport/message_loop.hpp"
+#include "weir/transport/station_loop.hpp"
 
 namespace weir::building {
 
@@ -59,13 +53,11 @@ private:
     Reports& reports_;
     const Clock& clock_;
     SampledEvents* samples_ = nullptr;
-    const std::unique_ptr<SharedStatus> status_;  // also before and after there is a logic
-    std::unique_ptr<memory::BufferPool> pool_;
-    std::unique_ptr<transport::MessageLoop> loop_;
+    SharedStatus status_;  // also before and after there is a logic
+    std::unique_ptr<transport::StationLoop> loop_;
     std::vector<Peer> peers_;
-    RunNumber run_{};  // of the loop's thread
-    std::unique_ptr<Logic> logic_;
-    std::optional<NamedThread> thread_;  // the last member: it uses all others
+    RunNumber run_{};
+    std::unique_ptr<Logic> logic_;  // while connected
 };
 
 }  // namespace weir::building

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "weir/building/event_memory.hpp"
+#include "weir/building/fragment_memory.hpp"
 #include "weir/event/event_pieces.hpp"
 #include "weir/wire/dataflow.hpp"
 
@@ -16,7 +16,7 @@ struct BuiltEvent {
     std::uint32_t robs = 0;       // of sources, the empty ones included
     std::uint32_t robs_lost = 0;  // empty ROBs that stand for what did not come
     event::EventPieces pieces{};  // lie in `memory` and in themselves
-    EventMemory memory{};
+    FragmentMemory memory{};
 };
 
 /// What takes built events. It says later, from any thread, what became of each: Builder::ended() in the builder's thread.

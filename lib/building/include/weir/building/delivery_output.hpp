@@ -52,6 +52,8 @@ public:
     [[nodiscard]] std::vector<EndedEvent> take_ended();
     /// Events of receivers that are gone go to the others, also when no new ones come. False: there is no room yet.
     bool send_homeless();
+    /// Looks for senders that have failed for good: what they hold becomes homeless. To be called now and then.
+    void look_for_failures();
 
     void close();
 

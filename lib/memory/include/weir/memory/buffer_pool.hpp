@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Event buffers: aligned memory from a pool with a hard limit. When the limit is reached the pool says
 // "full", which travels back to the senders as missing credit; it never grows. Freed buffers are kept
-// by size class, because fresh pages cost a fault each (about 0.1 s per GB here).
+// by size class, because fresh pages cost a fault each (about 0.1 s per GB here). Buffers of 2 MiB and more are aligned to
+// huge pages, and the kernel is asked for them: one fault then brings 2 MiB.
 #pragma once
 
 #include <array>
@@ -10,6 +11,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -61,18 +63,28 @@ private:
     std::size_t capacity_ = 0;
 };
 
+/// What buffers of 2 MiB and more are made of.
+enum class HugePages : std::uint8_t {
+    none,
+    transparent,  // a hint; the kernel gives huge pages when it has them
+    reserved,     // of those that the administrator set aside (vm.nr_hugepages), while there are any; then as above
+};
+
 /// All calls from any thread. The pool outlives its buffers.
 class BufferPool {
 public:
-    static constexpr std::size_t alignment = 4096;  // direct I/O and page granularity
+    static constexpr std::size_t alignment = 4096;      // direct I/O and page granularity
+    static constexpr std::size_t huge_page = 2U << 20;  // alignment of buffers of this size and more
 
     struct Stats {
         Bytes limit, in_use, kept;  // kept: free, ready for the next buffer of its class
         std::uint64_t taken = 0;    // buffers handed out so far
         std::uint64_t refused = 0;  // answers "full" so far
+        Bytes transparent;          // of what is held: where the kernel accepted the hint
+        Bytes reserved;             // of what is held: in huge pages that were set aside
     };
 
-    explicit BufferPool(Bytes limit);
+    explicit BufferPool(Bytes limit, HugePages huge_pages = HugePages::transparent);
     ~BufferPool();
     BufferPool(const BufferPool&) = delete;
     BufferPool& operator=(const BufferPool&) = delete;
@@ -94,9 +106,11 @@ public:
 
 private:
     friend class Buffer;
+    enum class Kind : std::uint8_t { ordinary, transparent, reserved };
     struct Memory {
-        std::byte* data;
-        std::size_t capacity;
+        std::byte* data = nullptr;
+        std::size_t capacity = 0;
+        Kind kind = Kind::ordinary;
     };
 
     // Classes: 4 steps per power of two, from one page up; at most 25 % of a buffer is unused.
@@ -104,10 +118,16 @@ private:
     static std::size_t capacity_of(std::size_t size_class) noexcept;
     void give_back(std::byte* data, std::size_t capacity) noexcept;
     bool make_room(std::size_t capacity);
+    std::byte* map(std::size_t capacity);
+    void unmap(const Memory& memory) noexcept;
 
     static constexpr std::size_t class_count = 4 * 30;
     mutable std::mutex mutex_;
     const std::size_t limit_;
+    const HugePages huge_pages_;
+    std::set<const std::byte*> hinted_, set_aside_;  // which of the large ones are transparent, which reserved
+    std::size_t transparent_ = 0;
+    std::size_t reserved_ = 0;
     std::size_t in_use_ = 0;
     std::size_t kept_ = 0;
     std::uint64_t taken_ = 0;

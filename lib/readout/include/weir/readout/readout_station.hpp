@@ -14,7 +14,7 @@
 #include "weir/readout/replay.hpp"
 #include "weir/service/reports.hpp"
 #include "weir/service/station.hpp"
-#include "weir/transport/message_loop.hpp"
+#include "weir/transport/station_loop.hpp"
 
 namespace weir::readout {
 
@@ -62,8 +62,6 @@ private:
     struct Run;
 
     [[nodiscard]] Result<> make_feed();
-    [[nodiscard]] Result<std::vector<transport::LinkPeer>> links_of(const std::vector<Peer>& peers) const;
-    void on_loop(const std::function<void()>& work);
     void mismatched(const Level1Mismatch& mismatch);
 
     const ReadoutStationOptions options_;
@@ -72,10 +70,8 @@ private:
 
     std::vector<SourceId> sources_;
     std::unique_ptr<EventMaker> maker_;
-    std::unique_ptr<memory::BufferPool> messages_;
-    std::shared_ptr<transport::MessageLoop> loop_;  // shared with a status() that is under way
+    std::shared_ptr<transport::StationLoop> loop_;  // shared with a status() that is under way
     std::unique_ptr<Logic> logic_;
-    NamedThread network_;
     std::shared_ptr<Run> run_;      // shared likewise
 
     mutable std::mutex status_mutex_;  // guards the two pointers, which status() takes from other threads

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "weir/base/named_thread.hpp"
 #include "weir/selection/filter.hpp"
 #include "weir/service/reports.hpp"
 #include "weir/service/sampled_events.hpp"
 #include "weir/service/station.hpp"
+#include "weir/service/timers.hpp"
 #include "weir/transport/reserved_port.hpp"
 
 namespace weir::selection {
@@ -26,8 +26,8 @@ struct FilterStationOptions {
 
 class FilterStation final : public Station {
 public:
-    /// Reports and clock outlive the station.
-    FilterStation(FilterStationOptions options, Reports& reports, const Clock& clock);
+    /// Reports, timers and clock outlive the station.
+    FilterStation(FilterStationOptions options, Reports& reports, Timers& timers, const Clock& clock);
     ~FilterStation() override;
 
     [[nodiscard]] Result<> configure() override;
@@ -50,6 +50,7 @@ private:
 
     const FilterStationOptions options_;
     Reports& reports_;
+    Timers& timers_;
     const Clock& clock_;
     SampledEvents* samples_ = nullptr;
     std::optional<Selection> selection_;
@@ -60,7 +61,7 @@ private:
     mutable std::mutex mutex_;  // of the next two: status() is asked from any thread
     std::unique_ptr<Filter> filter_;
     std::optional<FilterStats> last_;  // of the run that has ended
-    NamedThread watch_;                // looks for selections that hang
+    Timers::Periodic watch_;           // looks for selections that hang; the last member: it uses all others
 };
 
 }  // namespace weir::selection

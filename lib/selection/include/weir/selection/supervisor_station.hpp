@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The level-2 supervisor as a station: a message loop that runs its logic.
+// The level-2 supervisor as a station: its logic in a station loop.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "weir/base/named_thread.hpp"
 #include "weir/selection/supervisor.hpp"
 #include "weir/service/shared_status.hpp"
 #include "weir/service/station.hpp"
-#include "weir/transport/message_loop.hpp"
+#include "weir/transport/station_loop.hpp"
 
 namespace weir::selection {
 
@@ -47,11 +45,9 @@ private:
     const SupervisorStationOptions options_;
     Reports& reports_;
     const Clock& clock_;
-    std::unique_ptr<memory::BufferPool> pool_;
-    std::unique_ptr<transport::MessageLoop> loop_;
-    SharedStatus status_;  // written by the loop's thread; outlives the logic, for those who ask meanwhile
-    std::unique_ptr<Logic> logic_;
-    std::optional<NamedThread> thread_;  // the last member: it uses all others
+    SharedStatus status_;  // also before and after there is a logic
+    std::unique_ptr<transport::StationLoop> loop_;
+    std::unique_ptr<Logic> logic_;  // while connected
 };
 
 }  // namespace weir::selection

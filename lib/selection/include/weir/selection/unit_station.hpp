@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A level-2 processing unit as a station: a message loop that runs its logic (the input thread), and worker threads that
+// A level-2 processing unit as a station: its logic in a station loop (the input thread), and worker threads that
 // run the selection. A worker sleeps until the data of an event are there, while others compute.
 #pragma once
 
@@ -8,12 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "weir/base/named_thread.hpp"
 #include "weir/selection/selection_unit.hpp"
 #include "weir/selection/selector.hpp"
 #include "weir/service/shared_status.hpp"
 #include "weir/service/station.hpp"
-#include "weir/transport/message_loop.hpp"
+#include "weir/transport/station_loop.hpp"
 
 namespace weir::selection {
 
@@ -50,11 +49,9 @@ private:
     Reports& reports_;
     const Clock& clock_;
     std::optional<Selection> selection_;
-    std::unique_ptr<memory::BufferPool> pool_;
-    std::unique_ptr<transport::MessageLoop> loop_;
-    SharedStatus status_;  // written by the loop's thread; outlives the logic, for those who ask meanwhile
-    std::unique_ptr<Logic> logic_;
-    std::optional<NamedThread> thread_;  // the last member: it uses all others
+    SharedStatus status_;  // also before and after there is a logic
+    std::unique_ptr<transport::StationLoop> loop_;
+    std::unique_ptr<Logic> logic_;  // while connected
 };
 
 }  // namespace weir::selection

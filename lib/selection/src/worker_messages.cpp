@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "event_memory.hpp"
+#include "worker_messages.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -21,7 +21,7 @@ bool lies_in(ConstData part, ConstData whole) noexcept {
 }
 
 std::size_t words_end(const Event& event) noexcept {
-    return padded(event_memory_head + event_memory_fragment * event.fragments.size() +
+    return padded(shared_event_head + shared_event_fragment * event.fragments.size() +
                   4 * (event.level1_words.size() + event.level2_words.size()));
 }
 
@@ -73,7 +73,7 @@ void end_answer(std::size_t begin, std::vector<std::byte>& to) {
 
 }  // namespace
 
-std::size_t event_memory_size(const Event& event) noexcept {
+std::size_t shared_event_size(const Event& event) noexcept {
     auto size = words_end(event) + padded(event.payload.size());
     for (const auto& fragment : event.fragments)
         if (!lies_in(fragment.bytes, event.payload)) size += padded(fragment.bytes.size());
@@ -81,10 +81,10 @@ std::size_t event_memory_size(const Event& event) noexcept {
 }
 
 void write_event(const Event& event, MutableData to) noexcept {
-    const auto size = event_memory_size(event);
+    const auto size = shared_event_size(event);
     WEIR_ASSERT(size <= to.size());
-    store_little(to, 0, event_memory_magic);
-    store_little(to, 4, event_memory_version);
+    store_little(to, 0, shared_event_magic);
+    store_little(to, 4, shared_event_version);
     store_little(to, 8, std::uint64_t{size});
     store_little(to, 16, number(event.global_id));
     const std::uint32_t head[]{number(event.level1_id), number(event.run), number(event.lumi_block), event.bunch_crossing_id,
@@ -99,7 +99,7 @@ void write_event(const Event& event, MutableData to) noexcept {
     store_little(to, 72, std::uint64_t{event.payload.size()});
     put(to, payload, event.payload);
     next += padded(event.payload.size());
-    auto at = event_memory_head;
+    auto at = shared_event_head;
     for (const auto& fragment : event.fragments) {
         auto position = next;
         if (lies_in(fragment.bytes, event.payload)) {
@@ -112,7 +112,7 @@ void write_event(const Event& event, MutableData to) noexcept {
         store_little(to, at + 4, static_cast<std::uint32_t>(fragment.state));
         store_little(to, at + 8, std::uint64_t{position});
         store_little(to, at + 16, std::uint64_t{fragment.bytes.size()});
-        at += event_memory_fragment;
+        at += shared_event_fragment;
     }
     for (const auto words : {event.level1_words, event.level2_words}) {
         for (const auto word : words) {
@@ -124,7 +124,7 @@ void write_event(const Event& event, MutableData to) noexcept {
 
 Result<Event> read_event(ConstData memory, EventParts& parts) {
     Reader reader(memory);
-    if (reader.take<std::uint32_t>() != event_memory_magic || reader.take<std::uint32_t>() != event_memory_version)
+    if (reader.take<std::uint32_t>() != shared_event_magic || reader.take<std::uint32_t>() != shared_event_version)
         return fail(Errc::corrupt, "shared memory does not hold an event");
     const auto size = reader.take<std::uint64_t>();
     if (size != memory.size()) return fail(Errc::corrupt, "the event in shared memory has another size than was announced");
@@ -143,7 +143,7 @@ Result<Event> read_event(ConstData memory, EventParts& parts) {
     };
     const auto position = reader.take<std::uint64_t>();
     const auto payload = part(position, reader.take<std::uint64_t>());
-    if (!payload || std::uint64_t{fragments} * event_memory_fragment + 4 * (words[0] + words[1]) > reader.left())
+    if (!payload || std::uint64_t{fragments} * shared_event_fragment + 4 * (words[0] + words[1]) > reader.left())
         return fail(Errc::corrupt, "the event in shared memory is longer than the memory");
     event.payload = *payload;
     parts.fragments.clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "event_memory.hpp"
+#include "worker_messages.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,12 @@ namespace weir::selection {
 namespace {
 
 std::vector<std::byte> written(const Event& event) {
-    std::vector<std::byte> memory(event_memory_size(event));
+    std::vector<std::byte> memory(shared_event_size(event));
     write_event(event, memory);
     return memory;
 }
 
-TEST(EventMemory, AnEventComesOutAsItWentIn) {
+TEST(WorkerMessages, AnEventComesOutAsItWentIn) {
     const test::SampleEvent sample;
     const auto event = sample.event(1ULL << 40);
     const auto memory = written(event);
@@ -36,12 +36,12 @@ TEST(EventMemory, AnEventComesOutAsItWentIn) {
     }
 }
 
-TEST(EventMemory, FragmentsThatLieInThePayloadAreNotCopiedTwice) {
+TEST(WorkerMessages, FragmentsThatLieInThePayloadAreNotCopiedTwice) {
     std::vector<std::byte> payload(100'000);
     const Fragment fragments[]{{SourceId{1}, FragmentState::here, ConstData(payload).subspan(1000, 50'000)},
                                {SourceId{2}, FragmentState::here, ConstData(payload).last(100)}};
     const Event event{.fragments = fragments, .payload = payload};
-    EXPECT_LT(event_memory_size(event), 100'300U);
+    EXPECT_LT(shared_event_size(event), 100'300U);
     const auto memory = written(event);
     EventParts parts;
     const auto read = read_event(memory, parts);
@@ -50,7 +50,7 @@ TEST(EventMemory, FragmentsThatLieInThePayloadAreNotCopiedTwice) {
     EXPECT_EQ(read->fragments[1].bytes.size(), 100U);
 }
 
-TEST(EventMemory, AnyDamagedWordIsAnErrorOrAnEventInsideTheMemory) {
+TEST(WorkerMessages, AnyDamagedWordIsAnErrorOrAnEventInsideTheMemory) {
     const test::SampleEvent sample;
     const auto whole = written(sample.event(1));
     for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -80,7 +80,7 @@ Decision sample_decision() {
     return decision;
 }
 
-TEST(EventMemory, ADecisionComesBackAsItWasMade) {
+TEST(WorkerMessages, ADecisionComesBackAsItWasMade) {
     std::vector<std::byte> answer;
     const auto decision = sample_decision();
     write_decision(decision, answer);
@@ -96,14 +96,14 @@ TEST(EventMemory, ADecisionComesBackAsItWasMade) {
     EXPECT_EQ(read->level2_words, decision.level2_words);
 }
 
-TEST(EventMemory, ADecisionCutAtAnyByteIsAnError) {
+TEST(WorkerMessages, ADecisionCutAtAnyByteIsAnError) {
     std::vector<std::byte> answer;
     write_decision(sample_decision(), answer);
     const auto body = ConstData(answer).subspan(answer_head);
     for (std::size_t size = 0; size < body.size(); ++size) EXPECT_FALSE(read_decision(body.first(size)).has_value()) << size;
 }
 
-TEST(EventMemory, AnAnswerThatPromisesTooMuchIsRefusedBeforeItIsRead) {
+TEST(WorkerMessages, AnAnswerThatPromisesTooMuchIsRefusedBeforeItIsRead) {
     std::vector<std::byte> answer;
     write_answer(AnswerKind::failed, "why", answer);
     EXPECT_TRUE(read_answer_head(ConstData(answer).first(answer_head)).has_value());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of one event that is being built: fragments are put one behind the other into a few buffers of the pool,
-// so that a thousand small ones cost no thousand allocations. All of it goes back to the pool at once.
+// Where the fragments of one event that is being built lie: one behind the other in a few buffers of the pool, so that a
+// thousand small ones cost no thousand allocations. All of it goes back to the pool at once.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace weir::building {
 
-class EventMemory {
+class FragmentMemory {
 public:
     /// `chunk`: what is taken from the pool at once.
     void begin(memory::BufferPool& pool, std::size_t chunk) {

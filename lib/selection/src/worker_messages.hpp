@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One event as bytes in memory that a station shares with one worker process, and the answers of that process. Both ends
+// What a station and a worker process say to each other: one event as bytes in memory that they share, and answers. Both ends
 // belong to the same build of weir (the Python end is lib/selection/python/weir_selection_worker.py), so there is one
 // version only; but a plug-in may have overwritten its process's memory: what comes back is checked like any bytes from outside.
 //
@@ -25,17 +25,17 @@
 
 namespace weir::selection {
 
-inline constexpr std::uint32_t event_memory_magic = 0x45535257;  // "WRSE"
-inline constexpr std::uint32_t event_memory_version = 1;
-inline constexpr std::size_t event_memory_head = 80;
-inline constexpr std::size_t event_memory_fragment = 24;
+inline constexpr std::uint32_t shared_event_magic = 0x45535257;  // "WRSE"
+inline constexpr std::uint32_t shared_event_version = 1;
+inline constexpr std::size_t shared_event_head = 80;
+inline constexpr std::size_t shared_event_fragment = 24;
 inline constexpr std::uint32_t answer_magic = 0x41535257;  // "WRSA"
 inline constexpr std::size_t answer_head = 12;
 inline constexpr std::size_t answer_max = 1 << 20;
 inline constexpr std::size_t tag_robs_max = 4096;
 
-[[nodiscard]] std::size_t event_memory_size(const Event& event) noexcept;
-/// `to` holds event_memory_size(event) bytes at least.
+[[nodiscard]] std::size_t shared_event_size(const Event& event) noexcept;
+/// `to` holds shared_event_size(event) bytes at least.
 void write_event(const Event& event, MutableData to) noexcept;
 
 /// What a view of an event needs besides the shared memory.
