@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir cat: the events of raw files, a line each, or their bytes. Files are read event by event, so
-// that memory holds one event, however large the file is.
+// that memory holds one event, however large the file is. Files of objects instead are read as a whole.
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +14,11 @@
 #include "commands.hpp"
 #include "event_summary.hpp"
 #include "file_walk.hpp"
+#include "object_file.hpp"
+#include "object_view.hpp"
 #include "output.hpp"
 #include "weir/base/endian.hpp"
+#include "weir/serial/object_head.hpp"
 
 namespace weir::app {
 namespace {
@@ -28,7 +31,10 @@ struct Options {
     std::optional<std::uint64_t> events;
     bool payload = false;
     bool words = false;
+    bool results = false;
     bool json = false;
+
+    [[nodiscard]] bool only_bytes() const noexcept { return payload || results; }
 };
 
 /// Eight words a line behind their offset in the event; bytes that are no whole word at the end as bytes.
@@ -63,6 +69,8 @@ void print_line(const EventSummary& summary) {
     print("{:>6}  {:>12}  {:>10}  {:>5}  {:>10}  {:>5}  {:08x}  {}", summary.block.number, text(id), level1_id,
           text(lumi_block), summary.block.separator.size, text(summary.robs), summary.adler32, tags);
     print(summary.trouble ? fmt::format("  ! {}\n", printable(summary.trouble->message())) : std::string("\n"));
+    for (const auto& result : summary.results)
+        print("        level-2 result {:#010x}: {}", number(result.source), text_of(view_object(result.bytes), 8).substr(8));
 }
 
 constexpr std::string_view titles =
@@ -76,22 +84,37 @@ public:
     }
 
     void file(const FileWalk& walk) {
-        if (options_.json || options_.payload) return;
+        if (options_.json || options_.only_bytes()) return;
         if (options_.files.size() > 1) print("# {}\n", printable(walk.path().native()));
         if (!options_.words) print(titles);
     }
 
     void event(const FileWalk& walk, const EventSummary& summary, ConstData bytes) {
         if (options_.payload) return print(as_text(bytes));
+        if (options_.results) {
+            for (const auto& result : summary.results) print(as_text(result.bytes));
+            return;
+        }
         if (options_.json) {
             auto object = json_of(summary);
             object["path"] = json_text(walk.path().native());
-            print(first_ ? "" : ",");
-            first_ = false;
-            return print_json_part(object);
+            return part(object);
         }
         if (options_.words) return print_words(summary, bytes);
         print_line(summary);
+    }
+
+    /// After all events.
+    void begin_objects() {
+        if (options_.json) print(R"(],"objects":[)");
+        first_ = true;
+    }
+
+    void object(const std::filesystem::path& path, const ObjectView& view) {
+        if (!options_.json) return print(text_of(view, 0));
+        auto object = json_of(view);
+        object["path"] = json_text(path.native());
+        part(object);
     }
 
     /// Not everything that was asked for could be shown.
@@ -103,6 +126,12 @@ public:
     }
 
 private:
+    void part(const json::object& object) {
+        print(first_ ? "" : ",");
+        first_ = false;
+        print_json_part(object);
+    }
+
     const Options& options_;
     bool complete_ = true;
     bool first_ = true;
@@ -121,7 +150,7 @@ int cat_file(const std::filesystem::path& path, const Options& options, Printer&
         printer.event(*walk, summary, bytes);
         if (summary.trouble && summary.trouble->code != Errc::unsupported) {
             code = exit_bad;
-            if (options.payload || options.words)
+            if (options.only_bytes() || options.words)
                 complain(me, fmt::format("{}, event {}: {}", path.native(), block.number, summary.trouble->message()));
         }
         return {};
@@ -148,20 +177,45 @@ int cat_file(const std::filesystem::path& path, const Options& options, Printer&
     return code;
 }
 
+/// The exit code for one file of objects. Each stands for itself: several may have been appended one to the other.
+int cat_objects(const std::filesystem::path& path, Printer& printer) {
+    const auto objects = ObjectFile::read(path);
+    if (!objects) return fail_with(me, objects.error());
+    int code = exit_good;
+    for (std::size_t at = 0; at < objects->bytes.size();) {
+        const auto head = serial::object_head(ConstData(objects->bytes).subspan(at));
+        if (!head) {
+            complain(me, fmt::format("{}, offset {}: {}", path.native(), at, head.error().message()));
+            return exit_bad;
+        }
+        const auto view = view_object(ConstData(objects->bytes).subspan(at, head->size));
+        if (!view.trouble.empty()) code = exit_bad;
+        printer.object(path, view);
+        at += head->size;
+    }
+    return code;
+}
+
 int run_cat(const Options& options) {
-    if (options.payload + options.words + options.json > 1)
-        return fail_usage(me, "--payload, --words and --json are three forms of the same output; choose one");
+    if (options.payload + options.words + options.results + options.json > 1)
+        return fail_usage(me, "--payload, --words, --results and --json are four forms of output; choose one");
     if (options.event && options.events) return fail_usage(me, "--event names one event, --events the first few; choose one");
     if (options.event && *options.event == 0) return fail_usage(me, "--event: events are counted from 1");
-    if (options.payload && ::isatty(STDOUT_FILENO) == 1)
-        return fail_usage(me, "--payload writes bytes, stdout is a terminal; send them to a file or a program, or see --words");
+    if (options.only_bytes() && ::isatty(STDOUT_FILENO) == 1)
+        return fail_usage(me, "--payload and --results write bytes, stdout is a terminal; send them to a file or a program, or see --words");
+    std::vector<std::filesystem::path> of_events, of_objects;
+    for (const auto& path : options.files) (holds_objects(path) ? of_objects : of_events).push_back(path);
+    if (!of_objects.empty() && (options.only_bytes() || options.words || options.event || options.events))
+        return fail_usage(me, fmt::format("{} holds objects, and no events: only --json goes with it", of_objects.front().native()));
     Printer printer(options);
     int worst = exit_good;
-    for (const auto& path : options.files) {
-        const int code = cat_file(path, options, printer);
+    const auto note = [&](int code) {
         if (code != exit_good) printer.incomplete();
         worst = std::max(worst, code);
-    }
+    };
+    for (const auto& path : of_events) note(cat_file(path, options, printer));
+    if (!of_objects.empty()) printer.begin_objects();
+    for (const auto& path : of_objects) note(cat_objects(path, printer));
     printer.end();
     return worst;
 }
@@ -170,13 +224,14 @@ int run_cat(const Options& options) {
 
 void add_cat(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
-    auto& command = add_command(parent, group_look, "cat", "prints the events of raw files: a line each, words or bytes",
+    auto& command = add_command(parent, group_look, "cat", "prints the events of raw files, a line each, words or bytes; and objects",
                                 "weir cat FILE.data --event 3 --words | less");
-    add_value(command, "file", options->files, "FILE", "raw file, open or closed").required();
+    add_value(command, "file", options->files, "FILE", "raw file, open or closed; or a file of objects").required();
     add_value(command, "--event", options->event, "N", "only event N of each file, counted from 1");
     add_value(command, "--events", options->events, "N", "only the first N events of each file");
     add_flag(command, "--words", options->words, "the words of the events in hex, 8 a line, after their byte offset");
     add_flag(command, "--payload", options->payload, "the bytes of the events, one after the other");
+    add_flag(command, "--results", options->results, "the bytes of the level-2 results in the events");
     add_json_flag(command, options->json);
     command.callback([options, &chosen] { chosen = [options] { return run_cat(*options); }; });
 }

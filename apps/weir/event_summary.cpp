@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "event_summary.hpp"
 
+#include "object_view.hpp"
 #include "weir/checksum/adler32.hpp"
 #include "weir/event/compression.hpp"
+#include "weir/selection/result.hpp"
+#include "weir/selection/selection_unit.hpp"
 
 namespace weir::app {
 namespace {
 
 constexpr Bytes unpacked_max = 256_MiB;
+
+/// Fragments of this sub-detector that are built in another way are not ours to explain: other experiments have some.
+void look_for_result(const event::FragmentView& rob, std::vector<FoundResult>& results) {
+    if ((number(rob.source()) >> 16 & 0xff) != selection::level2_detector) return;
+    const auto rod = event::RodView::parse(rob.payload());
+    if (!rod) return;
+    const auto bytes = selection::result_in(rod->data());
+    if (bytes && !bytes->empty()) results.push_back({rob.source(), {bytes->begin(), bytes->end()}});
+}
 
 }  // namespace
 
@@ -40,7 +52,11 @@ EventSummary summarize(const FileWalk::Block& block, ConstData bytes, event::For
     const auto fragments = Fragments::of(*event);
     if (!fragments) return summary.trouble = fragments.error(), summary;
     std::uint64_t robs = 0;
-    if (const auto walked = event::for_each_rob(fragments->cursor(), [&](const event::FragmentView&) { ++robs; }); !walked) {
+    if (const auto walked = event::for_each_rob(fragments->cursor(), [&](const event::FragmentView& rob) {
+            ++robs;
+            look_for_result(rob, summary.results);
+        });
+        !walked) {
         summary.trouble = walked.error();
     } else {
         summary.robs = robs;
@@ -64,6 +80,13 @@ json::object json_of(const EventSummary& summary) {
     json::array tags;
     for (const auto& tag : summary.tags) tags.emplace_back(json_text(tag));
     event["tags"] = std::move(tags);
+    json::array results;
+    for (const auto& result : summary.results) {
+        auto object = json_of(view_object(result.bytes));
+        object["source"] = number(result.source);
+        results.push_back(std::move(object));
+    }
+    if (!results.empty()) event["results"] = std::move(results);
     if (summary.trouble) event["error"] = json_text(summary.trouble->message());
     return event;
 }

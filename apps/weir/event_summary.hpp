@@ -35,12 +35,19 @@ private:
     std::size_t offset_ = 0;
 };
 
+/// What the second level found in the event: a fragment that its selection made (docs/formats/objects.md).
+struct FoundResult {
+    SourceId source{};
+    std::vector<std::byte> bytes{};  // not empty
+};
+
 struct EventSummary {
     FileWalk::Block block;
     std::uint32_t adler32 = 0;
     std::optional<event::EventIds> ids;  // nothing: opaque, or the header cannot be read
     std::optional<std::uint64_t> robs;
     std::vector<std::string> tags;  // "physics_Main"; "calibration_TLA*" gets a part of the event only
+    std::vector<FoundResult> results;
     std::optional<Error> trouble;   // the first thing that is wrong
 };
 

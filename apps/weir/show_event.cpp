@@ -3,6 +3,7 @@
 
 #include <fmt/chrono.h>
 
+#include "object_view.hpp"
 #include "weir/event/check.hpp"
 
 namespace weir::app {
@@ -101,6 +102,11 @@ void print_robs(const std::vector<RobRow>& robs) {
     print("\n{}", table.text());
 }
 
+void print_results(const EventSummary& summary) {
+    for (const auto& result : summary.results)
+        print("\nlevel-2 result {}: {}", hex(number(result.source)), text_of(view_object(result.bytes), 0));
+}
+
 /// The ROBs in order, up to where the fragments break off; the summary says that and why.
 std::vector<RobRow> robs_of(const Fragments& fragments) {
     std::vector<RobRow> robs;
@@ -147,6 +153,7 @@ bool show_event(const FileWalk& walk, const FileWalk::Block& block, ConstData by
             }
             document["rob_list"] = std::move(rows);
             if (!as_json && !robs.empty()) print_robs(robs);
+            if (!as_json) print_results(summary);
         }
     }
     if (as_json) {

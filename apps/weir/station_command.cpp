@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "output.hpp"
+#include "sampled_object.hpp"
 #include "service_manager.hpp"
 #include "signals.hpp"
 #include "weir/base/file.hpp"
@@ -50,6 +51,10 @@ StationFrameOptions frame_options(const StationPlace& place, const std::string& 
     options.control = control;
     options.deadline = place.partition.deadline;
     options.deadlines[Transition::stop] = place.partition.stop_deadline;
+    if (place.kind == StationKind::build || place.kind == StationKind::filter)  // they sample
+        options.read_sample = [format = place.partition.format(), name = place.name](ConstData event) {
+            return sampled_event(event, format, name);
+        };
     return options;
 }
 

@@ -1,12 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads objects that weir streamed (object-wise), with uproot: pip install uproot
+"""Reads objects that weir streamed (object-wise), with uproot, without ROOT: pip install uproot
 
+    curl -s http://127.0.0.1:41234/sample/object > event.object     # the control port of a builder or filter
+    weir cat run.data --event 3 --results > found.object            # what level 2 found in an event
+    read_objects.py event.object
     read_objects.py CLASSES.root BUFFER [CLASS]
 
-CLASSES.root is any file that ROOT wrote with objects of these classes in it: their descriptions are there, and a buffer
-has none. BUFFER holds what weir::serial::Writer::write_any wrote, one object after the other; with CLASS it is what
-Writer::stream wrote, which does not name its class. Prints each object's members."""
+Prints each object's members. The classes of weir's own objects are in the table CLASSES below; add yours, or name a file
+CLASSES.root: any that ROOT wrote with objects of these classes in it, which has their descriptions. BUFFER holds what
+weir::serial::Writer::write_any wrote, one object after the other; with CLASS it is what Writer::stream wrote, which does
+not name its class. In your program:
+
+    from read_objects import ObjectReader
+    for event in ObjectReader().objects(open("event.object", "rb").read()):
+        print(event.member("global_id"), len(event.member("fragments")))
+"""
+import math
+import re
 import sys
 
 import numpy
@@ -17,11 +28,66 @@ from uproot.source.chunk import Chunk
 from uproot.source.cursor import Cursor
 
 
-class ObjectReader:
-    """Reads objects out of bytes, with the descriptions of classes in a ROOT file."""
+# docs/formats/objects.md. A class that says no version (no ClassDef) has version 0 here. Types are spelled as ROOT does:
+# "vector<vector<int> >", "float[3]", "Long64_t". (uproot does not read maps of texts outside of trees.)
+CLASSES = {
+    ("weir::selection::Quantity", 1): {"name": "string", "value": "double"},
+    ("weir::selection::Findings", 1): {"selection": "string", "quantities": "vector<weir::selection::Quantity>"},
+    ("weir::SampledFragment", 1): {"source": "unsigned int", "words": "vector<unsigned int>"},
+    ("weir::SampledEvent", 1): {
+        "station": "string", "global_id": "unsigned long", "run": "unsigned int", "level1_id": "unsigned int",
+        "lumi_block": "unsigned int", "seconds": "unsigned int", "nanoseconds": "unsigned int",
+        "stream_tags": "vector<string>", "level1_words": "vector<unsigned int>", "level2_words": "vector<unsigned int>",
+        "filter_words": "vector<unsigned int>", "fragments": "vector<weir::SampledFragment>"},
+    ("weir::NamedNumber", 1): {"name": "string", "value": "double"},
+    ("weir::StationSnapshot", 1): {
+        "station": "string", "kind": "string", "state": "string", "time": "double", "run": "long",
+        "received": "unsigned long", "stored": "unsigned long", "in_hand": "unsigned long",
+        "rejected": "vector<weir::NamedNumber>", "counters": "vector<weir::NamedNumber>", "alarms": "vector<string>"},
+}
 
-    def __init__(self, classes_path):
-        self.file = uproot.open(classes_path).file
+NUMBERS = {"char": 1, "short": 2, "int": 3, "long": 4, "float": 5, "double": 8, "unsigned char": 11, "unsigned short": 12,
+           "unsigned int": 13, "unsigned long": 14, "Long64_t": 16, "ULong64_t": 17, "bool": 18}  # ROOT's codes of types
+
+
+class ClassTable(uproot.reading.ReadOnlyFile):
+    """Stands where uproot has a ROOT file: knows the classes of a table, holds no data."""
+
+    def __init__(self, classes):
+        self._file_path, self._custom_classes, self._streamers = "(a table of classes)", {}, {}
+        for (name, version), members in classes.items():
+            info = uproot.streamers.Model_TStreamerInfo.empty()
+            info._members = {"fName": name, "fClassVersion": version,
+                             "fElements": [self._element(*member) for member in members.items()]}
+            self._streamers.setdefault(uproot.model.classname_regularize(name), {})[version] = info
+
+    @staticmethod
+    def _element(name, kind):
+        kind, *bounds = re.findall(r"[^\[\]]+", kind)  # "float[3]"
+        if kind in NUMBERS:
+            element = uproot.streamers.Model_TStreamerBasicType.empty()
+        elif kind == "string" or "<" in kind:
+            element = uproot.streamers.Model_TStreamerSTL.empty()
+        else:
+            element = uproot.streamers.Model_TStreamerObjectAny.empty()
+        element._members = {"fName": name, "fTypeName": kind, "fType": NUMBERS.get(kind, 0),
+                            "fArrayLength": math.prod(map(int, bounds)) if bounds else 0}
+        return element
+
+    uuid = property(lambda self: None)
+    streamers = property(lambda self: self._streamers)
+    source = detached = property(lambda self: self)
+
+
+class ObjectReader:
+    """Reads objects out of bytes, with the descriptions of classes in a table or a ROOT file."""
+
+    def __init__(self, classes=None):
+        """`classes`: a table like CLASSES, which is taken when there is none, or the path of a ROOT file."""
+        if classes is None or isinstance(classes, dict):
+            self.file = ClassTable(classes or CLASSES)
+        else:
+            self.file = uproot.open(classes).file
 
     def objects(self, data, class_name=None):
         """All objects in `data`, one after the other."""
@@ -57,11 +123,13 @@ def plain(value):
 
 
 def main():
-    if len(sys.argv) not in (3, 4):
+    words = sys.argv[1:]
+    classes = words.pop(0) if words and words[0].endswith(".root") else None
+    if len(words) not in (1, 2):
         sys.exit(__doc__)
-    with open(sys.argv[2], "rb") as buffer:
+    with open(words[0], "rb") as buffer:
         data = buffer.read()
-    for value in ObjectReader(sys.argv[1]).objects(data, sys.argv[3] if len(sys.argv) == 4 else None):
+    for value in ObjectReader(classes).objects(data, words[1] if len(words) == 2 else None):
         print(plain(value))
 
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "weir/event/fragment.hpp"
-#include "weir/selection/selection.hpp"
+#include "weir/selection/result.hpp"
 
 namespace {
 
@@ -37,6 +37,10 @@ void select(const weir::selection::Event& event, weir::selection::Decision& deci
     if (chamber >= chamber_words_min) decision.accept("physics_Main");
     if (energy >= calorimeter_words_min) decision.accept("calibration_Calorimeter");
     decision.level2_words = {chamber, energy};  // what `weir select` writes into the event's header
+    weir::selection::Findings findings{.selection = "busy_chamber"};
+    findings.add("chamber_words", chamber);
+    findings.add("calorimeter_words", energy);
+    set_result(decision, findings);  // a fragment of the event: `weir cat` prints it, uproot and ROOT read it
 }
 
 }  // namespace

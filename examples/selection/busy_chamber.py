@@ -23,4 +23,5 @@ def select(event):
         tags.append("physics_Main")
     if energy >= CALORIMETER_WORDS_MIN:
         tags.append("calibration_Calorimeter")
-    return {"tags": tags, "level2_words": [chamber, energy]}
+    return {"tags": tags, "level2_words": [chamber, energy],
+            "result": {"chamber_words": chamber, "calorimeter_words": energy}}

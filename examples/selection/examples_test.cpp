@@ -10,7 +10,9 @@
 #include "weir/event/event_view.hpp"
 #include "weir/event/raw_file_index.hpp"
 #include "weir/event/rob_cursor.hpp"
+#include "weir/selection/result.hpp"
 #include "weir/selection/selector.hpp"
+#include "weir/serial/reader.hpp"
 
 namespace weir::selection {
 namespace {
@@ -72,6 +74,10 @@ TEST_F(Examples, TheCppSelectionCountsTheWordsOfRealEvents) {
     const auto decisions = decide(WEIR_EXAMPLE_LIBRARY);
     ASSERT_EQ(decisions.size(), 10U);
     EXPECT_EQ(decisions[0].level2_words, (std::vector<std::uint32_t>{405, 400}));  // as `weir show FILE --event 1` lists them
+    serial::Reader reader(decisions[0].result);
+    const auto findings = reader.read_any<Findings>();
+    ASSERT_TRUE(findings) << findings.error().message();
+    EXPECT_EQ(**findings, (Findings{"busy_chamber", {{"chamber_words", 405}, {"calorimeter_words", 400}}}));
     std::map<std::string, int> streams;
     for (const auto& decision : decisions)
         for (const auto& tag : decision.tags) ++streams[stream_key(tag)];
@@ -88,6 +94,7 @@ TEST_F(Examples, ThePythonSelectionDecidesTheSame) {
         EXPECT_EQ(python[i].accepted, cpp[i].accepted) << "event " << i + 1;
         EXPECT_EQ(python[i].tags, cpp[i].tags) << "event " << i + 1;
         EXPECT_EQ(python[i].level2_words, cpp[i].level2_words) << "event " << i + 1;
+        EXPECT_EQ(python[i].result, cpp[i].result) << "event " << i + 1;
     }
 }
 

@@ -20,6 +20,7 @@ READY, FAILED, DECISION = 1, 2, 3
 EVENT_MAGIC, ANSWER_MAGIC, VERSION = 0x45535257, 0x41535257, 1
 HEAD = struct.Struct("<IIQQ10IQQ")
 FRAGMENT = struct.Struct("<IIQQ")
+VERSION_1, COLLECTION = struct.pack(">H", 1), struct.pack(">H", 10)  # before an object, before texts and vectors
 STREAM = re.compile(r"[A-Za-z0-9-]+_[A-Za-z0-9_-]+\Z")
 
 
@@ -62,6 +63,37 @@ class Event:
         self.payload = numpy.frombuffer(memory, dtype="u1", count=length, offset=at)
 
 
+def framed(head, body):
+    """ROOT's bytes: how many follow, then what stands before the body, then the body."""
+    return struct.pack(">I", 0x40000000 | len(head + body)) + head + body
+
+
+def member_text(text):
+    data = text.encode()
+    size = struct.pack(">B", len(data)) if len(data) < 255 else struct.pack(">BI", 255, len(data))
+    return framed(COLLECTION, size + data)
+
+
+def findings(numbers):
+    """A dictionary of numbers, as the bytes of an object weir::selection::Findings (docs/formats/objects.md)."""
+    quantities = b""
+    for name, value in numbers.items():
+        if not isinstance(name, str):
+            raise TypeError(f"the result has a quantity {name!r}; names are text")
+        try:
+            value = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(f"the result's {name} is {value!r}; quantities are numbers") from None
+        quantities += framed(VERSION_1, member_text(name) + struct.pack(">d", value))
+    count = struct.pack(">I", len(numbers))
+    body = member_text(plugin) + framed(COLLECTION, count + quantities)
+    return framed(b"\xff\xff\xff\xffweir::selection::Findings\0", framed(VERSION_1, body))
+
+
+def result_of(value):
+    return findings(value) if isinstance(value, collections.abc.Mapping) else bytes(value)
+
+
 def encoded(answer):
     """What select() returned, as the bytes of a decision."""
     tags, result, words = [], b"", []
@@ -76,7 +108,7 @@ def encoded(answer):
         tags = answer.get("tags", [])
         tags = [tags] if isinstance(tags, str) else list(tags)
         accepted = bool(answer.get("accept", bool(tags)))
-        result, words = bytes(answer.get("result", b"")), [int(word) for word in answer.get("level2_words", ())]
+        result, words = result_of(answer.get("result", b"")), [int(word) for word in answer.get("level2_words", ())]
     elif answer is None:
         accepted = False
     else:
@@ -132,8 +164,9 @@ def main():
     link = socket.socket(fileno=3)
     link.setblocking(True)
     try:
-        global numpy
+        global numpy, plugin
         import numpy
+        plugin = os.path.splitext(os.path.basename(sys.argv[1]))[0]
         select = load(sys.argv[1])
     except BaseException as error:
         say(link, FAILED, reason(error))

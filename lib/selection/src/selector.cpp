@@ -139,6 +139,7 @@ const char* name(Trouble trouble) noexcept {
 }
 
 Result<> check_decision(const Decision& decision) {
+    if (!decision.trouble.empty()) return fail(Errc::refused, on_one_line(decision.trouble));
     if (decision.tags.size() > Decision::tags_max)
         return fail(Errc::limit, fmt::format("the decision names {} streams; {} are allowed", decision.tags.size(),
                                              Decision::tags_max));

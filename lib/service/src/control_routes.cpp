@@ -8,6 +8,7 @@
 #include "control_json.hpp"
 #include "weir/base/data.hpp"
 #include "weir/json/parse.hpp"
+#include "weir/serial/writer.hpp"
 
 namespace weir {
 namespace {
@@ -60,6 +61,23 @@ HttpResponse sample_of(const SampledEvents& samples) {
     return {.status = 200, .body = std::string(as_text(*event)), .content_type = "application/octet-stream"};
 }
 
+constexpr const char* object_type = "application/octet-stream";
+
+template <serial::Object T>
+HttpResponse as_object(const T& object) {
+    serial::Writer writer;
+    if (const auto written = writer.write_any(&object); !written) return http_error(500, written.error().message());
+    return {.status = 200, .body = std::string(as_text(writer.data())), .content_type = object_type};
+}
+
+/// Made of the copy that was taken, here and now: whoever offers events has no part in it.
+HttpResponse sample_object_of(const SampledEvents& samples, const ReadSample& read) {
+    const auto event = samples.latest();
+    if (!event) return {.status = 204, .content_type = object_type};
+    const auto object = read(*event);
+    return object ? as_object(*object) : http_error(500, object.error().message());
+}
+
 HttpResponse response_to(const StationAnswer& answer) {
     json::object document{{"state", name(answer.state)}};
     if (!answer.error.empty()) document["error"] = json_safe(answer.error);
@@ -77,17 +95,20 @@ void transition(FrameLoop& loop, const HttpRequest& request, HttpAnswer answer) 
 
 }  // namespace
 
-std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& services, bool read_only) {
+std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& services, const StationFrameOptions& options) {
     std::vector<HttpRoute> routes;
     const auto question = [&](const char* path, auto reply) {
         routes.push_back({get, path, [reply](const HttpRequest&, const HttpAnswer& answer) { answer(reply()); }});
     };
     routes.push_back(metrics_route(services.metrics));
     question("/status", [&loop] { return HttpResponse{.status = 200, .body = to_json(loop.report()) + "\n"}; });
+    question("/status/object", [&loop, &clock = services.clock] { return as_object(snapshot_of(loop.report(), clock.wall())); });
     question("/threads", [&threads = services.threads] { return threads_of(threads); });
     question("/sample", [&samples = services.samples] { return sample_of(samples); });
+    if (options.read_sample)
+        question("/sample/object", [&samples = services.samples, read = options.read_sample] { return sample_object_of(samples, read); });
     question("/alarms", [&reports = services.reports] { return alarms_of(reports); });
-    if (read_only) return routes;
+    if (options.read_only) return routes;
     routes.push_back({post, "/transition", [&loop](const HttpRequest& request, HttpAnswer answer) {
                           transition(loop, request, std::move(answer));
                       }});

@@ -11,8 +11,8 @@
 
 namespace weir {
 
-/// The loop and the services outlive the server that answers. `read_only`: no request is taken.
-[[nodiscard]] std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& services, bool read_only);
+/// The loop and the services outlive the server that answers.
+[[nodiscard]] std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& services, const StationFrameOptions& options);
 
 /// State, ledger and counters of the station; seconds of the threads.
 [[nodiscard]] Metrics::Collection collect_station(Metrics& metrics, std::function<StationReport()> report, const ThreadAccounts& threads);

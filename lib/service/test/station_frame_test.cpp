@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "weir/serial/reader.hpp"
 #include "weir/service/control_client.hpp"
 
 namespace weir {
@@ -206,6 +207,46 @@ TEST_F(Frame, HostileRequestsGetOneLineAndChangeNothing) {
     EXPECT_EQ(post("{}", "/elsewhere").status, 404U);
     EXPECT_EQ(frame->state(), StationState::initial);
     EXPECT_TRUE(station.asked.empty());
+}
+
+template <class T>
+T object_in(const Result<ControlAnswer>& answer) {
+    EXPECT_TRUE(answer && answer->status == 200U);
+    if (!answer) return {};
+    serial::Reader reader(as_data(answer->body));
+    const auto object = reader.read_any<T>();
+    EXPECT_TRUE(object && *object && reader.at_end());
+    return object && *object ? **object : T{};
+}
+
+TEST_F(Frame, GivesItsStateAndASampledEventAsObjects) {
+    begin({.read_sample = [](ConstData event) -> Result<SampledEvent> {
+        if (event.size() != 8) return fail(Errc::corrupt, "this is no event");
+        return SampledEvent{.station = "toy", .global_id = 1ULL << 40, .stream_tags = {"physics_Main"}, .fragments = {{0x7c0000, {1, 2}}}};
+    }});
+    run();
+    const auto snapshot = object_in<StationSnapshot>(client->get("/status/object"));
+    EXPECT_EQ(snapshot.station, "toy");
+    EXPECT_EQ(snapshot.kind, "build");
+    EXPECT_EQ(snapshot.state, "running");
+    EXPECT_EQ(snapshot.run, 91668);
+    EXPECT_EQ(snapshot.received, 3U);
+    EXPECT_THAT(snapshot.counters, ElementsAre(NamedNumber{"requests", 7}));
+    EXPECT_GT(snapshot.time, 1.6e9);
+    EXPECT_EQ(client->get("/sample/object")->status, 204U);
+    samples.offer(as_data("no event"), SteadyTime{1h});
+    const auto event = object_in<SampledEvent>(client->get("/sample/object"));
+    EXPECT_EQ(event.global_id, 1ULL << 40);
+    EXPECT_THAT(event.fragments, ElementsAre(SampledFragment{0x7c0000, {1, 2}}));
+    samples.offer(as_data("broken"), SteadyTime{2h});
+    EXPECT_EQ(client->get("/sample/object")->status, 500U);
+    EXPECT_THAT(client->get("/sample/object")->body, HasSubstr("this is no event"));
+}
+
+TEST_F(Frame, AStationThatSamplesNothingHasNoSuchPath) {
+    begin();
+    EXPECT_EQ(client->get("/sample/object")->status, 404U);
+    EXPECT_EQ(object_in<StationSnapshot>(client->get("/status/object")).run, -1);
 }
 
 TEST_F(Frame, AnswersQuestionsAboutMetricsThreadsSamplesAndAlarms) {

@@ -76,8 +76,9 @@ struct Decision {
 
     bool accepted = false;
     std::vector<StreamTag> tags{};             // filter: the streams; none: those that the event came with
-    std::vector<std::byte> result{};           // select: becomes a fragment of the event, of the pseudo readout
+    std::vector<std::byte> result{};           // select: becomes a fragment of the event; result.hpp makes it of an object
     std::vector<std::uint32_t> level2_words{}; // select: into the event's header
+    std::string trouble{};                     // why the selection failed on this event; empty: it did not
 
     void accept() noexcept { accepted = true; }
     /// "physics_Main": type, underscore, name. May be called for several streams.

@@ -18,6 +18,7 @@
 
 #include "weir/base/result.hpp"
 #include "weir/service/control_messages.hpp"
+#include "weir/service/monitoring_objects.hpp"
 #include "weir/service/state_machine.hpp"
 #include "weir/service/station.hpp"
 #include "weir/service/station_services.hpp"
@@ -26,6 +27,9 @@ namespace weir {
 
 /// With which a process ends itself when a stop hangs for good (EX_SOFTWARE).
 inline constexpr int exit_hopeless = 70;
+
+/// The fragments of an event that was sampled, which this library cannot read. Error: it is no such event.
+using ReadSample = std::function<Result<SampledEvent>(ConstData)>;
 
 struct StationFrameOptions {
     std::string name{};
@@ -36,6 +40,7 @@ struct StationFrameOptions {
     std::chrono::milliseconds deadline{30'000};  // of a transition, where neither the request nor the next line says one
     std::map<Transition, std::chrono::milliseconds> deadlines{};
     std::chrono::milliseconds grace{5000};      // a stop that is later than its deadline by this ends the process
+    ReadSample read_sample{};  // for GET /sample/object, on the control port's thread; empty: there is no such path
     bool asker_reports = false;                 // whoever asks says what failed: no report of it
     std::function<void(int)> end_process{};     // how; empty: at once (_exit), since what hangs may hang destructors too
 };
