@@ -30,6 +30,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* command_name = "weir record";
+// What a crash left is closed by a start, and all files by a stop: the disks say how long that is.
+constexpr std::chrono::milliseconds as_long_as_it_takes = 24h;
 
 struct RecordOptions {
     RecorderSettings settings;
@@ -94,8 +96,8 @@ Result<> begin(StationFrame& frame) {
     return {};
 }
 
-/// And down again. The service manager waits as long as the stop may take and is alive.
-Result<> end(StationFrame& frame, const RecorderStation& station, const ServiceManager& manager, std::chrono::milliseconds deadline) {
+/// And down again: files are closed however long that takes. The service manager waits as long as the stop is alive.
+Result<> end(StationFrame& frame, const RecorderStation& station, const ServiceManager& manager) {
     manager.stopping();
     const std::jthread alive([&](const std::stop_token& stopped) {
         WritePathWatch write_path;
@@ -108,7 +110,7 @@ Result<> end(StationFrame& frame, const RecorderStation& station, const ServiceM
             manager.extend(30s);
         } while (!changed.wait_for(lock, stopped, 2s, [&] { return stopped.stop_requested(); }));
     });
-    return frame.wind_down(deadline);
+    return frame.wind_down(as_long_as_it_takes);
 }
 
 /// Connections may not take the descriptors that files need: a sender is refused sooner than a file cannot be opened.
@@ -123,16 +125,14 @@ void leave_room_for_files(storage::RecorderOptions& options) {
     connections = static_cast<std::uint32_t>(most);
 }
 
-/// The frame of a recorder that runs alone: nobody but this process drives it, and its port answers questions only. A start
-/// takes as long as what a crash left takes to be closed.
+/// The frame of a recorder that runs alone: nobody but this process drives it, and its port answers questions only.
 StationFrameOptions frame_alone(const RecorderSettings& settings) {
     return {.name = settings.options.recorder,
             .kind = StationKind::record,
             .id = wire::StationId{1},
             .control = settings.metrics,
             .read_only = true,
-            .deadlines = {{Transition::start, 24h}},
-            .grace = 30s,
+            .deadlines = {{Transition::start, as_long_as_it_takes}},
             .asker_reports = true};
 }
 
@@ -193,11 +193,11 @@ int run_record(RecordOptions& options) {
     Timers timers(clock);
     SampledEvents samples;
     const StationServices services{clock, reports, metrics, threads, timers, samples};
-    RecorderStation station(*recorder_options, name, wire::StationId{1}, services);
+    RecorderStation station(*recorder_options, name, wire::StationId{1}, services, options.settings.stop_deadline);
     const auto frame = StationFrame::start(station, frame_alone(options.settings), services);
     if (!frame) return fail_with(command_name, frame.error());
     if (const auto begun = begin(**frame); !begun) {
-        static_cast<void>((*frame)->wind_down(options.settings.stop_deadline));
+        static_cast<void>((*frame)->wind_down(as_long_as_it_takes));
         return fail_with(command_name, begun.error());
     }
     if (const auto latched = reports.latched(); latched > 0)
@@ -206,7 +206,7 @@ int run_record(RecordOptions& options) {
 
     manager.ready();
     watch(station, signals, manager, clock);
-    const auto stopped = end(**frame, station, manager, options.settings.stop_deadline);
+    const auto stopped = end(**frame, station, manager);
     const auto summary = station.summary();
     if (options.json) {
         print_json(summary_json(summary));

@@ -47,8 +47,9 @@ std::function<void(const storage::RecorderReport&)> report_to(Reports& reports) 
     };
 }
 
-RecorderStation::RecorderStation(storage::RecorderOptions options, std::string name, wire::StationId id, const StationServices& services)
-    : options_(std::move(options)), name_(std::move(name)), id_(id), services_(services) {}
+RecorderStation::RecorderStation(storage::RecorderOptions options, std::string name, wire::StationId id,
+                                 const StationServices& services, std::chrono::milliseconds senders_at_most)
+    : options_(std::move(options)), name_(std::move(name)), id_(id), services_(services), senders_at_most_(senders_at_most) {}
 
 RecorderStation::~RecorderStation() { end_recorder(); }
 
@@ -90,7 +91,7 @@ Result<> RecorderStation::start(RunNumber run) {
 }
 
 Result<> RecorderStation::stop(std::chrono::milliseconds deadline) {
-    auto stopped = recorder_->stop(deadline);
+    auto stopped = recorder_->stop(std::min(deadline, senders_at_most_));
     end_recorder();
     return stopped;
 }

@@ -20,7 +20,10 @@ namespace weir::app {
 
 class RecorderStation final : public Station {
 public:
-    RecorderStation(storage::RecorderOptions options, std::string name, wire::StationId id, const StationServices& services);
+    /// `senders_at_most`: how long a stop waits for senders, if its deadline is longer; what follows, the closing of files,
+    /// takes as long as the disks take.
+    RecorderStation(storage::RecorderOptions options, std::string name, wire::StationId id, const StationServices& services,
+                    std::chrono::milliseconds senders_at_most = std::chrono::milliseconds::max());
     ~RecorderStation() override;
 
     [[nodiscard]] Result<> configure() override;
@@ -45,6 +48,7 @@ private:
     const std::string name_;
     const wire::StationId id_;
     const StationServices services_;
+    const std::chrono::milliseconds senders_at_most_;
     std::optional<transport::ReservedPort> port_;
     std::optional<AlarmKeeper> alarms_;
 

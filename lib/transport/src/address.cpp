@@ -72,6 +72,22 @@ bool Address::loopback() const noexcept {
     return IN6_IS_ADDR_LOOPBACK(&in.sin6_addr);
 }
 
+bool Address::unspecified() const noexcept {
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    sockaddr_in6 any6{};
+    any6.sin6_family = AF_INET6;
+    return size_ == 0 || same_host(Address(reinterpret_cast<const sockaddr*>(&any), sizeof(any))) ||
+           same_host(Address(reinterpret_cast<const sockaddr*>(&any6), sizeof(any6)));
+}
+
+Address Address::without_port() const noexcept {
+    static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
+    auto host = *this;
+    std::memset(reinterpret_cast<std::byte*>(&host.storage_) + offsetof(sockaddr_in, sin_port), 0, sizeof(in_port_t));
+    return host;
+}
+
 bool Address::same_host(const Address& other) const noexcept {
     if (family() != other.family()) return false;
     if (family() == AF_INET) {

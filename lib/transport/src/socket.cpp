@@ -136,11 +136,13 @@ int Socket::pending_error() const noexcept {
     return ::getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
 }
 
-Result<Socket> begin_connect(const Address& address, const SocketOptions& options) {
+Result<Socket> begin_connect(const Address& address, const SocketOptions& options, const Address& from) {
     Socket socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket) return fail_errno(errno, fmt::format("cannot make a socket for {}", to_string(address)));
     set_buffers(socket.fd(), options);
     set_connection(socket.fd(), options);
+    if (!from.unspecified() && ::bind(socket.fd(), from.data(), from.size()) != 0)
+        return fail_errno(errno, fmt::format("cannot connect from {}", to_string(from)));
     if (::connect(socket.fd(), address.data(), address.size()) != 0 && errno != EINPROGRESS && errno != EINTR)
         return fail_errno(errno, fmt::format("cannot connect to {}", to_string(address)));
     return socket;

@@ -30,6 +30,10 @@ StationLoop::~StationLoop() = default;
 
 Result<std::unique_ptr<StationLoop>> StationLoop::open(StationLoopOptions options, const Clock& clock) {
     std::unique_ptr<StationLoop> made(new StationLoop(std::move(options)));
+    const auto& listen = made->options_.loop.listen;
+    if (const auto here = resolve(listen, true); here && here->front().unspecified())
+        return fail(Errc::usage, "a station cannot listen on every interface (" + to_string(listen) +
+                                     "): the others know it by one address; write one of this machine");
     auto loop = MessageLoop::open(made->options_.loop, made->pool_, clock);
     if (!loop) return std::unexpected(std::move(loop.error()));
     made->loop_ = std::move(*loop);

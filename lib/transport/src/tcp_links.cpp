@@ -125,7 +125,7 @@ void TcpLinks::accept(SteadyTime now) {
 void TcpLinks::connect(wire::StationId id, Peer& peer, SteadyTime now) {
     peer.pause = std::clamp(2 * peer.pause, pause_min, pause_max);
     peer.next_try = now + peer.pause;
-    auto socket = begin_connect(peer.address, tcp_link_options);
+    auto socket = begin_connect(peer.address, tcp_link_options, listener_.local().without_port());
     if (!socket) return;
     auto connection = std::make_unique<Connection>();
     connection->socket = std::move(*socket);

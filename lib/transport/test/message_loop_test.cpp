@@ -239,6 +239,15 @@ TEST(MessageLoop, DoesNotBelieveADatagramThatComesFromElsewhereThanTheStationItN
     EXPECT_TRUE(wait_for([&] { return a.posts.load() == 100; }));
 }
 
+TEST(MessageLoop, SpeaksOverTcpBetweenTwoAddressesOfOneMachine) {
+    Node a(one, {.listen = {"127.0.0.2", 0}}), b(two, {.listen = {"127.0.0.1", 0}});
+    ASSERT_TRUE(a.loop->set_peers({{two, {"127.0.0.1", b.loop->port()}, LinkKind::tcp, true}}).has_value());
+    ASSERT_TRUE(b.loop->set_peers({{one, {"127.0.0.2", a.loop->port()}, LinkKind::tcp, true}}).has_value());
+    a.start();
+    b.start();
+    EXPECT_TRUE(wait_for([&] { return a.appeared.load() && b.appeared.load(); }));
+}
+
 TEST(MessageLoop, ClosesAConnectionOnWhichAnotherStationSpeaks) {
     Node a(one);
     ASSERT_TRUE(a.loop->set_peers({{two, {"127.0.0.1", 1}, LinkKind::udp}, {StationId{3}, {"127.0.0.1", 2}, LinkKind::tcp}}).has_value());

@@ -128,6 +128,19 @@ TEST_F(TwoNodes, TellWhenARunBeginsAndEndsAndAfterEachStepWhileItDrains) {
     EXPECT_EQ(a.told, told + 1);
 }
 
+TEST(StationLoop, ListensWhereOthersCanFindIt) {
+    for (const auto* host : {"0.0.0.0", "", "::"}) {
+        const SystemClock clock;
+        StationLoopOptions options;
+        options.loop.listen = {host, 0};
+        options.loop.exchange.self = one;
+        options.loop.exchange.epoch = wire::Epoch{1};
+        const auto refused = StationLoop::open(options, clock);
+        ASSERT_FALSE(refused) << host;
+        EXPECT_EQ(refused.error().code, Errc::usage);
+    }
+}
+
 TEST(StationLoop, TellsNowAndThenThoughNothingHappens) {
     Node often(one, {.tell_every = 1ms}), never(two, {.tell_every = 0ms});
     ASSERT_TRUE(often.loop->connect({}, often));

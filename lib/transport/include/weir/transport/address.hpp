@@ -37,6 +37,10 @@ public:
     [[nodiscard]] std::uint16_t port() const noexcept;
     /// Only this machine can reach it: 127.0.0.0/8, ::1.
     [[nodiscard]] bool loopback() const noexcept;
+    /// 0.0.0.0, ::, or none at all: every interface of this machine.
+    [[nodiscard]] bool unspecified() const noexcept;
+    /// The same host, any port.
+    [[nodiscard]] Address without_port() const noexcept;
     [[nodiscard]] bool same_host(const Address& other) const noexcept;
     /// Host and port.
     bool operator==(const Address& other) const noexcept { return same_host(other) && port() == other.port(); }

@@ -84,8 +84,9 @@ private:
 };
 
 /// Begins to connect; the socket becomes writable when that has ended, see pending_error(). An error is
-/// one that is known at once. No delay for small messages, keep-alive and options are set.
-[[nodiscard]] Result<Socket> begin_connect(const Address& address, const SocketOptions& options);
+/// one that is known at once. No delay for small messages, keep-alive and options are set. `from`: the address of this
+/// machine that the peer sees; unspecified: the one that the route has.
+[[nodiscard]] Result<Socket> begin_connect(const Address& address, const SocketOptions& options, const Address& from = {});
 
 /// A socket that accepts connections. Error, for example: "cannot listen on 127.0.0.1:9000: Address
 /// already in use; stop the other program or choose another port with --listen".
