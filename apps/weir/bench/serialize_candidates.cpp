@@ -71,7 +71,7 @@ std::string last_line(const fs::path& file) {
 /// What a peer prints belongs to it; its last line says why it did not come up.
 Result<JobProcess> start_peer(const std::vector<std::string>& arguments, const fs::path& folder,
                               std::chrono::seconds patience) {
-    const auto log = folder / "log";
+    const auto log = folder / (fs::path(arguments.front()).filename().native() + ".log");
     auto process = JobProcess::start(arguments, log, patience);
     if (process) return process;
     const auto said = last_line(log);

@@ -110,9 +110,13 @@ std::vector<BenchRow> serialize_rows(const SerializePoints& points) {
     for (const auto& point : points) {
         if (point.best() <= 0) continue;
         const auto parameters = [&] {
+            const auto says = [&](const char* word) { return point.candidate.find(word) != std::string::npos; };
+            boost::json::value items = point.subject;
+            if (point.subject != "event") items = std::stoi(point.subject);
             return boost::json::object{{"candidate", point.candidate},
-                                       {"subject", point.subject},
-                                       {"way", point.way()},
+                                       {"items", items},
+                                       {"layout", says("member-wise") ? "member-wise" : says("object-wise") ? "object-wise" : "its own"},
+                                       {"direction", point.way()},
                                        {"threads", point.threads}};
         };
         auto time = point.medians();
