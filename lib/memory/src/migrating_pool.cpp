@@ -44,6 +44,18 @@ BlockBatch*& first_empty(PoolBin& bin) noexcept {
     return bin.batches != nullptr && bin.batches->count > 0 ? bin.batches->next : bin.batches;
 }
 
+// A batch as a chain, off the front of the list.
+BlockChain cut(PoolBin& bin) noexcept {
+    BlockChain chain;
+    while (bin.head != nullptr && chain.count < bin.batch) {
+        FreeBlock* const block = bin.head;
+        bin.head = next_of(block);
+        set_next(block, nullptr);
+        chain.put({block, block, 1});
+    }
+    return chain;
+}
+
 void add_empty(PoolBin& bin, BlockBatch* empty) noexcept {
     if (empty != nullptr) empty->next = std::exchange(first_empty(bin), empty);
 }
@@ -134,10 +146,10 @@ bool MigratingPool::new_slab(PoolBin& bin, std::size_t size_class) noexcept {
     return true;
 }
 
-bool MigratingPool::refill(PoolBin& bin, std::size_t size_class) noexcept {
+bool MigratingPool::refill(PoolBin& bin, std::size_t size_class, bool believe_hint) noexcept {
     if (link_piece(bin)) return true;
     PoolStock& stock = stocks_[size_class];
-    if (stock.may_have()) {
+    if (!believe_hint || stock.may_have()) {
         const auto taken = stock.take(bin.batches, bin.batch);
         const std::uint64_t count = taken.batch != nullptr ? taken.batch->count : taken.chain.count;
         if (taken.migrated) bin.give_at -= static_cast<std::int64_t>(count);  // it may all come back to this thread
@@ -171,12 +183,22 @@ void* MigratingPool::take_slowly(std::size_t size_class) noexcept {
         cache = &late_;
     }
     PoolBin& bin = cache->bins[size_class];
-    if (bin.head == nullptr && !refill(bin, size_class)) {
+    if (bin.head == nullptr && !refill(bin, size_class, true) && !refill_at_limit(bin, size_class)) {
         const std::scoped_lock memory_lock(memory_mutex_);
         ++refused_;
         return nullptr;
     }
     return bin.take();
+}
+
+// Threads without a cache free to late_, above all those that come when there is no memory for one. What lies there
+// goes to the stock, and the stock is asked whatever its hint says.
+bool MigratingPool::refill_at_limit(PoolBin& bin, std::size_t size_class) noexcept {
+    if (PoolBin& late = late_.bins[size_class]; &bin != &late) {
+        const std::scoped_lock lock(late_mutex_);
+        leave(late, size_class);
+    }
+    return refill(bin, size_class, false);
 }
 
 void MigratingPool::give_back_slowly(void* data, std::size_t size_class) noexcept {
@@ -206,7 +228,7 @@ void MigratingPool::correct(PoolBin& bin, std::size_t size_class) noexcept {
     bin.give_at += bin.batch;
     bin.look_after(bin.batch);
     BlockBatch* const batch = empty_batch(bin, size_class);
-    if (batch == nullptr) return;  // no memory even for the list of addresses: the blocks stay here for now
+    if (batch == nullptr) return stocks_[size_class].put(cut(bin));  // no memory even for the list of addresses
     FreeBlock** const blocks = batch->blocks();
     FreeBlock* block = bin.head;
     std::uint64_t count = 0;
@@ -234,27 +256,28 @@ PoolThreadCache* MigratingPool::adopt_cache() noexcept {
 }
 
 // What came from elsewhere goes back as that; what the thread had of its own will be the own of the next that takes it.
-void MigratingPool::retire_cache(PoolThreadCache& cache) noexcept {
-    for (std::size_t c = 0; c < size_classes::count; ++c) {
-        PoolBin& bin = cache.bins[c];
-        const std::int64_t zero = bin.give_at - 2 * std::int64_t{bin.batch};
-        const std::uint64_t in_hand = bin.batches == nullptr ? 0 : bin.batches->count;
-        const auto surplus = static_cast<std::uint64_t>(std::max<std::int64_t>(bin.balance() - zero, 0));
-        const std::uint64_t most = surplus > in_hand ? surplus - in_hand : 0;
-        BlockChain migrated;
-        BlockChain own;
-        for (FreeBlock* block = bin.head; block != nullptr;) {
-            FreeBlock* const next = next_of(block);
-            set_next(block, nullptr);
-            (migrated.count < most ? migrated : own).put({block, block, 1});
-            block = next;
-        }
-        bin.head = nullptr;
-        bin.give_at = bin.balance() + 2 * std::int64_t{bin.batch};
-        bin.look_after(2 * std::uint64_t{bin.batch});
-        stocks_[c].leave(migrated, own, bin.fresh, std::exchange(bin.fresh_size, 0),
-                         std::exchange(bin.batches, nullptr));
+void MigratingPool::leave(PoolBin& bin, std::size_t size_class) noexcept {
+    const std::int64_t zero = bin.give_at - 2 * std::int64_t{bin.batch};
+    const std::uint64_t in_hand = bin.batches == nullptr ? 0 : bin.batches->count;
+    const auto surplus = static_cast<std::uint64_t>(std::max<std::int64_t>(bin.balance() - zero, 0));
+    const std::uint64_t most = surplus > in_hand ? surplus - in_hand : 0;
+    BlockChain migrated;
+    BlockChain own;
+    for (FreeBlock* block = bin.head; block != nullptr;) {
+        FreeBlock* const next = next_of(block);
+        set_next(block, nullptr);
+        (migrated.count < most ? migrated : own).put({block, block, 1});
+        block = next;
     }
+    bin.head = nullptr;
+    bin.give_at = bin.balance() + 2 * std::int64_t{bin.batch};
+    bin.look_after(2 * std::uint64_t{bin.batch});
+    stocks_[size_class].leave(migrated, own, bin.fresh, std::exchange(bin.fresh_size, 0),
+                              std::exchange(bin.batches, nullptr));
+}
+
+void MigratingPool::retire_cache(PoolThreadCache& cache) noexcept {
+    for (std::size_t c = 0; c < size_classes::count; ++c) leave(cache.bins[c], c);
     const std::scoped_lock lock(caches_mutex_);
     cache.next_idle = std::exchange(idle_, &cache);
     ++idle_count_;

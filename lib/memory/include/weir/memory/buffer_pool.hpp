@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Event buffers: aligned memory from a pool with a hard limit. When the limit is reached the pool says
 // "full", which travels back to the senders as missing credit; it never grows. Freed buffers are kept
-// by size class, because fresh pages cost a fault each (about 0.1 s per GB here). Buffers of 2 MiB and more are aligned to
-// huge pages, and the kernel is asked for them: one fault then brings 2 MiB.
+// by size class, because fresh pages cost a fault each (about 0.1 s per GB here). Buffers of 2 MiB and more are aligned
+// to huge pages, and the kernel is asked for them: one fault then brings 2 MiB.
 #pragma once
 
 #include <array>

@@ -71,7 +71,8 @@ public:
     MigratingPool& operator=(const MigratingPool&) = delete;
 
     /// `alignment` is a power of two. nullptr: at the limit, or upstream has no more.
-    [[nodiscard]] [[gnu::always_inline]] inline void* try_take(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) noexcept {
+    [[nodiscard]] [[gnu::always_inline]] inline void* try_take(
+        std::size_t size, std::size_t alignment = alignof(std::max_align_t)) noexcept {
         const std::size_t size_class = size_classes::of(size, alignment);
         if (size_class == size_classes::count) [[unlikely]]
             return take_large(size, alignment);
@@ -84,7 +85,8 @@ public:
     }
 
     /// With the size and alignment it was taken by.
-    [[gnu::always_inline]] inline void give_back(void* data, std::size_t size, std::size_t alignment = alignof(std::max_align_t)) noexcept {
+    [[gnu::always_inline]] inline void give_back(void* data, std::size_t size,
+                                                 std::size_t alignment = alignof(std::max_align_t)) noexcept {
         const std::size_t size_class = size_classes::of(size, alignment);
         if (size_class == size_classes::count) [[unlikely]]
             return give_back_large(data, size, alignment);
@@ -128,7 +130,9 @@ private:
     void give_back_large(void* data, std::size_t size, std::size_t alignment) noexcept;
     void balance(PoolBin& bin, std::size_t size_class) noexcept;
     void correct(PoolBin& bin, std::size_t size_class) noexcept;
-    bool refill(PoolBin& bin, std::size_t size_class) noexcept;
+    bool refill(PoolBin& bin, std::size_t size_class, bool believe_hint) noexcept;
+    bool refill_at_limit(PoolBin& bin, std::size_t size_class) noexcept;
+    void leave(PoolBin& bin, std::size_t size_class) noexcept;
     bool new_slab(PoolBin& bin, std::size_t size_class) noexcept;
     PoolThreadCache* adopt_cache() noexcept;             // for a thread that comes
     void retire_cache(PoolThreadCache& cache) noexcept;  // of a thread that ends

@@ -97,6 +97,7 @@ struct PoolThreadSlot {
     PoolThreadCache* cache = nullptr;
 };
 inline constexpr std::size_t pool_thread_slots = 8;  // pools whose numbers are this far apart take turns
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local std::array<PoolThreadSlot, pool_thread_slots> pool_thread_slot;
+[[gnu::tls_model(
+    "initial-exec")]] extern constinit thread_local std::array<PoolThreadSlot, pool_thread_slots> pool_thread_slot;
 
 }  // namespace weir::memory
