@@ -2,6 +2,7 @@
 #include "weir/memory/migrating_pool.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "pool_stock.hpp"
@@ -67,6 +68,8 @@ MigratingPool::MigratingPool(Options options)
       options_(options),
       stocks_(std::make_unique<PoolStock[]>(size_classes::count)),
       life_(std::make_shared<PoolLife>()) {
+    // No object is larger; and no sum of a size below this and an alignment wraps, here or in upstream.
+    options_.limit = std::min(options_.limit, Bytes{PTRDIFF_MAX});
     WEIR_ASSERT(options_.batch >= 8 && options_.batch <= 4096 && options_.chunk >= 128_KiB);
     life_->pool = this;
     prepare(late_);
@@ -95,12 +98,15 @@ void MigratingPool::prepare(PoolThreadCache& cache) const noexcept {
     }
 }
 
-void* MigratingPool::ask_upstream(std::size_t size, std::size_t alignment) noexcept {
-    if (size > options_.limit.count() || from_upstream_ > options_.limit.count() - size) return nullptr;
+bool MigratingPool::reserve(std::size_t size) noexcept {
+    if (size > options_.limit.count() || from_upstream_ > options_.limit.count() - size) return false;
+    from_upstream_ += size;
+    return true;
+}
+
+void* MigratingPool::ask_upstream(std::size_t size, std::size_t alignment) const noexcept {
     try {
-        void* data = options_.upstream->allocate(size, alignment);
-        from_upstream_ += size;
-        return data;
+        return options_.upstream->allocate(size, alignment);
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
@@ -117,8 +123,12 @@ std::byte* MigratingPool::carve(std::size_t size, std::size_t alignment) noexcep
 
 bool MigratingPool::new_chunk(std::size_t least) noexcept {
     for (std::size_t wish = options_.chunk.count(); wish >= least; wish /= 2) {  // near the limit less may still fit
+        if (!reserve(wish)) continue;
         void* const memory = ask_upstream(wish, size_classes::alignment_max);
-        if (memory == nullptr) continue;
+        if (memory == nullptr) {
+            from_upstream_ -= wish;
+            continue;
+        }
         chunks_ = ::new (memory) Chunk{chunks_, wish};
         unused_ = static_cast<std::byte*>(memory) + sizeof(Chunk);
         unused_end_ = static_cast<std::byte*>(memory) + wish;
@@ -284,15 +294,21 @@ void MigratingPool::retire_cache(PoolThreadCache& cache) noexcept {
 }
 
 void* MigratingPool::take_large(std::size_t size, std::size_t alignment) noexcept {
-    const std::scoped_lock lock(memory_mutex_);
-    void* const data = ask_upstream(size, alignment);
+    void* data = nullptr;
+    std::unique_lock lock(memory_mutex_);
+    if (reserve(size)) {
+        lock.unlock();  // upstream may take its time: the kernel's, for large blocks
+        data = ask_upstream(size, alignment);
+        lock.lock();
+        if (data == nullptr) from_upstream_ -= size;
+    }
     ++(data != nullptr ? large_taken_ : refused_);
     return data;
 }
 
 void MigratingPool::give_back_large(void* data, std::size_t size, std::size_t alignment) noexcept {
-    const std::scoped_lock lock(memory_mutex_);
     options_.upstream->deallocate(data, size, alignment);
+    const std::scoped_lock lock(memory_mutex_);
     from_upstream_ -= size;
     ++large_given_back_;
 }

@@ -49,7 +49,7 @@ public:
         Bytes chunk = 1_MiB;                                     // asked of upstream at a time
         std::uint32_t batch = 512;  // blocks handed over at a time (8 to 4096); fewer of a size above `batch_size`
         Bytes batch_size = 64_KiB;
-        std::pmr::memory_resource* upstream = std::pmr::new_delete_resource();  // outlives the pool
+        std::pmr::memory_resource* upstream = std::pmr::new_delete_resource();  // outlives the pool; any thread calls
     };
 
     struct Stats {
@@ -137,8 +137,9 @@ private:
     PoolThreadCache* adopt_cache() noexcept;             // for a thread that comes
     void retire_cache(PoolThreadCache& cache) noexcept;  // of a thread that ends
     std::byte* carve(std::size_t size, std::size_t alignment) noexcept;
-    bool new_chunk(std::size_t least) noexcept;                            // with memory_mutex_
-    void* ask_upstream(std::size_t size, std::size_t alignment) noexcept;  // with memory_mutex_
+    bool new_chunk(std::size_t least) noexcept;  // with memory_mutex_
+    void* ask_upstream(std::size_t size, std::size_t alignment) const noexcept;
+    bool reserve(std::size_t size) noexcept;  // with memory_mutex_
     void prepare(PoolThreadCache& cache) const noexcept;
     BlockBatch* empty_batch(PoolBin& bin, std::size_t size_class) noexcept;
 
@@ -149,7 +150,7 @@ private:
 
     // Read by every call, written by none after the start: a pair of cache lines of its own.
     alignas(128) const std::uint64_t number_;
-    const Options options_;
+    Options options_;                            // as given, but for a limit that no memory has
     const std::unique_ptr<PoolStock[]> stocks_;  // by size class
     const std::shared_ptr<PoolLife> life_;       // shared with the threads, which must see that the pool is gone
 
