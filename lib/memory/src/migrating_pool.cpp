@@ -218,7 +218,7 @@ void MigratingPool::give_back_slowly(void* data, std::size_t size_class) noexcep
         lock.lock();
         cache = &late_;
     }
-    if (cache->bins[size_class].give_back(data)) balance(cache->bins[size_class], size_class);
+    if (cache->bins[size_class].give_back(data)) hand_over_surplus(cache->bins[size_class], size_class);
 }
 
 BlockBatch* MigratingPool::empty_batch(PoolBin& bin, std::size_t size_class) noexcept {
@@ -229,7 +229,7 @@ BlockBatch* MigratingPool::empty_batch(PoolBin& bin, std::size_t size_class) noe
     return memory == nullptr ? nullptr : ::new (memory) BlockBatch;
 }
 
-void MigratingPool::balance(PoolBin& bin, std::size_t size_class) noexcept {
+void MigratingPool::hand_over_surplus(PoolBin& bin, std::size_t size_class) noexcept {
     if (bin.too_much()) correct(bin, size_class);
 }
 

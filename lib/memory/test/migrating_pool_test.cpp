@@ -124,7 +124,7 @@ TEST(MigratingPool, WhatWasGivenBackIsTakenAgainBeforeMoreIsAsked) {
 TEST(MigratingPool, MorePoolsThanAThreadHasPlacesForAreStillDistinct) {
     std::vector<std::unique_ptr<MigratingPool>> pools;
     std::vector<void*> held;
-    for (std::size_t i = 0; i < 3 * pool_thread_slots; ++i) {
+    for (std::size_t i = 0; i < 3 * pool_thread_slot_count; ++i) {
         pools.push_back(std::make_unique<MigratingPool>());
         held.push_back(pools.back()->try_take(64));
     }

@@ -98,7 +98,7 @@ public:
         if (cache == nullptr) [[unlikely]]
             return give_back_slowly(data, size_class);
         if (cache->bins[size_class].give_back(data)) [[unlikely]]
-            balance(cache->bins[size_class], size_class);
+            hand_over_surplus(cache->bins[size_class], size_class);
     }
 
     /// Sums over all threads; exact when none is at work.
@@ -108,7 +108,7 @@ private:
     friend struct PoolThreads;
 
     [[nodiscard]] PoolThreadCache* cache_here() const noexcept {
-        const PoolThreadSlot& slot = pool_thread_slot[number_ % pool_thread_slots];
+        const PoolThreadSlot& slot = pool_thread_slots[number_ % pool_thread_slot_count];
         return slot.pool == number_ ? slot.cache : nullptr;
     }
 
@@ -128,7 +128,7 @@ private:
     void give_back_slowly(void* data, std::size_t size_class) noexcept;
     void* take_large(std::size_t size, std::size_t alignment) noexcept;
     void give_back_large(void* data, std::size_t size, std::size_t alignment) noexcept;
-    void balance(PoolBin& bin, std::size_t size_class) noexcept;
+    void hand_over_surplus(PoolBin& bin, std::size_t size_class) noexcept;
     void correct(PoolBin& bin, std::size_t size_class) noexcept;
     bool refill(PoolBin& bin, std::size_t size_class, bool believe_hint) noexcept;
     bool refill_at_limit(PoolBin& bin, std::size_t size_class) noexcept;
