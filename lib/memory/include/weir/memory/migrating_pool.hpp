@@ -6,8 +6,8 @@
 // (Gadomski et al.): leave every thread its own lists, free to the list of the thread that frees, count, and correct
 // once in a while. Here the balance `frees - allocations` of every thread and size class is kept. Work that stays in
 // its thread never has a surplus and is never corrected, however long its lists are. A thread with a surplus of two
-// batches hands one of them (512 blocks) to a stock that all threads share, by one lock; a thread that runs dry takes
-// one there.
+// batches hands one of them (512 blocks, at most 64 KiB) to a stock that all threads share, by one lock; a thread that
+// runs dry takes one there.
 //
 //     MigratingPool pool;
 //     std::list<int, MigratingAllocator<int>> list{MigratingAllocator<int>(pool)};   // the fast way
