@@ -19,8 +19,8 @@ constexpr std::chrono::nanoseconds wake_time = 50us;
 
 Batches::Batches(const AllocateWork& work, const std::atomic<bool>& stop)
     : stop_(stop), warm_(std::chrono::steady_clock::now() + work.time / 10), windows_(work.threads) {
-    rates_.reserve(static_cast<std::size_t>(work.time / batch_time) * 4 +
-                   64);  // no batch allocates anything but events
+    // As many as there may be: no batch allocates anything but events, nor does what is done between two of them.
+    rates_.reserve(static_cast<std::size_t>(work.time / batch_time) * 4 + 64);
 }
 
 void Batches::next() noexcept {
@@ -34,7 +34,7 @@ void Batches::next() noexcept {
 }
 
 void Batches::judge() noexcept {
-    const auto whole = all_of(windows_);
+    const auto whole = whole_of(windows_);
     const std::chrono::duration<double> seconds = whole.end - whole.begin;
     if (whole.begin >= warm_ && rates_.size() < rates_.capacity()) {
         ++batches_;

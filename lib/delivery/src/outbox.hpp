@@ -86,10 +86,10 @@ private:
     memory::MigratingPool pool_{{.chunk = 128_KiB}};  // of what add() makes in any thread and the I/O thread frees
     // Of consecutive sequences, from first_ on.
     std::deque<Held, memory::MigratingAllocator<Held>> held_{memory::MigratingAllocator<Held>(pool_)};
-    std::vector<std::vector<std::byte>> spare_heads_;  // as many as were being sent at once: encoding asks for no memory
+    std::vector<std::vector<std::byte>> spare_heads_;  // as many as were sent at once: encoding asks for no memory
     Sequence first_;
     Sequence next_;                    // to be sent
-    std::map<Sequence, wire::RejectReason> early_rejections_;  // told before they were sent again, when the lane is replayed
+    std::map<Sequence, wire::RejectReason> early_rejections_;  // told before they are sent again, on a replayed lane
     Sequence highest_sent_;            // completely, on any connection
     std::uint64_t unsettled_ = 0;
     std::uint64_t event_size_max_ = wire::payload_size_max;

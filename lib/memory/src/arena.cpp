@@ -2,6 +2,7 @@
 #include "weir/memory/arena.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace weir::memory {
@@ -11,6 +12,11 @@ constexpr std::size_t alignment_of_chunks = 64;
 constexpr std::size_t growth_max = 1U << 20;
 
 }  // namespace
+
+Arena::Arena(Options options) noexcept : options_(options) {
+    // No object is larger; and no sum of a size below this and an alignment wraps, here or in upstream.
+    options_.limit = std::min(options_.limit, Bytes{PTRDIFF_MAX});
+}
 
 Arena::~Arena() {
     while (first_ != nullptr) release(std::exchange(first_, first_->next));
@@ -39,7 +45,8 @@ bool Arena::new_chunk(std::size_t least) noexcept {
     if (least > options_.limit.count()) return false;
     const std::size_t room = options_.limit.count() - from_upstream_;
     if (least > room) return false;
-    const std::size_t wish = std::clamp(from_upstream_, static_cast<std::size_t>(options_.chunk.count()), growth_max);
+    const std::size_t chunk_min = options_.chunk.count();
+    const std::size_t wish = std::clamp(from_upstream_, chunk_min, std::max(growth_max, chunk_min));
     const std::size_t size = std::max(least, std::min(wish, room));
     void* memory = nullptr;
     try {
@@ -58,7 +65,8 @@ bool Arena::new_chunk(std::size_t least) noexcept {
 
 void* Arena::take_slowly(std::size_t size, std::size_t alignment) noexcept {
     const std::size_t extra = sizeof(Chunk) + alignment;
-    const bool possible = size <= options_.limit.count() && extra <= options_.limit.count();
+    const std::size_t limit = options_.limit.count();
+    const bool possible = extra <= limit && size <= limit - extra;
     Chunk* following = current_ == nullptr ? first_ : current_->next;
     if (!possible || ((following == nullptr || following->size < size + extra) && !new_chunk(size + extra))) {
         ++refused_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/memory/buffer_pool.hpp"
 
-#include <linux/mman.h>
 #include <sys/mman.h>
 
 #include <bit>
@@ -14,15 +13,15 @@ namespace {
 
 constexpr std::size_t page = BufferPool::alignment;
 
-std::byte* map_pages(std::size_t size, int flags) noexcept {
-    void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+std::byte* map_pages(std::size_t size) noexcept {
+    void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
 }
 
 // A mapping begins at any page: one that is a huge page too long has an aligned part; the rest goes back at once.
 std::byte* map_aligned(std::size_t capacity) noexcept {
     constexpr std::size_t huge_page = BufferPool::huge_page;
-    std::byte* const memory = map_pages(capacity + huge_page, 0);
+    std::byte* const memory = map_pages(capacity + huge_page);
     if (memory == nullptr) return nullptr;
     const std::size_t before = -reinterpret_cast<std::uintptr_t>(memory) & (huge_page - 1);
     if (before > 0) ::munmap(memory, before);
@@ -33,10 +32,9 @@ std::byte* map_aligned(std::size_t capacity) noexcept {
 }  // namespace
 
 void Buffer::release() noexcept {
-    if (data_ == nullptr) return;
-    pool_->give_back(std::exchange(data_, nullptr), capacity_);
+    if (memory_.data == nullptr) return;
+    pool_->give_back(std::exchange(memory_, {}));
     size_ = 0;
-    capacity_ = 0;
 }
 
 std::size_t BufferPool::class_of(std::size_t size) noexcept {
@@ -63,28 +61,17 @@ BufferPool::~BufferPool() {
     }
 }
 
-std::byte* BufferPool::map(std::size_t capacity) {
-    if (capacity < huge_page) return map_pages(capacity, 0);
-    if (huge_pages_ == HugePages::reserved && capacity % huge_page == 0) {
-        if (std::byte* const data = map_pages(capacity, MAP_HUGETLB | MAP_HUGE_2MB); data != nullptr) {
-            set_aside_.insert(data);
-            reserved_ += capacity;
-            return data;
-        }  // there are not as many left
-    }
-    std::byte* const data = map_aligned(capacity);
-    if (data != nullptr && huge_pages_ != HugePages::none && ::madvise(data, capacity, MADV_HUGEPAGE) == 0) {
-        hinted_.insert(data);
-        transparent_ += capacity;
-    }
-    return data;
+BufferMemory BufferPool::map(std::size_t capacity) noexcept {
+    if (capacity < huge_page) return {map_pages(capacity), capacity};
+    BufferMemory memory{map_aligned(capacity), capacity};
+    memory.transparent = memory.data != nullptr && huge_pages_ != HugePages::none &&
+                         ::madvise(memory.data, capacity, MADV_HUGEPAGE) == 0;
+    if (memory.transparent) transparent_ += capacity;
+    return memory;
 }
 
-void BufferPool::unmap(const Memory& memory) noexcept {
-    if (memory.capacity >= huge_page) {
-        if (hinted_.erase(memory.data) > 0) transparent_ -= memory.capacity;
-        if (set_aside_.erase(memory.data) > 0) reserved_ -= memory.capacity;
-    }
+void BufferPool::unmap(const BufferMemory& memory) noexcept {
+    if (memory.transparent) transparent_ -= memory.capacity;
     ::munmap(memory.data, memory.capacity);
 }
 
@@ -108,23 +95,22 @@ bool BufferPool::make_room(std::size_t capacity) {
 
 std::optional<Buffer> BufferPool::try_take(std::size_t size) {
     [[maybe_unused]] const auto lock = accounted_lock(mutex_);
-    if (size <= limit_) {
+    if (size <= limit_ && size <= capacity_of(class_count - 1)) {
         const auto size_class = class_of(size);
-        WEIR_ASSERT(size_class < class_count);
         const auto capacity = capacity_of(size_class);
         auto& list = free_[size_class];
-        std::byte* data = nullptr;
+        BufferMemory memory;
         if (!list.empty()) {
-            data = list.back().data;
+            memory = list.back();
             list.pop_back();
             kept_ -= capacity;
         } else if (make_room(capacity)) {
-            data = map(capacity);
+            memory = map(capacity);
         }
-        if (data != nullptr) {
+        if (memory.data != nullptr) {
             in_use_ += capacity;
             ++taken_;
-            return Buffer(this, data, size, capacity);
+            return Buffer(this, memory, size);
         }
     }
     ++refused_;
@@ -132,12 +118,12 @@ std::optional<Buffer> BufferPool::try_take(std::size_t size) {
     return std::nullopt;
 }
 
-void BufferPool::give_back(std::byte* data, std::size_t capacity) noexcept {
+void BufferPool::give_back(const BufferMemory& memory) noexcept {
     {
         [[maybe_unused]] const auto lock = accounted_lock(mutex_);
-        in_use_ -= capacity;
-        kept_ += capacity;
-        free_[class_of(capacity)].push_back({data, capacity});
+        in_use_ -= memory.capacity;
+        kept_ += memory.capacity;
+        free_[class_of(memory.capacity)].push_back(memory);
         if (!std::exchange(somebody_waits_, false)) return;
     }
     const std::scoped_lock lock(subscribers_mutex_);
@@ -159,7 +145,7 @@ void BufferPool::unsubscribe(std::size_t ticket) {
 
 BufferPool::Stats BufferPool::stats() const {
     const std::scoped_lock lock(mutex_);
-    return {Bytes{limit_}, Bytes{in_use_}, Bytes{kept_}, taken_, refused_, Bytes{transparent_}, Bytes{reserved_}};
+    return {Bytes{limit_}, Bytes{in_use_}, Bytes{kept_}, taken_, refused_, Bytes{transparent_}};
 }
 
 }  // namespace weir::memory

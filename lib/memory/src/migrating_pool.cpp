@@ -2,6 +2,7 @@
 #include "weir/memory/migrating_pool.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "pool_stock.hpp"
@@ -44,6 +45,18 @@ BlockBatch*& first_empty(PoolBin& bin) noexcept {
     return bin.batches != nullptr && bin.batches->count > 0 ? bin.batches->next : bin.batches;
 }
 
+// A batch as a chain, off the front of the list.
+BlockChain cut(PoolBin& bin) noexcept {
+    BlockChain chain;
+    while (bin.head != nullptr && chain.count < bin.batch) {
+        FreeBlock* const block = bin.head;
+        bin.head = next_of(block);
+        set_next(block, nullptr);
+        chain.put({block, block, 1});
+    }
+    return chain;
+}
+
 void add_empty(PoolBin& bin, BlockBatch* empty) noexcept {
     if (empty != nullptr) empty->next = std::exchange(first_empty(bin), empty);
 }
@@ -55,6 +68,8 @@ MigratingPool::MigratingPool(Options options)
       options_(options),
       stocks_(std::make_unique<PoolStock[]>(size_classes::count)),
       life_(std::make_shared<PoolLife>()) {
+    // No object is larger; and no sum of a size below this and an alignment wraps, here or in upstream.
+    options_.limit = std::min(options_.limit, Bytes{PTRDIFF_MAX});
     WEIR_ASSERT(options_.batch >= 8 && options_.batch <= 4096 && options_.chunk >= 128_KiB);
     life_->pool = this;
     prepare(late_);
@@ -83,12 +98,15 @@ void MigratingPool::prepare(PoolThreadCache& cache) const noexcept {
     }
 }
 
-void* MigratingPool::ask_upstream(std::size_t size, std::size_t alignment) noexcept {
-    if (size > options_.limit.count() || from_upstream_ > options_.limit.count() - size) return nullptr;
+bool MigratingPool::reserve(std::size_t size) noexcept {
+    if (size > options_.limit.count() || from_upstream_ > options_.limit.count() - size) return false;
+    from_upstream_ += size;
+    return true;
+}
+
+void* MigratingPool::ask_upstream(std::size_t size, std::size_t alignment) const noexcept {
     try {
-        void* data = options_.upstream->allocate(size, alignment);
-        from_upstream_ += size;
-        return data;
+        return options_.upstream->allocate(size, alignment);
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
@@ -105,8 +123,12 @@ std::byte* MigratingPool::carve(std::size_t size, std::size_t alignment) noexcep
 
 bool MigratingPool::new_chunk(std::size_t least) noexcept {
     for (std::size_t wish = options_.chunk.count(); wish >= least; wish /= 2) {  // near the limit less may still fit
+        if (!reserve(wish)) continue;
         void* const memory = ask_upstream(wish, size_classes::alignment_max);
-        if (memory == nullptr) continue;
+        if (memory == nullptr) {
+            from_upstream_ -= wish;
+            continue;
+        }
         chunks_ = ::new (memory) Chunk{chunks_, wish};
         unused_ = static_cast<std::byte*>(memory) + sizeof(Chunk);
         unused_end_ = static_cast<std::byte*>(memory) + wish;
@@ -134,10 +156,10 @@ bool MigratingPool::new_slab(PoolBin& bin, std::size_t size_class) noexcept {
     return true;
 }
 
-bool MigratingPool::refill(PoolBin& bin, std::size_t size_class) noexcept {
+bool MigratingPool::refill(PoolBin& bin, std::size_t size_class, bool believe_hint) noexcept {
     if (link_piece(bin)) return true;
     PoolStock& stock = stocks_[size_class];
-    if (stock.may_have()) {
+    if (!believe_hint || stock.may_have()) {
         const auto taken = stock.take(bin.batches, bin.batch);
         const std::uint64_t count = taken.batch != nullptr ? taken.batch->count : taken.chain.count;
         if (taken.migrated) bin.give_at -= static_cast<std::int64_t>(count);  // it may all come back to this thread
@@ -171,12 +193,22 @@ void* MigratingPool::take_slowly(std::size_t size_class) noexcept {
         cache = &late_;
     }
     PoolBin& bin = cache->bins[size_class];
-    if (bin.head == nullptr && !refill(bin, size_class)) {
+    if (bin.head == nullptr && !refill(bin, size_class, true) && !refill_at_limit(bin, size_class)) {
         const std::scoped_lock memory_lock(memory_mutex_);
         ++refused_;
         return nullptr;
     }
     return bin.take();
+}
+
+// Threads without a cache free to late_, above all those that come when there is no memory for one. What lies there
+// goes to the stock, and the stock is asked whatever its hint says.
+bool MigratingPool::refill_at_limit(PoolBin& bin, std::size_t size_class) noexcept {
+    if (PoolBin& late = late_.bins[size_class]; &bin != &late) {
+        const std::scoped_lock lock(late_mutex_);
+        leave(late, size_class);
+    }
+    return refill(bin, size_class, false);
 }
 
 void MigratingPool::give_back_slowly(void* data, std::size_t size_class) noexcept {
@@ -186,7 +218,7 @@ void MigratingPool::give_back_slowly(void* data, std::size_t size_class) noexcep
         lock.lock();
         cache = &late_;
     }
-    if (cache->bins[size_class].give_back(data)) balance(cache->bins[size_class], size_class);
+    if (cache->bins[size_class].give_back(data)) hand_over_surplus(cache->bins[size_class], size_class);
 }
 
 BlockBatch* MigratingPool::empty_batch(PoolBin& bin, std::size_t size_class) noexcept {
@@ -197,7 +229,7 @@ BlockBatch* MigratingPool::empty_batch(PoolBin& bin, std::size_t size_class) noe
     return memory == nullptr ? nullptr : ::new (memory) BlockBatch;
 }
 
-void MigratingPool::balance(PoolBin& bin, std::size_t size_class) noexcept {
+void MigratingPool::hand_over_surplus(PoolBin& bin, std::size_t size_class) noexcept {
     if (bin.too_much()) correct(bin, size_class);
 }
 
@@ -206,7 +238,7 @@ void MigratingPool::correct(PoolBin& bin, std::size_t size_class) noexcept {
     bin.give_at += bin.batch;
     bin.look_after(bin.batch);
     BlockBatch* const batch = empty_batch(bin, size_class);
-    if (batch == nullptr) return;  // no memory even for the list of addresses: the blocks stay here for now
+    if (batch == nullptr) return stocks_[size_class].put(cut(bin));  // no memory even for the list of addresses
     FreeBlock** const blocks = batch->blocks();
     FreeBlock* block = bin.head;
     std::uint64_t count = 0;
@@ -234,42 +266,49 @@ PoolThreadCache* MigratingPool::adopt_cache() noexcept {
 }
 
 // What came from elsewhere goes back as that; what the thread had of its own will be the own of the next that takes it.
-void MigratingPool::retire_cache(PoolThreadCache& cache) noexcept {
-    for (std::size_t c = 0; c < size_classes::count; ++c) {
-        PoolBin& bin = cache.bins[c];
-        const std::int64_t zero = bin.give_at - 2 * std::int64_t{bin.batch};
-        const std::uint64_t in_hand = bin.batches == nullptr ? 0 : bin.batches->count;
-        const auto surplus = static_cast<std::uint64_t>(std::max<std::int64_t>(bin.balance() - zero, 0));
-        const std::uint64_t most = surplus > in_hand ? surplus - in_hand : 0;
-        BlockChain migrated;
-        BlockChain own;
-        for (FreeBlock* block = bin.head; block != nullptr;) {
-            FreeBlock* const next = next_of(block);
-            set_next(block, nullptr);
-            (migrated.count < most ? migrated : own).put({block, block, 1});
-            block = next;
-        }
-        bin.head = nullptr;
-        bin.give_at = bin.balance() + 2 * std::int64_t{bin.batch};
-        bin.look_after(2 * std::uint64_t{bin.batch});
-        stocks_[c].leave(migrated, own, bin.fresh, std::exchange(bin.fresh_size, 0),
-                         std::exchange(bin.batches, nullptr));
+void MigratingPool::leave(PoolBin& bin, std::size_t size_class) noexcept {
+    const std::int64_t zero = bin.give_at - 2 * std::int64_t{bin.batch};
+    const std::uint64_t in_hand = bin.batches == nullptr ? 0 : bin.batches->count;
+    const auto surplus = static_cast<std::uint64_t>(std::max<std::int64_t>(bin.balance() - zero, 0));
+    const std::uint64_t most = surplus > in_hand ? surplus - in_hand : 0;
+    BlockChain migrated;
+    BlockChain own;
+    for (FreeBlock* block = bin.head; block != nullptr;) {
+        FreeBlock* const next = next_of(block);
+        set_next(block, nullptr);
+        (migrated.count < most ? migrated : own).put({block, block, 1});
+        block = next;
     }
+    bin.head = nullptr;
+    bin.give_at = bin.balance() + 2 * std::int64_t{bin.batch};
+    bin.look_after(2 * std::uint64_t{bin.batch});
+    stocks_[size_class].leave(migrated, own, bin.fresh, std::exchange(bin.fresh_size, 0),
+                              std::exchange(bin.batches, nullptr));
+}
+
+void MigratingPool::retire_cache(PoolThreadCache& cache) noexcept {
+    for (std::size_t c = 0; c < size_classes::count; ++c) leave(cache.bins[c], c);
     const std::scoped_lock lock(caches_mutex_);
     cache.next_idle = std::exchange(idle_, &cache);
     ++idle_count_;
 }
 
 void* MigratingPool::take_large(std::size_t size, std::size_t alignment) noexcept {
-    const std::scoped_lock lock(memory_mutex_);
-    void* const data = ask_upstream(size, alignment);
+    void* data = nullptr;
+    std::unique_lock lock(memory_mutex_);
+    if (reserve(size)) {
+        lock.unlock();  // upstream may take its time: the kernel's, for large blocks
+        data = ask_upstream(size, alignment);
+        lock.lock();
+        if (data == nullptr) from_upstream_ -= size;
+    }
     ++(data != nullptr ? large_taken_ : refused_);
     return data;
 }
 
 void MigratingPool::give_back_large(void* data, std::size_t size, std::size_t alignment) noexcept {
-    const std::scoped_lock lock(memory_mutex_);
     options_.upstream->deallocate(data, size, alignment);
+    const std::scoped_lock lock(memory_mutex_);
     from_upstream_ -= size;
     ++large_given_back_;
 }

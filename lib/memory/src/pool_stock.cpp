@@ -48,6 +48,13 @@ BlockBatch* PoolStock::put(BlockBatch* batch) noexcept {
     return empty;
 }
 
+void PoolStock::put(BlockChain migrated) noexcept {
+    [[maybe_unused]] const auto lock = accounted_lock(mutex_);
+    migrated_.put(migrated);
+    ++counts_.corrections;
+    note_filling();
+}
+
 PoolStock::Taken PoolStock::take(BlockBatch*& empty, std::uint64_t most) noexcept {
     [[maybe_unused]] const auto lock = accounted_lock(mutex_);
     Taken taken;

@@ -46,6 +46,7 @@ class alignas(128) PoolStock {
 public:
     /// Blocks that came to a thread from elsewhere. Returns an empty batch for the next time, or nullptr.
     [[nodiscard]] BlockBatch* put(BlockBatch* batch) noexcept;
+    void put(BlockChain migrated) noexcept;  // likewise, where there is no memory for a batch
 
     struct Taken {
         BlockBatch* batch = nullptr;  // or

@@ -8,7 +8,7 @@
 
 namespace weir::memory {
 
-constinit thread_local std::array<PoolThreadSlot, pool_thread_slots> pool_thread_slot{};
+constinit thread_local std::array<PoolThreadSlot, pool_thread_slot_count> pool_thread_slots{};
 
 namespace {
 
@@ -24,7 +24,7 @@ struct Entries {
     std::vector<Entry> list;  // by number
     ~Entries() {
         thread_ends = true;
-        pool_thread_slot = {};
+        pool_thread_slots = {};
         for (const auto& entry : list) {
             const std::scoped_lock lock(entry.life->mutex);
             if (entry.life->pool != nullptr) PoolThreads::retire(*entry.life->pool, *entry.cache);
@@ -60,7 +60,7 @@ PoolThreadCache* PoolThreads::cache_of(MigratingPool& pool, std::uint64_t number
         if (cache == nullptr) return nullptr;
         found = list.insert(std::ranges::lower_bound(list, number, {}, &Entry::number), {number, life, cache});
     }
-    pool_thread_slot[number % pool_thread_slots] = {number, found->cache};
+    pool_thread_slots[number % pool_thread_slot_count] = {number, found->cache};
     return found->cache;
 }
 

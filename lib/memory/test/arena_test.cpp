@@ -90,6 +90,30 @@ TEST(Arena, AtItsLimitItSaysSoAndResetMakesRoom) {
     EXPECT_NE(arena.try_take(1000), nullptr);
 }
 
+TEST(Arena, WhatNoMemoryHoldsIsRefusedAlsoWithoutALimit) {
+    Arena arena({.limit = Bytes{~std::uint64_t{0}}});
+    EXPECT_NE(arena.try_take(10), nullptr);
+    for (const std::size_t size : {~std::size_t{0}, ~std::size_t{0} - 16, ~std::size_t{0} - 31, ~std::size_t{0} - 32,
+                                   ~std::size_t{0} - 4096, (~std::size_t{0} >> 1U) + 1, ~std::size_t{0} >> 1U}) {
+        for (const std::size_t alignment : {1UL, 16UL, 64UL, 4096UL, 1UL << 63U}) {
+            EXPECT_EQ(arena.try_take(size, alignment), nullptr) << size << " at " << alignment;
+        }
+    }
+    EXPECT_LT(arena.stats().from_upstream, 1_MiB);
+    EXPECT_NE(arena.try_take(10), nullptr);
+}
+
+TEST(Arena, ChunksMayBeLargerThanTheyGrow) {
+    Arena arena({.chunk = 3_MiB, .keep = 6_MiB});
+    EXPECT_NE(arena.try_take(10), nullptr);
+    EXPECT_EQ(arena.stats().from_upstream, 3_MiB);
+    EXPECT_NE(arena.try_take(3'100'000), nullptr);
+    EXPECT_NE(arena.try_take(100'000), nullptr);
+    EXPECT_LE(arena.stats().chunks, 3U);
+    arena.reset();
+    EXPECT_LE(arena.stats().from_upstream, 6_MiB);
+}
+
 TEST(Arena, NothingTakenNothingAsked) {
     Arena arena;
     arena.reset();

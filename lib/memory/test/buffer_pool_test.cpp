@@ -36,19 +36,23 @@ TEST(BufferPool, FullIsAnAnswerAndNeverMoreThanTheLimitIsHeld) {
 
 TEST(BufferPool, KeptMemoryOfOneSizeMakesRoomForAnother) {
     BufferPool pool(1_MiB);
-    { const auto small = pool.try_take(900'000); }
+    {
+        const auto small = pool.try_take(900'000);
+    }
     EXPECT_GT(pool.stats().kept, 0_B);
     EXPECT_TRUE(pool.try_take(pool.largest()).has_value());
 }
 
 TEST(BufferPool, TheLargestSizeCanBeHadAndOneMoreCannot) {
     BufferPool pool(64_MiB);
-    { EXPECT_TRUE(pool.try_take(pool.largest()).has_value()); }
+    {
+        EXPECT_TRUE(pool.try_take(pool.largest()).has_value());
+    }
     EXPECT_FALSE(pool.try_take(64 * 1024 * 1024 + 1).has_value());
 }
 
 TEST(BufferPool, LargeBuffersBeginAtAHugePageWhateverTheyAreMadeOf) {
-    for (const auto huge_pages : {HugePages::none, HugePages::transparent, HugePages::reserved}) {
+    for (const auto huge_pages : {HugePages::none, HugePages::transparent}) {
         BufferPool pool(64_MiB, huge_pages);
         {
             std::vector<Buffer> held;
@@ -61,13 +65,26 @@ TEST(BufferPool, LargeBuffersBeginAtAHugePageWhateverTheyAreMadeOf) {
                 held.push_back(std::move(*buffer));
             }
             const auto stats = pool.stats();
-            EXPECT_LE(stats.transparent + stats.reserved, stats.in_use);
-            if (huge_pages == HugePages::none) { EXPECT_EQ(stats.transparent + stats.reserved, 0_B); }
-            if (huge_pages != HugePages::reserved) { EXPECT_EQ(stats.reserved, 0_B); }
+            EXPECT_LE(stats.transparent, stats.in_use);
+            if (huge_pages == HugePages::none) {
+                EXPECT_EQ(stats.transparent, 0_B);
+            }
         }
-        { EXPECT_TRUE(pool.try_take(pool.largest()).has_value()); }  // the others are unmapped for it
-        EXPECT_LE(pool.stats().transparent + pool.stats().reserved, pool.stats().kept);
+        {
+            EXPECT_TRUE(pool.try_take(pool.largest()).has_value());
+        }  // the others are unmapped for it
+        EXPECT_LE(pool.stats().transparent, pool.stats().kept);
     }
+}
+
+TEST(BufferPool, WhatNoMemoryHoldsIsRefusedAlsoWithoutALimit) {
+    BufferPool pool(Bytes{~std::uint64_t{0}});
+    for (const std::size_t size :
+         {~std::size_t{0}, ~std::size_t{0} - 4096, ~std::size_t{0} >> 1U, std::size_t{1} << 45U}) {
+        EXPECT_FALSE(pool.try_take(size).has_value()) << size;
+    }
+    EXPECT_EQ(pool.stats().in_use, 0_B);
+    EXPECT_TRUE(pool.try_take(1).has_value());
 }
 
 TEST(BufferPool, WhoWasRefusedHearsOfTheNextFreedBufferOnce) {

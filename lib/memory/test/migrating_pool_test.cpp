@@ -124,7 +124,7 @@ TEST(MigratingPool, WhatWasGivenBackIsTakenAgainBeforeMoreIsAsked) {
 TEST(MigratingPool, MorePoolsThanAThreadHasPlacesForAreStillDistinct) {
     std::vector<std::unique_ptr<MigratingPool>> pools;
     std::vector<void*> held;
-    for (std::size_t i = 0; i < 3 * pool_thread_slots; ++i) {
+    for (std::size_t i = 0; i < 3 * pool_thread_slot_count; ++i) {
         pools.push_back(std::make_unique<MigratingPool>());
         held.push_back(pools.back()->try_take(64));
     }
@@ -135,6 +135,59 @@ TEST(MigratingPool, MorePoolsThanAThreadHasPlacesForAreStillDistinct) {
         EXPECT_EQ(pools[i]->stats().allocations, 1U);
         EXPECT_EQ(pools[i]->stats().frees, 1U);
     }
+}
+
+TEST(MigratingPool, WhatNoMemoryHoldsIsRefusedAlsoWithoutALimit) {
+    MigratingPool pool;
+    for (const std::size_t size : {~std::size_t{0}, ~std::size_t{0} - 16, ~std::size_t{0} - 63, ~std::size_t{0} - 4096,
+                                   (~std::size_t{0} >> 1U) + 1}) {
+        for (const std::size_t alignment : {1UL, 16UL, 64UL, 8192UL, 1UL << 63U}) {
+            EXPECT_EQ(pool.try_take(size, alignment), nullptr) << size << " at " << alignment;
+        }
+    }
+    EXPECT_EQ(pool.stats().refused, 25U);
+    EXPECT_EQ(pool.stats().from_upstream, 0_B);
+}
+
+// Upstream that comes to its pool in the middle of an allocation, as another thread may.
+class UpstreamThatLooks final : public std::pmr::memory_resource {
+public:
+    MigratingPool* pool = nullptr;
+    Bytes seen;
+    bool has_more = true;
+
+private:
+    void* do_allocate(std::size_t size, std::size_t alignment) override {
+        look();
+        if (!has_more) throw std::bad_alloc();
+        return std::pmr::new_delete_resource()->allocate(size, alignment);
+    }
+    void do_deallocate(void* data, std::size_t size, std::size_t alignment) override {
+        look();
+        std::pmr::new_delete_resource()->deallocate(data, size, alignment);
+    }
+    [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+        return this == &other;
+    }
+    void look() {
+        if (pool != nullptr) seen = pool->stats().from_upstream;
+    }
+};
+
+TEST(MigratingPool, UpstreamMayTakeItsTimeForLargeBlocks) {
+    UpstreamThatLooks upstream;
+    MigratingPool pool({.limit = 1_MiB, .upstream = &upstream});
+    upstream.pool = &pool;
+    void* const block = pool.try_take(100'000);
+    EXPECT_EQ(upstream.seen, 100'000_B);  // reserved already, and nobody is locked out
+    EXPECT_EQ(pool.try_take(1'000'000), nullptr);
+    pool.give_back(block, 100'000);
+    EXPECT_EQ(upstream.seen, 100'000_B);
+    EXPECT_EQ(pool.stats().from_upstream, 0_B);
+    upstream.has_more = false;
+    EXPECT_EQ(pool.try_take(100'000), nullptr);
+    EXPECT_EQ(pool.stats().from_upstream, 0_B);
+    upstream.pool = nullptr;
 }
 
 TEST(MigratingPool, AtItsLimitItSaysSoAndGoesOnWhenSomethingComesBack) {

@@ -221,7 +221,7 @@ Result<> ReadoutStation::stop(std::chrono::milliseconds) {  // every wait below 
 }
 
 Result<> ReadoutStation::disconnect() {
-    loop_->disconnect();
+    if (loop_) loop_->disconnect();
     return {};
 }
 

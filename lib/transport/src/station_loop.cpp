@@ -59,6 +59,7 @@ Result<> StationLoop::connect(const std::vector<Peer>& peers, StationLogic& logi
     if (options_.probe) {
         if (auto there = loop_->probe(*options_.probe, *this); !there) {
             logic_ = nullptr;
+            static_cast<void>(loop_->set_peers({}));  // no address in it that could be wrong
             return there;
         }
     }
@@ -70,6 +71,7 @@ void StationLoop::disconnect() {
     thread_ = {};
     logic_ = nullptr;
     phase_ = Phase::idle;
+    loop_->exchange().set_run(RunNumber{0});  // it may have been in the middle of one
 }
 
 Result<> StationLoop::change_peers(const std::vector<Peer>& peers, const std::function<void()>& work) {

@@ -141,6 +141,17 @@ TEST(StationLoop, ListensWhereOthersCanFindIt) {
     }
 }
 
+TEST_F(TwoNodes, SendNothingMoreWhenDisconnectedInTheMiddleOfARun) {
+    a.loop->begin_run(run);
+    ASSERT_TRUE(a.post_to(two));
+    a.loop->disconnect();
+    EXPECT_FALSE(a.post_to(two));
+    ASSERT_TRUE(a.loop->connect({b.peer()}, a));
+    EXPECT_FALSE(a.post_to(two));  // not before the next begins
+    a.loop->begin_run(RunNumber{8});
+    EXPECT_TRUE(a.post_to(two));
+}
+
 TEST(StationLoop, TellsNowAndThenThoughNothingHappens) {
     Node often(one, {.tell_every = 1ms}), never(two, {.tell_every = 0ms});
     ASSERT_TRUE(often.loop->connect({}, often));
@@ -200,6 +211,27 @@ TEST(StationLoop, RunsNothingWhenAPeerDoesNotAnswerTheProbe) {
     std::thread::id worker;
     a.loop->in_loop([&] { worker = std::this_thread::get_id(); });
     EXPECT_EQ(worker, std::this_thread::get_id());
+}
+
+TEST(StationLoop, IsLinkedToNobodyWhenOneOfSeveralDoesNotAnswerTheProbe) {
+    Node a(one, {.probe = 300ms}), b(two), silent_one(StationId{3});
+    ASSERT_TRUE(b.loop->connect({a.peer()}, b));
+    EXPECT_FALSE(a.loop->connect({b.peer(), silent_one.peer()}, a).has_value());
+    EXPECT_TRUE(a.appeared);  // the other did
+    a.loop->exchange().set_run(run);
+    EXPECT_FALSE(a.post_to(two));
+    a.loop->exchange().set_run(RunNumber{0});
+    EXPECT_TRUE(a.loop->connect({b.peer()}, a).has_value());
+}
+
+TEST(StationLoop, DoesWhatWasCalledForBeforeItConnectedWhenItDoes) {
+    Node node(one);
+    std::atomic<bool> done{false};
+    node.loop->call([&] { done = true; });
+    std::this_thread::sleep_for(5ms);
+    EXPECT_FALSE(done);
+    ASSERT_TRUE(node.loop->connect({}, node));
+    EXPECT_TRUE(eventually([&] { return done.load(); }));
 }
 
 TEST(StationLoop, SpeaksWithTheKindsThatItWasToldOnly) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
@@ -20,27 +21,44 @@ struct Window {
 
 constexpr double overlap_min = 0.9;
 
-/// From the first begin to the last end.
-[[nodiscard]] inline double span_of(const std::vector<Window>& windows) {
-    if (windows.empty()) return 0;
-    double first = windows.front().begin, last = windows.front().end;
+[[nodiscard]] constexpr double in_seconds(double seconds) { return seconds; }
+template <class Count, class Unit>
+[[nodiscard]] constexpr double in_seconds(std::chrono::duration<Count, Unit> time) {
+    return std::chrono::duration<double>(time).count();
+}
+
+// The following take any range of windows, of a clock's times too, and allocate nothing.
+
+/// From the first begin to the last end; there is one at least.
+template <class Windows = std::vector<Window>>
+[[nodiscard]] auto whole_of(const Windows& windows) {
+    auto whole = *windows.begin();
     for (const auto& window : windows) {
-        first = std::min(first, window.begin);
-        last = std::max(last, window.end);
+        whole.begin = std::min(whole.begin, window.begin);
+        whole.end = std::max(whole.end, window.end);
     }
-    return last - first;
+    return whole;
+}
+
+/// The seconds of that; 0 without a window.
+template <class Windows = std::vector<Window>>
+[[nodiscard]] double span_of(const Windows& windows) {
+    if (windows.empty()) return 0;
+    const auto whole = whole_of(windows);
+    return in_seconds(whole.end - whole.begin);
 }
 
 /// The part of that time in which all ran: 1 for one thread, 0 for threads that ran one after another.
-[[nodiscard]] inline double overlap_of(const std::vector<Window>& windows) {
+template <class Windows = std::vector<Window>>
+[[nodiscard]] double overlap_of(const Windows& windows) {
     const double span = span_of(windows);
     if (windows.empty() || !(span > 0)) return 0;
-    double begin = windows.front().begin, end = windows.front().end;
+    auto common = *windows.begin();
     for (const auto& window : windows) {
-        begin = std::max(begin, window.begin);
-        end = std::min(end, window.end);
+        common.begin = std::max(common.begin, window.begin);
+        common.end = std::min(common.end, window.end);
     }
-    return std::max(0.0, end - begin) / span;
+    return std::max(0.0, in_seconds(common.end - common.begin)) / span;
 }
 
 /// What the batches of one visit gave: seconds of one operation of one thread.

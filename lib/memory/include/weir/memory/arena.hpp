@@ -25,7 +25,7 @@ namespace weir::memory {
 class Arena final : public std::pmr::memory_resource {
 public:
     struct Options {
-        Bytes chunk = 64_KiB;   // the first; each further one is as large as all before together, up to 1 MiB
+        Bytes chunk = 64_KiB;   // the first; each further one is as large as all before together, up to 1 MiB (or this)
         Bytes keep = 4_MiB;     // of chunks, kept over reset(): what one large event took is not held for ever
         Bytes limit = 256_MiB;  // of chunks
         std::pmr::memory_resource* upstream = std::pmr::new_delete_resource();  // outlives the arena
@@ -42,7 +42,7 @@ public:
     };
 
     Arena() : Arena(Options{}) {}
-    explicit Arena(Options options) noexcept : options_(options) {}
+    explicit Arena(Options options) noexcept;
     ~Arena() override;
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
@@ -87,7 +87,7 @@ private:
     void release(Chunk* chunk) noexcept;
     [[nodiscard]] std::size_t in_use() const noexcept;
 
-    const Options options_;
+    Options options_;
     std::byte* next_ = nullptr;
     std::byte* end_ = nullptr;
     Chunk* first_ = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Event buffers: aligned memory from a pool with a hard limit. When the limit is reached the pool says
 // "full", which travels back to the senders as missing credit; it never grows. Freed buffers are kept
-// by size class, because fresh pages cost a fault each (about 0.1 s per GB here). Buffers of 2 MiB and more are aligned to
-// huge pages, and the kernel is asked for them: one fault then brings 2 MiB.
+// by size class, because fresh pages cost a fault each (about 0.1 s per GB here). Buffers of 2 MiB and more are aligned
+// to huge pages, and the kernel is asked for them: one fault then brings 2 MiB.
 #pragma once
 
 #include <array>
@@ -11,7 +11,6 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -22,52 +21,55 @@ namespace weir::memory {
 
 class BufferPool;
 
+/// What a buffer is made of.
+struct BufferMemory {
+    std::byte* data = nullptr;
+    std::size_t capacity = 0;
+    bool transparent = false;  // the kernel accepted the hint that huge pages are welcome
+};
+
 /// Memory from a pool; moving it is the handover, destroying it gives it back (from any thread).
 class Buffer {
 public:
     Buffer() = default;
     Buffer(Buffer&& other) noexcept
         : pool_(std::exchange(other.pool_, nullptr)),
-          data_(std::exchange(other.data_, nullptr)),
-          size_(std::exchange(other.size_, 0)),
-          capacity_(std::exchange(other.capacity_, 0)) {}
+          memory_(std::exchange(other.memory_, {})),
+          size_(std::exchange(other.size_, 0)) {}
     Buffer& operator=(Buffer&& other) noexcept {
         if (this != &other) {
             release();
             pool_ = std::exchange(other.pool_, nullptr);
-            data_ = std::exchange(other.data_, nullptr);
+            memory_ = std::exchange(other.memory_, {});
             size_ = std::exchange(other.size_, 0);
-            capacity_ = std::exchange(other.capacity_, 0);
         }
         return *this;
     }
     ~Buffer() { release(); }
 
-    [[nodiscard]] MutableData data() noexcept { return {data_, size_}; }
-    [[nodiscard]] ConstData data() const noexcept { return {data_, size_}; }
+    [[nodiscard]] MutableData data() noexcept { return {memory_.data, size_}; }
+    [[nodiscard]] ConstData data() const noexcept { return {memory_.data, size_}; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
-    [[nodiscard]] explicit operator bool() const noexcept { return data_ != nullptr; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return memory_.capacity; }
+    [[nodiscard]] explicit operator bool() const noexcept { return memory_.data != nullptr; }
 
     /// Gives the memory back now.
     void release() noexcept;
 
 private:
     friend class BufferPool;
-    Buffer(BufferPool* pool, std::byte* data, std::size_t size, std::size_t capacity) noexcept
-        : pool_(pool), data_(data), size_(size), capacity_(capacity) {}
+    Buffer(BufferPool* pool, const BufferMemory& memory, std::size_t size) noexcept
+        : pool_(pool), memory_(memory), size_(size) {}
 
     BufferPool* pool_ = nullptr;
-    std::byte* data_ = nullptr;
+    BufferMemory memory_;
     std::size_t size_ = 0;
-    std::size_t capacity_ = 0;
 };
 
 /// What buffers of 2 MiB and more are made of.
 enum class HugePages : std::uint8_t {
     none,
     transparent,  // a hint; the kernel gives huge pages when it has them
-    reserved,     // of those that the administrator set aside (vm.nr_hugepages), while there are any; then as above
 };
 
 /// All calls from any thread. The pool outlives its buffers.
@@ -81,7 +83,6 @@ public:
         std::uint64_t taken = 0;    // buffers handed out so far
         std::uint64_t refused = 0;  // answers "full" so far
         Bytes transparent;          // of what is held: where the kernel accepted the hint
-        Bytes reserved;             // of what is held: in huge pages that were set aside
     };
 
     explicit BufferPool(Bytes limit, HugePages huge_pages = HugePages::transparent);
@@ -106,34 +107,26 @@ public:
 
 private:
     friend class Buffer;
-    enum class Kind : std::uint8_t { ordinary, transparent, reserved };
-    struct Memory {
-        std::byte* data = nullptr;
-        std::size_t capacity = 0;
-        Kind kind = Kind::ordinary;
-    };
 
     // Classes: 4 steps per power of two, from one page up; at most 25 % of a buffer is unused.
     static std::size_t class_of(std::size_t size) noexcept;
     static std::size_t capacity_of(std::size_t size_class) noexcept;
-    void give_back(std::byte* data, std::size_t capacity) noexcept;
+    void give_back(const BufferMemory& memory) noexcept;
     bool make_room(std::size_t capacity);
-    std::byte* map(std::size_t capacity);
-    void unmap(const Memory& memory) noexcept;
+    BufferMemory map(std::size_t capacity) noexcept;
+    void unmap(const BufferMemory& memory) noexcept;
 
     static constexpr std::size_t class_count = 4 * 30;
     mutable std::mutex mutex_;
     const std::size_t limit_;
     const HugePages huge_pages_;
-    std::set<const std::byte*> hinted_, set_aside_;  // which of the large ones are transparent, which reserved
     std::size_t transparent_ = 0;
-    std::size_t reserved_ = 0;
     std::size_t in_use_ = 0;
     std::size_t kept_ = 0;
     std::uint64_t taken_ = 0;
     std::uint64_t refused_ = 0;
     bool somebody_waits_ = false;
-    std::array<std::vector<Memory>, class_count> free_;
+    std::array<std::vector<BufferMemory>, class_count> free_;
     std::mutex subscribers_mutex_;  // held while they are called; never with mutex_
     std::vector<std::function<void()>> subscribers_;
 };

@@ -6,8 +6,8 @@
 // (Gadomski et al.): leave every thread its own lists, free to the list of the thread that frees, count, and correct
 // once in a while. Here the balance `frees - allocations` of every thread and size class is kept. Work that stays in
 // its thread never has a surplus and is never corrected, however long its lists are. A thread with a surplus of two
-// batches hands one of them (512 blocks) to a stock that all threads share, by one lock; a thread that runs dry takes
-// one there.
+// batches hands one of them (512 blocks, at most 64 KiB) to a stock that all threads share, by one lock; a thread that
+// runs dry takes one there.
 //
 //     MigratingPool pool;
 //     std::list<int, MigratingAllocator<int>> list{MigratingAllocator<int>(pool)};   // the fast way
@@ -49,7 +49,7 @@ public:
         Bytes chunk = 1_MiB;                                     // asked of upstream at a time
         std::uint32_t batch = 512;  // blocks handed over at a time (8 to 4096); fewer of a size above `batch_size`
         Bytes batch_size = 64_KiB;
-        std::pmr::memory_resource* upstream = std::pmr::new_delete_resource();  // outlives the pool
+        std::pmr::memory_resource* upstream = std::pmr::new_delete_resource();  // outlives the pool; any thread calls
     };
 
     struct Stats {
@@ -71,7 +71,8 @@ public:
     MigratingPool& operator=(const MigratingPool&) = delete;
 
     /// `alignment` is a power of two. nullptr: at the limit, or upstream has no more.
-    [[nodiscard]] [[gnu::always_inline]] inline void* try_take(std::size_t size, std::size_t alignment = alignof(std::max_align_t)) noexcept {
+    [[nodiscard]] [[gnu::always_inline]] inline void* try_take(
+        std::size_t size, std::size_t alignment = alignof(std::max_align_t)) noexcept {
         const std::size_t size_class = size_classes::of(size, alignment);
         if (size_class == size_classes::count) [[unlikely]]
             return take_large(size, alignment);
@@ -84,7 +85,8 @@ public:
     }
 
     /// With the size and alignment it was taken by.
-    [[gnu::always_inline]] inline void give_back(void* data, std::size_t size, std::size_t alignment = alignof(std::max_align_t)) noexcept {
+    [[gnu::always_inline]] inline void give_back(void* data, std::size_t size,
+                                                 std::size_t alignment = alignof(std::max_align_t)) noexcept {
         const std::size_t size_class = size_classes::of(size, alignment);
         if (size_class == size_classes::count) [[unlikely]]
             return give_back_large(data, size, alignment);
@@ -96,7 +98,7 @@ public:
         if (cache == nullptr) [[unlikely]]
             return give_back_slowly(data, size_class);
         if (cache->bins[size_class].give_back(data)) [[unlikely]]
-            balance(cache->bins[size_class], size_class);
+            hand_over_surplus(cache->bins[size_class], size_class);
     }
 
     /// Sums over all threads; exact when none is at work.
@@ -106,7 +108,7 @@ private:
     friend struct PoolThreads;
 
     [[nodiscard]] PoolThreadCache* cache_here() const noexcept {
-        const PoolThreadSlot& slot = pool_thread_slot[number_ % pool_thread_slots];
+        const PoolThreadSlot& slot = pool_thread_slots[number_ % pool_thread_slot_count];
         return slot.pool == number_ ? slot.cache : nullptr;
     }
 
@@ -126,15 +128,18 @@ private:
     void give_back_slowly(void* data, std::size_t size_class) noexcept;
     void* take_large(std::size_t size, std::size_t alignment) noexcept;
     void give_back_large(void* data, std::size_t size, std::size_t alignment) noexcept;
-    void balance(PoolBin& bin, std::size_t size_class) noexcept;
+    void hand_over_surplus(PoolBin& bin, std::size_t size_class) noexcept;
     void correct(PoolBin& bin, std::size_t size_class) noexcept;
-    bool refill(PoolBin& bin, std::size_t size_class) noexcept;
+    bool refill(PoolBin& bin, std::size_t size_class, bool believe_hint) noexcept;
+    bool refill_at_limit(PoolBin& bin, std::size_t size_class) noexcept;
+    void leave(PoolBin& bin, std::size_t size_class) noexcept;
     bool new_slab(PoolBin& bin, std::size_t size_class) noexcept;
     PoolThreadCache* adopt_cache() noexcept;             // for a thread that comes
     void retire_cache(PoolThreadCache& cache) noexcept;  // of a thread that ends
     std::byte* carve(std::size_t size, std::size_t alignment) noexcept;
-    bool new_chunk(std::size_t least) noexcept;                            // with memory_mutex_
-    void* ask_upstream(std::size_t size, std::size_t alignment) noexcept;  // with memory_mutex_
+    bool new_chunk(std::size_t least) noexcept;  // with memory_mutex_
+    void* ask_upstream(std::size_t size, std::size_t alignment) const noexcept;
+    bool reserve(std::size_t size) noexcept;  // with memory_mutex_
     void prepare(PoolThreadCache& cache) const noexcept;
     BlockBatch* empty_batch(PoolBin& bin, std::size_t size_class) noexcept;
 
@@ -145,7 +150,7 @@ private:
 
     // Read by every call, written by none after the start: a pair of cache lines of its own.
     alignas(128) const std::uint64_t number_;
-    const Options options_;
+    Options options_;                            // as given, but for a limit that no memory has
     const std::unique_ptr<PoolStock[]> stocks_;  // by size class
     const std::shared_ptr<PoolLife> life_;       // shared with the threads, which must see that the pool is gone
 

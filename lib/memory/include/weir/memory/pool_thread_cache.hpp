@@ -96,7 +96,8 @@ struct PoolThreadSlot {
     std::uint64_t pool = 0;
     PoolThreadCache* cache = nullptr;
 };
-inline constexpr std::size_t pool_thread_slots = 8;  // pools whose numbers are this far apart take turns
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local std::array<PoolThreadSlot, pool_thread_slots> pool_thread_slot;
+inline constexpr std::size_t pool_thread_slot_count = 8;  // pools whose numbers are this far apart take turns
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local std::array<PoolThreadSlot, pool_thread_slot_count>
+    pool_thread_slots;
 
 }  // namespace weir::memory

@@ -69,8 +69,9 @@ public:
     [[nodiscard]] bool running() const noexcept;  // likewise: a run goes on (also while it drains)
 
     /// Links to the peers, and runs the logic from now on: it outlives disconnect(). Error: a peer cannot be linked to,
-    /// or did not answer the probe; then nothing runs.
+    /// or did not answer the probe; then nothing runs, and after the probe no links are left either.
     [[nodiscard]] Result<> connect(const std::vector<Peer>& peers, StationLogic& logic);
+    /// Nothing runs any more, also when it was in the middle of a run. The links stay until the next connect().
     void disconnect();
 
     /// Links to these from now on, and then does the work. Error: that cannot be, all stays as it was.
@@ -87,7 +88,8 @@ public:
 
     /// Has `work` done by the loop's thread, and waits for it. What it throws is thrown here.
     void in_loop(const std::function<void()>& work);
-    /// From any thread: `work` is done soon by the loop's thread, which then collects. Not waited for.
+    /// From any thread: `work` is done soon by the loop's thread, which then collects. Not waited for. Where
+    /// there is no thread it is kept, and done after the next connect(): what it refers to must still be there.
     void call(std::function<void()> work);
 
 private:
