@@ -30,6 +30,9 @@ struct Everything {
 struct Chain {
     std::unique_ptr<Chain> next;
 };
+struct Tree {
+    std::vector<Tree> children{};
+};
 struct Two {
     std::unique_ptr<Thing> a;
     std::unique_ptr<Thing> b;
@@ -42,6 +45,8 @@ inline constexpr auto description<Everything> =
             "owned", "first", "again");
 template <>
 inline constexpr auto description<Chain> = members("next");
+template <>
+inline constexpr auto description<Tree> = members("children");
 template <>
 inline constexpr auto description<Two> = members("a", "b");
 }  // namespace weir::serial
@@ -179,6 +184,41 @@ TEST(Hostile, PointersThatLeadTooDeepAreAnErrorBothWays) {
     const auto read = reader.read_any<Chain>();
     ASSERT_FALSE(read.has_value());
     EXPECT_EQ(read.error().code, Errc::limit) << read.error().context;
+}
+
+TEST(Hostile, TreesThatAreTooHighAreAnErrorBothWays) {
+    for (const Mode mode : {Mode::object_wise, Mode::member_wise}) {
+        Tree tree;
+        for (std::size_t height = 1; height < nesting_max; ++height) {
+            Tree higher;
+            higher.children.push_back(std::move(tree));
+            tree = std::move(higher);
+        }
+        const auto allowed = written(tree, mode);
+        EXPECT_EQ(written(read<Tree>(allowed), mode), allowed);
+        Tree higher;
+        higher.children.push_back(std::move(tree));
+        Tree highest;
+        highest.children.push_back(std::move(higher));
+        Writer writer({.mode = mode});
+        const auto refused = writer.stream(highest);
+        ASSERT_FALSE(refused.has_value());
+        EXPECT_EQ(refused.error().code, Errc::limit);
+    }
+
+    const auto word = [](std::size_t number) {
+        std::string bytes;
+        for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift);
+        return bytes;
+    };
+    const auto header = std::string(2, '\0') + word(class_checksum<Tree>());
+    std::string tree;
+    for (std::size_t levels = 0; levels < 2000; ++levels) {
+        const auto members = std::string("\0\x0a", 2) + word(levels == 0 ? 0 : 1) + tree;
+        const auto object = header + word(0x40000000 | members.size()) + members;
+        tree = word(0x40000000 | object.size()) + object;
+    }
+    EXPECT_EQ(refusal<Tree>(tree).code, Errc::limit);
 }
 
 TEST(Hostile, TwoOwnersOfOneObjectAreRefused) {

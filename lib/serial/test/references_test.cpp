@@ -87,6 +87,29 @@ TEST(References, ARingThatEndsInAnErrorIsFreed) {
     }
 }
 
+TEST(References, DoNotMakeChainsThatAreDeeperThanPointersMayLead) {
+    const auto chain = [](std::size_t length) {  // each refers to the one before
+        std::vector<std::shared_ptr<Ring>> all;
+        for (std::size_t i = 0; i < length; ++i)
+            all.push_back(std::make_shared<Ring>(Ring{int(i), i == 0 ? nullptr : all.back()}));
+        return written(all);
+    };
+    EXPECT_EQ(read<std::vector<std::shared_ptr<Ring>>>(chain(pointer_depth_max)).size(), pointer_depth_max);
+    EXPECT_EQ(refusal<std::vector<std::shared_ptr<Ring>>>(chain(pointer_depth_max + 1)).code, Errc::limit);
+}
+
+TEST(References, QuoteNamesFromOutsideOnOneLine) {
+    const std::string name = "a\n\x1b" + std::string(1000, 'b');
+    std::string bytes = from_hex("40 00 03 f4 ff ff ff ff") + name;
+    bytes.resize(4 + 0x3f4);
+    Reader reader(as_data(bytes));
+    const auto refused = reader.read_any<Thing>();
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().context,
+              "ROOT buffer, offset 0: reading Thing: here is an object of another class, \"a??" + std::string(61, 'b') +
+                  "...\"");
+}
+
 TEST(References, AWriterThatIsClearedHasSeenNothing) {
     const Thing thing{1};
     Writer writer;
@@ -108,7 +131,7 @@ TEST(References, AnObjectOfAnotherClassIsRefusedOrPassedOver) {
     const auto refused = strict.read_any<Thing>();
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().context,
-              "ROOT buffer, offset 0: reading Thing: here is an object of another class, Other");
+              "ROOT buffer, offset 0: reading Thing: here is an object of another class, \"Other\"");
 
     Reader reader(writer.data(), {.unknown = Unknown::skip});
     const auto passed = reader.read_any<Thing>();

@@ -265,12 +265,15 @@ private:
             return at;
         } else {
             at = out_.room(count(at, all.size()), all.size(), least_wire_size<E>());
+            if (out_.nesting == nesting_max) return out_.fail_depth();
+            ++out_.nesting;
             for (const auto& each : all) {
                 if constexpr (Map<C>)
                     at = value(value(at, each.first), each.second);
                 else
                     at = value(at, each);
             }
+            --out_.nesting;
             return at;
         }
     }
@@ -280,12 +283,16 @@ private:
     std::byte* columns(std::byte* at, const C& all) {
         at = out_.room(count(at, all.size()), all.size(), 1);
         if (all.empty()) return at;
+        if (out_.nesting == nesting_max) return out_.fail_depth();
+        ++out_.nesting;
         if constexpr (Map<C>) {
             at = column(at, all, [](const auto& each) -> const auto& { return each.first; });
-            return column(at, all, [](const auto& each) -> const auto& { return each.second; });
+            at = column(at, all, [](const auto& each) -> const auto& { return each.second; });
         } else {
-            return columns_of<Element<C>>(at, all);
+            at = columns_of<Element<C>>(at, all);
         }
+        --out_.nesting;
+        return at;
     }
 
     /// The columns of a base stand before those of the class, without a header of their own.

@@ -77,7 +77,8 @@ public:
     }
 
     WrittenObjects written;
-    std::size_t depth = 0;
+    std::size_t depth = 0;    // objects that pointers lead through
+    std::size_t nesting = 0;  // collections in elements of collections
 
     /// Begins and ends what is taken back when it fails.
     [[nodiscard]] std::byte* start() {
