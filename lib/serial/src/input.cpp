@@ -51,6 +51,14 @@ const std::byte* Input::bad_frame(const std::byte* at, std::string_view what) {
                 fmt::format("its byte count is {}, and the one around it leaves {}", size, left(at) - 4));
 }
 
+/// Offsets and references have no numbers for what follows. Nothing is there to be read then.
+const std::byte* Input::too_large() {
+    fail(begin_, Errc::limit, "it",
+         fmt::format("it has {} bytes, a buffer has at most {}: read it in parts", size(), buffer_size_max));
+    end_ = nullptr;
+    return nullptr;
+}
+
 const std::byte* Input::left_over(const std::byte* at, std::string_view what) {
     return fail(at, Errc::corrupt, what, fmt::format("its byte count is {} larger than what it holds", left(at)));
 }
@@ -105,12 +113,16 @@ const std::byte* Input::read_class(const std::byte* at, std::string_view& name) 
 }
 
 /// What this call has read is forgotten; objects that point at each other in a ring would never be freed otherwise.
-Result<> Input::failed() {
+void Input::forget() {
     const auto late = [this](const auto& each) { return each.offset >= position_ + reference_offset; };
     for (auto& object : seen().objects)
         if (late(object) && object.owner) object.empty(object.owner.get());
     std::erase_if(seen().objects, late);
     std::erase_if(seen().classes, late);
+}
+
+Result<> Input::failed() {
+    forget();
     return std::unexpected(std::exchange(seen().error, {}));
 }
 

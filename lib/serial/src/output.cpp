@@ -73,9 +73,14 @@ std::byte* Output::fail_depth() noexcept {
     return fail_limit();
 }
 
-Result<> Output::failed() {
-    written.forget_from(static_cast<std::uint32_t>(size_) + 2);
+/// What was written since the last call that succeeded.
+void Output::forget() {
+    written.forget_from(static_cast<std::uint32_t>(size_) + reference_offset);
     depth = nesting = 0;
+}
+
+Result<> Output::failed() {
+    forget();
     if (std::exchange(too_deep_, false))
         return fail(Errc::limit,
                     fmt::format("ROOT buffer, offset {}: pointers or collections lead deeper than {} objects; "

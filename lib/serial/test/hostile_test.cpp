@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "root/allocations.hpp"
 #include "streaming.hpp"
 #include "things.hpp"
 
@@ -30,6 +31,11 @@ struct Everything {
 struct Chain {
     std::unique_ptr<Chain> next;
 };
+struct Empty {};
+struct OnlyEmptyBase : Empty {};
+struct Empties {
+    std::vector<OnlyEmptyBase> all{};
+};
 struct Tree {
     std::vector<Tree> children{};
 };
@@ -45,6 +51,12 @@ inline constexpr auto description<Everything> =
             "owned", "first", "again");
 template <>
 inline constexpr auto description<Chain> = members("next");
+template <>
+inline constexpr auto description<Empty> = members();
+template <>
+inline constexpr auto description<OnlyEmptyBase> = fields(base<Empty>());
+template <>
+inline constexpr auto description<Empties> = members("all");
 template <>
 inline constexpr auto description<Tree> = members("children");
 template <>
@@ -128,6 +140,7 @@ TEST(Hostile, WhatRootOnlyPrintsIsAnErrorWithItsOffset) {
 }
 
 TEST(Hostile, ACountBeyondTheBytesAllocatesNothing) {
+    largest_allocation = 0;
     EXPECT_EQ(refusal<std::vector<Thing>>(from_hex("ff ff ff ff")).code, Errc::truncated);
     EXPECT_EQ(refusal<std::vector<std::vector<int>>>(from_hex("00 00 00 02 00 00 00 00")).code, Errc::truncated);
     EXPECT_EQ(refusal<std::vector<bool>>(from_hex("00 00 00 02 00")).code, Errc::truncated);
@@ -137,6 +150,16 @@ TEST(Hostile, ACountBeyondTheBytesAllocatesNothing) {
     EXPECT_EQ(
         refusal<Holder>(from_hex("40 00 00 16 00 00 54 a4 21 54 40 00 00 0c 40 0a 00 00 00 0d a4 f8 0f ff ff ff")).code,
         Errc::corrupt);
+    EXPECT_LT(largest_allocation, 1024u);  // messages
+}
+
+TEST(Hostile, MoreThanABufferHoldsIsRefusedUnread) {
+    const std::byte one{};
+    Reader reader(ConstData(&one, buffer_size_max + 1));
+    int number = 0;
+    const auto refused = reader.stream(number);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, Errc::limit);
 }
 
 TEST(Hostile, BoolsAndEnumsHaveOnlyTheirValues) {
@@ -144,6 +167,11 @@ TEST(Hostile, BoolsAndEnumsHaveOnlyTheirValues) {
               "ROOT buffer, offset 4: reading bool: a byte that is neither 0 nor 1");
     EXPECT_EQ(refusal<std::vector<Level>>(from_hex("00 00 00 01 00 01 00 00")).code, Errc::corrupt);
     EXPECT_EQ(read<std::vector<Level>>(from_hex("00 00 00 01 ff ff ff ff")).at(0), Level::low);
+}
+
+TEST(Hostile, ObjectsWithoutAnyMemberComeBackInBothModes) {
+    for (const Mode mode : {Mode::object_wise, Mode::member_wise})
+        EXPECT_EQ(read<Empties>(written(Empties{std::vector<OnlyEmptyBase>(100)}, mode)).all.size(), 100u);
 }
 
 TEST(Hostile, AKeyThatComesTwiceIsNotDroppedInSilence) {

@@ -32,7 +32,7 @@ public:
         } else if constexpr (Text<T>) {
             return text(at, value);
         } else if constexpr (Pointer<T>) {
-            require_exact_class<typename T::element_type>();
+            static_assert(Object<typename T::element_type>, "weir::serial: pointers lead to described classes only");
             return pointer(at, value);
         } else if constexpr (Object<T>) {
             return object(at, value);
@@ -47,6 +47,7 @@ public:
     template <Pointer P>
     const std::byte* pointer(const std::byte* at, P& to) {
         using T = typename P::element_type;
+        require_exact_class<T>();
         to.reset();
         if (!in_.has(at, 4)) return in_.too_short(at, "a pointer", 4);
         const auto word = load<std::uint32_t>(at);
@@ -301,7 +302,10 @@ private:
         std::size_t size = 0;
         at = count(at, class_name<std::vector<E>>, least_wire_size<E>(), size);
         if (at == nullptr) return nullptr;
-        if constexpr (std::is_same_v<E, bool>) {
+        if (size == 0) {
+            all.clear();
+            return at;
+        } else if constexpr (std::is_same_v<E, bool>) {
             all.resize(size);
             for (std::size_t i = 0; i < size; ++i) {
                 bool one = false;

@@ -36,9 +36,13 @@ consteval std::size_t object_wire_size();
 /// there.
 template <class T>
 consteval std::size_t fixed_wire_size() {
-    if constexpr (std::is_enum_v<T>)
+    if constexpr (std::is_enum_v<T>) {
+        static_assert(
+            requires { T{0}; },
+            "weir::serial: an enum needs a type of its own (enum Color : int): without, a number from outside that is "
+            "beyond its enumerators is no value of it");
         return 4;
-    else if constexpr (Scalar<T>)
+    } else if constexpr (Scalar<T>)
         return sizeof(T);
     else if constexpr (Array<T>)
         return ArrayLeaf<T>::count * fixed_wire_size<Leaf<T>>();
