@@ -10,30 +10,40 @@
 
 namespace weir::serial {
 
-const std::byte* Input::fail(const std::byte* at, Errc code, std::string_view what, std::string_view why) noexcept {
+std::string quoted(std::string_view name) {
+    constexpr std::size_t most = 64;
+    std::string text = "\"";
+    for (const char c : name.substr(0, most)) text += c >= ' ' && c <= '~' ? c : '?';
+    return text += name.size() > most ? "...\"" : "\"";
+}
+
+const std::byte* Input::fail(const std::byte* at, Errc code, std::string_view what, std::string_view why) {
     if (auto& error = seen().error; error.context.empty())
         error = {code, 0, fmt::format("ROOT buffer, offset {}: reading {}: {}", at - begin_, what, why)};
     return nullptr;
 }
 
-const std::byte* Input::too_short(const std::byte* at, std::string_view what, std::size_t needed) noexcept {
+const std::byte* Input::too_short(const std::byte* at, std::string_view what, std::size_t needed) {
     if (frames_ == 0)
         return fail(at, Errc::truncated, what, fmt::format("the data ends after {} of {} bytes", left(at), needed));
     return fail(at, Errc::corrupt, what,
                 fmt::format("{} bytes are needed, and the byte count around them leaves {}", needed, left(at)));
 }
 
-const std::byte* Input::too_many(const std::byte* at, std::string_view what, std::size_t count) noexcept {
+const std::byte* Input::too_many(const std::byte* at, std::string_view what, std::size_t count) {
     return fail(
         at, frames_ == 0 ? Errc::truncated : Errc::corrupt, what,
         fmt::format("{} elements are announced, more than fit into the {} bytes that follow", count, left(at) - 4));
 }
 
-const std::byte* Input::bad_frame(const std::byte* at, std::string_view what) noexcept {
+const std::byte* Input::bad_frame(const std::byte* at, std::string_view what) {
     const auto word = load<std::uint32_t>(at);
     if (word >> 30 != 1)
         return fail(at, Errc::unsupported, what, fmt::format("here is no byte count but {:#010x}", word));
     const auto size = word & 0x3fffffff;
+    if (has(at + 4, size))
+        return fail(at, Errc::limit, what,
+                    fmt::format("objects lie deeper in each other than {} byte counts", frames_max));
     if (frames_ == 0)
         return fail(at, Errc::truncated, what,
                     fmt::format("its byte count is {}, the data ends after {}", size, left(at) - 4));
@@ -41,12 +51,20 @@ const std::byte* Input::bad_frame(const std::byte* at, std::string_view what) no
                 fmt::format("its byte count is {}, and the one around it leaves {}", size, left(at) - 4));
 }
 
-const std::byte* Input::left_over(const std::byte* at, std::string_view what) noexcept {
+/// Offsets and references have no numbers for what follows. Nothing is there to be read then.
+const std::byte* Input::too_large() {
+    fail(begin_, Errc::limit, "it",
+         fmt::format("it has {} bytes, a buffer has at most {}: read it in parts", size(), buffer_size_max));
+    end_ = nullptr;
+    return nullptr;
+}
+
+const std::byte* Input::left_over(const std::byte* at, std::string_view what) {
     return fail(at, Errc::corrupt, what, fmt::format("its byte count is {} larger than what it holds", left(at)));
 }
 
 const std::byte* Input::unknown_shape(const std::byte* at, std::string_view what, std::uint32_t version,
-                                      std::uint32_t checksum, std::uint32_t ours) noexcept {
+                                      std::uint32_t checksum, std::uint32_t ours) {
     const auto theirs = version == 0 ? fmt::format("checksum {:#010x}", checksum) : fmt::format("version {}", version);
     const auto known =
         ours == 0 ? std::string("the class here has another") : fmt::format("the class here has {:#010x}", ours);
@@ -61,13 +79,18 @@ Input::Seen& Input::make_seen() {
 
 void Input::add_object(Object object) { seen().objects.push_back(std::move(object)); }
 
+void Input::set_height(std::uint32_t offset, std::uint32_t of_it) noexcept {
+    const auto at = std::ranges::lower_bound(seen_->objects, offset, {}, &Object::offset);
+    at->height = of_it;
+}
+
 const Input::Object* Input::find_object(std::uint32_t reference) const noexcept {
     if (!seen_) return nullptr;
     const auto at = std::ranges::lower_bound(seen_->objects, reference, {}, &Object::offset);
     return at != seen_->objects.end() && at->offset == reference ? &*at : nullptr;
 }
 
-const std::byte* Input::read_class(const std::byte* at, std::string_view& name) noexcept {
+const std::byte* Input::read_class(const std::byte* at, std::string_view& name) {
     if (!has(at, 4)) return too_short(at, "the class of an object", 4);
     const auto tag = load<std::uint32_t>(at);
     auto& classes = seen().classes;
@@ -90,12 +113,16 @@ const std::byte* Input::read_class(const std::byte* at, std::string_view& name) 
 }
 
 /// What this call has read is forgotten; objects that point at each other in a ring would never be freed otherwise.
-Result<> Input::failed() {
+void Input::forget() {
     const auto late = [this](const auto& each) { return each.offset >= position_ + reference_offset; };
     for (auto& object : seen().objects)
         if (late(object) && object.owner) object.empty(object.owner.get());
     std::erase_if(seen().objects, late);
     std::erase_if(seen().classes, late);
+}
+
+Result<> Input::failed() {
+    forget();
     return std::unexpected(std::exchange(seen().error, {}));
 }
 

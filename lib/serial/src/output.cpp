@@ -73,13 +73,18 @@ std::byte* Output::fail_depth() noexcept {
     return fail_limit();
 }
 
+/// What was written since the last call that succeeded.
+void Output::forget() {
+    written.forget_from(static_cast<std::uint32_t>(size_) + reference_offset);
+    depth = nesting = 0;
+}
+
 Result<> Output::failed() {
-    written.forget_from(static_cast<std::uint32_t>(size_) + 2);
-    depth = 0;
+    forget();
     if (std::exchange(too_deep_, false))
         return fail(Errc::limit,
-                    fmt::format("ROOT buffer, offset {}: pointers lead deeper than {} objects; nothing was "
-                                "written: keep the objects in a vector instead of a chain",
+                    fmt::format("ROOT buffer, offset {}: pointers or collections lead deeper than {} objects; "
+                                "nothing was written: keep the objects in one vector instead",
                                 size_, pointer_depth_max));
     return fail(Errc::limit, fmt::format("ROOT buffer, offset {}: the object does not fit below the limit of {} bytes; "
                                          "nothing of it was written: split it, or clear the buffer before",

@@ -100,6 +100,7 @@ template <class Permute>
 template <class Permute>
 inline void write_masked(const RecordPlan& plan, const std::byte* objects, std::size_t count,
                          std::byte* wire) noexcept {
+    if (count == 0) return;  // there may be no memory either
     if (plan.turned > 1) return turn_masked(plan.turned, objects, count * plan.wire_size, wire);
     if (plan.turned == 1 || plan.wide.records == 0) return write_records_portable(plan, objects, count, wire);
     if (plan.wide.steps.size() > 1) return write_several_steps<Permute>(plan, objects, count, wire);
@@ -146,6 +147,7 @@ template <class Permute>
 template <class Permute>
 inline std::size_t read_masked(const RecordPlan& plan, const std::byte* wire, std::size_t count,
                                std::byte* objects) noexcept {
+    if (count == 0) return 0;
     if (plan.turned > 1) {
         turn_masked(plan.turned, wire, count * plan.wire_size, objects);
         return count;

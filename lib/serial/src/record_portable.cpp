@@ -76,6 +76,15 @@ bool right(const RecordPlan& plan, const std::byte* wire, std::size_t count) noe
     return true;
 }
 
+/// A bool that holds another number than 0 and 1 must not be looked at; whoever was refused still owns these.
+void make_flags_bools(const RecordPlan& plan, std::byte* objects, std::size_t count) noexcept {
+    for (const auto& field : plan.fields)
+        if (field.does == Does::flag)
+            for (std::size_t i = 0; i < count; ++i)
+                for (std::size_t byte = 0; byte < field.size; ++byte)
+                    objects[i * plan.object_size + field.object + byte] &= std::byte{1};
+}
+
 }  // namespace
 
 void turn_portable(std::uint32_t integer, const std::byte* from, std::size_t size, std::byte* to) noexcept {
@@ -122,9 +131,11 @@ std::size_t read_records_portable(const RecordPlan& plan, const std::byte* wire,
         for (const auto& field : plan.fields)
             if (field.does != Does::constant)
                 move(field, from + field.wire, plan.wire_size, to + field.object, plan.object_size, now);
-        if (!right(plan, from, now))
+        if (!right(plan, from, now)) {
+            make_flags_bools(plan, to, count - done);
             for (std::size_t i = 0; i < now; ++i)
                 if (!right(plan, from + i * plan.wire_size, 1)) return done + i;
+        }
         done += now;
     }
     return count;

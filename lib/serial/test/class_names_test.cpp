@@ -38,6 +38,11 @@ struct Outer {
     };
 };
 }  // namespace detector
+namespace mystd {
+struct Hit {
+    int a;
+};
+}  // namespace mystd
 namespace {
 struct Local {
     int a;
@@ -59,6 +64,8 @@ inline constexpr auto weir::serial::description<Base> = weir::serial::members("b
 template <>
 inline constexpr auto weir::serial::description<Derived> =
     weir::serial::fields(weir::serial::base<Base>(), weir::serial::field("d", &Derived::d));
+template <>
+inline constexpr auto weir::serial::description<mystd::Hit> = weir::serial::members("a");
 template <>
 inline constexpr auto weir::serial::description<Local> = weir::serial::members("a").class_name("Thing");
 
@@ -83,8 +90,12 @@ TEST(ClassName, OfTemplatesAndInnerClassesIsSpelledAlikeByEveryCompiler) {
     EXPECT_EQ((class_name<detector::Box<std::vector<std::string>>>), "detector::Box<vector<string> >");
     EXPECT_EQ((class_name<detector::Box<detector::Box<unsigned long>>>),
               "detector::Box<detector::Box<unsigned long> >");
+    EXPECT_EQ(class_name<std::vector<mystd::Hit>>, "vector<mystd::Hit>");
+    EXPECT_EQ((class_name<detector::Box<mystd::Hit>>), "detector::Box<mystd::Hit>");
     EXPECT_EQ(class_name<detector::Outer::Inner>, "detector::Outer::Inner");
 }
+
+static_assert(!streamable<std::unique_ptr<Thing[]>> && !streamable<std::shared_ptr<int[]>>);
 
 TEST(ClassName, CanBeGivenByTheDescription) {
     EXPECT_EQ(class_name<Local>, "Thing");

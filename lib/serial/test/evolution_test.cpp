@@ -28,6 +28,14 @@ struct NewHitV {
     float energy = -1;
     std::vector<int> cells{7};
 };
+struct Table {
+    std::map<int, float> map{};
+};
+template <class H>
+struct Rows {
+    std::vector<H> rows[2]{};
+    int number = 0;
+};
 template <class H>
 struct Event {
     std::vector<H> hits{};
@@ -47,6 +55,10 @@ template <>
 inline constexpr auto description<OldHitV> = version(1).class_name("HitV");
 template <>
 inline constexpr auto description<NewHitV> = version(2).class_name("HitV");
+template <>
+inline constexpr auto description<Table> = members("map");
+template <class H>
+inline constexpr auto description<Rows<H>> = members("rows", "number").class_name("Rows");
 template <class H>
 inline constexpr auto description<Event<H>> = members("hits", "number").class_name("Event");
 }  // namespace weir::serial
@@ -125,6 +137,45 @@ TEST_P(Evolution, OfAnOlderVersionTheMembersThatItHasAreRead) {
     EXPECT_EQ(event.hits[1].energy, -1);
     EXPECT_EQ(event.hits[1].cells, std::vector{7});
     EXPECT_EQ(event.number, 9);
+}
+
+TEST_P(Evolution, AMapThatIsReadAgainHoldsOnlyTheLast) {
+    Table map;
+    for (const auto& now : {std::map<int, float>{{1, 2}, {3, 4}}, std::map<int, float>{{3, 5}}}) {
+        const auto bytes = written(Table{now}, GetParam());
+        Reader reader(as_data(bytes));
+        ASSERT_TRUE(reader.stream(map).has_value());
+        EXPECT_EQ(map.map, now);
+    }
+}
+
+TEST(EvolutionMemberWise, OfAnotherVersionUnderOneByteCountNobodyKnowsWhereTheSecondCollectionBegins) {
+    const auto one = written(Event<NewHitV>{{{1, 2, {3}}}, 9}, Mode::member_wise);
+    EXPECT_EQ(read<Event<OldHitV>>(one).number, 9);
+
+    const auto rows = written(Rows<OldHitV>{{{{1}}, {{2}}}, 9}, Mode::member_wise);
+    const auto refused = refusal<Rows<NewHitV>>(rows);
+    EXPECT_EQ(refused.code, Errc::unsupported);
+    EXPECT_TRUE(refused.context.starts_with("ROOT buffer, offset 10: reading HitV: another version"))
+        << refused.context;
+
+    const Event<Event<NewHitV>> tracks{{{{{1, 2, {3}}}, 4}, {{{5, 6, {}}}, 7}}, 9};
+    const auto columns = written(tracks, Mode::member_wise);
+    EXPECT_EQ(refusal<Event<Event<OldHitV>>>(columns).code, Errc::unsupported);
+    Reader reader(as_data(columns), {.unknown = Unknown::skip});
+    Event<Event<OldHitV>> event;
+    ASSERT_TRUE(reader.stream(event).has_value());
+    ASSERT_EQ(event.hits.size(), 2u);
+    EXPECT_TRUE(event.hits[0].hits.empty());
+    EXPECT_EQ(event.hits[1].number, 7);
+    EXPECT_EQ(reader.skipped(), 1u);
+    EXPECT_EQ(reader.evolved(), 0u);
+}
+
+TEST(EvolutionOfOneObject, AVersionOfAClassThatHasNoneIsNotKnown) {
+    auto bytes = written(Hit{1, 2});
+    bytes[5] = 1;
+    EXPECT_EQ(refusal<Hit>(bytes).code, Errc::unsupported);
 }
 
 TEST(EvolutionOfOneObject, GoesBothWaysToo) {

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "root/allocations.hpp"
 #include "streaming.hpp"
 #include "things.hpp"
 
@@ -30,6 +31,14 @@ struct Everything {
 struct Chain {
     std::unique_ptr<Chain> next;
 };
+struct Empty {};
+struct OnlyEmptyBase : Empty {};
+struct Empties {
+    std::vector<OnlyEmptyBase> all{};
+};
+struct Tree {
+    std::vector<Tree> children{};
+};
 struct Two {
     std::unique_ptr<Thing> a;
     std::unique_ptr<Thing> b;
@@ -42,6 +51,14 @@ inline constexpr auto description<Everything> =
             "owned", "first", "again");
 template <>
 inline constexpr auto description<Chain> = members("next");
+template <>
+inline constexpr auto description<Empty> = members();
+template <>
+inline constexpr auto description<OnlyEmptyBase> = fields(base<Empty>());
+template <>
+inline constexpr auto description<Empties> = members("all");
+template <>
+inline constexpr auto description<Tree> = members("children");
 template <>
 inline constexpr auto description<Two> = members("a", "b");
 }  // namespace weir::serial
@@ -123,6 +140,7 @@ TEST(Hostile, WhatRootOnlyPrintsIsAnErrorWithItsOffset) {
 }
 
 TEST(Hostile, ACountBeyondTheBytesAllocatesNothing) {
+    largest_allocation = 0;
     EXPECT_EQ(refusal<std::vector<Thing>>(from_hex("ff ff ff ff")).code, Errc::truncated);
     EXPECT_EQ(refusal<std::vector<std::vector<int>>>(from_hex("00 00 00 02 00 00 00 00")).code, Errc::truncated);
     EXPECT_EQ(refusal<std::vector<bool>>(from_hex("00 00 00 02 00")).code, Errc::truncated);
@@ -132,6 +150,16 @@ TEST(Hostile, ACountBeyondTheBytesAllocatesNothing) {
     EXPECT_EQ(
         refusal<Holder>(from_hex("40 00 00 16 00 00 54 a4 21 54 40 00 00 0c 40 0a 00 00 00 0d a4 f8 0f ff ff ff")).code,
         Errc::corrupt);
+    EXPECT_LT(largest_allocation, 1024u);  // messages
+}
+
+TEST(Hostile, MoreThanABufferHoldsIsRefusedUnread) {
+    const std::byte one{};
+    Reader reader(ConstData(&one, buffer_size_max + 1));
+    int number = 0;
+    const auto refused = reader.stream(number);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().code, Errc::limit);
 }
 
 TEST(Hostile, BoolsAndEnumsHaveOnlyTheirValues) {
@@ -139,6 +167,11 @@ TEST(Hostile, BoolsAndEnumsHaveOnlyTheirValues) {
               "ROOT buffer, offset 4: reading bool: a byte that is neither 0 nor 1");
     EXPECT_EQ(refusal<std::vector<Level>>(from_hex("00 00 00 01 00 01 00 00")).code, Errc::corrupt);
     EXPECT_EQ(read<std::vector<Level>>(from_hex("00 00 00 01 ff ff ff ff")).at(0), Level::low);
+}
+
+TEST(Hostile, ObjectsWithoutAnyMemberComeBackInBothModes) {
+    for (const Mode mode : {Mode::object_wise, Mode::member_wise})
+        EXPECT_EQ(read<Empties>(written(Empties{std::vector<OnlyEmptyBase>(100)}, mode)).all.size(), 100u);
 }
 
 TEST(Hostile, AKeyThatComesTwiceIsNotDroppedInSilence) {
@@ -179,6 +212,41 @@ TEST(Hostile, PointersThatLeadTooDeepAreAnErrorBothWays) {
     const auto read = reader.read_any<Chain>();
     ASSERT_FALSE(read.has_value());
     EXPECT_EQ(read.error().code, Errc::limit) << read.error().context;
+}
+
+TEST(Hostile, TreesThatAreTooHighAreAnErrorBothWays) {
+    for (const Mode mode : {Mode::object_wise, Mode::member_wise}) {
+        Tree tree;
+        for (std::size_t height = 1; height < nesting_max; ++height) {
+            Tree higher;
+            higher.children.push_back(std::move(tree));
+            tree = std::move(higher);
+        }
+        const auto allowed = written(tree, mode);
+        EXPECT_EQ(written(read<Tree>(allowed), mode), allowed);
+        Tree higher;
+        higher.children.push_back(std::move(tree));
+        Tree highest;
+        highest.children.push_back(std::move(higher));
+        Writer writer({.mode = mode});
+        const auto refused = writer.stream(highest);
+        ASSERT_FALSE(refused.has_value());
+        EXPECT_EQ(refused.error().code, Errc::limit);
+    }
+
+    const auto word = [](std::size_t number) {
+        std::string bytes;
+        for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift);
+        return bytes;
+    };
+    const auto header = std::string(2, '\0') + word(class_checksum<Tree>());
+    std::string tree;
+    for (std::size_t levels = 0; levels < 2000; ++levels) {
+        const auto members = std::string("\0\x0a", 2) + word(levels == 0 ? 0 : 1) + tree;
+        const auto object = header + word(0x40000000 | members.size()) + members;
+        tree = word(0x40000000 | object.size()) + object;
+    }
+    EXPECT_EQ(refusal<Tree>(tree).code, Errc::limit);
 }
 
 TEST(Hostile, TwoOwnersOfOneObjectAreRefused) {

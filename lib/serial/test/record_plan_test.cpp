@@ -164,6 +164,9 @@ TEST(RecordPlan, EveryKernelNamesTheFirstRecordWithAnotherConstantOrAFlagThatIsN
                 << described(plan, count, kernel);
             ASSERT_TRUE(std::equal(objects.begin(), objects.begin() + kept, before.begin()))
                 << described(plan, count, kernel);
+            const auto refused = objects;
+            make_flags_bools(plan, count, objects.data());
+            ASSERT_EQ(objects, refused) << described(plan, count, kernel);
         }
     }
 }
@@ -189,8 +192,9 @@ TEST(RecordPlan, StepsThatHoldConstantsOnlyDisturbNoObject) {
 
 TEST(RecordPlan, NoRecordsAreWrittenAndReadWithoutAnyMemory) {
     const OwnedPlan copied({object_byte(0)}, 1), turned({object_byte(1), object_byte(0)}, 2);
+    const OwnedPlan behind({object_byte(9), object_byte(8)}, 16);
     for (const auto& kernel : usable_kernels())
-        for (const auto* plan : {&thing.plan(), &copied.plan(), &turned.plan()}) {
+        for (const auto* plan : {&thing.plan(), &copied.plan(), &turned.plan(), &behind.plan()}) {
             kernel.write(*plan, nullptr, 0, nullptr);
             EXPECT_EQ(kernel.read(*plan, nullptr, 0, nullptr), 0U) << kernel.name;
         }

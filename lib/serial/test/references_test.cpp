@@ -2,6 +2,10 @@
 // Objects by pointer: null, new, written before; classes named once; and the limit of what one buffer holds.
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <new>
+
+#include "root/allocations.hpp"
 #include "streaming.hpp"
 #include "things.hpp"
 
@@ -87,6 +91,29 @@ TEST(References, ARingThatEndsInAnErrorIsFreed) {
     }
 }
 
+TEST(References, DoNotMakeChainsThatAreDeeperThanPointersMayLead) {
+    const auto chain = [](std::size_t length) {  // each refers to the one before
+        std::vector<std::shared_ptr<Ring>> all;
+        for (std::size_t i = 0; i < length; ++i)
+            all.push_back(std::make_shared<Ring>(Ring{int(i), i == 0 ? nullptr : all.back()}));
+        return written(all);
+    };
+    EXPECT_EQ(read<std::vector<std::shared_ptr<Ring>>>(chain(pointer_depth_max)).size(), pointer_depth_max);
+    EXPECT_EQ(refusal<std::vector<std::shared_ptr<Ring>>>(chain(pointer_depth_max + 1)).code, Errc::limit);
+}
+
+TEST(References, QuoteNamesFromOutsideOnOneLine) {
+    const std::string name = "a\n\x1b" + std::string(1000, 'b');
+    std::string bytes = from_hex("40 00 03 f4 ff ff ff ff") + name;
+    bytes.resize(4 + 0x3f4);
+    Reader reader(as_data(bytes));
+    const auto refused = reader.read_any<Thing>();
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().context,
+              "ROOT buffer, offset 0: reading Thing: here is an object of another class, \"a??" + std::string(61, 'b') +
+                  "...\"");
+}
+
 TEST(References, AWriterThatIsClearedHasSeenNothing) {
     const Thing thing{1};
     Writer writer;
@@ -108,7 +135,7 @@ TEST(References, AnObjectOfAnotherClassIsRefusedOrPassedOver) {
     const auto refused = strict.read_any<Thing>();
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().context,
-              "ROOT buffer, offset 0: reading Thing: here is an object of another class, Other");
+              "ROOT buffer, offset 0: reading Thing: here is an object of another class, \"Other\"");
 
     Reader reader(writer.data(), {.unknown = Unknown::skip});
     const auto passed = reader.read_any<Thing>();
@@ -152,6 +179,17 @@ TEST(Limit, OfBytesIsAnErrorAndWhatWasWrittenBeforeStays) {
     EXPECT_EQ(writer.data().size(), before.size() + 28);
 }
 
+TEST(Limit, IsExact) {
+    const Thing thing{1};
+    Writer small({.bytes_max = 27}), exact({.bytes_max = 28}), none({.bytes_max = 0});
+    EXPECT_FALSE(small.write_any(&thing));
+    EXPECT_TRUE(small.stream(thing) && small.write_any<Thing>(nullptr));
+    EXPECT_TRUE(exact.write_any(&thing));
+    EXPECT_FALSE(exact.stream(true));
+    EXPECT_EQ(exact.data().size(), 28u);
+    EXPECT_FALSE(none.stream(true));
+}
+
 TEST(Limit, AnObjectThatDidNotFitIsNotReferredToLater) {
     const auto big = std::make_unique<Holder>(Holder{sample_things<Thing>(100)});
     const Holder small{sample_things<Thing>(1)};
@@ -159,6 +197,26 @@ TEST(Limit, AnObjectThatDidNotFitIsNotReferredToLater) {
     EXPECT_FALSE(writer.write_any(big.get()));
     ASSERT_TRUE(writer.write_any(&small));
     EXPECT_EQ(as_text(writer.data()), written_any(&small));
+}
+
+TEST(Limit, WhatMemoryWasShortForIsNotReferredToLater) {
+    const Holder holder{sample_things<Thing>(1000)};
+    const auto bytes = written_any(&holder);
+    Writer writer;
+    allocation_max = 4096;
+    EXPECT_THROW((void)writer.write_any(&holder), std::bad_alloc);
+    allocation_max = std::numeric_limits<std::size_t>::max();
+    EXPECT_TRUE(writer.data().empty());
+    ASSERT_TRUE(writer.write_any(&holder));
+    EXPECT_EQ(as_text(writer.data()), bytes);
+
+    Reader reader(as_data(bytes));
+    allocation_max = 2048;
+    EXPECT_THROW((void)reader.read_any<Holder>(), std::bad_alloc);
+    allocation_max = std::numeric_limits<std::size_t>::max();
+    const auto again = reader.read_any<Holder>();
+    ASSERT_TRUE(again.has_value());
+    EXPECT_EQ(**again, holder);
 }
 
 TEST(Limit, OneGibibyteIsTheFormats) {

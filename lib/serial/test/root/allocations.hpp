@@ -5,3 +5,5 @@
 #include <cstddef>
 
 extern thread_local std::size_t largest_allocation;
+/// What is larger ends in std::bad_alloc.
+extern thread_local std::size_t allocation_max;

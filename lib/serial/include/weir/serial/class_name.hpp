@@ -44,10 +44,14 @@ consteval std::string_view compiler_name() {
 /// A template's arguments as ROOT has them: "> >", and no space after a comma.
 constexpr Spelling as_root_spells(std::string_view name) {
     Spelling out;
+    const auto begins_name = [&out] {
+        const char last = out.size == 0 ? ' ' : out.text[out.size - 1];
+        return last == '<' || last == ',' || last == ' ' || last == '(' || last == '*' || last == '&';
+    };
     while (!name.empty()) {
-        if (name.starts_with("std::")) {
+        if (name.starts_with("std::") && begins_name()) {
             name.remove_prefix(5);
-        } else if (name.starts_with("__cxx11::")) {
+        } else if (name.starts_with("__cxx11::") && begins_name()) {
             name.remove_prefix(9);
         } else if (name.front() == ' ' && out.view().ends_with(',')) {
             name.remove_prefix(1);

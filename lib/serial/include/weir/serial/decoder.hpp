@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "weir/serial/encoder.hpp"
 #include "weir/serial/evolution.hpp"
@@ -31,7 +32,7 @@ public:
         } else if constexpr (Text<T>) {
             return text(at, value);
         } else if constexpr (Pointer<T>) {
-            require_exact_class<typename T::element_type>();
+            static_assert(Object<typename T::element_type>, "weir::serial: pointers lead to described classes only");
             return pointer(at, value);
         } else if constexpr (Object<T>) {
             return object(at, value);
@@ -46,6 +47,7 @@ public:
     template <Pointer P>
     const std::byte* pointer(const std::byte* at, P& to) {
         using T = typename P::element_type;
+        require_exact_class<T>();
         to.reset();
         if (!in_.has(at, 4)) return in_.too_short(at, "a pointer", 4);
         const auto word = load<std::uint32_t>(at);
@@ -64,15 +66,19 @@ public:
         if (name != class_name<T>) {
             if (!in_.skips_unknown())
                 return in_.fail(start, Errc::unsupported, class_name<T>,
-                                "here is an object of another class, " + quoted(name));
+                                name.empty() ? "here is an object of a class that was passed over"
+                                             : "here is an object of another class, " + quoted(name));
             ++in_.skipped;
             in_.add_object({offset});
-            return in_.close_frame(in_.end(), name, outer);
+            return in_.close_frame(in_.end(), class_name<T>, outer);
         }
         auto made = make(to, offset);
+        const auto beside = std::exchange(in_.height, 0);
         ++in_.depth;
         at = value(after, *made);
         --in_.depth;
+        in_.set_height(offset, ++in_.height);
+        in_.height = std::max(in_.height, beside);
         return in_.close_frame(at, class_name<T>, outer);
     }
 
@@ -102,18 +108,19 @@ private:
         }
         if (known->class_name != class_name<T>.data())
             return in_.fail(at, Errc::corrupt, class_name<T>,
-                            "a reference to an object of class " + quoted(known->class_name));
+                            std::string("a reference to an object of class ") + known->class_name);
         if constexpr (requires { to = std::static_pointer_cast<T>(known->owner); }) {
             if (known->owner != nullptr) {
+                // Whoever frees a chain goes down all of it.
+                if (in_.depth + known->height > pointer_depth_max)
+                    return in_.fail(at, Errc::limit, class_name<T>, "pointers lead deeper than 256 objects");
+                in_.height = std::max(in_.height, known->height);
                 to = std::static_pointer_cast<T>(known->owner);
                 return at + 4;
             }
         }
         return in_.fail(at, Errc::unsupported, class_name<T>,
                         "a second pointer to an object that a std::unique_ptr owns: make both std::shared_ptr");
-    }
-    static std::string quoted(std::string_view name) {
-        return name.empty() ? "that was passed over" : std::string(name);
     }
 
     template <Scalar T>
@@ -202,8 +209,9 @@ private:
     template <class T>
     const std::byte* member(const std::byte* at, T& value) {
         if constexpr (Framed<T>) {
-            return framed<Leaf<T>>(
-                at, [&](const std::byte* place, const auto& contents) { return each_leaf(place, value, contents); });
+            return framed<Leaf<T>>(at, ArrayLeaf<T>::count, [&](const std::byte* place, const auto& contents) {
+                return each_leaf(place, value, contents);
+            });
         } else {
             return bare_member(at, value);
         }
@@ -221,10 +229,10 @@ private:
         return each_leaf(at, value, [&](const std::byte* place, auto& leaf) { return this->value(place, leaf); });
     }
 
-    /// The header of members whose contents are of type C, then `all(place, contents)`, `contents` being what reads
-    /// one.
+    /// The header of `members` members whose contents are of type C, then `all(place, contents)`, `contents` being what
+    /// reads one.
     template <class C, class All>
-    const std::byte* framed(const std::byte* at, const All& all) {
+    const std::byte* framed(const std::byte* at, std::size_t members, const All& all) {
         const std::byte* outer = nullptr;
         const auto* start = at;
         at = in_.open_frame(at, class_name<C>, outer);
@@ -237,7 +245,7 @@ private:
         } else if constexpr (in_columns<C>) {
             Found found;
             at = version_of<Element<C>>(at, found);
-            if (at == nullptr) return nullptr;
+            if (at == nullptr || !ends_are_known<Element<C>>(start, members, found)) return nullptr;
             const bool unknown = found.is == Found::Is::unknown;
             at = all(at, [&](const std::byte* place, C& one) {
                 if (!unknown) return columns(place, one, found);
@@ -249,6 +257,23 @@ private:
             return in_.fail(start, Errc::corrupt, class_name<C>, "it is said to be member-wise, which it cannot be");
         }
         return in_.close_frame(at, class_name<C>, outer);
+    }
+
+    /// The columns of another version go on to the end of the byte count. Several collections that share one leave
+    /// nobody to say where the second begins.
+    template <Object E>
+    bool ends_are_known(const std::byte* header, std::size_t members, Found& found) {
+        if (found.is != Found::Is::other_version || members < 2) return true;
+        if (!in_.skips_unknown()) {
+            in_.fail(header, Errc::unsupported, class_name<E>,
+                     "another version of the class, in columns of several collections under one byte count: how many "
+                     "columns each has is not known; Unknown::skip passes over them");
+            return false;
+        }
+        found.is = Found::Is::unknown;
+        --in_.evolved;
+        ++in_.skipped;
+        return true;
     }
 
     const std::byte* text(const std::byte* at, std::string& text) {
@@ -277,7 +302,10 @@ private:
         std::size_t size = 0;
         at = count(at, class_name<std::vector<E>>, least_wire_size<E>(), size);
         if (at == nullptr) return nullptr;
-        if constexpr (std::is_same_v<E, bool>) {
+        if (size == 0) {
+            all.clear();
+            return at;
+        } else if constexpr (std::is_same_v<E, bool>) {
             all.resize(size);
             for (std::size_t i = 0; i < size; ++i) {
                 bool one = false;
@@ -330,6 +358,7 @@ private:
     const std::byte* columns(const std::byte* at, std::map<K, V>& all, const Found& found) {
         std::vector<std::pair<K, V>> pairs;
         const auto* start = at;
+        all.clear();
         at = columns(at, pairs, found);
         for (auto& pair : pairs)
             if (at == nullptr || insert(start, all, pair) == nullptr) return nullptr;
@@ -383,7 +412,8 @@ private:
     const std::byte* column(const std::byte* at, std::vector<E>& all) {
         using Part = typename At<E, path...>::type;
         if constexpr (Framed<Part>) {
-            return framed<Leaf<Part>>(at, [&](const std::byte* place, const auto& contents) {
+            const auto members = all.size() * ArrayLeaf<Part>::count;
+            return framed<Leaf<Part>>(at, members, [&](const std::byte* place, const auto& contents) {
                 for (auto& each : all)
                     if (place = each_leaf(place, At<E, path...>::of(each), contents); place == nullptr) return place;
                 return place;

@@ -35,12 +35,23 @@ struct ElementOf<std::map<K, V>> {
 template <Collection T>
 using Element = typename ElementOf<T>::type;
 
-/// Collections that are split into columns in member-wise mode: those of classes.
+/// Whether a class or its bases have members.
+template <Object T>
+consteval bool has_members() {
+    return !for_each_part<T>([](auto index) {
+        if constexpr (Parts<T>::template is_base<index>())
+            return !has_members<typename Parts<T>::template Type<index>>();
+        else
+            return false;
+    });
+}
+
+/// Collections that are split into columns in member-wise mode: those of classes with members.
 template <class T>
 inline constexpr bool in_columns = false;
 template <Collection T>
     requires Object<Element<T>>
-inline constexpr bool in_columns<T> = Parts<Element<T>>::count > 0;
+inline constexpr bool in_columns<T> = has_members<Element<T>>();
 
 /// A number to a place with room for it.
 template <Scalar T>
@@ -72,7 +83,7 @@ public:
         } else if constexpr (Text<T>) {
             return text(at, value);
         } else if constexpr (Pointer<T>) {
-            require_exact_class<typename T::element_type>();
+            static_assert(Object<typename T::element_type>, "weir::serial: pointers lead to described classes only");
             return pointer(at, value.get());
         } else if constexpr (Object<T>) {
             return object(at, value);
@@ -84,10 +95,12 @@ public:
     /// A pointer in the form of WriteObjectAny: null, a reference to what was written before, or class and object.
     template <class T>
     std::byte* pointer(std::byte* at, const T* target) {
-        at = out_.room(at, 4 + 4 + class_name<T>.size() + 1);
+        require_exact_class<T>();
+        const auto seen = target == nullptr ? 0 : out_.written.find(target, class_name<T>);
+        const bool whole = target != nullptr && seen == 0;
+        at = out_.room(at, whole ? 4 + 4 + class_name<T>.size() + 1 : 4);
         if (at == nullptr) return nullptr;
-        if (target == nullptr) return store(at, std::uint32_t{0});
-        if (const auto seen = out_.written.find(target, class_name<T>)) return store(at, seen);
+        if (!whole) return store(at, seen);
         if (out_.depth == pointer_depth_max) return out_.fail_depth();
         const auto start = out_.offset(at);
         at = name_class<T>(at + 4);
@@ -265,12 +278,15 @@ private:
             return at;
         } else {
             at = out_.room(count(at, all.size()), all.size(), least_wire_size<E>());
+            if (out_.nesting == nesting_max) return out_.fail_depth();
+            ++out_.nesting;
             for (const auto& each : all) {
                 if constexpr (Map<C>)
                     at = value(value(at, each.first), each.second);
                 else
                     at = value(at, each);
             }
+            --out_.nesting;
             return at;
         }
     }
@@ -280,12 +296,16 @@ private:
     std::byte* columns(std::byte* at, const C& all) {
         at = out_.room(count(at, all.size()), all.size(), 1);
         if (all.empty()) return at;
+        if (out_.nesting == nesting_max) return out_.fail_depth();
+        ++out_.nesting;
         if constexpr (Map<C>) {
             at = column(at, all, [](const auto& each) -> const auto& { return each.first; });
-            return column(at, all, [](const auto& each) -> const auto& { return each.second; });
+            at = column(at, all, [](const auto& each) -> const auto& { return each.second; });
         } else {
-            return columns_of<Element<C>>(at, all);
+            at = columns_of<Element<C>>(at, all);
         }
+        --out_.nesting;
+        return at;
     }
 
     /// The columns of a base stand before those of the class, without a header of their own.

@@ -38,6 +38,7 @@ template <Object T>
     using enum Found::Is;
     constexpr Found all{ours, Parts<T>::count};
     if (version > 0x3fff) return {unknown, 0};
+    if (version > 0 && Parts<T>::version == 0) return {unknown, 0};  // a class without versions has none of them
     if (version > 0)
         return version == static_cast<std::uint32_t>(Parts<T>::version) ? all : Found{other_version, all.parts};
     if (is_pair<T> && checksum == implied_pair_checksum) return all;

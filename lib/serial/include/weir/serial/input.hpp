@@ -13,6 +13,7 @@
 #include "weir/base/data.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/base/result.hpp"
+#include "weir/serial/wire_size.hpp"
 
 namespace weir::serial {
 
@@ -26,6 +27,9 @@ template <std::unsigned_integral U>
 [[nodiscard]] inline U load(const std::byte* at) noexcept {
     return load_big<U>(ConstData(at, sizeof(U)));
 }
+
+/// A name from outside as a message may have it: in quotes, at most 64 characters, and nothing that moves a terminal.
+[[nodiscard]] std::string quoted(std::string_view name);
 
 class Input {
 public:
@@ -41,19 +45,17 @@ public:
     }
 
     /// Reads a byte count; what it counts is all there is until it is closed. Null when there is none.
-    [[nodiscard]] const std::byte* open_frame(const std::byte* at, std::string_view what,
-                                              const std::byte*& outer) noexcept {
+    [[nodiscard]] const std::byte* open_frame(const std::byte* at, std::string_view what, const std::byte*& outer) {
         if (!has(at, 4)) return too_short(at, what, 4);
         const auto word = load<std::uint32_t>(at);
         const auto size = word & 0x3fffffff;
-        if (word >> 30 != 1 || !has(at + 4, size)) return bad_frame(at, what);
+        if (word >> 30 != 1 || !has(at + 4, size) || frames_ == frames_max) return bad_frame(at, what);
         outer = end_;
         end_ = at + 4 + size;
         ++frames_;
         return at + 4;
     }
-    [[nodiscard]] const std::byte* close_frame(const std::byte* at, std::string_view what,
-                                               const std::byte* outer) noexcept {
+    [[nodiscard]] const std::byte* close_frame(const std::byte* at, std::string_view what, const std::byte* outer) {
         if (at == nullptr) return nullptr;
         if (at != end_) return left_over(at, what);
         end_ = outer;
@@ -64,13 +66,13 @@ public:
     [[nodiscard]] bool skips_unknown() const noexcept { return unknown_ == Unknown::skip; }
 
     // Errors: the first one is kept, and all that follow fail as well. They return null.
-    const std::byte* fail(const std::byte* at, Errc code, std::string_view what, std::string_view why) noexcept;
-    const std::byte* too_short(const std::byte* at, std::string_view what, std::size_t needed) noexcept;
-    const std::byte* too_many(const std::byte* at, std::string_view what, std::size_t count) noexcept;
-    const std::byte* bad_frame(const std::byte* at, std::string_view what) noexcept;
-    const std::byte* left_over(const std::byte* at, std::string_view what) noexcept;
+    const std::byte* fail(const std::byte* at, Errc code, std::string_view what, std::string_view why);
+    const std::byte* too_short(const std::byte* at, std::string_view what, std::size_t needed);
+    const std::byte* too_many(const std::byte* at, std::string_view what, std::size_t count);
+    const std::byte* bad_frame(const std::byte* at, std::string_view what);
+    const std::byte* left_over(const std::byte* at, std::string_view what);
     const std::byte* unknown_shape(const std::byte* at, std::string_view what, std::uint32_t version,
-                                   std::uint32_t checksum, std::uint32_t ours) noexcept;
+                                   std::uint32_t checksum, std::uint32_t ours);
 
     /// An object that references may name.
     struct Object {
@@ -78,25 +80,33 @@ public:
         const char* class_name = nullptr;  // null: it was passed over
         std::shared_ptr<void> owner{};     // null: a unique_ptr owns it
         void (*empty)(void*) = nullptr;    // makes it let go of what it points at
+        std::uint32_t height = 0;          // objects on the longest way that pointers lead from it
     };
     void add_object(Object object);
+    void set_height(std::uint32_t offset, std::uint32_t of_it) noexcept;
     [[nodiscard]] const Object* find_object(std::uint32_t reference) const noexcept;
 
     /// The class of an object, by its name or by a reference to one; the place behind it. `name` is empty for a
     /// reference to a class that was passed over.
-    [[nodiscard]] const std::byte* read_class(const std::byte* at, std::string_view& name) noexcept;
+    [[nodiscard]] const std::byte* read_class(const std::byte* at, std::string_view& name);
 
-    std::size_t depth = 0;
+    std::size_t depth = 0;     // objects that pointers have led through
+    std::uint32_t height = 0;  // of what the innermost of them has pointed at so far
     std::size_t skipped = 0;
     std::size_t evolved = 0;
 
-    [[nodiscard]] const std::byte* start() noexcept {
+    [[nodiscard]] const std::byte* start() {
+        if (reading_) forget();  // an exception came through
+        reading_ = true;
         end_ = data_end_;
         frames_ = 0;
         depth = 0;
+        height = 0;
+        if (size() > buffer_size_max) return too_large();
         return begin_ + position_;
     }
     [[nodiscard]] Result<> finish(const std::byte* at) {
+        reading_ = false;
         if (at == nullptr) return failed();
         position_ = static_cast<std::size_t>(at - begin_);
         return {};
@@ -106,6 +116,8 @@ public:
 
 private:
     Result<> failed();
+    void forget();
+    const std::byte* too_large();
 
     const std::byte* begin_;
     const std::byte* data_end_;
@@ -113,6 +125,7 @@ private:
     std::size_t position_ = 0;
     std::size_t frames_ = 0;  // byte counts that are open
     Unknown unknown_;
+    bool reading_ = false;
 
     struct Class {
         std::uint32_t offset = 0;

@@ -4,6 +4,7 @@
 // which is handed through and looked at by whoever stores.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -52,7 +53,8 @@ private:
 
 class Output {
 public:
-    Output(bool member_wise, std::size_t bytes_max) noexcept : member_wise_(member_wise), bytes_max_(bytes_max) {}
+    Output(bool member_wise, std::size_t bytes_max) noexcept
+        : member_wise_(member_wise), bytes_max_(std::min(bytes_max, buffer_size_max)) {}
 
     [[nodiscard]] bool member_wise() const noexcept { return member_wise_; }
     [[nodiscard]] std::byte* begin() const noexcept { return memory_.get(); }
@@ -77,15 +79,20 @@ public:
     }
 
     WrittenObjects written;
-    std::size_t depth = 0;
+    std::size_t depth = 0;    // objects that pointers lead through
+    std::size_t nesting = 0;  // collections in elements of collections
 
     /// Begins and ends what is taken back when it fails.
     [[nodiscard]] std::byte* start() {
-        if (capacity_ == 0) reserve(256);
+        if (writing_) [[unlikely]]
+            forget();  // an exception came through
+        writing_ = true;
+        if (capacity_ == 0) reserve(std::min<std::size_t>(256, bytes_max_));
         end_ = memory_.get() + capacity_;
         return memory_.get() + size_;
     }
     [[nodiscard]] Result<> finish(const std::byte* at) {
+        writing_ = false;
         if (at == nullptr) return failed();
         size_ = offset(at);
         return {};
@@ -103,9 +110,11 @@ private:
     std::byte* grow(std::byte* at, std::size_t size);
     std::byte* fail_limit() noexcept;
     Result<> failed();
+    void forget();
 
     bool member_wise_ = false;
     bool too_deep_ = false;
+    bool writing_ = false;
     std::size_t bytes_max_ = 0;
     std::unique_ptr<std::byte[]> memory_;
     std::size_t capacity_ = 0;

@@ -38,7 +38,8 @@ public:
     }
 
     /// Reads an object with its class, as TBufferFile::ReadObjectAny does: null for a null pointer, and the same object
-    /// again for a reference.
+    /// again for a reference. Objects may point at each other in a ring, as the bytes have it: then they own each
+    /// other, and who is done with them resets one of the pointers. (After an error that is done here.)
     template <class T>
     [[nodiscard]] Result<std::shared_ptr<T>> read_any() {
         std::shared_ptr<T> object;

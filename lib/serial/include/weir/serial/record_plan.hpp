@@ -75,9 +75,9 @@ private:
 void write_records(const RecordPlan& plan, const std::byte* objects, std::size_t count, std::byte* wire) noexcept;
 
 /// The way back. Returns the index of the first record that has other constants (or a flag that is neither 0 nor 1), or
-/// `count`. Objects before that index are read; what the others hold then is unspecified, padding excepted. The same
-/// limits hold. Some hundreds of records behind a wrong one may have been looked at: whoever goes on behind it record
-/// by record does so by other means, not by calling this for the rest each time.
+/// `count`. Objects before that index are read; what the others hold then is unspecified, padding excepted, but flags
+/// are 0 or 1. The same limits hold. Some hundreds of records behind a wrong one may have been looked at: whoever goes
+/// on behind it record by record does so by other means, not by calling this for the rest each time.
 [[nodiscard]] std::size_t read_records(const RecordPlan& plan, const std::byte* wire, std::size_t count,
                                        std::byte* objects) noexcept;
 

@@ -31,9 +31,9 @@ inline constexpr bool is_map<std::map<K, V>> = true;
 template <class T>
 inline constexpr bool is_pointer = false;
 template <class T>
-inline constexpr bool is_pointer<std::unique_ptr<T>> = true;
+inline constexpr bool is_pointer<std::unique_ptr<T>> = !std::is_array_v<T>;  // nobody knows how many there are
 template <class T>
-inline constexpr bool is_pointer<std::shared_ptr<T>> = true;
+inline constexpr bool is_pointer<std::shared_ptr<T>> = !std::is_array_v<T>;
 template <class T>
 inline constexpr bool is_unique = false;
 template <class T>
@@ -81,7 +81,6 @@ consteval void require_streamable() {
 /// What a pointer may lead to: ROOT would ask the object for its class, we take the pointer's word.
 template <class T>
 consteval void require_exact_class() {
-    static_assert(Object<T>, "weir::serial: pointers lead to described classes only");
     static_assert(
         !std::is_polymorphic_v<T> || std::is_final_v<T>,
         "weir::serial: a pointer to a class with virtual functions may hold another class than it says; make the "
@@ -107,17 +106,11 @@ struct ArrayLeaf<std::array<T, size>> {
 template <class T>
 using Leaf = typename ArrayLeaf<T>::type;
 
-/// The elements of an array, however deep, in their order; the first of them is where all lie.
-template <class T>
-[[nodiscard]] constexpr auto& first_leaf(T& array) noexcept {
-    if constexpr (Array<std::remove_const_t<T>>)
-        return first_leaf(array[0]);
-    else
-        return array;
-}
-
 template <class U, class Base>
 [[nodiscard]] constexpr auto& part(U& object, const BaseField<Base>&) noexcept {
+    static_assert(
+        requires(Base& base) { static_cast<std::remove_const_t<U>&>(base); },
+        "weir::serial: virtual bases cannot be streamed");
     return static_cast<std::conditional_t<std::is_const_v<U>, const Base, Base>&>(object);
 }
 template <class U, class Class, class Member>

@@ -15,11 +15,15 @@ inline constexpr std::uint32_t byte_count_flag = 0x40000000;  // marks a u32 as 
 inline constexpr std::uint16_t member_wise_flag = 0x4000;     // marks the version of a member-wise collection
 inline constexpr std::uint16_t collection_version = 10;       // that of ROOT's TStreamerInfo
 inline constexpr std::uint32_t new_class_tag = 0xffffffff;
-inline constexpr std::uint32_t class_flag = 0x80000000;    // marks a reference to a class
-inline constexpr std::uint32_t reference_offset = 2;       // references are offsets from 2 bytes before the buffer
-inline constexpr std::size_t pointer_depth_max = 256;      // objects that own objects that own ...
-inline constexpr std::size_t byte_count_max = 0x3ffffffd;  // the highest that ROOT writes
-inline constexpr std::size_t frame_header_size = 4 + 2;    // byte count, version
+inline constexpr std::uint32_t class_flag = 0x80000000;  // marks a reference to a class
+inline constexpr std::uint32_t reference_offset = 2;     // references are offsets from 2 bytes before the buffer
+inline constexpr std::size_t pointer_depth_max = 256;    // objects that own objects that own ...
+/// Collections in collections' elements in ..., when writing.
+inline constexpr std::size_t nesting_max = 256;
+/// Byte counts inside of byte counts, when reading: what so many objects in vectors of pointers take.
+inline constexpr std::size_t frames_max = 3 * pointer_depth_max + 32;
+inline constexpr std::size_t buffer_size_max = 0x3ffffffe;  // bit 30 marks byte counts
+inline constexpr std::size_t frame_header_size = 4 + 2;     // byte count, version
 
 /// Byte count and version, or byte count, 0 and checksum.
 template <Object T>
@@ -32,9 +36,13 @@ consteval std::size_t object_wire_size();
 /// there.
 template <class T>
 consteval std::size_t fixed_wire_size() {
-    if constexpr (std::is_enum_v<T>)
+    if constexpr (std::is_enum_v<T>) {
+        static_assert(
+            requires { T{0}; },
+            "weir::serial: an enum needs a type of its own (enum Color : int): without, a number from outside that is "
+            "beyond its enumerators is no value of it");
         return 4;
-    else if constexpr (Scalar<T>)
+    } else if constexpr (Scalar<T>)
         return sizeof(T);
     else if constexpr (Array<T>)
         return ArrayLeaf<T>::count * fixed_wire_size<Leaf<T>>();

@@ -26,7 +26,7 @@ enum class Mode {
 
 struct WriterOptions {
     Mode mode = Mode::object_wise;
-    std::size_t bytes_max = 0x3ffffffe;  // of all that is in the buffer; the format allows no more
+    std::size_t bytes_max = buffer_size_max;  // of all that is in the buffer; the format allows no more
 };
 
 template <class Use>
@@ -35,7 +35,8 @@ public:
     explicit BasicWriter(WriterOptions options = {}) noexcept
         : out_(options.mode == Mode::member_wise, options.bytes_max) {}
 
-    /// Appends an object, as TBufferFile::StreamObject does: nothing says its class.
+    /// Appends an object, as TBufferFile::StreamObject does: nothing says its class. Objects that pointers lead to are
+    /// remembered by their addresses, here as by write_any: they live until clear(), or are not written again.
     template <class T>
     [[nodiscard]] Result<> stream(const T& object) {
         return out_.finish(Encoder<Use>(out_).value(out_.start(), object));
