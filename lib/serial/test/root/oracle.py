@@ -19,8 +19,8 @@ VECTORS = HERE.parent / "vectors" / "root-6.40-more"
 # writes another checksum (docs/formats/root-buffer.md, "Pairs").
 INSIDE = ["detector::Base", "detector::BaseV", "detector::Second", "detector::Outer::Inner", "detector::inner::Deep",
           "detector::Box<int>", "detector::Box<vector<int> >", "detector::Box<Long64_t>",
-           "detector::Box<detector::inner::Deep>", "detector::Box<string>", "pair<int,detector::Hit>", "pair<int,map<int,float> >",
-           "pair<short,vector<detector::Hit> >",
+          "detector::Box<detector::inner::Deep>", "detector::Box<string>", "pair<int,detector::Hit>",
+          "pair<int,map<int,float> >", "pair<short,vector<detector::Hit> >",
           "pair<string,detector::Track>", "pair<long,bool>", "pair<string,string>", "pair<string,vector<int> >"]
 ENUMS = ["Color", "Quality", "Side", "Gain", "Outer::Inside"]
 
