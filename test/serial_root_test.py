@@ -52,7 +52,8 @@ class AgainstRoot(unittest.TestCase):
 
 if __name__ == "__main__":
     if oracle.root_folder() is None:
-        print("NOT TESTED: object bytes against ROOT, which is not installed (600 MB); ./run root installs it and runs this",
+        print("NOT TESTED: object bytes against ROOT, which is not installed (600 MB); "
+              "./run root installs it and runs this",
               file=sys.stderr)
         sys.exit(SKIPPED)
     unittest.main()

@@ -7,10 +7,10 @@
     read_objects.py event.object
     read_objects.py CLASSES.root BUFFER [CLASS]
 
-Prints each object's members. The classes of weir's own objects are in the table CLASSES below; add yours, or name a file
-CLASSES.root: any that ROOT wrote with objects of these classes in it, which has their descriptions. BUFFER holds what
-weir::serial::Writer::write_any wrote, one object after the other; with CLASS it is what Writer::stream wrote, which does
-not name its class. In your program:
+Prints each object's members. The classes of weir's own objects are in the table CLASSES below; add yours, or name a
+file CLASSES.root: any that ROOT wrote with objects of these classes in it, which has their descriptions. BUFFER holds
+what weir::serial::Writer::write_any wrote, one object after the other; with CLASS it is what Writer::stream wrote,
+which does not name its class. In your program:
 
     from read_objects import ObjectReader
     for event in ObjectReader().objects(open("event.object", "rb").read()):
@@ -28,7 +28,7 @@ from uproot.source.chunk import Chunk
 from uproot.source.cursor import Cursor
 
 
-# docs/formats/objects.md. A class that says no version (no ClassDef) has version 0 here. Types are spelled as ROOT does:
+# docs/formats/objects.md. A class that says no version (no ClassDef) has version 0 here. Types are spelled as by ROOT:
 # "vector<vector<int> >", "float[3]", "Long64_t". (uproot does not read maps of texts outside of trees.)
 CLASSES = {
     ("weir::selection::Quantity", 1): {"name": "string", "value": "double"},
@@ -46,8 +46,9 @@ CLASSES = {
         "rejected": "vector<weir::NamedNumber>", "counters": "vector<weir::NamedNumber>", "alarms": "vector<string>"},
 }
 
-NUMBERS = {"char": 1, "short": 2, "int": 3, "long": 4, "float": 5, "double": 8, "unsigned char": 11, "unsigned short": 12,
-           "unsigned int": 13, "unsigned long": 14, "Long64_t": 16, "ULong64_t": 17, "bool": 18}  # ROOT's codes of types
+NUMBERS = {"char": 1, "short": 2, "int": 3, "long": 4, "float": 5, "double": 8, "unsigned char": 11,
+           "unsigned short": 12, "unsigned int": 13, "unsigned long": 14, "Long64_t": 16, "ULong64_t": 17,
+           "bool": 18}  # ROOT's codes of types
 
 
 class ClassTable(uproot.reading.ReadOnlyFile):
@@ -101,7 +102,8 @@ class ObjectReader:
         if class_name is None:
             return read_object_any(chunk, cursor, context, self.file, self.file.detached, None)
         if "<" in class_name or class_name == "string":  # vector<Thing>: nothing stands before the number of elements
-            model = parse_typename(class_name, file=self.file, outer_header=False, inner_header=False, string_header=False)
+            model = parse_typename(class_name, file=self.file, outer_header=False, inner_header=False,
+                                   string_header=False)
         else:
             model = self.file.class_named(class_name)
         return model.read(chunk, cursor, context, self.file, self.file.detached, None)

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <ranges>
 #include <utility>
 
 #include "weir/serial/output.hpp"
@@ -115,15 +117,19 @@ const std::byte* Input::read_class(const std::byte* at, std::string_view& name) 
 /// What this call has read is forgotten; objects that point at each other in a ring would never be freed otherwise.
 void Input::forget() {
     const auto late = [this](const auto& each) { return each.offset >= position_ + reference_offset; };
-    for (auto& object : seen().objects)
-        if (late(object) && object.owner) object.empty(object.owner.get());
-    std::erase_if(seen().objects, late);
-    std::erase_if(seen().classes, late);
+    auto& [objects, classes, error] = *seen_;
+    const auto first = std::ranges::partition_point(objects, std::not_fn(late));
+    for (auto& object : std::ranges::subrange(first, objects.end()))
+        if (object.owner) object.empty(object.owner.get());
+    objects.erase(first, objects.end());
+    classes.erase(std::ranges::partition_point(classes, std::not_fn(late)), classes.end());
+    error = {};
 }
 
 Result<> Input::failed() {
+    auto error = std::exchange(seen().error, {});
     forget();
-    return std::unexpected(std::exchange(seen().error, {}));
+    return std::unexpected(std::move(error));
 }
 
 }  // namespace weir::serial

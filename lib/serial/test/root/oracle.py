@@ -18,8 +18,9 @@ VECTORS = HERE.parent / "vectors" / "root-6.40-more"
 # Classes that are only met inside of others. ROOT makes do without most; the pairs must be named, or ROOT
 # writes another checksum (docs/formats/root-buffer.md, "Pairs").
 INSIDE = ["detector::Base", "detector::BaseV", "detector::Second", "detector::Outer::Inner", "detector::inner::Deep",
-          "detector::Box<int>", "detector::Box<vector<int> >", "detector::Box<Long64_t>", "detector::Box<detector::inner::Deep>",
-          "detector::Box<string>", "pair<int,detector::Hit>", "pair<int,map<int,float> >", "pair<short,vector<detector::Hit> >",
+          "detector::Box<int>", "detector::Box<vector<int> >", "detector::Box<Long64_t>",
+          "detector::Box<detector::inner::Deep>", "detector::Box<string>", "pair<int,detector::Hit>",
+          "pair<int,map<int,float> >", "pair<short,vector<detector::Hit> >",
           "pair<string,detector::Track>", "pair<long,bool>", "pair<string,string>", "pair<string,vector<int> >"]
 ENUMS = ["Color", "Quality", "Side", "Gain", "Outer::Inside"]
 
@@ -54,9 +55,10 @@ def build(directory):
     lines += [f"#pragma link C++ class {name}+;" for name in [*names, *INSIDE] if name != "string"]
     lines += [f"#pragma link C++ enum detector::{name};" for name in ENUMS]
     linkdef.write_text("\n".join([*lines, "#endif\n"]))
-    command(root / "bin/rootcling", "-f", "dictionary.cxx", "-DWEIR_WITH_ROOT", f"-I{HERE}", "root_class_list.hpp", "linkdef.h",
-            cwd=directory)
-    command(os.environ.get("CXX", "g++"), "-w", "-std=c++17", "-O0", "-DWEIR_WITH_ROOT", f"-I{root}/include", f"-I{HERE}",
+    command(root / "bin/rootcling", "-f", "dictionary.cxx", "-DWEIR_WITH_ROOT", f"-I{HERE}",
+            "root_class_list.hpp", "linkdef.h", cwd=directory)
+    command(os.environ.get("CXX", "g++"), "-w", "-std=c++17", "-O0", "-DWEIR_WITH_ROOT",
+            f"-I{root}/include", f"-I{HERE}",
             "dictionary.cxx", HERE / "root_oracle.cpp", "-o", program, f"-L{root}/lib", "-lCore", "-lRIO", "-lThread",
             f"-Wl,-rpath,{root}/lib", cwd=directory)
     return program

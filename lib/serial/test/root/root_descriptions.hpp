@@ -50,7 +50,8 @@ template <> inline constexpr auto description<detector::ClassArrays> =
            field("pairs", &detector::ClassArrays::pairs));
 template <> inline constexpr auto description<detector::ListArrays> =
     fields(field("numbers", &detector::ListArrays::numbers), field("hits", &detector::ListArrays::hits),
-           field("more_numbers", &detector::ListArrays::more_numbers), field("more_hits", &detector::ListArrays::more_hits));
+           field("more_numbers", &detector::ListArrays::more_numbers),
+           field("more_hits", &detector::ListArrays::more_hits));
 template <> inline constexpr auto description<detector::Lists> =
     members("b", "c", "uc", "s", "us", "i", "ui", "l", "ll", "u64", "f", "d", "t");
 template <> inline constexpr auto description<detector::EnumLists> = members("colors", "qualities");

@@ -3,13 +3,15 @@
 // read what the other has written, and hold it against the value that the same seed makes here. A Streamer does the
 // reading and writing:
 //
-//     template <class T> std::string write(const T& value, const char* name, Way way);           // the bytes
-//     template <class T> std::string read(const std::string& bytes, const char* name, Way way, std::shared_ptr<T>&
-//     value);
-//                                                          // "", or what is wrong; all bytes must be used
+//     template <class T>
+//     std::string write(const T& value, const char* name, Way way);
+//     template <class T>
+//     std::string read(const std::string& bytes, const char* name, Way way, std::shared_ptr<T>& value);
 //     std::string write(const Sequence& sequence, const std::vector<void*>& objects, bool member_wise);
 //     std::string read(const std::string& bytes, const Sequence& sequence, std::vector<void*>& objects);
-//                                                          // the streamer owns what is read
+//
+// write returns the bytes; read returns "" or what is wrong, and all bytes must be used. The streamer owns the objects
+// of a sequence that it has read.
 #pragma once
 
 #include "root_sequence.hpp"

@@ -13,9 +13,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "weir/serial/encoder.hpp"
 #include "weir/serial/evolution.hpp"
 #include "weir/serial/flat.hpp"
+#include "weir/serial/framing.hpp"
 #include "weir/serial/input.hpp"
 
 namespace weir::serial {

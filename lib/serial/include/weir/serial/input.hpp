@@ -96,17 +96,16 @@ public:
     std::size_t evolved = 0;
 
     [[nodiscard]] const std::byte* start() {
-        if (reading_) forget();  // an exception came through
-        reading_ = true;
+        if (seen_) forget();  // what an exception left
         end_ = data_end_;
         frames_ = 0;
         depth = 0;
         height = 0;
-        if (size() > buffer_size_max) return too_large();
+        if (size() > buffer_size_max) [[unlikely]]
+            return too_large();
         return begin_ + position_;
     }
     [[nodiscard]] Result<> finish(const std::byte* at) {
-        reading_ = false;
         if (at == nullptr) return failed();
         position_ = static_cast<std::size_t>(at - begin_);
         return {};
@@ -125,7 +124,6 @@ private:
     std::size_t position_ = 0;
     std::size_t frames_ = 0;  // byte counts that are open
     Unknown unknown_;
-    bool reading_ = false;
 
     struct Class {
         std::uint32_t offset = 0;

@@ -25,8 +25,8 @@ inline constexpr std::size_t record_size_max = 0x1000;
 struct RecordPlan {
     std::uint32_t wire_size = 0;    // from record to record on the wire
     std::uint32_t object_size = 0;  // from object to object in memory
-    std::uint32_t turned =
-        0;  // 1: wire and memory are the same; 2, 4, 8: but for the byte order of integers of this size
+    /// 1: wire and memory are the same; 2, 4, 8: but for the byte order of integers of this size.
+    std::uint32_t turned = 0;
     std::span<const RecordField> fields{};
     RecordSteps<16> narrow{};
     RecordSteps<64> wide{};
