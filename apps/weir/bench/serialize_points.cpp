@@ -111,7 +111,7 @@ std::vector<BenchRow> serialize_rows(const SerializePoints& points) {
         if (point.best() <= 0) continue;
         const auto parameters = [&] {
             const auto says = [&](const char* word) { return point.candidate.find(word) != std::string::npos; };
-            boost::json::value items = point.subject;
+            boost::json::value items(boost::json::string_view(point.subject));
             if (point.subject != "event") items = std::stoi(point.subject);
             return boost::json::object{{"candidate", point.candidate},
                                        {"items", items},
