@@ -89,10 +89,10 @@ class Uproot(unittest.TestCase):
         lines = []
         for line in listed.stdout.splitlines():
             name, way, form, *value, data = line.split("|")
-            expected = "|".join(value)
-            known = not NOT_READ.search(f"{name}|{form}") and "@" not in expected.replace("@1=", "")
+            text = "|".join(value)
+            known = not NOT_READ.search(f"{name}|{form}") and "@" not in text.replace("@1=", "")
             if way == "object-wise" and known:
-                lines.append((name, form, expected, data))
+                lines.append((name, form, text, data))
         self.assertGreater(len(lines), 60 * COUNT)
         ended = subprocess.run([self.python, "-W", "ignore", "-c", READ, str(EXAMPLE.parent), str(CLASSES)],
                                input="".join(f"{name}|{form}|{data}\n" for name, form, _, data in lines),
