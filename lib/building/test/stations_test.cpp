@@ -15,8 +15,11 @@ using wire::StationId;
 
 bool eventually(const std::function<bool()>& done) {
     const auto end = std::chrono::steady_clock::now() + 10s;
-    while (!done() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(1ms);
-    return done();
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::sleep_for(1ms);
+    }
+    return true;
 }
 
 transport::MessageLoopOptions loop_of(StationId id) {

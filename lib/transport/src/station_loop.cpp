@@ -6,6 +6,8 @@
 #include <future>
 #include <utility>
 
+#include "weir/base/assert.hpp"
+
 namespace weir::transport {
 
 Result<std::vector<LinkPeer>> links_to(const std::vector<Peer>& peers, const std::vector<StationKind>& kinds,
@@ -51,6 +53,7 @@ Result<std::vector<LinkPeer>> StationLoop::links(const std::vector<Peer>& peers)
 }
 
 Result<> StationLoop::connect(const std::vector<Peer>& peers, StationLogic& logic) {
+    WEIR_ASSERT(logic_ == nullptr);  // not connected: the loop's thread would be at the same peers
     const auto linked = links(peers);
     if (!linked) return std::unexpected(linked.error());
     if (auto set = loop_->set_peers(*linked); !set) return set;
