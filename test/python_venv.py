@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Python that has a package: this one, when it has it, else one made once in the build folder."""
+"""A Python that has a package of one version: this one, when it has just that, else one made once in the build folder."""
+import importlib.metadata
 import os
 import pathlib
 import shutil
@@ -9,8 +10,11 @@ import sys
 
 def python_with(requirement, module, program):
     """`program` is one of the build's: the folder lies above it."""
-    if subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, check=False).returncode == 0:
-        return pathlib.Path(sys.executable)
+    try:
+        if requirement == f"{module}=={importlib.metadata.version(module)}":
+            return pathlib.Path(sys.executable)
+    except importlib.metadata.PackageNotFoundError:
+        pass
     build = pathlib.Path(os.environ.get("WEIR_BUILD_DIR") or pathlib.Path(program).resolve().parents[1])
     venv = build / f"{module}-venv"
     ready = venv / "ready"

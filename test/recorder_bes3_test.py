@@ -4,13 +4,12 @@ and every stored event is the sent one byte for byte."""
 import json
 import os
 import pathlib
-import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 
+import python_venv
 import weir_program
 from recorder_files import RawFile, level1_places, listed
 from weir_process import RecorderProcess, SenderProcess, main_without
@@ -42,25 +41,8 @@ json.dump(result, sys.stdout)
 """
 
 
-def pybes3_python():
-    """A Python that has pybes3: made once, in the build folder."""
-    build = pathlib.Path(os.environ.get("WEIR_BUILD_DIR") or pathlib.Path(weir_program.PROGRAM).resolve().parents[1])
-    venv = build / "pybes3-venv"
-    ready = venv / "ready"
-    if not ready.exists() or ready.read_text() != PYBES3:
-        shutil.rmtree(venv, ignore_errors=True)
-        for command in ([sys.executable, "-m", "venv", venv],
-                        [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", PYBES3]):
-            made = subprocess.run(command, capture_output=True, text=True, timeout=300)
-            if made.returncode != 0:
-                raise AssertionError(f"cannot install {PYBES3} into {venv} (network?); WEIR_PYBES3_ABSENT=ok leaves the "
-                                     f"independent reader out\n{made.stdout}{made.stderr}")
-        ready.write_text(PYBES3)
-    return venv / "bin/python"
-
-
 def read_with_pybes3(*paths):
-    ended = subprocess.run([pybes3_python(), "-c", READ, *paths], capture_output=True, text=True, timeout=300)
+    ended = subprocess.run([python_venv.python_with(PYBES3, "pybes3", weir_program.PROGRAM), "-c", READ, *paths], capture_output=True, text=True, timeout=300)
     if ended.returncode != 0:
         raise AssertionError(f"pybes3 cannot read what was recorded: {ended.stderr}")
     return json.loads(ended.stdout)

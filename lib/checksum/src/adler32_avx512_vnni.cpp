@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "adler32_modulus.hpp"
-#include "target.hpp"
+#include "weir/base/target.hpp"
 
 WEIR_TARGET_BEGIN("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")
 namespace weir::checksum {

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "adler32_modulus.hpp"
-#include "target.hpp"
+#include "weir/base/target.hpp"
 
 WEIR_TARGET_BEGIN("ssse3")
 namespace weir::checksum {

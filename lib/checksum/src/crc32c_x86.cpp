@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "crc_field.hpp"
-#include "target.hpp"
+#include "weir/base/target.hpp"
 
 WEIR_TARGET_BEGIN("sse4.2,pclmul")
 namespace weir::checksum {

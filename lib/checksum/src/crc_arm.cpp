@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "target.hpp"
+#include "weir/base/target.hpp"
 #if defined(__clang__)
 WEIR_TARGET_BEGIN("crc")
 #else

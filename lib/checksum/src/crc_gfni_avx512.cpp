@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "crc_constants.hpp"
-#include "target.hpp"
+#include "weir/base/target.hpp"
 
 WEIR_TARGET_BEGIN("avx512f,avx512bw,avx512vl,avx512dq,avx2,sse4.2,pclmul,vpclmulqdq,gfni")
 namespace weir::checksum {

@@ -15,7 +15,7 @@
 
 #include <algorithm>
 
-#include "target.hpp"
+#include "weir/base/target.hpp"
 #include "weir/base/cpu.hpp"
 
 WEIR_TARGET_BEGIN("avx")

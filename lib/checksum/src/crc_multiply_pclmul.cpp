@@ -7,7 +7,7 @@
 #include <immintrin.h>
 
 #include "crc_constants.hpp"
-#include "target.hpp"
+#include "weir/base/target.hpp"
 
 WEIR_TARGET_BEGIN("sse4.2,pclmul")
 namespace weir::checksum {

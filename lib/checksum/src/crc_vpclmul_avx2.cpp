@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "crc_constants.hpp"
-#include "target.hpp"
+#include "weir/base/target.hpp"
 
 WEIR_TARGET_BEGIN("avx2,sse4.2,pclmul,vpclmulqdq")
 namespace weir::checksum {

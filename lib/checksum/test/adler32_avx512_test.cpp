@@ -15,7 +15,7 @@
 #include "adler32_modulus.hpp"
 #include "implementations.hpp"
 #include "samples.hpp"
-#include "target.hpp"
+#include "weir/base/target.hpp"
 
 namespace weir::checksum {
 

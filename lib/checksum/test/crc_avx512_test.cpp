@@ -14,7 +14,7 @@
 #include "crc_constants.hpp"
 #include "implementations.hpp"
 #include "samples.hpp"
-#include "target.hpp"
+#include "weir/base/target.hpp"
 
 WEIR_TARGET_BEGIN("sse4.2,pclmul")
 namespace weir::checksum {

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "target.hpp"
+#include "weir/base/target.hpp"
 
 WEIR_TARGET_BEGIN("avx2")
 namespace weir::serial {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "target.hpp"
+#include "weir/base/target.hpp"
 
 WEIR_TARGET_BEGIN("avx512f,avx512bw,avx512vl,avx512dq")
 namespace weir::serial {

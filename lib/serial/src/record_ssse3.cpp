@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "target.hpp"
+#include "weir/base/target.hpp"
 
 WEIR_TARGET_BEGIN("ssse3")
 namespace weir::serial {
