@@ -21,6 +21,7 @@ EVENT_MAGIC, ANSWER_MAGIC, VERSION = 0x45535257, 0x41535257, 1
 HEAD = struct.Struct("<IIQQ10IQQ")
 FRAGMENT = struct.Struct("<IIQQ")
 VERSION_1, COLLECTION = struct.pack(">H", 1), struct.pack(">H", 10)  # before an object, before texts and vectors
+TAGS_MAX, RESULT_MAX, WORDS_MAX = 32, 64 * 1024, 256  # weir::selection::Decision
 STREAM = re.compile(r"[A-Za-z0-9-]+_[A-Za-z0-9_-]+\Z")
 
 
@@ -113,6 +114,10 @@ def encoded(answer):
         accepted = False
     else:
         accepted = bool(answer)
+    for count, limit, what in ((len(tags), TAGS_MAX, "streams"), (len(result), RESULT_MAX, "bytes of result"),
+                               (len(words), WORDS_MAX, "words")):
+        if count > limit:
+            raise ValueError(f"the decision has {count} {what}; {limit} are allowed")
     out = [struct.pack("<4I", accepted, len(tags), len(result), len(words))]
     for tag in tags:
         if not isinstance(tag, str) or not STREAM.match(tag):

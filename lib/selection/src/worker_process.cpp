@@ -154,7 +154,11 @@ WorkerProcess::Answer WorkerProcess::listen(SteadyTime until, const std::stop_to
         return {Kind::failed, {}, text.empty() ? "it failed without a reason" : std::move(text)};
     }
     auto decision = read_decision(body_);
-    if (!decision) return {Kind::nonsense, {}, decision.error().message()};
+    if (!decision) {
+        // What is well formed and not allowed is the mistake of the selection, as when it throws; its process is sound.
+        const bool well_formed = decision.error().code == Errc::limit || decision.error().code == Errc::usage;
+        return {well_formed ? Kind::failed : Kind::nonsense, {}, decision.error().context};
+    }
     return {Kind::decision, std::move(*decision), ""};
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <stdexcept>
+#include <string>
 
 #include "weir/selection/selection.hpp"
 
@@ -23,6 +24,9 @@ void select(const weir::selection::Event& event, weir::selection::Decision& deci
             if (::write(3, "this is no answer, at all", 25) < 0) return;
             break;
         case 8: return;  // rejected
+        case 9:
+            for (int stream = 0; stream < 33; ++stream) decision.accept("physics_S" + std::to_string(stream));
+            return;
         default: break;
     }
     decision.accept("physics_Main");

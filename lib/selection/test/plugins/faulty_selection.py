@@ -22,6 +22,16 @@ def select(event):
         return ["physics_Main", "express_express"]
     if kind == 10:
         event.fragments[7][0] = 1  # they are read-only
+    if kind == 11:
+        return [f"physics_S{number}" for number in range(33)]
+    if kind == 12:
+        return {"tags": ["physics_Main"], "result": bytes(64 * 1024 + 1)}
+    if kind == 13:
+        return {"tags": ["physics_Main"], "level2_words": range(257)}
+    if kind == 14:
+        return {"tags": ["physics_Main"], "level2_words": [1 << 32]}
+    if kind == 15:
+        return ["physics_" + "x" * 70_000]
     words = [int(event.fragments[source].sum()) & 0xffffffff for source in sorted(event.fragments)]
     return {"accept": True, "tags": ["physics_Main"], "level2_words": words + [len(event.missing), len(event.payload)],
             "result": event.fragments[7].tobytes() if 7 in event.fragments else b""}
