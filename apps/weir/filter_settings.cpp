@@ -16,7 +16,7 @@ void FilterSettings::declare(Settings& settings, const std::string& section) {
     settings.add(section, "memory", memory_, "of events in hand; builders wait beyond it").at_least(1_MiB);
     settings.add(section, "queue_max", options_.queue_max, "events that wait for a worker").at_least(1);
     settings.add(section, "recorder_window", options_.recorder_window, "sent to one recorder and not answered").at_least(1_MiB);
-    settings.add(section, "move_after", options_.move_after, "a recorder that is away for so long loses its events to another one, if there is one").at_least(1ms);
+    settings.add(section, "move_after", options_.move_after, "a recorder that is away for so long is lost: its events go to the others, if there are any").at_least(1ms);
     settings.add(section, "receivers", options_.receiver.threads, "threads that receive; 0: one a core, at most 4").at_most(256);
 }
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <unordered_map>
 
+#include "weir/wire/recorder_choice.hpp"
+
 namespace weir::building {
 
 namespace {
@@ -16,6 +18,9 @@ EndedEvent end_of(const BuiltEvent& event, std::optional<wire::RejectReason> rea
             .outcome = stored ? wire::EventOutcome::stored : wire::EventOutcome::rejected,
             .reason = stored ? "" : wire::name(*reason)};
 }
+
+/// Whoever is asked to send it says the same; else the sender has failed.
+bool is_of_the_event(const Error& error) noexcept { return error.code == Errc::limit || error.code == Errc::usage; }
 
 }  // namespace
 
@@ -91,15 +96,40 @@ bool DeliveryOutput::send_homeless() {
         give_up(it);
         if (auto lane = open(peer, run_)) it = std::next(lanes_.insert(it, std::move(*lane)));
     }
-    while (!homeless_.empty()) {
-        const bool sent = std::ranges::any_of(lanes_, [&](auto& lane) {
-            const auto done = send(*lane, homeless_.back(), true);
-            return done && *done;
-        });
-        if (!sent) return false;
-        homeless_.pop_back();
+    std::vector<Lane*> full;  // this time
+    std::erase_if(homeless_, [&](const auto& event) {
+        if (full.size() == lanes_.size()) return false;
+        for (auto* lane : lanes_for(*event)) {
+            if (std::ranges::find(full, lane) != full.end()) continue;
+            const auto done = send(*lane, event, true);
+            if (done && *done) return true;
+            if (!done && is_of_the_event(done.error())) return refuse(*event, done.error()), true;
+            full.push_back(lane);
+        }
+        return false;
+    });
+    return homeless_.empty();
+}
+
+/// Which may take the event, the best first: any of the filters, that with the fewest bytes; of recorders only its own.
+std::vector<DeliveryOutput::Lane*> DeliveryOutput::lanes_for(const BuiltEvent& event) const {
+    std::vector<Lane*> lanes;
+    for (const auto& lane : lanes_) lanes.push_back(lane.get());
+    if (lanes.empty()) return lanes;
+    if (lanes.front()->peer.kind == StationKind::record) {
+        const auto id = event.ticket.global_id;
+        return {*std::ranges::max_element(lanes, {}, [&](const Lane* lane) {
+            return std::pair(wire::preference(id, lane->peer.name), lane->peer.name);
+        })};
     }
-    return true;
+    std::vector<std::pair<std::uint64_t, Lane*>> by_load;
+    for (auto* lane : lanes) {
+        const auto stats = lane->sender->stats();
+        by_load.emplace_back(stats.bytes_held + (stats.connected ? 0 : std::numeric_limits<std::uint64_t>::max() / 2), lane);
+    }
+    std::ranges::sort(by_load);
+    std::ranges::transform(by_load, lanes.begin(), [](const auto& pair) { return pair.second; });
+    return lanes;
 }
 
 void DeliveryOutput::look_for_failures() {
@@ -119,18 +149,13 @@ void DeliveryOutput::give_up(std::vector<std::unique_ptr<Lane>>::iterator& lane)
 bool DeliveryOutput::take(std::unique_ptr<BuiltEvent>& event) {
     if (lanes_.empty() || !send_homeless()) return false;
     waiting_.store(true, std::memory_order_release);  // before the attempt: room that comes during it is not missed
-    std::vector<std::pair<std::uint64_t, Lane*>> by_load;
-    for (auto& lane : lanes_) {
-        const auto stats = lane->sender->stats();
-        by_load.emplace_back(stats.bytes_held + (stats.connected ? 0 : std::numeric_limits<std::uint64_t>::max() / 2), lane.get());
-    }
-    std::ranges::sort(by_load);
+    const auto lanes = lanes_for(*event);
     std::shared_ptr<BuiltEvent> shared(std::move(event));
-    for (auto& [load, lane] : by_load) {
+    for (auto* lane : lanes) {
         const bool again = shared->ticket.reassigned;
         const auto done = send(*lane, shared, again);
         if (done && !*done) continue;
-        if (!done && done.error().code != Errc::limit && done.error().code != Errc::usage) continue;  // that sender has failed
+        if (!done && !is_of_the_event(done.error())) continue;  // that sender has failed
         if (!done) refuse(*shared, done.error());
         waiting_.store(false, std::memory_order_release);
         return true;
@@ -150,7 +175,7 @@ Result<bool> DeliveryOutput::send(Lane& lane, std::shared_ptr<BuiltEvent> event,
     for (std::size_t i = 0; i < event->pieces.count(); ++i) pieces.push_back({.data = event->pieces.piece(i), .owner = event});
     const auto sent = lane.sender->try_send(description, pieces);
     if (!sent) {
-        lane.failed = sent.error().code != Errc::limit && sent.error().code != Errc::usage;
+        lane.failed = !is_of_the_event(sent.error());
         return std::unexpected(sent.error());
     }
     if (!*sent) return false;

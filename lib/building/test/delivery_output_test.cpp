@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "weir/delivery/receiver.hpp"
+#include "weir/wire/recorder_choice.hpp"
 
 namespace weir::building {
 namespace {
@@ -135,6 +136,29 @@ TEST_F(DeliveryOutputTest, TheEventsOfASenderThatIsRefusedAreSentAgainThoughNoNe
     silent.reset();
     FilterStandIn successor(true, {}, port, 1);  // it has not started when it is found first
     EXPECT_EQ(ended(3).size(), 3U);
+}
+
+TEST_F(DeliveryOutputTest, WithoutFiltersEachEventGoesToTheRecorderThatItBelongsTo) {
+    FilterStandIn one(true), two(true), back(true);
+    const auto recorder = [](const FilterStandIn& stand_in, const std::string& name, std::uint16_t id) {
+        auto peer = stand_in.peer(id);
+        peer.kind = StationKind::record;
+        peer.name = name;
+        return peer;
+    };
+    ASSERT_TRUE(output.set_peers({recorder(one, "rec-1", 1), recorder(two, "rec-2", 2)}, RunNumber{1}));
+    constexpr int events = 300;
+    int first = 0;
+    for (std::uint64_t id = 1; id <= events; ++id)
+        first += wire::preference(GlobalEventId{id}, "rec-1") > wire::preference(GlobalEventId{id}, "rec-2") ? 1 : 0;
+    give(events);
+    EXPECT_EQ(ended(events).size(), static_cast<std::size_t>(events));
+    EXPECT_EQ(one.events.load(), first);
+    EXPECT_EQ(two.events.load(), events - first);
+    ASSERT_TRUE(output.set_peers({recorder(back, "rec-1", 1), recorder(two, "rec-2", 2)}, RunNumber{1}));
+    give(events);
+    EXPECT_EQ(ended(events).size(), static_cast<std::size_t>(events));
+    EXPECT_EQ(back.events.load(), first);
 }
 
 TEST_F(DeliveryOutputTest, AnotherRunBeginsWithSendersOfItsOwn) {

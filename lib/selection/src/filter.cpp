@@ -197,6 +197,7 @@ public:
             const auto output = output_->stats();
             stats.at_recorders = output.held;
             stats.moved = output.moved;
+            stats.in_doubt = output.in_doubt;
             stats.recorders_connected = output.connected;
             stats.waits_for_recorder = output.waits;
         }

@@ -34,6 +34,7 @@ StationStatus status_of(const FilterStats& stats) {
                        {"queued", double(stats.queued)},
                        {"at_recorders", double(stats.at_recorders)},
                        {"moved", double(stats.moved)},
+                       {"in_doubt", double(stats.in_doubt)},
                        {"recorders_connected", double(stats.recorders_connected)},
                        {"waits_for_recorder", double(stats.waits_for_recorder)},
                        {"connections", double(stats.receiver.connections)},

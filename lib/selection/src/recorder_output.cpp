@@ -9,6 +9,7 @@
 #include "weir/base/assert.hpp"
 #include "weir/base/thread_account.hpp"
 #include "weir/wire/message.hpp"
+#include "weir/wire/recorder_choice.hpp"
 
 namespace weir::selection {
 namespace {
@@ -27,6 +28,23 @@ wire::RejectReason why_not(Errc error, const delivery::EventDescription& event) 
     return error == Errc::limit && wire::event_fits(meta) ? wire::RejectReason::too_large : wire::RejectReason::bad_tag;
 }
 
+/// "3, 7-9, 12"; of very many the first ones.
+std::string listed(std::vector<std::uint64_t> ids) {
+    constexpr std::size_t ranges_max = 100;
+    std::ranges::sort(ids);
+    std::string text;
+    std::size_t ranges = 0;
+    for (std::size_t i = 0; i < ids.size();) {
+        auto last = i;
+        while (last + 1 < ids.size() && ids[last + 1] == ids[last] + 1) ++last;
+        if (++ranges > ranges_max) return text + fmt::format(", and {} more", ids.size() - i);
+        if (!text.empty()) text += ", ";
+        text += last == i ? fmt::format("{}", ids[i]) : fmt::format("{}-{}", ids[i], ids[last]);
+        i = last + 1;
+    }
+    return text;
+}
+
 }  // namespace
 
 RecorderOutput::RecorderOutput(RecorderOutputOptions options, Answered answered, std::function<void(std::string)> remark)
@@ -34,10 +52,8 @@ RecorderOutput::RecorderOutput(RecorderOutputOptions options, Answered answered,
 
 RecorderOutput::~RecorderOutput() { close(); }
 
-Result<std::shared_ptr<RecorderOutput::Line>> RecorderOutput::open(const std::string& recorder, const std::string& address) {
+Result<std::shared_ptr<RecorderOutput::Line>> RecorderOutput::open(const std::string& address) {
     auto line = std::make_shared<Line>();
-    line->recorder = recorder;
-    line->address = address;
     delivery::SenderOptions options;
     options.host = address;
     options.name = options_.name;
@@ -56,28 +72,45 @@ Result<std::shared_ptr<RecorderOutput::Line>> RecorderOutput::open(const std::st
 }
 
 Result<> RecorderOutput::set_recorders(const std::vector<Peer>& peers) {
-    Lines gone;
+    std::vector<Recorder> gone;  // they left, or have another address now
     {
         const std::scoped_lock lock(mutex_);
-        Lines stay;
-        const auto same = [](const Peer& peer, const Line& line) {
-            return peer.kind == StationKind::record && peer.name == line.recorder && peer.events == line.address;
-        };
-        for (const auto& line : lines_) {
-            const bool is_there = std::ranges::any_of(peers, [&](const Peer& peer) { return same(peer, *line); });
-            (is_there ? stay : gone).push_back(line);
-        }
-        to_open_.clear();
+        if (closed_) return {};
+        std::vector<Recorder> now;
         for (const auto& peer : peers) {
             if (peer.kind != StationKind::record) continue;
-            if (std::ranges::any_of(stay, [&](const auto& line) { return same(peer, *line); })) continue;
-            auto line = open(peer.name, peer.events);
+            const auto known = std::ranges::find(recorders_, peer.name, &Recorder::name);
+            if (known != recorders_.end() && known->address == peer.events) {
+                now.push_back(*known);
+                continue;
+            }
+            auto line = open(peer.events);
             if (!line) return fail(line.error().code, "recorder " + peer.name + ": " + line.error().context);
-            stay.push_back(std::move(*line));
+            now.push_back({.name = peer.name, .address = peer.events, .line = std::move(*line)});
+            if (known != recorders_.end()) {
+                now.back().away_since = known->away_since;
+                now.back().lost = known->lost;
+            }
         }
-        lines_ = std::move(stay);
+        std::ranges::sort(now, {}, &Recorder::name);
+        for (auto& recorder : recorders_) {
+            const auto stays = std::ranges::find(now, recorder.name, &Recorder::name);
+            if (stays == now.end() || stays->address != recorder.address) gone.push_back(std::move(recorder));
+        }
+        recorders_ = std::move(now);
     }
-    for (const auto& line : gone) take_back(*line);
+    for (const auto& recorder : gone) {
+        std::vector<TakenBack> events;
+        if (recorder.line) events = take_back(recorder.name, *recorder.line);
+        std::string text;
+        {
+            const std::scoped_lock lock(mutex_);
+            std::ranges::move(events, std::back_inserter(taken_back_));
+            if (std::ranges::find(recorders_, recorder.name, &Recorder::name) == recorders_.end())
+                text = lost(recorder.name, "left the partition");
+        }
+        if (remark_ && !text.empty()) remark_(std::move(text));
+    }
     room_.notify_all();
     return {};
 }
@@ -97,7 +130,7 @@ void RecorderOutput::final(Line& line, Sequence sequence, std::optional<wire::Re
 
 RecorderOutput::Tried RecorderOutput::try_send(Line& line, OutgoingEvent& event) {
     const auto sending = accounted_lock(line.sending);
-    if (line.failed.load(std::memory_order_acquire) || !line.sender) return Tried::failed;
+    if (line.failed.load(std::memory_order_acquire)) return Tried::failed;
     const auto sequence = line.next;
     {
         // Before it is sent: the answer may be here before try_send() returns.
@@ -127,136 +160,177 @@ RecorderOutput::Tried RecorderOutput::try_send(Line& line, OutgoingEvent& event)
     return Tried::failed;
 }
 
-bool RecorderOutput::try_any(OutgoingEvent& event) {
-    struct Choice {
-        std::shared_ptr<Line> line;
-        bool connected;
-        std::uint64_t held;
-    };
-    std::vector<Choice> choices;
-    for (auto& line : lines()) {
-        if (line->failed.load(std::memory_order_acquire)) continue;
-        const auto stats = line->sender->stats();
-        choices.push_back({line, stats.connected, stats.bytes_held});
+RecorderOutput::Recorder* RecorderOutput::recorder_of(GlobalEventId event) {
+    Recorder* best = nullptr;
+    std::uint64_t highest = 0;
+    const bool all_lost = std::ranges::all_of(recorders_, &Recorder::lost);
+    for (auto& recorder : recorders_) {
+        if (recorder.lost && !all_lost) continue;
+        const auto preference = wire::preference(event, recorder.name);
+        if (best != nullptr && preference <= highest) continue;
+        best = &recorder;
+        highest = preference;
     }
-    std::ranges::sort(choices, [](const Choice& a, const Choice& b) {
-        return a.connected != b.connected ? a.connected : a.held < b.held;
-    });
-    const bool any_connected = !choices.empty() && choices.front().connected;
-    for (const auto& choice : choices) {
-        if (any_connected && !choice.connected) break;  // one that is away gets events only when all are
-        if (try_send(*choice.line, event) == Tried::sent) return true;
-    }
-    return false;
+    return best;
 }
 
 bool RecorderOutput::send(OutgoingEvent event, const std::stop_token& stop) {
-    while (!try_any(event)) {
+    while (true) {
+        std::shared_ptr<Line> line;
+        {
+            const std::scoped_lock lock(mutex_);
+            if (const auto* recorder = recorder_of(event.description.global_id)) line = recorder->line;
+        }
+        if (line && try_send(*line, event) == Tried::sent) return true;
         waits_.fetch_add(1, std::memory_order_relaxed);
         const ScopedWait wait(WaitCause::peer);
         std::unique_lock lock(mutex_);
         if (stop.stop_requested() || closed_) return false;
         room_.wait_for(lock, 20ms);
     }
-    return true;
 }
 
-/// Its events wait for the next look_after(). The line's thread has ended then: nothing is answered in between.
-void RecorderOutput::take_back(Line& line) {
+/// The line's thread has ended then: nothing is answered in between.
+std::vector<RecorderOutput::TakenBack> RecorderOutput::take_back(const std::string& recorder, Line& line) {
     line.failed.store(true, std::memory_order_release);
     std::vector<delivery::ReturnedEvent> events;
     {
         const std::scoped_lock sending(line.sending);
         events = line.sender->take_back();
     }
-    const std::scoped_lock lock(mutex_);
-    for (auto& event : events) {
+    std::vector<TakenBack> taken;
+    taken.reserve(events.size());
+    for (const auto& event : events) {
         auto outgoing = static_cast<const Kept*>(event.payload.front().owner.get())->event;
-        outgoing.description.sent_elsewhere = true;
-        taken_back_.push_back(std::move(outgoing));
+        outgoing.description.sent_elsewhere = event.description.sent_elsewhere;
+        taken.push_back({std::move(outgoing), recorder});
     }
-    moved_.fetch_add(events.size(), std::memory_order_relaxed);
+    return taken;
+}
+
+/// With the mutex: its events go to the others from now on. The line for an operator.
+std::string RecorderOutput::lost(const std::string& recorder, const std::string& why) {
+    std::vector<std::uint64_t> in_doubt;
+    std::size_t events = 0;
+    for (const auto& taken : taken_back_) {
+        if (taken.recorder != recorder) continue;
+        ++events;
+        if (taken.event.description.sent_elsewhere) in_doubt.push_back(number(taken.event.description.global_id));
+    }
+    in_doubt_.fetch_add(in_doubt.size(), std::memory_order_relaxed);
+    auto text = fmt::format("recorder {} {}; its {} events go to the others", recorder, why, events);
+    const auto count = in_doubt.size();
+    if (count > 0) text += fmt::format("; {} of them were sent to it and may be stored there too: {}", count, listed(std::move(in_doubt)));
+    return text;
 }
 
 void RecorderOutput::look_after(SteadyTime now) {
-    const auto all = lines();
-    const bool any_connected = std::ranges::any_of(all, [](const auto& line) {
-        return !line->failed.load(std::memory_order_acquire) && line->sender->stats().connected;
-    });
-    for (const auto& line : all) {
-        const auto stats = line->sender->stats();
-        if (stats.connected) line->away_since.reset();
-        else if (!line->away_since) line->away_since = now;
-        // A flush of nothing says whether the sender has failed for good.
-        const bool failed = line->failed.load(std::memory_order_acquire) || !line->sender->flush(0ms);
-        const bool away = any_connected && stats.held > 0 && line->away_since && now - *line->away_since >= options_.move_after;
-        if (!failed && !away) continue;
-        if (remark_)
-            remark_(fmt::format("recorder {} {}; its {} events go to {}", line->recorder,
-                                failed ? "refuses: " + stats.last_problem : "is away: " + stats.last_problem, stats.held,
-                                any_connected ? "another one" : "whichever comes back"));
-        take_back(*line);
-        const std::scoped_lock lock(mutex_);
-        // Meanwhile set_recorders() may have closed it, or given the recorder another address.
-        if (std::erase(lines_, line) > 0) to_open_[line->recorder] = {line->address, now + options_.reopen_after};
-    }
+    std::vector<Recorder> all;
     {
         const std::scoped_lock lock(mutex_);
-        for (auto it = to_open_.begin(); it != to_open_.end() && !closed_;) {
-            if (it->second.second > now) {
-                ++it;
-                continue;
-            }
-            if (auto line = open(it->first, it->second.first)) lines_.push_back(std::move(*line));
-            it = to_open_.erase(it);
-        }
+        all = recorders_;
     }
-    while (true) {
-        std::optional<OutgoingEvent> event;
+    const auto connected = [](const Recorder& recorder) {
+        return recorder.line && !recorder.line->failed.load(std::memory_order_acquire) && recorder.line->sender->stats().connected;
+    };
+    const bool any_connected = std::ranges::any_of(all, connected);
+    for (auto& recorder : all) {
+        const auto before = recorder.line;
+        if (connected(recorder)) {
+            recorder.away_since.reset();
+            recorder.lost = false;
+        } else if (!recorder.away_since) {
+            recorder.away_since = now;
+        }
+        // A flush of nothing says whether the sender has failed for good.
+        const bool failed = before && (before->failed.load(std::memory_order_acquire) || !before->sender->flush(0ms));
+        const bool is_lost = !recorder.lost && any_connected && recorder.away_since && now - *recorder.away_since >= options_.move_after;
+        std::vector<TakenBack> events;
+        std::string problem = "it refuses", text;
+        if (before && (failed || is_lost)) {
+            problem = before->sender->stats().last_problem;
+            events = take_back(recorder.name, *before);
+            text = fmt::format("recorder {} refuses: {}; its {} events wait for it", recorder.name, problem, events.size());
+            recorder.line.reset();
+            recorder.open_at = now + options_.reopen_after;
+        }
+        const bool opens = !before && recorder.open_at <= now;
+        recorder.lost = recorder.lost || is_lost;
         {
             const std::scoped_lock lock(mutex_);
-            if (taken_back_.empty()) return;
-            event = std::move(taken_back_.front());
-            taken_back_.pop_front();
+            std::ranges::move(events, std::back_inserter(taken_back_));
+            // Meanwhile set_recorders() may have removed it, or opened another line to it.
+            const auto known = std::ranges::find(recorders_, recorder.name, &Recorder::name);
+            if (closed_ || known == recorders_.end() || known->line != before || known->address != recorder.address) continue;
+            if (is_lost) text = lost(recorder.name, fmt::format("is away for {} ms ({})", (now - *recorder.away_since) / 1ms, problem));
+            if (opens) {
+                if (auto line = open(recorder.address)) recorder.line = std::move(*line);
+            }
+            *known = std::move(recorder);
         }
-        if (try_any(*event)) continue;
-        const std::scoped_lock lock(mutex_);
-        taken_back_.push_front(std::move(*event));
-        return;
+        if (remark_ && !text.empty()) remark_(std::move(text));
     }
+    send_taken_back();
 }
 
-RecorderOutput::Lines RecorderOutput::lines() const {
+void RecorderOutput::send_taken_back() {
+    std::vector<TakenBack> events;
+    {
+        const std::scoped_lock lock(mutex_);
+        events.swap(taken_back_);
+    }
+    if (events.empty()) return;
+    std::vector<Line*> full;  // this time
+    const auto sent = [&](TakenBack& taken) {
+        std::shared_ptr<Line> line;
+        bool moves = false;
+        {
+            const std::scoped_lock lock(mutex_);
+            if (const auto* recorder = recorder_of(taken.event.description.global_id)) {
+                line = recorder->line;
+                moves = recorder->name != taken.recorder;
+            }
+        }
+        if (!line || std::ranges::find(full, line.get()) != full.end()) return false;
+        if (try_send(*line, taken.event) != Tried::sent) {
+            full.push_back(line.get());
+            return false;
+        }
+        if (moves) moved_.fetch_add(1, std::memory_order_relaxed);
+        return true;
+    };
+    std::erase_if(events, sent);
     const std::scoped_lock lock(mutex_);
-    return lines_;
+    if (!closed_) std::ranges::move(events, std::back_inserter(taken_back_));
 }
 
 void RecorderOutput::close() {
-    Lines all;
-    std::deque<OutgoingEvent> released;
+    std::vector<Recorder> all;
+    std::vector<TakenBack> released;
     {
         const std::scoped_lock lock(mutex_);
         closed_ = true;
-        all.swap(lines_);
+        all.swap(recorders_);
         released.swap(taken_back_);
-        to_open_.clear();
     }
     room_.notify_all();
-    for (const auto& line : all) {
-        line->failed.store(true, std::memory_order_release);
-        line->sender->close();
+    for (const auto& recorder : all) {
+        if (!recorder.line) continue;
+        recorder.line->failed.store(true, std::memory_order_release);
+        recorder.line->sender->close();
     }
 }
 
 RecorderOutput::Stats RecorderOutput::stats() const {
-    Stats stats{.held = 0, .moved = moved_.load(std::memory_order_relaxed), .connected = 0,
-                .waits = waits_.load(std::memory_order_relaxed)};
-    for (const auto& line : lines()) {
-        const auto sender = line->sender->stats();
+    Stats stats{.waits = waits_.load(std::memory_order_relaxed), .moved = moved_.load(std::memory_order_relaxed),
+                .in_doubt = in_doubt_.load(std::memory_order_relaxed)};
+    const std::scoped_lock lock(mutex_);
+    for (const auto& recorder : recorders_) {
+        if (!recorder.line) continue;
+        const auto sender = recorder.line->sender->stats();
         stats.held += sender.held;
         stats.connected += sender.connected ? 1 : 0;
     }
-    const std::scoped_lock lock(mutex_);
     stats.held += taken_back_.size();
     return stats;
 }

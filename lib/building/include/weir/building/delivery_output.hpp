@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends built events to filters, or straight to recorders, with the delivery protocol: each is kept until it is final there.
-// One sender for each of them; the next event goes to the one that holds the fewest bytes. When one is gone for good its
-// events go to the others.
+// One sender for each of them. The next event goes to the filter that holds the fewest bytes; a recorder gets the events that
+// belong to it (weir/wire/recorder_choice.hpp). When one is gone for good its events go to the others.
 #pragma once
 
 #include <atomic>
@@ -66,6 +66,7 @@ public:
 private:
     struct Lane;
     [[nodiscard]] Result<std::unique_ptr<Lane>> open(const Peer& peer, RunNumber run);
+    [[nodiscard]] std::vector<Lane*> lanes_for(const BuiltEvent& event) const;
     [[nodiscard]] Result<bool> send(Lane& lane, std::shared_ptr<BuiltEvent> event, bool again);
     void give_up(std::vector<std::unique_ptr<Lane>>::iterator& lane);
     void refuse(const BuiltEvent& event, const Error& why);

@@ -33,7 +33,7 @@ struct FilterOptions {
     std::vector<StreamTag> tags{};   // of events whose selection names none, and that came with none
     bool stamp_tags = false;         // also into the event's header, where the format has tags
     Bytes recorder_window{256ULL << 20};  // sent to one recorder and not answered
-    std::chrono::milliseconds move_after{5000};  // a recorder that is away this long loses its events to another one
+    std::chrono::milliseconds move_after{60'000};  // a recorder that is away this long is lost: its events go to the others
     std::function<void(ConstData)> sampled{};  // sees each event that is wanted, from workers; must not wait
     /// Of each event on which the selection failed, from workers; without it the remark of open() hears that too.
     std::function<void(Trouble, std::string)> troubled{};
@@ -45,7 +45,9 @@ struct FilterStats {
     std::uint64_t received = 0, stored = 0, given_back = 0, in_hand = 0;
     std::array<std::uint64_t, wire::reject_reason_count> rejected{};
     std::uint64_t selected = 0, forced = 0, threw = 0, timed_out = 0, crashed = 0, worker_restarts = 0;
-    std::uint64_t bytes = 0, queued = 0, at_recorders = 0, moved = 0, recorders_connected = 0;
+    std::uint64_t bytes = 0, queued = 0, at_recorders = 0, recorders_connected = 0;
+    std::uint64_t moved = 0;     // given to another recorder than their own, which was lost
+    std::uint64_t in_doubt = 0;  // of the events of lost recorders: sent there before, so that they may be stored twice
     std::uint64_t waits_for_recorder = 0;
     delivery::ReceiverStats receiver{};
 };
