@@ -11,7 +11,7 @@ namespace weir::app {
 
 struct PluginSettings {
     selection::SelectionSpec spec{};
-    std::string workers_are = "threads";
+    std::string workers_are = "processes";
     std::string python = "/usr/bin/python3";
 
     void declare(Settings& settings, const std::string& section);

@@ -143,6 +143,7 @@ Outbox::Held* Outbox::next(std::uint64_t credit) {
         spare_heads_.pop_back();
     }
     event.head.clear();
+    event.meta.sent_elsewhere = event.meta.sent_elsewhere || event.sent_before;
     wire::encode(event.meta, event.size, event.head);
     if (event.head.size() + event.size > credit) return nullptr;
     event.being_sent = true;

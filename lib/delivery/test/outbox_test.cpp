@@ -120,6 +120,20 @@ TEST(Outbox, AnEventAnsweredWhileItIsSentAgainKeepsItsBytesUntilTheyAreOut) {
     EXPECT_EQ(outbox.oldest_held(), Sequence{2});
 }
 
+TEST(Outbox, WhatIsSentAgainOverAnotherConnectionIsMarked) {
+    Outbox outbox{SenderOptions{}};
+    bool wake = false;
+    const Piece piece{as_data("bytes"), {}};
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(outbox.add({}, std::span(&piece, 1), false, wake).has_value());
+    auto* first = outbox.next(enough);
+    ASSERT_NE(first, nullptr);
+    EXPECT_FALSE(first->meta.sent_elsewhere);
+    outbox.sent(*first);
+    outbox.rewind();
+    EXPECT_TRUE(outbox.next(enough)->meta.sent_elsewhere);
+    EXPECT_FALSE(outbox.next(enough)->meta.sent_elsewhere);  // it had not left
+}
+
 TEST(Outbox, AgreesWithAModelUnderRandomSendingAnswersAndReconnects) {
     const auto seed = std::random_device{}();
     SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -121,6 +121,7 @@ public:
         workers_.emplace("filter", options_.workers, options_.queue_max, selection,
                          WorkerThreads<FilterItem>::Calls{
                              .view = [this](FilterItem& item) { return view(item); },
+                             .apart = [](const FilterItem& item) { return item.incoming.meta.sent_elsewhere; },
                              .done = [this](FilterItem&& item, Judgement&& judgement,
                                             const std::stop_token& stop) { done(std::move(item), std::move(judgement), stop); }});
         care_ = NamedThread("recorders", [this](const std::stop_token& stop) {

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -100,6 +102,28 @@ private:
     std::uint64_t restarts_ = 0;
 };
 
+/// In the calling thread, until an event is known on which that would end the station.
+class ThreadSelector final : public Selector {
+public:
+    ThreadSelector(SelectCall call, std::vector<std::string> command, const SelectionSpec& spec, std::shared_ptr<std::atomic<bool>> unsafe)
+        : in_thread_(std::move(call)), in_process_(std::move(command), spec), unsafe_(std::move(unsafe)) {}
+
+    Judgement select(const Event& event, const std::stop_token& stop) override {
+        return unsafe_->load(std::memory_order_relaxed) ? in_process_.select(event, stop) : in_thread_.select(event, stop);
+    }
+    Judgement select_apart(const Event& event, const std::stop_token& stop) override {
+        auto judgement = in_process_.select(event, stop);
+        if (judgement.trouble == Trouble::crashed || judgement.trouble == Trouble::timed_out) unsafe_->store(true, std::memory_order_relaxed);
+        return judgement;
+    }
+    std::uint64_t restarts() const noexcept override { return in_process_.restarts(); }
+
+private:
+    CallSelector in_thread_;
+    ProcessSelector in_process_;               // started when it is needed
+    std::shared_ptr<std::atomic<bool>> unsafe_;  // of all workers of a selection; a flag by itself: relaxed
+};
+
 /// In a build both lie beside the program's folder; when installed, where distributions want them.
 Result<fs::path> find_program(const fs::path& folder, std::initializer_list<const char*> places) {
     std::error_code error;
@@ -173,14 +197,16 @@ Result<Selection> Selection::open(const SelectionSpec& spec) {
                                 "or a file NAME.so or NAME.py",
                                 spec.selection));
     if (!fs::exists(file, error)) return fail(Errc::usage, fmt::format("the selection {} is not there", file.string()));
+    const auto command = worker_command(spec, file);
+    if (!command) return std::unexpected(command.error());
     if (ending == ".so" && spec.workers_are == WorkersAre::threads) {
         const auto function = load_library(file);
         if (!function) return std::unexpected(function.error());
         return Selection(spec.selection, false,
-                         [call = SelectCall(*function)] { return std::make_unique<CallSelector>(call); });
+                         [call = SelectCall(*function), command = *command, spec, unsafe = std::make_shared<std::atomic<bool>>(false)] {
+                             return std::make_unique<ThreadSelector>(call, command, spec, unsafe);
+                         });
     }
-    const auto command = worker_command(spec, file);
-    if (!command) return std::unexpected(command.error());
     // Tried once, here, where a mistake can still be said to the one who made it.
     auto tried = WorkerProcess::start(*command, std::chrono::steady_clock::now() + spec.start_limit, {});
     if (!tried)

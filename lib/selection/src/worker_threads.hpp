@@ -31,6 +31,8 @@ public:
     struct Calls {
         /// What the selection sees; nullptr: there is nothing to select, `done` gets a judgement without trouble.
         std::function<const Event*(Item&)> view;
+        /// Whether it goes through Selector::select_apart(); without it none does.
+        std::function<bool(const Item&)> apart{};
         std::function<void(Item&&, Judgement&&, const std::stop_token&)> done;
     };
 
@@ -150,7 +152,8 @@ private:
                 lock.unlock();
                 worker.event.store(number(event->global_id), std::memory_order_relaxed);
                 worker.since.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release);
-                judgement = worker.selector->select(*event, token);
+                const bool apart = state.calls.apart && state.calls.apart(item);
+                judgement = apart ? worker.selector->select_apart(*event, token) : worker.selector->select(*event, token);
                 worker.since.store(0, std::memory_order_release);
                 worker.restarts.store(worker.selector->restarts(), std::memory_order_relaxed);
                 lock.lock();

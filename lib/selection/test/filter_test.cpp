@@ -13,6 +13,7 @@
 #include "weir/event/event_builder.hpp"
 #include "weir/event/event_view.hpp"
 #include "weir/event/rob_builder.hpp"
+#include "weir/wire/recorder_choice.hpp"
 
 namespace weir::selection {
 namespace {
@@ -63,6 +64,7 @@ public:
     delivery::Taken take(delivery::IncomingEvent& event) override {
         const std::scoped_lock lock(mutex);
         const auto id = number(event.meta.global_id);
+        ++taken;
         metas[id] = event.meta;
         payloads[id].assign(event.payload.data().begin(), event.payload.data().end());
         const delivery::Answer answer{event.lane, event.meta.sequence};
@@ -94,6 +96,7 @@ public:
     std::map<std::uint64_t, wire::EventMeta> metas;
     std::map<std::uint64_t, std::vector<std::byte>> payloads;
     std::vector<delivery::Answer> held;
+    std::size_t taken = 0;  // duplicates included
     bool answers = true, refuses = false;
     std::unique_ptr<delivery::Receiver> receiver;
 };
@@ -253,22 +256,127 @@ TEST(Filter, AFullFilterHoldsUpItsBuilderAndTakesNoMoreMemory) {
     EXPECT_EQ(recorder.stored(), 400U);
 }
 
-TEST(Filter, OfTwoRecordersBothAreUsedAndTheEventsOfOneThatIsGoneGoToTheOther) {
+/// The recorder of an event, by the names in the tests.
+std::string recorder_of(std::uint64_t id) {
+    return wire::preference(GlobalEventId{id}, "rec-1") > wire::preference(GlobalEventId{id}, "rec-2") ? "rec-1" : "rec-2";
+}
+std::size_t of_the_first(std::uint32_t events) {
+    std::size_t count = 0;
+    for (std::uint32_t id = 1; id <= events; ++id) count += recorder_of(id) == "rec-1" ? 1U : 0U;
+    return count;
+}
+
+TEST(Filter, AnEventThatComesAgainThroughAnotherFilterReachesTheSameRecorder) {
     Recorder one, two;
-    one.answers = two.answers = false;
-    Bench bench({one.peer("rec-1"), two.peer("rec-2")});
-    ASSERT_TRUE(eventually([&] { return bench.filter->stats().recorders_connected == 2; }));
-    bench.send(100);
-    ASSERT_TRUE(eventually([&] { return one.stored() + two.stored() == 100; }));
-    EXPECT_GT(one.stored(), 20U);
-    EXPECT_GT(two.stored(), 20U);
-    ASSERT_TRUE(bench.filter->change_recorders({two.peer("rec-2")}));
-    ASSERT_TRUE(eventually([&] { return two.stored() == 100; }));
-    two.answer_held();
+    Bench bench({one.peer("rec-1"), two.peer("rec-2")}), again({two.peer("rec-2"), one.peer("rec-1")});
+    constexpr std::uint32_t events = 1000;
+    bench.send(events);
+    again.send(events);
     ASSERT_TRUE(bench.all_answered());
-    EXPECT_EQ(bench.answered(std::nullopt), 100U);
-    for (const auto& [id, meta] : one.metas) EXPECT_TRUE(two.metas.at(id).sent_elsewhere);
+    ASSERT_TRUE(again.all_answered());
+    EXPECT_EQ(one.stored(), of_the_first(events));
+    EXPECT_EQ(two.stored(), events - of_the_first(events));
+    EXPECT_EQ(std::ranges::count_if(one.metas, [&](const auto& event) { return two.metas.contains(event.first); }), 0);
+    EXPECT_EQ(one.taken + two.taken, 2U * events);
+}
+
+TEST(Filter, TheEventsOfARecorderThatIsAwayWaitForItThoughAnotherIsThere) {
+    auto one = std::make_unique<Recorder>();
+    Recorder two;
+    const auto first = one->peer("rec-1");
+    const auto port = one->receiver->port();
+    one->answers = false;
+    Bench bench({first, two.peer("rec-2")});
+    constexpr std::uint32_t events = 300;
+    bench.send(events);
+    ASSERT_TRUE(eventually([&] { return one->stored() == of_the_first(events); }));
+    ASSERT_TRUE(eventually([&] { return bench.answered() == events - of_the_first(events); }));
+    one.reset();  // it dies: perhaps all that it had is on its disk
+    bench.send(events, events + 1);
+    const auto theirs = 2 * events - of_the_first(2 * events);
+    ASSERT_TRUE(eventually([&] { return two.stored() == theirs; }));
+    Recorder back(port);
+    ASSERT_TRUE(bench.all_answered());
+    EXPECT_EQ(two.stored(), theirs);
+    EXPECT_EQ(back.stored(), of_the_first(2 * events));
+    EXPECT_EQ(bench.filter->stats().moved, 0U);
+}
+
+TEST(Filter, ARecorderThatComesBackAtAnotherAddressGetsItsOwnEvents) {
+    Recorder one, two, back;
+    one.answers = false;
+    Bench bench({one.peer("rec-1"), two.peer("rec-2")});
+    constexpr std::uint32_t events = 300;
+    bench.send(events);
+    ASSERT_TRUE(eventually([&] { return one.stored() == of_the_first(events); }));
+    ASSERT_TRUE(bench.filter->change_recorders({back.peer("rec-1"), two.peer("rec-2")}));
+    ASSERT_TRUE(bench.all_answered());
+    EXPECT_EQ(back.stored(), of_the_first(events));
+    EXPECT_EQ(two.stored(), events - of_the_first(events));
+    EXPECT_EQ(bench.filter->stats().moved, 0U);
     bench.expect_balance();
+}
+
+TEST(Filter, TheEventsOfARecorderThatLeftThePartitionGoToTheOtherAndWhatItMayHoldIsNamed) {
+    Recorder one, two;
+    one.answers = false;
+    Bench bench({one.peer("rec-1"), two.peer("rec-2")});
+    constexpr std::uint32_t events = 300;
+    bench.send(events);
+    ASSERT_TRUE(eventually([&] { return one.stored() + two.stored() == events; }));
+    ASSERT_TRUE(bench.filter->change_recorders({two.peer("rec-2")}));
+    ASSERT_TRUE(bench.all_answered());
+    EXPECT_EQ(bench.answered(std::nullopt), events);
+    EXPECT_EQ(two.stored(), events);
+    for (const auto& [id, meta] : one.metas) EXPECT_TRUE(two.metas.at(id).sent_elsewhere);
+    EXPECT_EQ(bench.filter->stats().moved, of_the_first(events));
+    EXPECT_EQ(bench.filter->stats().in_doubt, of_the_first(events));
+    bench.expect_balance();
+    const std::scoped_lock lock(bench.mutex);
+    ASSERT_FALSE(bench.remarks.empty());
+    EXPECT_NE(bench.remarks.back().find(" may be stored there too: "), std::string::npos) << bench.remarks.back();
+    EXPECT_NE(bench.remarks.back().find(std::to_string(one.metas.begin()->first)), std::string::npos) << bench.remarks.back();
+}
+
+TEST(Filter, ARecorderThatIsAwayForTooLongIsLostUntilItIsBack) {
+    auto one = std::make_unique<Recorder>();
+    Recorder two;
+    const auto first = one->peer("rec-1");
+    const auto port = one->receiver->port();
+    FilterOptions options;
+    options.move_after = 50ms;
+    Bench bench({first, two.peer("rec-2")}, {}, options);
+    ASSERT_TRUE(eventually([&] { return bench.filter->stats().recorders_connected == 2; }));
+    one.reset();
+    constexpr std::uint32_t events = 300;
+    bench.send(events);
+    ASSERT_TRUE(bench.all_answered());
+    EXPECT_EQ(two.stored(), events);
+    Recorder back(port);
+    ASSERT_TRUE(eventually([&] { return bench.filter->stats().recorders_connected == 2; }));
+    std::uint32_t next = events;
+    ASSERT_TRUE(eventually([&] {
+        bench.send(32, next + 1);
+        next += 32;
+        return back.stored() > 0;
+    }));
+    ASSERT_TRUE(bench.all_answered());
+    for (const auto& [id, meta] : back.metas) EXPECT_EQ(recorder_of(id), "rec-1");
+    bench.expect_balance();
+}
+
+TEST(Filter, AnEventOnWhichThePluginCrashedTheFilterBeforeGoesToADebugStreamAndIsNamed) {
+    Recorder recorder;
+    Bench bench({recorder.peer()}, {.selection = WEIR_FAULTY_SELECTION, .workers_are = WorkersAre::threads});
+    ASSERT_TRUE(bench.builder->send({.global_id = GlobalEventId{3}, .tags = bench.tags, .sent_elsewhere = true}, sample_event(3)));
+    ASSERT_TRUE(bench.all_answered());
+    ASSERT_EQ(recorder.stored(), 1U);
+    EXPECT_EQ(stream_key(recorder.metas.at(3).tags.at(0)), "debug_SelectionError");
+    EXPECT_EQ(bench.filter->stats().crashed, 1U);
+    const std::scoped_lock lock(bench.mutex);
+    ASSERT_FALSE(bench.remarks.empty());
+    EXPECT_NE(bench.remarks[0].find("event 3,"), std::string::npos) << bench.remarks[0];
+    EXPECT_NE(bench.remarks[0].find("signal 6"), std::string::npos) << bench.remarks[0];
 }
 
 TEST(Filter, AnEventLargerThanTheRecorderTakesIsAnsweredTooLarge) {
@@ -284,7 +392,7 @@ TEST(Filter, AnEventLargerThanTheRecorderTakesIsAnsweredTooLarge) {
 
 TEST(Filter, ASelectionThatThrowsCostsNoEvent) {
     Recorder recorder;
-    Bench bench({recorder.peer()}, {.selection = WEIR_FAULTY_SELECTION});
+    Bench bench({recorder.peer()}, {.selection = WEIR_FAULTY_SELECTION, .workers_are = WorkersAre::threads});
     bench.send(1, 1);    // throws
     bench.send(1, 100);  // good
     ASSERT_TRUE(bench.all_answered());
@@ -303,7 +411,7 @@ TEST(Filter, AHangingThreadIsNamedAndDoesNotKeepTheFilterFromEnding) {
     FilterOptions options;
     options.workers = 2;
     // The plug-in's thread goes on for ever: what it lies in must not be freed.
-    auto* bench = new Bench({recorder.peer()}, {.selection = WEIR_FAULTY_SELECTION}, options);
+    auto* bench = new Bench({recorder.peer()}, {.selection = WEIR_FAULTY_SELECTION, .workers_are = WorkersAre::threads}, options);
     bench->send(1, 2);
     bench->send(1, 100);
     ASSERT_TRUE(eventually([&] { return bench->filter->stuck(10ms) == std::vector{GlobalEventId{2}}; }));

@@ -84,6 +84,7 @@ TEST(Selector, ALibraryDecidesAndWhatItThrowsIsItsReason) {
         EXPECT_EQ(thrown.why, "cannot divide by zero");
         EXPECT_EQ(selector->select(sample.event(105), {}).trouble, Trouble::threw);  // a tag that is no stream
         EXPECT_EQ(selector->select(sample.event(106), {}).trouble, Trouble::threw);
+        EXPECT_EQ(selector->select(sample.event(109), {}).trouble, Trouble::threw);  // more streams than are allowed
         EXPECT_EQ(selector->restarts(), 0U);
     }
 }
@@ -108,6 +109,31 @@ TEST(Selector, AProcessThatHangsOrCrashesIsReplacedAndSaysWhy) {
     judgement = crashed;
     judgement.force();
     EXPECT_EQ(stream_key(judgement.decision.tags.at(0)), "debug_SelectionError");
+}
+
+TEST(Selector, AnEventThatMayHaveEndedAStationIsJudgedInAProcessThoughWorkersAreThreads) {
+    const test::SampleEvent sample;
+    const auto opened = Selection::open(quick(WEIR_FAULTY_SELECTION, WorkersAre::threads));
+    ASSERT_TRUE(opened) << opened.error().message();
+    const auto one = opened->make(), other = opened->make();
+    EXPECT_EQ(one->select_apart(sample.event(100), {}).trouble, Trouble::none);  // it was another event
+    const auto crashed = one->select_apart(sample.event(3), {});
+    EXPECT_EQ(crashed.trouble, Trouble::crashed);
+    EXPECT_NE(crashed.why.find("signal 6"), std::string::npos) << crashed.why;
+    // From now on the selection is known to be unsafe: the same in an event that is new costs a process, with any worker.
+    EXPECT_EQ(other->select(sample.event(203), {}).trouble, Trouble::crashed);
+    EXPECT_EQ(other->select(sample.event(200), {}).trouble, Trouble::none);
+    const auto hung = opened->make()->select_apart(sample.event(2), {});
+    EXPECT_EQ(hung.trouble, Trouble::timed_out);
+}
+
+TEST(Selector, APluginInCppRunsInAProcessUnlessThreadsAreAskedFor) {
+    const auto opened = Selection::open({.selection = WEIR_FAULTY_SELECTION});
+    ASSERT_TRUE(opened) << opened.error().message();
+    EXPECT_TRUE(opened->in_processes());
+    const auto built_in = Selection::open({.selection = "all"});
+    ASSERT_TRUE(built_in) << built_in.error().message();
+    EXPECT_FALSE(built_in->in_processes());
 }
 
 TEST(Selector, AProcessThatDiesAtOnceIsStartedMoreAndMoreRarely) {
@@ -146,7 +172,7 @@ TEST(Selector, ALargerEventThanEverBeforeFitsIntoSharedMemory) {
 TEST(Selector, PythonSeesFragmentsAsWordsAndDecides) {
     if (!python_is_there()) GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
     const test::SampleEvent sample;
-    auto spec = quick(WEIR_FAULTY_PYTHON, WorkersAre::threads);
+    auto spec = quick(WEIR_FAULTY_PYTHON, WorkersAre::processes);
     spec.time_limit = 20s;
     auto selector = selector_of(spec);
     const auto good = selector->select(sample.event(100), {});
@@ -163,6 +189,22 @@ TEST(Selector, PythonSeesFragmentsAsWordsAndDecides) {
     EXPECT_EQ(selector->select(sample.event(103), {}).trouble, Trouble::crashed);
     EXPECT_EQ(selector->select(sample.event(100), {}).trouble, Trouble::none);
     EXPECT_EQ(selector->restarts(), 1U);
+}
+
+TEST(Selector, ADecisionBeyondTheLimitsInPythonIsSaidAndItsProcessGoesOn) {
+    if (!python_is_there()) GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
+    const test::SampleEvent sample;
+    auto spec = quick(WEIR_FAULTY_PYTHON, WorkersAre::processes);
+    spec.time_limit = 20s;
+    auto selector = selector_of(spec);
+    for (const auto& [event, reason] : {std::pair{111, "33 streams; 32 are allowed"}, {112, "65537 bytes of result; 65536 are allowed"},
+                                        {113, "257 words; 256 are allowed"}, {114, "error"}, {115, "error"}}) {
+        const auto judgement = selector->select(sample.event(static_cast<std::uint64_t>(event)), {});
+        EXPECT_EQ(judgement.trouble, Trouble::threw) << event << ": " << judgement.why;
+        EXPECT_NE(judgement.why.find(reason), std::string::npos) << event << ": " << judgement.why;
+    }
+    EXPECT_EQ(selector->select(sample.event(100), {}).trouble, Trouble::none);
+    EXPECT_EQ(selector->restarts(), 0U);
 }
 
 TEST(Selector, APythonFileThatCannotBeLoadedSaysWhy) {

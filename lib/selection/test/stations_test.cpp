@@ -125,6 +125,7 @@ TEST(Stations, AUnitWhoseSelectionHangsSaysSoAndStillStops) {
     UnitStationOptions options;
     options.id = unit_id;
     options.selection.selection = WEIR_FAULTY_SELECTION;  // event 2 never ends
+    options.selection.workers_are = WorkersAre::threads;
     options.selection.time_limit = 1ms;
     options.loop = loop_of(unit_id);
     options.unit.workers = 1;
@@ -224,6 +225,7 @@ TEST(Stations, AFilterWhoseSelectionHangsWindsDown) {
     options.filter.receiver.threads = 1;
     options.filter.workers = 1;
     options.selection.selection = WEIR_FAULTY_SELECTION;  // event 2 never ends
+    options.selection.workers_are = WorkersAre::threads;
     options.selection.time_limit = 1ms;
     options.memory = 16_MiB;
     const auto event = event::build_event({.ids = {.run = RunNumber{1}, .global_id = GlobalEventId{2}}}, {}).value();

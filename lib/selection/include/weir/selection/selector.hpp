@@ -45,12 +45,13 @@ struct TroubleRemark {
     std::string text{};
 };
 
+/// Where a plug-in in C++ runs. Python always runs in processes, and what is built in in threads.
 enum class WorkersAre : std::uint8_t { threads, processes };
 
 struct SelectionSpec {
     /// "all", "none", "fraction:0.1", "size:10kB", "busy:500us", "sleep:500us"; else a file: NAME.so or NAME.py.
     std::string selection = "all";
-    WorkersAre workers_are = WorkersAre::threads;   // Python always runs in processes
+    WorkersAre workers_are = WorkersAre::processes;
     std::chrono::milliseconds time_limit{5000};     // for one event; threads: after it the station says so
     std::chrono::milliseconds start_limit{20'000};  // for a process to load its file
     std::chrono::milliseconds restart_first{100};   // before a process that died is started again; doubles up to
@@ -64,6 +65,9 @@ class Selector {
 public:
     virtual ~Selector() = default;
     [[nodiscard]] virtual Judgement select(const Event& event, const std::stop_token& stop) = 0;
+    /// For an event that was in the hands of a station that ended, perhaps because of it: in a process of its own, also where
+    /// workers are threads. When that process crashes or hangs, every worker of the selection uses processes from then on.
+    [[nodiscard]] virtual Judgement select_apart(const Event& event, const std::stop_token& stop) { return select(event, stop); }
     /// Processes that were started again after the first.
     [[nodiscard]] virtual std::uint64_t restarts() const noexcept { return 0; }
 };
