@@ -10,7 +10,7 @@ from weir_process import RecorderProcess, SenderProcess, wait_until
 from weir_program import SKIPPED, ProgramTest, main, run
 
 RUN = 7
-TABLES = ("runs", "run_parameters", "streams", "lumi_blocks", "files", "file_sums", "stream_overlaps", "lane_marks",
+TABLES = ("runs", "run_parameters", "streams", "lumi_blocks", "files", "file_sums", "file_shares", "lane_marks",
           "ledgers", "ledger_rejections", "transfers")
 SMALL = ("--memory", "256MiB", "--event-max", "8MiB", "--file-size-max", "12MiB")
 

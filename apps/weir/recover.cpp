@@ -172,7 +172,7 @@ int run_rebuild(const Options& options) {
         opened.catalogue = std::move(*heir);
     }
     auto rebuilt = options.adopt.empty()
-                       ? storage::rebuild_catalogue(options.paths, *opened.catalogue, clock, opened.not_sane)
+                       ? storage::rebuild_catalogue(options.paths, *opened.catalogue, clock, opened.left)
                        : storage::adopt_volumes(options.adopt, *opened.catalogue, clock);
     if (!rebuilt) return fail_with(me, rebuilt.error());
     for (auto& error : rebuilt->failed) rebuilt->recovery.failed.push_back(std::move(error));

@@ -35,9 +35,8 @@ void fields(Is<LaneMark> auto& s, auto f) { f(s.recorder, s.run, s.sender, s.inc
 void fields(Is<LedgerRow> auto& s, auto f) {
     f(s.run, s.recorder, s.stream_type, s.stream_name, s.received, s.stored, s.rejected);
 }
-void fields(Is<StreamOverlap> auto& s, auto f) {
-    f(s.run, s.first, s.second, s.kind, s.events_first, s.events_second, s.events_both);
-}
+void fields(Is<BlocksClosed::Block> auto& s, auto f) { f(s.stream_type, s.stream_name, s.lumi_block); }
+void fields(Is<BlocksClosed> auto& s, auto f) { f(s.run, s.recorder, s.below, s.blocks, s.at); }
 void fields(Is<TransferRow> auto& s, auto f) {
     f(s.guid, s.destination, s.state, s.attempts, s.next_try, s.bytes, s.algorithm, s.checksum, s.url, s.error,
       s.first_try, s.changed, s.verified);
@@ -47,7 +46,9 @@ void fields(Is<CloseRun> auto& s, auto f) { f(s.run, s.recorder, s.at); }
 void fields(Is<PutRun> auto& s, auto f) { f(s.row); }
 void fields(Is<SetRunParameter> auto& s, auto f) { f(s.run, s.name, s.value); }
 void fields(Is<CloseLumiBlock> auto& s, auto f) { f(s.run, s.recorder, s.block); }
-void fields(Is<SetOverlap> auto& s, auto f) { f(s.overlap); }
+void fields(Is<SetOverlap> auto& s, auto f) {
+    f(s.run, s.first, s.second, s.kind, s.events_first, s.events_second, s.events_both);
+}
 void fields(Is<FileOpening> auto& s, auto f) { f(s.file); }
 void fields(Is<FileClosing> auto& s, auto f) { f(s.file, s.marks, s.ledgers); }
 void fields(Is<FileTransferred> auto& s, auto f) { f(s.guid); }
@@ -61,6 +62,11 @@ void fields(Is<SetMarks> auto& s, auto f) { f(s.marks); }
 void fields(Is<SetLedger> auto& s, auto f) { f(s.row); }
 void fields(Is<AddToLedger> auto& s, auto f) { f(s.row); }
 void fields(Is<FileDeletedAt> auto& s, auto f) { f(s.guid, s.volume, s.name); }
+void fields(Is<CloseBlocks> auto& s, auto f) { f(s.closed); }
+void fields(Is<FileClosingShared> auto& s, auto f) {
+    f(s.closing.file, s.closing.file.shared, s.closing.marks, s.closing.ledgers);
+}
+void fields(Is<PutFileShared> auto& s, auto f) { f(s.file, s.shared); }
 
 // Words are kept as words, so that a byte that is none is noticed.
 template <class Enum>
@@ -250,8 +256,8 @@ struct Applied {
     Result<> operator()(const CloseRun& c) const { return to.close_run(c.run, c.recorder, c.at); }
     Result<> operator()(const PutRun& c) const { return to.put_run(c.row); }
     Result<> operator()(const SetRunParameter& c) const { return to.set_run_parameter(c.run, c.name, c.value); }
-    Result<> operator()(const CloseLumiBlock& c) const { return to.close_lumi_block(c.run, c.recorder, c.block); }
-    Result<> operator()(const SetOverlap& c) const { return to.set_overlap(c.overlap); }
+    Result<> operator()(const CloseLumiBlock&) const { return {}; }
+    Result<> operator()(const SetOverlap&) const { return {}; }
     Result<> operator()(const FileOpening& c) const { return to.file_opened(c.file); }
     Result<> operator()(const FileClosing& c) const { return to.file_closed(c.file, c.marks, c.ledgers); }
     Result<> operator()(const FileTransferred& c) const { return to.file_transferred(c.guid); }
@@ -269,6 +275,9 @@ struct Applied {
     Result<> operator()(const SetLedger& c) const { return to.set_ledger(c.row); }
     Result<> operator()(const AddToLedger& c) const { return to.add_to_ledger(c.row); }
     Result<> operator()(const FileDeletedAt& c) const { return to.file_deleted(c.guid, c.volume, c.name); }
+    Result<> operator()(const CloseBlocks& c) const { return to.lumi_blocks_closed(c.closed); }
+    Result<> operator()(const FileClosingShared& c) const { return (*this)(c.closing); }
+    Result<> operator()(const PutFileShared& c) const { return to.put_file(c.file, c.shared); }
 };
 
 }  // namespace

@@ -17,8 +17,12 @@ struct OpenRun { RunStart start; };
 struct CloseRun { RunNumber run{}; std::string recorder; WallTime at{}; };
 struct PutRun { RunRow row; };
 struct SetRunParameter { RunNumber run{}; std::string name; std::string value; };
-struct CloseLumiBlock { RunNumber run{}; std::string recorder; LumiBlock block{}; };
-struct SetOverlap { StreamOverlap overlap; };
+struct CloseLumiBlock { RunNumber run{}; std::string recorder; LumiBlock block{}; };  // of older programs: nothing is done
+struct SetOverlap {  // of older programs: nothing is done
+    RunNumber run{};
+    std::string first, second, kind;
+    std::uint64_t events_first = 0, events_second = 0, events_both = 0;
+};
 struct FileOpening { FileRow file; };
 struct FileClosing { FileClose file; std::vector<LaneMark> marks; std::vector<LedgerRow> ledgers; };
 struct FileTransferred { Guid guid; };
@@ -32,12 +36,15 @@ struct SetMarks { std::vector<LaneMark> marks; };
 struct SetLedger { LedgerRow row; };
 struct AddToLedger { LedgerRow row; };
 struct FileDeletedAt { Guid guid; std::string volume; std::string name; };
+struct CloseBlocks { BlocksClosed closed; };
+struct FileClosingShared { FileClosing closing; };  // with FileClose::shared
+struct PutFileShared { FileRow file; SharedEvents shared; };
 
 /// The order is that of the kinds in the stored bytes: a new one goes to the end.
 using CatalogueChange =
     std::variant<OpenRun, CloseRun, PutRun, SetRunParameter, CloseLumiBlock, SetOverlap, FileOpening, FileClosing,
                  FileTransferred, FileDeleted, SetFileHealth, FileMoved, ForgetFile, PutFile, SetTransfer, SetMarks,
-                 SetLedger, AddToLedger, FileDeletedAt>;
+                 SetLedger, AddToLedger, FileDeletedAt, CloseBlocks, FileClosingShared, PutFileShared>;
 
 /// Makes the change.
 [[nodiscard]] Result<> apply_change(const CatalogueChange& change, Catalogue& catalogue);

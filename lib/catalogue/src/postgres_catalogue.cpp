@@ -50,8 +50,9 @@ constexpr const char* our_tables =
     "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = current_schema() AND c.relname IN ('weir_catalogue', 'runs', 'files')";
 
-/// True: our schema is there. False: nothing of it is.
-Result<bool> recognised(sql::PostgresDatabase& database) {
+enum class Schema { none, version_2, present };  // what the schema of the database holds
+
+Result<Schema> recognised(sql::PostgresDatabase& database) {
     auto tables = database.query(our_tables);
     if (!tables) return std::unexpected(std::move(tables.error()));
     bool marked = false, others = false;
@@ -63,14 +64,15 @@ Result<bool> recognised(sql::PostgresDatabase& database) {
         marked = marked || mark;
         others = others || !mark;
     }
-    if (!marked && !others) return false;
+    if (!marked && !others) return Schema::none;
     if (!marked)
         return fail(Errc::corrupt, fmt::format("{} is a database, but not a catalogue of weir; give another one, or a "
                                                "schema of its own (?options=-csearch_path%3DNAME)",
                                                database.name()));
     const auto version = database.number_of("SELECT max(version) FROM weir_catalogue");
     if (!version) return std::unexpected(version.error());
-    if (*version == catalogue_schema_version) return true;
+    if (*version == catalogue_schema_version) return Schema::present;
+    if (*version == 2U) return Schema::version_2;
     const bool newer = *version > catalogue_schema_version;
     return fail(Errc::unsupported,
                 fmt::format("catalogue {} has schema version {}, {} than version {} of this program; {}",
@@ -80,14 +82,23 @@ Result<bool> recognised(sql::PostgresDatabase& database) {
                                     "rebuilt from the files"));
 }
 
+/// The schema of this version, in an empty database or in one of version 2.
 Result<> create(sql::PostgresDatabase& database) {
     WEIR_TRY(database.begin_creating());
     const auto made = [&]() -> Result<> {
         const auto there = recognised(database);  // again, under the lock: another process may have been first
         if (!there) return std::unexpected(there.error());
-        if (*there) return {};
+        if (*there == Schema::present) return {};
+        if (*there == Schema::version_2) {
+            WEIR_TRY(database.script("LOCK TABLE weir_catalogue IN EXCLUSIVE MODE"));
+            WEIR_TRY(database.script(in_postgres_words(catalogue_schema_3()).c_str()));
+            auto marked = database.execute("UPDATE weir_catalogue SET version = ?", {catalogue_schema_version});
+            if (!marked) return std::unexpected(std::move(marked.error()));
+            return {};
+        }
         WEIR_TRY(database.script(in_postgres_words(catalogue_schema_1()).c_str()));
         WEIR_TRY(database.script(in_postgres_words(catalogue_schema_2()).c_str()));
+        WEIR_TRY(database.script(in_postgres_words(catalogue_schema_3()).c_str()));
         WEIR_TRY(database.script(own_tables));
         auto marked = database.execute("INSERT INTO weir_catalogue (id, version) VALUES (?, ?)",
                                        {Guid::random(), catalogue_schema_version});
@@ -115,10 +126,10 @@ Result<std::unique_ptr<SqlCatalogue>> open_postgres(const std::string& uri, cons
     if (!database) return std::unexpected(std::move(database.error()));
     const auto there = recognised(**database);
     if (!there) return std::unexpected(there.error());
-    if (!*there && !options.create)
+    if (*there == Schema::none && !options.create)
         return fail(Errc::io, fmt::format("there is no catalogue in {}; a recorder makes it at its first start",
                                           (*database)->name()));
-    if (!*there) {
+    if (*there != Schema::present) {
         if (auto created = create(**database); !created) return std::unexpected(std::move(created.error()));
     } else if (options.create) {
         if (auto forgotten = forget_old_handles(**database); !forgotten)

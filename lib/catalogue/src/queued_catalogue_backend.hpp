@@ -36,14 +36,13 @@ public:
     Result<> set_run_parameter(RunNumber run, const std::string& name, const std::string& value) override {
         return make(SetRunParameter{run, name, value});
     }
-    Result<> close_lumi_block(RunNumber run, const std::string& recorder, LumiBlock block) override {
-        return make(CloseLumiBlock{run, recorder, block});
-    }
-    Result<> set_overlap(const StreamOverlap& overlap) override { return make(SetOverlap{overlap}); }
+    Result<> lumi_blocks_closed(const BlocksClosed& closed) override { return make(CloseBlocks{closed}); }
     Result<> file_opened(const FileRow& file) override { return make(FileOpening{file}); }
     Result<> file_closed(const FileClose& file, std::span<const LaneMark> marks,
                          std::span<const LedgerRow> ledgers) override {
-        return make(FileClosing{file, {marks.begin(), marks.end()}, {ledgers.begin(), ledgers.end()}});
+        FileClosing closing{file, {marks.begin(), marks.end()}, {ledgers.begin(), ledgers.end()}};
+        if (file.shared.empty()) return make(std::move(closing));
+        return make(FileClosingShared{std::move(closing)});
     }
     Result<> file_transferred(const Guid& guid) override { return make(FileTransferred{guid}); }
     Result<> file_deleted(const Guid& guid, const std::string& volume, const std::string& name) override {
@@ -54,7 +53,9 @@ public:
         return make(FileMoved{guid, volume, name});
     }
     Result<> forget_file(const Guid& guid) override { return make(ForgetFile{guid}); }
-    Result<> put_file(const FileRow& file) override { return make(PutFile{file}); }
+    Result<> put_file(const FileRow& file, const SharedEvents& shared) override {
+        return shared.empty() ? make(PutFile{file}) : make(PutFileShared{file, shared});
+    }
     Result<> set_transfer(const TransferRow& row) override { return make(SetTransfer{row}); }
     Result<> set_marks(std::span<const LaneMark> marks) override {
         return make(SetMarks{{marks.begin(), marks.end()}});
@@ -69,7 +70,13 @@ public:
     }
     Result<std::vector<StreamRow>> streams(RunNumber run) override { return own_->streams(run); }
     Result<std::vector<LumiBlockRow>> lumi_blocks(RunNumber run) override { return own_->lumi_blocks(run); }
+    Result<std::vector<BlockProgress>> block_progress(std::optional<RunNumber> run) override {
+        return own_->block_progress(run);
+    }
     Result<std::vector<StreamOverlap>> overlaps(RunNumber run) override { return own_->overlaps(run); }
+    Result<std::vector<ReaderState>> reader_states() override { return own_->reader_states(); }
+    Result<> set_reader_state(const ReaderState& state) override { return own_->set_reader_state(state); }
+    Result<SharedEvents> shared_events(const Guid& guid) override { return own_->shared_events(guid); }
     Result<std::optional<FileRow>> file(const Guid& guid) override { return own_->file(guid); }
     Result<std::vector<FileRow>> files(const FileQuery& query) override { return own_->files(query); }
     Result<std::vector<TransferRow>> transfers(const TransferQuery& query) override { return own_->transfers(query); }
@@ -77,6 +84,7 @@ public:
     Result<std::vector<LedgerRow>> ledgers(RunNumber run) override { return own_->ledgers(run); }
     Result<> check() override { return own_->check(); }
 
+    bool knows_other_recorders() const override { return false; }
     Result<std::uint64_t> changes_waiting() override;
     Result<bool> settle(std::chrono::milliseconds deadline) override;
 

@@ -9,12 +9,16 @@
 namespace weir {
 
 inline constexpr std::uint64_t catalogue_application_id = 0x77656972;  // "weir", in the header of the SQLite file
-inline constexpr std::uint64_t catalogue_schema_version = 2;
+inline constexpr std::uint64_t catalogue_schema_version = 3;
 
 /// Creates the tables and indexes of version 1 in an empty database, and marks it with id and version.
 [[nodiscard]] const char* catalogue_schema_1() noexcept;
 
 /// Makes of version 1 version 2: the table of transfers.
 [[nodiscard]] const char* catalogue_schema_2() noexcept;
+
+/// Makes of version 2 version 3: when blocks are closed, what the reader has done, which events files share, and the
+/// views for readers.
+[[nodiscard]] const char* catalogue_schema_3() noexcept;
 
 }  // namespace weir

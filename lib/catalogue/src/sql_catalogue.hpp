@@ -50,21 +50,24 @@ public:
 
     Result<std::vector<StreamRow>> streams(RunNumber run) override;
     Result<std::vector<LumiBlockRow>> lumi_blocks(RunNumber run) override;
-    Result<> close_lumi_block(RunNumber run, const std::string& recorder, LumiBlock block) override;
-    Result<> set_overlap(const StreamOverlap& overlap) override;
+    Result<> lumi_blocks_closed(const BlocksClosed& closed) override;
+    Result<std::vector<BlockProgress>> block_progress(std::optional<RunNumber> run) override;
     Result<std::vector<StreamOverlap>> overlaps(RunNumber run) override;
+    Result<std::vector<ReaderState>> reader_states() override;
+    Result<> set_reader_state(const ReaderState& state) override;
 
     Result<> file_opened(const FileRow& file) override;
     Result<> file_closed(const FileClose& file, std::span<const LaneMark> marks,
                          std::span<const LedgerRow> ledgers) override;
     Result<std::optional<FileRow>> file(const Guid& guid) override;
+    Result<SharedEvents> shared_events(const Guid& guid) override;
     Result<std::vector<FileRow>> files(const FileQuery& query) override;
     Result<> file_transferred(const Guid& guid) override;
     Result<> file_deleted(const Guid& guid, const std::string& volume, const std::string& name) override;
     Result<> set_file_health(const Guid& guid, FileHealth health) override;
     Result<> file_moved(const Guid& guid, const std::string& volume, const std::string& name) override;
     Result<> forget_file(const Guid& guid) override;
-    Result<> put_file(const FileRow& file) override;
+    Result<> put_file(const FileRow& file, const SharedEvents& shared) override;
 
     Result<> set_transfer(const TransferRow& row) override;
     Result<std::vector<TransferRow>> transfers(const TransferQuery& query) override;
@@ -87,10 +90,12 @@ private:
     Result<std::vector<RunRow>> runs_in_lock(std::optional<RunNumber> run);
     Result<std::vector<FileRow>> files_in_lock(std::string_view where, std::span<const sql::Value> values);
     Result<FileRow> known_file(const Guid& guid);
-    Result<> refuse_open_files(RunNumber run, const std::string& recorder, std::optional<LumiBlock> block);
+    Result<> refuse_open_files(RunNumber run, const std::string& recorder);
     Result<> write_stream_and_block(const FileRow& file);
     Result<> write_file(const FileRow& file);
     Result<> write_sums(const Guid& guid, const std::vector<FileSum>& sums);
+    Result<> write_shared(const Guid& guid, const SharedEvents& shared);
+    Result<std::string> reader_state_of(const Guid& guid);
     Result<> write_marks(std::span<const LaneMark> marks);
     Result<> write_ledger(const LedgerRow& row, bool add);
     Result<> change_file(const Guid& guid, std::string_view assignment, std::initializer_list<sql::Value> values);

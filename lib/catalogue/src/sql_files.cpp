@@ -150,7 +150,8 @@ Result<> SqlCatalogue::write_stream_and_block(const FileRow& file) {
     WEIR_TRY(database_.execute("INSERT INTO streams SELECT run, recorder, ?, ?, state FROM runs WHERE run = ? AND "
                                "recorder = ? ON CONFLICT DO NOTHING",
                                {file.stream_type, file.stream_name, file.run, file.recorder}));
-    WEIR_TRY(database_.execute("INSERT INTO lumi_blocks SELECT run, recorder, ?, ?, ?, state FROM runs WHERE run = ? AND "
+    WEIR_TRY(database_.execute("INSERT INTO lumi_blocks (run, recorder, stream_type, stream_name, lumi_block, state, closed_us) "
+                               "SELECT run, recorder, ?, ?, ?, state, ended_us FROM runs WHERE run = ? AND "
                                "recorder = ? ON CONFLICT DO NOTHING",
                                {file.stream_type, file.stream_name, file.lumi_block, file.run, file.recorder}));
     return {};
@@ -176,6 +177,33 @@ Result<> SqlCatalogue::write_sums(const Guid& guid, const std::vector<FileSum>& 
     return {};
 }
 
+Result<> SqlCatalogue::write_shared(const Guid& guid, const SharedEvents& shared) {
+    if (shared.empty()) return {};
+    WEIR_TRY(database_.execute("DELETE FROM file_shares WHERE guid = ?", {guid}));
+    for (const auto& [stream, events] : shared) {
+        WEIR_TRY(check_text("the stream that shares events", stream, word_size_max));
+        WEIR_TRY(check_amounts(events, 0));
+        WEIR_TRY(database_.execute("INSERT INTO file_shares (guid, stream, events) VALUES (?, ?, ?)", {guid, stream, events}));
+    }
+    return {};
+}
+
+Result<SharedEvents> SqlCatalogue::shared_events(const Guid& guid) {
+    const std::lock_guard lock(mutex_);
+    auto rows = database_.query("SELECT stream, events FROM file_shares WHERE guid = ?", {guid});
+    if (!rows) return std::unexpected(std::move(rows.error()));
+    SharedEvents found;
+    while (true) {
+        const auto more = rows->next();
+        if (!more) return std::unexpected(more.error());
+        if (!*more) return found;
+        auto stream = rows->text(0);
+        const auto events = rows->u64(1);
+        WEIR_TRY(rows->row_ok());
+        found.emplace(std::move(stream), events);
+    }
+}
+
 Result<> SqlCatalogue::file_opened(const FileRow& file) {
     WEIR_TRY(check_names(file));
     return change([&]() -> Result<> {
@@ -194,7 +222,7 @@ Result<> SqlCatalogue::file_opened(const FileRow& file) {
         WEIR_TRY(database_.execute("UPDATE streams SET state = 'OPENED' WHERE run = ? AND recorder = ? AND stream_type = ? AND "
                                    "stream_name = ?",
                                    {file.run, file.recorder, file.stream_type, file.stream_name}));
-        WEIR_TRY(database_.execute("UPDATE lumi_blocks SET state = 'OPENED' WHERE run = ? AND recorder = ? AND stream_type = ? "
+        WEIR_TRY(database_.execute("UPDATE lumi_blocks SET state = 'OPENED', closed_us = NULL WHERE run = ? AND recorder = ? AND stream_type = ? "
                                    "AND stream_name = ? AND lumi_block = ?",
                                    {file.run, file.recorder, file.stream_type, file.stream_name, file.lumi_block}));
         auto row = file;
@@ -225,6 +253,7 @@ Result<> SqlCatalogue::file_closed(const FileClose& file, std::span<const LaneMa
                 {file.volume, file.name, file.events, file.bytes, file.event_bytes, file.first_event, file.last_event,
                  name(file.file_health), file.at, file.guid}));
             WEIR_TRY(write_sums(file.guid, *sums));
+            WEIR_TRY(write_shared(file.guid, file.shared));
             for (const auto& row : ledgers) WEIR_TRY(write_ledger(row, true));
         } else if (known->events != file.events || known->bytes != file.bytes ||
                    known->event_bytes != file.event_bytes || known->sums != *sums) {
@@ -300,11 +329,23 @@ Result<> SqlCatalogue::forget_file(const Guid& guid) {
         if (!known) return std::unexpected(known.error());
         if (known->file_state != FileState::opened) return refused(*known, "cannot be forgotten: it was closed");
         WEIR_TRY(database_.execute("DELETE FROM files WHERE guid = ?", {guid}));
+        WEIR_TRY(database_.execute("DELETE FROM file_shares WHERE guid = ?", {guid}));
         return {};
     });
 }
 
-Result<> SqlCatalogue::put_file(const FileRow& file) {
+Result<std::string> SqlCatalogue::reader_state_of(const Guid& guid) {
+    auto rows = database_.query("SELECT reader_state FROM files WHERE guid = ?", {guid});
+    if (!rows) return std::unexpected(std::move(rows.error()));
+    const auto more = rows->next();
+    if (!more) return std::unexpected(more.error());
+    if (!*more) return std::string{};
+    auto state = rows->text(0);
+    WEIR_TRY(rows->row_ok());
+    return state;
+}
+
+Result<> SqlCatalogue::put_file(const FileRow& file, const SharedEvents& shared) {
     WEIR_TRY(check_names(file));
     const auto sums = normal_sums(file.sums);
     if (!sums) return std::unexpected(sums.error());
@@ -322,6 +363,8 @@ Result<> SqlCatalogue::put_file(const FileRow& file) {
             row.file_health = std::max(row.file_health, before.file_health);
             if (row.file_state == FileState::closed) row.transfer_state = std::max(row.transfer_state, before.transfer_state);
         }
+        const auto reader_state = reader_state_of(file.guid);
+        if (!reader_state) return std::unexpected(reader_state.error());
         WEIR_TRY(database_.execute("DELETE FROM files WHERE guid = ?", {file.guid}));
         const auto taken = database_.number_of("SELECT count(*) FROM files WHERE volume = ? AND name = ?", {file.volume, file.name});
         if (!taken) return std::unexpected(taken.error());
@@ -329,6 +372,9 @@ Result<> SqlCatalogue::put_file(const FileRow& file) {
         WEIR_TRY(write_stream_and_block(row));
         WEIR_TRY(write_file(row));
         WEIR_TRY(write_sums(file.guid, *sums));
+        WEIR_TRY(write_shared(file.guid, shared));
+        if (!reader_state->empty())
+            WEIR_TRY(database_.execute("UPDATE files SET reader_state = ? WHERE guid = ?", {*reader_state, file.guid}));
         return {};
     });
 }

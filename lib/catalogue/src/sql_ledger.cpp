@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks of lanes, ledgers of copies, overlaps of streams.
+// Marks of lanes, ledgers of copies, overlaps of streams, states of readers.
 #include <fmt/format.h>
 
 #include "sql_catalogue.hpp"
@@ -113,31 +113,10 @@ Result<std::vector<LedgerRow>> SqlCatalogue::ledgers(RunNumber run) {
     }
 }
 
-Result<> SqlCatalogue::set_overlap(const StreamOverlap& overlap) {
-    WEIR_TRY(check_text("the first stream", overlap.first, word_size_max));
-    WEIR_TRY(check_text("the second stream", overlap.second, word_size_max));
-    if (overlap.kind != "RAW" && overlap.kind != "FILE" && overlap.kind != "EVENTCOUNT")
-        return fail(Errc::usage, fmt::format("\"{}\" is no way to count an overlap; there are RAW, FILE and EVENTCOUNT",
-                                             overlap.kind.substr(0, word_size_max)));
-    if (!sql::fits(overlap.events_first) || !sql::fits(overlap.events_second) || !sql::fits(overlap.events_both))
-        return fail(Errc::limit, fmt::format("an overlap of {} in run {} is larger than the catalogue can say",
-                                             overlap.first, number(overlap.run)));
-    return change([&]() -> Result<> {
-        WEIR_TRY(database_.execute(
-            "INSERT INTO stream_overlaps (run, first_stream, second_stream, kind, events_first, events_second, events_both) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, first_stream, second_stream, kind) DO UPDATE SET "
-            "events_first = excluded.events_first, events_second = excluded.events_second, "
-            "events_both = excluded.events_both",
-            {overlap.run, overlap.first, overlap.second, overlap.kind, overlap.events_first, overlap.events_second,
-             overlap.events_both}));
-        return {};
-    });
-}
-
 Result<std::vector<StreamOverlap>> SqlCatalogue::overlaps(RunNumber run) {
     const std::lock_guard lock(mutex_);
-    auto rows = database_.query("SELECT run, first_stream, second_stream, kind, events_first, events_second, events_both "
-                                "FROM stream_overlaps WHERE run = ? ORDER BY first_stream, second_stream, kind",
+    auto rows = database_.query("SELECT run, first_stream, second_stream, events_first, events_second, events_both "
+                                "FROM reader_overlaps WHERE run = ? ORDER BY first_stream, second_stream",
                                 {run});
     if (!rows) return std::unexpected(std::move(rows.error()));
     std::vector<StreamOverlap> found;
@@ -145,11 +124,58 @@ Result<std::vector<StreamOverlap>> SqlCatalogue::overlaps(RunNumber run) {
         const auto more = rows->next();
         if (!more) return std::unexpected(more.error());
         if (!*more) return found;
-        StreamOverlap row{rows->run(0),  rows->text(1), rows->text(2), rows->text(3),
-                          rows->u64(4), rows->u64(5),  rows->u64(6)};
+        StreamOverlap row{rows->run(0), rows->text(1), rows->text(2), rows->u64(3), rows->u64(4), rows->u64(5)};
         WEIR_TRY(rows->row_ok());
         found.push_back(std::move(row));
     }
+}
+
+Result<std::vector<ReaderState>> SqlCatalogue::reader_states() {
+    constexpr std::string_view all =
+        "SELECT run, recorder, '' AS stream_type, '' AS stream_name, NULL AS lumi_block, NULL AS guid, reader_state FROM runs "
+        "WHERE reader_state <> '' UNION ALL "
+        "SELECT run, recorder, stream_type, stream_name, lumi_block, NULL, reader_state FROM lumi_blocks "
+        "WHERE reader_state <> '' UNION ALL "
+        "SELECT run, recorder, stream_type, stream_name, NULL, guid, reader_state FROM files WHERE reader_state <> ''";
+    const std::lock_guard lock(mutex_);
+    auto rows = database_.query(all);
+    if (!rows) return std::unexpected(std::move(rows.error()));
+    std::vector<ReaderState> found;
+    while (true) {
+        const auto more = rows->next();
+        if (!more) return std::unexpected(more.error());
+        if (!*more) return found;
+        if (found.size() == rows_max_)
+            return fail(Errc::limit, fmt::format("catalogue {} holds more than {} states of readers", database_.name(), rows_max_));
+        ReaderState row;
+        row.run = rows->run(0);
+        row.recorder = rows->text(1);
+        row.stream_type = rows->text(2);
+        row.stream_name = rows->text(3);
+        if (!rows->is_null(4)) row.lumi_block = LumiBlock{rows->u32(4)};
+        if (!rows->is_null(5)) row.file = rows->guid(5);
+        row.state = rows->text(6);
+        WEIR_TRY(rows->row_ok());
+        found.push_back(std::move(row));
+    }
+}
+
+Result<> SqlCatalogue::set_reader_state(const ReaderState& state) {
+    if (!state.state.empty()) WEIR_TRY(check_text("the state of a reader", state.state, word_size_max));
+    return change([&]() -> Result<> {
+        if (state.file) {
+            WEIR_TRY(database_.execute("UPDATE files SET reader_state = ? WHERE guid = ?", {state.state, *state.file}));
+        } else if (state.lumi_block) {
+            WEIR_TRY(database_.execute("UPDATE lumi_blocks SET reader_state = ? WHERE run = ? AND recorder = ? AND "
+                                       "stream_type = ? AND stream_name = ? AND lumi_block = ?",
+                                       {state.state, state.run, state.recorder, state.stream_type, state.stream_name,
+                                        *state.lumi_block}));
+        } else {
+            WEIR_TRY(database_.execute("UPDATE runs SET reader_state = ? WHERE run = ? AND recorder = ?",
+                                       {state.state, state.run, state.recorder}));
+        }
+        return {};
+    });
 }
 
 }  // namespace weir

@@ -119,9 +119,11 @@ Result<RunOpening> SqlCatalogue::write_run_start(const RunStart& start) {
                                                free ? fmt::format(", the next free one is {}", number(*free)) : ""));
     }
     if (mine == known->end()) {
-        WEIR_TRY(database_.execute("INSERT INTO runs (run, recorder, state, mode, relaxations, started_us) "
-                                   "VALUES (?, ?, 'OPENED', ?, ?, ?)",
-                                   {start.run, start.recorder, start.mode, start.relaxations, start.at}));
+        // Blocks that were closed when this recorder joined stay complete: it has had nothing of them.
+        WEIR_TRY(database_.execute("INSERT INTO runs (run, recorder, state, mode, relaxations, started_us, blocks_closed_below) "
+                                   "VALUES (?, ?, 'OPENED', ?, ?, ?, "
+                                   "(SELECT coalesce(max(r.blocks_closed_below), 0) FROM runs r WHERE r.run = ?))",
+                                   {start.run, start.recorder, start.mode, start.relaxations, start.at, start.run}));
         return RunOpening::fresh;
     }
     WEIR_TRY(database_.execute("UPDATE runs SET mode = ?, relaxations = ? WHERE run = ? AND recorder = ?",
@@ -130,19 +132,13 @@ Result<RunOpening> SqlCatalogue::write_run_start(const RunStart& start) {
     return RunOpening::continued;
 }
 
-Result<> SqlCatalogue::refuse_open_files(RunNumber run, const std::string& recorder, std::optional<LumiBlock> block) {
-    const auto open = block ? database_.number_of("SELECT count(*) FROM files WHERE run = ? AND recorder = ? AND "
-                                                  "lumi_block = ? AND file_state = 'OPENED'",
-                                                  {run, recorder, *block})
-                            : database_.number_of("SELECT count(*) FROM files WHERE run = ? AND recorder = ? AND "
-                                                  "file_state = 'OPENED'",
-                                                  {run, recorder});
+Result<> SqlCatalogue::refuse_open_files(RunNumber run, const std::string& recorder) {
+    const auto open = database_.number_of("SELECT count(*) FROM files WHERE run = ? AND recorder = ? AND file_state = 'OPENED'",
+                                          {run, recorder});
     if (!open) return std::unexpected(open.error());
     if (*open == 0U) return {};
-    const auto which = block ? fmt::format("lumi block {} of run {}", number(*block), number(run))
-                             : fmt::format("run {}", number(run));
-    return fail(Errc::refused, fmt::format("{} cannot be closed at {}: files of it are still open ({}); close them first",
-                                           which, recorder, open->value_or(0)));
+    return fail(Errc::refused, fmt::format("run {} cannot be closed at {}: files of it are still open ({}); close them first",
+                                           number(run), recorder, open->value_or(0)));
 }
 
 Result<> SqlCatalogue::close_run(RunNumber run, const std::string& recorder, WallTime at) {
@@ -154,8 +150,10 @@ Result<> SqlCatalogue::close_run(RunNumber run, const std::string& recorder, Wal
             return fail(Errc::refused,
                         fmt::format("run {} was never opened at {}; look at the list of runs", number(run), recorder));
         if (mine->state == OpenState::closed) return {};
-        WEIR_TRY(refuse_open_files(run, recorder, std::nullopt));
-        WEIR_TRY(database_.execute("UPDATE lumi_blocks SET state = 'CLOSED' WHERE run = ? AND recorder = ?", {run, recorder}));
+        WEIR_TRY(refuse_open_files(run, recorder));
+        WEIR_TRY(database_.execute("UPDATE lumi_blocks SET state = 'CLOSED', closed_us = ? WHERE run = ? AND recorder = ? AND "
+                                   "state = 'OPENED'",
+                                   {at, run, recorder}));
         WEIR_TRY(database_.execute("UPDATE streams SET state = 'CLOSED' WHERE run = ? AND recorder = ?", {run, recorder}));
         WEIR_TRY(database_.execute("UPDATE runs SET state = 'CLOSED', ended_us = ? WHERE run = ? AND recorder = ?",
                                    {at, run, recorder}));
@@ -237,13 +235,45 @@ Result<std::vector<LumiBlockRow>> SqlCatalogue::lumi_blocks(RunNumber run) {
     }
 }
 
-Result<> SqlCatalogue::close_lumi_block(RunNumber run, const std::string& recorder, LumiBlock block) {
+Result<> SqlCatalogue::lumi_blocks_closed(const BlocksClosed& closed) {
+    if (!sql::fits(closed.below)) return fail(Errc::limit, fmt::format("there is no lumi block below {}", closed.below));
     return change([&]() -> Result<> {
-        WEIR_TRY(refuse_open_files(run, recorder, block));
-        WEIR_TRY(database_.execute("UPDATE lumi_blocks SET state = 'CLOSED' WHERE run = ? AND recorder = ? AND lumi_block = ?",
-                                   {run, recorder, block}));
+        for (const auto& block : closed.blocks) {
+            WEIR_TRY(database_.execute(
+                "UPDATE lumi_blocks SET state = 'CLOSED', closed_us = ? WHERE run = ? AND recorder = ? AND stream_type = ? AND "
+                "stream_name = ? AND lumi_block = ? AND state = 'OPENED' AND NOT EXISTS (SELECT 1 FROM files f WHERE "
+                "f.run = lumi_blocks.run AND f.recorder = lumi_blocks.recorder AND f.stream_type = lumi_blocks.stream_type AND "
+                "f.stream_name = lumi_blocks.stream_name AND f.lumi_block = lumi_blocks.lumi_block AND f.file_state = 'OPENED')",
+                {closed.at, closed.run, closed.recorder, block.stream_type, block.stream_name, block.lumi_block}));
+        }
+        WEIR_TRY(database_.execute("UPDATE runs SET blocks_closed_below = ? WHERE run = ? AND recorder = ? AND "
+                                   "blocks_closed_below < ?",
+                                   {closed.below, closed.run, closed.recorder, closed.below}));
         return {};
     });
+}
+
+Result<std::vector<BlockProgress>> SqlCatalogue::block_progress(std::optional<RunNumber> run) {
+    constexpr std::string_view select =
+        "SELECT run, stream_type, stream_name, lumi_block, state, files, events, bytes FROM reader_blocks";
+    constexpr std::string_view in_order = " ORDER BY run, stream_type, stream_name, lumi_block";
+    const std::lock_guard lock(mutex_);
+    auto rows = run ? database_.query(fmt::format("{} WHERE run = ?{}", select, in_order), {*run})
+                    : database_.query(fmt::format("{}{}", select, in_order));
+    if (!rows) return std::unexpected(std::move(rows.error()));
+    std::vector<BlockProgress> found;
+    while (true) {
+        const auto more = rows->next();
+        if (!more) return std::unexpected(more.error());
+        if (!*more) return found;
+        if (found.size() == rows_max_)
+            return fail(Errc::limit, fmt::format("catalogue {} holds more than {} lumi blocks; ask for one run",
+                                                 database_.name(), rows_max_));
+        BlockProgress row{rows->run(0),  rows->text(1), rows->text(2), LumiBlock{rows->u32(3)}, rows->word(4, &parse_progress),
+                          rows->u64(5), rows->u64(6),  rows->u64(7)};
+        WEIR_TRY(rows->row_ok());
+        found.push_back(std::move(row));
+    }
 }
 
 }  // namespace weir

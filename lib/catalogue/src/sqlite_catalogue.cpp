@@ -15,7 +15,7 @@
 namespace weir {
 namespace {
 
-enum class Schema { none, version_1, present };  // what a database file holds
+enum class Schema { none, version_1, version_2, present };  // what a database file holds
 
 /// Within a transaction: another process that creates it meanwhile is seen whole or not at all.
 Result<Schema> recognised(sql::SqliteDatabase& database) {
@@ -31,6 +31,7 @@ Result<Schema> recognised(sql::SqliteDatabase& database) {
         return fail(Errc::corrupt, fmt::format("{} is a database, but not a catalogue of weir; give another name, "
                                                "or move it away: a catalogue can be rebuilt from the files", path));
     if (*version == 1U) return Schema::version_1;
+    if (*version == 2U) return Schema::version_2;
     if (*version < catalogue_schema_version)
         return fail(Errc::unsupported, fmt::format("catalogue {} has schema version {}, older than version {} of this "
                                                    "program; move it away: it can be rebuilt from the files",
@@ -50,7 +51,8 @@ Result<> create_schema(sql::SqliteDatabase& database) {
     if (!there) return std::unexpected(there.error());
     if (*there == Schema::present) return {};
     if (*there == Schema::none) WEIR_TRY(database.script(catalogue_schema_1()));
-    WEIR_TRY(database.script(catalogue_schema_2()));
+    if (*there != Schema::version_2) WEIR_TRY(database.script(catalogue_schema_2()));
+    WEIR_TRY(database.script(catalogue_schema_3()));
     return transaction->commit();
 }
 

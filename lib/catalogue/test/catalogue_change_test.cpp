@@ -23,7 +23,7 @@ protected:
                 PutRun{{RunNumber{17}, "r", OpenState::closed, "receipt", "no sync", time_of(1), time_of(2)}},
                 SetRunParameter{RunNumber{17}, "beam", std::string("o'dd \xff\n", 7)},
                 CloseLumiBlock{RunNumber{17}, "r", LumiBlock{0xffff'ffff}},
-                SetOverlap{{RunNumber{17}, "a_b", "c_d", "RAW", 1, 2, 0xffff'ffff'ffff'ffff}},
+                SetOverlap{RunNumber{17}, "a_b", "c_d", "RAW", 1, 2, 0xffff'ffff'ffff'ffff},
                 FileOpening{file},
                 FileClosing{
                     close_of(file), {mark_of(17, 3, "1-9")}, {ledger_of(17, 5, 3, {{"late", 1}, {"malformed", 1}})}},
@@ -37,7 +37,10 @@ protected:
                 SetMarks{{mark_of(17, 0, ""), mark_of(17, 1, "1-2")}},
                 SetLedger{ledger_of(17, 1, 1)},
                 AddToLedger{ledger_of(17, 1, 0, {{"late", 1}})},
-                FileDeletedAt{file.guid, "/data/2", "name"}};
+                FileDeletedAt{file.guid, "/data/2", "name"},
+                CloseBlocks{{RunNumber{17}, "r", 8, {{"physics", "Main", LumiBlock{7}}}, time_of(3)}},
+                FileClosingShared{{close_of(file), {mark_of(17, 3, "1-9")}, {ledger_of(17, 5, 3)}}},
+                PutFileShared{file, {{"express_express", 2}}}};
     }
 };
 

@@ -48,14 +48,29 @@ TEST_F(CatalogueLedger, MarksOfAnUnknownRunAreRefusedTogether) {
     EXPECT_TRUE(catalogue_->marks(RunNumber{17}).value().empty());
 }
 
-TEST_F(CatalogueLedger, OverlapsAreReplacedByPairAndKind) {
-    StreamOverlap overlap{RunNumber{17}, "physics_Main", "express_express", "EVENTCOUNT", 1000, 20, 19};
-    ASSERT_TRUE(catalogue_->set_overlap(overlap).has_value());
-    overlap.events_both = 20;
-    ASSERT_TRUE(catalogue_->set_overlap(overlap).has_value());
-    EXPECT_EQ(catalogue_->overlaps(RunNumber{17}).value(), std::vector<StreamOverlap>{overlap});
-    overlap.kind = "GUESS";
-    EXPECT_EQ(code_of(catalogue_->set_overlap(overlap)), Errc::usage);
+TEST_F(CatalogueLedger, OverlapsAreSummedOverTheFilesWhicheverOfTwoCountedThem) {
+    const auto close = [&](const std::string& name, std::uint32_t sequence, SharedEvents shared) {
+        auto file = file_of(17, sequence);
+        file.name += name;
+        file.stream_type = file.stream_name = name;
+        ASSERT_TRUE(catalogue_->file_opened(file).has_value());
+        auto closing = close_of(file);
+        closing.name = file.name + ".data";
+        closing.events = 10 + sequence;
+        closing.shared = std::move(shared);
+        ASSERT_TRUE(catalogue_->file_closed(closing).has_value());
+        ASSERT_TRUE(catalogue_->file_closed(closing).has_value());  // again, which changes nothing
+        ASSERT_TRUE(catalogue_->put_file(catalogue_->file(file.guid).value().value()).has_value());  // as by a rebuild
+        EXPECT_EQ(catalogue_->shared_events(file.guid).value(), closing.shared);
+    };
+    close("a", 1, {});
+    close("b", 2, {{"a_a", 3}});
+    close("b", 3, {{"a_a", 4}, {"c_c", 1}});
+    close("c", 4, {{"b_b", 5}});
+    const RunNumber run{17};
+    EXPECT_EQ(catalogue_->overlaps(run).value(),
+              (std::vector<StreamOverlap>{{run, "a_a", "b_b", 11, 25, 7}, {run, "b_b", "c_c", 25, 14, 6}}));
+    EXPECT_TRUE(catalogue_->overlaps(RunNumber{18}).value().empty());
 }
 
 }  // namespace

@@ -102,9 +102,11 @@ TEST_F(CatalogueRuns, StreamsAndLumiBlocksFollowTheFiles) {
     ASSERT_TRUE(catalogue->open_run(start(2)).has_value());
     const auto file = file_of(2);
     ASSERT_TRUE(catalogue->file_opened(file).has_value());
-    EXPECT_FALSE(catalogue->close_lumi_block(RunNumber{2}, "recorder-1", LumiBlock{7}).has_value());
+    const BlocksClosed block{RunNumber{2}, "recorder-1", 0, {{"physics", "Main", LumiBlock{7}}}, time_of(50)};
+    ASSERT_TRUE(catalogue->lumi_blocks_closed(block).has_value());
+    EXPECT_EQ(catalogue->lumi_blocks(RunNumber{2}).value().at(0).state, OpenState::opened);  // a file of it is open
     ASSERT_TRUE(catalogue->file_closed(close_of(file)).has_value());
-    ASSERT_TRUE(catalogue->close_lumi_block(RunNumber{2}, "recorder-1", LumiBlock{7}).has_value());
+    ASSERT_TRUE(catalogue->lumi_blocks_closed(block).has_value());
     EXPECT_EQ(catalogue->lumi_blocks(RunNumber{2}).value(),
               (std::vector<LumiBlockRow>{{RunNumber{2}, "recorder-1", "physics", "Main", LumiBlock{7}, OpenState::closed}}));
     EXPECT_EQ(catalogue->streams(RunNumber{2}).value(),
@@ -117,6 +119,58 @@ TEST_F(CatalogueRuns, StreamsAndLumiBlocksFollowTheFiles) {
     ASSERT_TRUE(catalogue->close_run(RunNumber{2}, "recorder-1", time_of(70)).has_value());
     EXPECT_EQ(catalogue->lumi_blocks(RunNumber{2}).value().at(0).state, OpenState::closed);
     EXPECT_EQ(catalogue->streams(RunNumber{2}).value().at(0).state, OpenState::closed);
+}
+
+TEST_F(CatalogueRuns, ABlockIsCompleteWhenEveryRecorderOfTheRunHasClosedItAndTransferredWhenItsFilesAre) {
+    auto catalogue = open();
+    for (const auto* recorder : {"recorder-1", "recorder-2"})
+        ASSERT_TRUE(catalogue->open_run(start(2, recorder)).has_value());
+    const RunNumber run{2};
+    const auto progress = [&] { return good(catalogue->block_progress(run)).at(0).progress; };
+    const auto closed = [&](std::string recorder, std::uint64_t below, bool row) {
+        BlocksClosed blocks{run, std::move(recorder), below, {}, time_of(50)};
+        if (row) blocks.blocks.push_back({"physics", "Main", LumiBlock{7}});
+        ASSERT_TRUE(catalogue->lumi_blocks_closed(blocks).has_value());
+    };
+    const auto file = file_of(2);
+    ASSERT_TRUE(catalogue->file_opened(file).has_value());
+    closed("recorder-2", 7, false);  // not this one yet
+    ASSERT_TRUE(catalogue->file_closed(close_of(file)).has_value());
+    closed("recorder-1", 0, true);
+    EXPECT_EQ(progress(), Progress::opened);
+    closed("recorder-2", 8, false);
+    EXPECT_EQ(good(catalogue->block_progress(std::nullopt)),
+              (std::vector<BlockProgress>{{run, "physics", "Main", LumiBlock{7}, Progress::complete, 1, 3, 4'000'000'000}}));
+    ASSERT_TRUE(catalogue->open_run(start(2, "recorder-3")).has_value());  // joins: what was complete stays complete
+    EXPECT_EQ(progress(), Progress::complete);
+
+    const auto late = file_of(2, 1, "recorder-2");  // opens it again, until it is closed once more
+    ASSERT_TRUE(catalogue->file_opened(late).has_value());
+    EXPECT_EQ(progress(), Progress::opened);
+    ASSERT_TRUE(catalogue->file_closed(close_of(late)).has_value());
+    closed("recorder-2", 8, true);
+    EXPECT_EQ(progress(), Progress::complete);
+    ASSERT_TRUE(catalogue->file_transferred(file.guid).has_value());
+    EXPECT_EQ(progress(), Progress::complete);
+    ASSERT_TRUE(catalogue->file_transferred(late.guid).has_value());
+    EXPECT_EQ(progress(), Progress::transferred);
+}
+
+TEST_F(CatalogueRuns, WhatAReaderNotedStaysWhenRowsAreWrittenAnew) {
+    auto catalogue = open();
+    ASSERT_TRUE(catalogue->open_run(start(2)).has_value());
+    const auto file = file_of(2);
+    ASSERT_TRUE(catalogue->file_opened(file).has_value());
+    ASSERT_TRUE(catalogue->file_closed(close_of(file)).has_value());
+    const std::vector<ReaderState> states{
+        {RunNumber{2}, "recorder-1", "", "", {}, {}, "SEEN"},
+        {RunNumber{2}, "recorder-1", "physics", "Main", LumiBlock{7}, {}, "RUNNING"},
+        {RunNumber{2}, "recorder-1", "physics", "Main", {}, file.guid, "DONE"}};
+    for (const auto& state : states) ASSERT_TRUE(catalogue->set_reader_state(state).has_value());
+    ASSERT_TRUE(catalogue->put_run(catalogue->runs().value().at(0)).has_value());
+    ASSERT_TRUE(catalogue->put_file(catalogue->file(file.guid).value().value()).has_value());
+    ASSERT_TRUE(catalogue->file_opened(file_of(2, 2)).has_value());
+    EXPECT_EQ(catalogue->reader_states().value(), states);
 }
 
 TEST_F(CatalogueRuns, ParametersAreReplacedByNameAndReadBack) {

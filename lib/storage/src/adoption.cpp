@@ -72,17 +72,6 @@ Result<> inherit_run(RunNumber run, Catalogue& from, Catalogue& to) {
         if (own->contains(name)) continue;
         if (auto set = to.set_run_parameter(run, name, value); !set) return set;
     }
-    const auto overlaps = from.overlaps(run);
-    if (!overlaps) return std::unexpected(overlaps.error());
-    const auto own_overlaps = to.overlaps(run);
-    if (!own_overlaps) return std::unexpected(own_overlaps.error());
-    for (const auto& overlap : *overlaps) {
-        const auto same = [&](const StreamOverlap& other) {
-            return other.first == overlap.first && other.second == overlap.second && other.kind == overlap.kind;
-        };
-        if (std::ranges::any_of(*own_overlaps, same)) continue;
-        if (auto set = to.set_overlap(overlap); !set) return set;
-    }
     return {};
 }
 
@@ -109,7 +98,9 @@ Result<> inherit(Catalogue& from, Catalogue& to, const Clock& clock) {
         }
         for (const auto& file : *files) {
             if (file.file_state == FileState::opened) continue;  // recovered, and entered from the file
-            if (auto put = to.put_file(file); !put) return put;
+            const auto shared = from.shared_events(file.guid);
+            if (!shared) return std::unexpected(shared.error());
+            if (auto put = to.put_file(file, *shared); !put) return put;
             const auto transfers = from.transfers({.guid = file.guid});
             if (!transfers) return std::unexpected(transfers.error());
             for (const auto& transfer : *transfers) {
@@ -118,6 +109,11 @@ Result<> inherit(Catalogue& from, Catalogue& to, const Clock& clock) {
         }
         if (auto inherited = inherit_run(run.run, from, to); !inherited) return inherited;
         if (auto closed = to.close_run(run.run, run.recorder, *run.ended); !closed) return closed;
+    }
+    const auto states = from.reader_states();
+    if (!states) return std::unexpected(states.error());
+    for (const auto& state : *states) {
+        if (auto set = to.set_reader_state(state); !set) return set;
     }
     return {};
 }

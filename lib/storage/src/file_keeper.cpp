@@ -36,11 +36,13 @@ LedgerRow ledger_of_file(const FileOpened& opened, const FileClosed& closed, con
 }
 
 FileKeeper::FileKeeper(const RecorderOptions& options, RunNumber run, Catalogue& catalogue,
-                       std::vector<std::unique_ptr<Volume>>& volumes, Callbacks callbacks, const Clock& clock)
+                       std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, Callbacks callbacks,
+                       const Clock& clock)
     : options_(options),
       run_(run),
       catalogue_(catalogue),
       volumes_(volumes),
+      blocks_(blocks),
       callbacks_(std::move(callbacks)),
       clock_(clock),
       thread_(named_jthread("closing", [this](const std::stop_token& stop) { this->run(stop); })) {}
@@ -60,6 +62,23 @@ Result<> FileKeeper::load_sequences() {
         if (!sequence.cut) continue;
         if (const auto index = StoredIndex::read(index_path_of(std::filesystem::path(row.volume) / row.name)))
             sequence.blocks = std::max(sequence.blocks, index->opened.blocks_before + index->closed.events);
+    }
+    return restore_blocks(*rows);
+}
+
+Result<> FileKeeper::restore_blocks(const std::vector<FileRow>& files) {
+    const auto known = catalogue_.lumi_blocks(run_);
+    if (!known) return std::unexpected(known.error());
+    for (const auto& row : *known) {
+        if (row.recorder != options_.recorder) continue;
+        blocks_.saw(row.lumi_block, clock_.now());
+        // Block 0 may be that of a stream without blocks, which ends with the run.
+        if (row.state == OpenState::closed || row.lumi_block == LumiBlock{0}) continue;
+        const auto open = std::ranges::count_if(files, [&](const FileRow& file) {
+            return file.file_state == FileState::opened && file.stream_type == row.stream_type &&
+                   file.stream_name == row.stream_name && file.lumi_block == row.lumi_block;
+        });
+        blocks_.restore({row.stream_type, row.stream_name, row.lumi_block}, static_cast<std::uint64_t>(open), clock_.now());
     }
     return {};
 }
@@ -173,6 +192,7 @@ std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiB
             callbacks_.alarm("catalogue", fmt::format("{}; the senders wait", known.error().message()));
             return nullptr;
         }
+        blocks_.file_opened(stream, lumi_block, clock_.now());
         const std::scoped_lock lock(sequences_mutex_);
         sequences_[{stream_key(stream), lumi_block}].next_number = opened.sequence + 1;
         volume_of_[opened.guid] = volume;
@@ -273,6 +293,9 @@ Result<> FileKeeper::tell_catalogue(Closing& closing, Volume& volume) {
         row.events = closed.events;
         row.bytes = closed.size;
         row.event_bytes = closed.bytes;
+        row.first_event = closed.content.first_event;
+        row.last_event = closed.content.last_event;
+        row.shared = closed.content.shared;
         if (closing.file->writes_adler32()) row.sums.push_back({"adler32", fmt::format("{:08x}", closed.adler32)});
         row.sums.push_back({"crc32c", fmt::format("{:08x}", closed.crc32c)});
         row.file_health = closing.health;
@@ -282,6 +305,7 @@ Result<> FileKeeper::tell_catalogue(Closing& closing, Volume& volume) {
         if (auto known = catalogue_.file_closed(row, *closing.marks, {&ledger, 1}); !known) return known;
         files_closed_.fetch_add(1, std::memory_order_relaxed);
     }
+    blocks_.file_closed(opened.stream_type, opened.stream_name, opened.lumi_block, clock_.now());
     // The next start makes up for a journal that cannot be removed.
     static_cast<void>(volume.unless_it_hangs([&volume, guid = opened.guid] { return volume.forget(guid); }));
     const std::scoped_lock lock(sequences_mutex_);

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "weir/base/endian.hpp"
 #include "weir/checksum/crc32c.hpp"
@@ -74,6 +76,7 @@ public:
         return {bytes.begin(), bytes.end()};
     }
     [[nodiscard]] bool good() const noexcept { return good_; }
+    [[nodiscard]] bool has_more() const noexcept { return good_ && !rest_.empty(); }
 
 private:
     ConstData take(std::size_t size) {
@@ -129,6 +132,9 @@ void encode_body(const StoredCopy& r, Encoder& to) {
     to.number(r.copies);
     to.number(number(r.lumi_block));
     to.number(r.received_ns);
+    if (!r.earlier.keys || r.earlier.keys->empty()) return;
+    to.number(static_cast<std::uint16_t>(r.earlier.keys->size()));
+    for (const auto& key : *r.earlier.keys) to.text(key);
 }
 
 void encode_body(const FileClosed& r, Encoder& to) {
@@ -180,7 +186,8 @@ JournalRecord decode_lane(Decoder& from) {
     return r;
 }
 
-JournalRecord decode_copy(Decoder& from) {
+/// `last`: of the copy before; usually it is the same list again.
+JournalRecord decode_copy(Decoder& from, EarlierStreams& last) {
     StoredCopy r;
     r.guid = from.guid();
     r.offset = from.number<std::uint64_t>();
@@ -197,6 +204,11 @@ JournalRecord decode_copy(Decoder& from) {
     r.copies = from.number<std::uint16_t>();
     r.lumi_block = LumiBlock{from.number<std::uint32_t>()};
     r.received_ns = from.number<std::uint64_t>();
+    if (!from.has_more()) return r;
+    std::vector<std::string> keys;
+    for (auto left = from.number<std::uint16_t>(); left > 0 && from.good(); --left) keys.push_back(from.text());
+    if (!last.keys || *last.keys != keys) last.keys = std::make_shared<const std::vector<std::string>>(std::move(keys));
+    r.earlier = last;
     return r;
 }
 
@@ -242,7 +254,14 @@ void encode(const JournalRecord& record, std::vector<std::byte>& to) {
     store_little<std::uint32_t>(whole, 8, static_cast<std::uint32_t>(whole.size() - header_size));
     store_little<std::uint32_t>(whole, 12, header_and_body_crc(whole));
     static_assert(std::is_same_v<std::variant_alternative_t<kind_copy - 1, JournalRecord>, StoredCopy>);
-    WEIR_ASSERT(record.index() + 1 != kind_copy || whole.size() == header_size + copy_body_size);
+    WEIR_ASSERT(record.index() + 1 != kind_copy || whole.size() >= header_size + copy_body_size);
+}
+
+void FileContent::add(const StoredCopy& copy) {
+    first_event = first_event ? std::min(*first_event, copy.event) : copy.event;
+    last_event = last_event ? std::max(*last_event, copy.event) : copy.event;
+    if (!copy.earlier.keys) return;
+    for (const auto& key : *copy.earlier.keys) ++shared[key];
 }
 
 std::uint32_t placed_crc32c(const Guid& guid, std::uint64_t offset, std::uint32_t crc32c, std::uint64_t length) {
@@ -254,6 +273,7 @@ std::uint32_t placed_crc32c(const Guid& guid, std::uint64_t offset, std::uint32_
 
 JournalEnd for_each_record(ConstData data, const std::function<bool(const JournalRecord&)>& each) {
     std::uint64_t at = 0;
+    EarlierStreams earlier;
     const auto damaged = [&](std::string reason) { return JournalEnd{at, false, std::move(reason)}; };
     while (at < data.size()) {
         const auto rest = data.subspan(at);
@@ -272,7 +292,7 @@ JournalEnd for_each_record(ConstData data, const std::function<bool(const Journa
         switch (kind) {
             case kind_opened: record = decode_opened(from); break;
             case kind_lane: record = decode_lane(from); break;
-            case kind_copy: record = decode_copy(from); break;
+            case kind_copy: record = decode_copy(from, earlier); break;
             case kind_closed: record = decode_closed(from); break;
             case kind_progress: record = decode_progress(from); break;
             case kind_continues: record = decode_continues(from); break;

@@ -53,11 +53,6 @@ FileRow row_of(const FoundFile& file) {
     return row;
 }
 
-void count_event(FileRow& row, GlobalEventId id) {
-    row.first_event = row.first_event ? std::min(*row.first_event, id) : id;
-    row.last_event = row.last_event ? std::max(*row.last_event, id) : id;
-}
-
 FileRow row_of(const FoundFile& file, const StoredIndex& index, const Clock& clock) {
     auto row = row_of(file);
     row.guid = index.closed.guid;
@@ -69,7 +64,8 @@ FileRow row_of(const FoundFile& file, const StoredIndex& index, const Clock& clo
     row.sums.push_back({"crc32c", fmt::format("{:08x}", index.closed.crc32c)});
     row.closed = changed_at(file.path, clock);
     row.opened = index.copies.empty() ? *row.closed : time_of(index.copies.front().received_ns);
-    for (const auto& copy : index.copies) count_event(row, copy.event);
+    row.first_event = index.closed.content.first_event;
+    row.last_event = index.closed.content.last_event;
     return row;
 }
 
@@ -112,7 +108,7 @@ bool same_content(const FileRow& a, const FileRow& b) {
 }
 
 /// Brings what the catalogue has of it to what it is.
-Result<> enter(FileRow row, std::span<const FileRow> not_sane, Catalogue& catalogue) {
+Result<> enter(FileRow row, const SharedEvents& shared, std::span<const FileRow> not_sane, Catalogue& catalogue) {
     const auto known = catalogue.file(row.guid);
     if (!known) return std::unexpected(known.error());
     if (*known && (*known)->file_state == FileState::deleted) {
@@ -131,7 +127,7 @@ Result<> enter(FileRow row, std::span<const FileRow> not_sane, Catalogue& catalo
     if (*known) row.opened = (*known)->opened;
     const auto was = std::ranges::find(not_sane, row.guid, &FileRow::guid);
     if (was != not_sane.end() && same_content(row, *was)) row.file_health = was->file_health;
-    return catalogue.put_file(row);
+    return catalogue.put_file(row, shared);
 }
 
 /// Everything that the files of one run say together.
@@ -228,7 +224,7 @@ Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogu
 }
 
 Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFiles before, const std::set<Guid>& known,
-                                     std::span<const FileRow> not_sane, Catalogue& catalogue, const Clock& clock) {
+                                     const LeftOfCatalogue& left, Catalogue& catalogue, const Clock& clock) {
     RebuildResult result;
     auto added = enter_runs(before.runs, catalogue, clock);
     if (!added) return std::unexpected(added.error());
@@ -259,7 +255,7 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
         content.begun = content.begun ? std::min(*content.begun, row->opened) : row->opened;
         content.ended = content.ended ? std::max(*content.ended, *row->closed) : *row->closed;
         const auto guid = row->guid;
-        const auto entered = enter(std::move(*row), not_sane, catalogue);
+        const auto entered = enter(std::move(*row), index ? index->closed.content.shared : SharedEvents{}, left.not_sane, catalogue);
         if (!entered) result.failed.push_back(entered.error());
         else result.files_added += known.contains(guid) ? 0U : 1U;
     }
@@ -271,11 +267,14 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
     }
     result.runs_added = added->size();
     if (auto ended = end_runs(*added, before.interrupted, contents, catalogue, clock); !ended) return std::unexpected(ended.error());
+    for (const auto& state : left.reader_states) {
+        if (auto set = catalogue.set_reader_state(state); !set) return std::unexpected(set.error());
+    }
     return result;
 }
 
 Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, Catalogue& catalogue, const Clock& clock,
-                                        std::span<const FileRow> not_sane) {
+                                        const LeftOfCatalogue& left) {
     const auto places = one_spelling(directories);
     if (!places) return std::unexpected(places.error());
     for (const auto& place : *places) static_cast<void>(put_back_leaving(place));  // recovery names what stays
@@ -283,13 +282,13 @@ Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, C
     if (!found) return std::unexpected(found.error());
     const auto known = known_files(found->runs, catalogue);
     if (!known) return std::unexpected(known.error());
-    return rebuild_places(*places, std::move(*found), *known, not_sane, catalogue, clock);
+    return rebuild_places(*places, std::move(*found), *known, left, catalogue, clock);
 }
 
 namespace {
 
 /// As far as a damaged catalogue still answers. It is asked in a copy: reading might change it.
-std::vector<FileRow> rows_not_sane(const fs::path& damaged) {
+LeftOfCatalogue left_of(const fs::path& damaged) {
     const std::array<std::string_view, 3> endings{"", "-wal", "-shm"};
     const fs::path copy = damaged.native() + ".reading";
     std::error_code error;
@@ -298,15 +297,16 @@ std::vector<FileRow> rows_not_sane(const fs::path& damaged) {
         if (fs::exists(part, error))
             fs::copy_file(part, copy.native() + std::string(ending), fs::copy_options::overwrite_existing, error);
     }
-    std::vector<FileRow> found;
+    LeftOfCatalogue left;
     if (const auto old = open_sqlite_catalogue(copy, {.create = false})) {
         for (const auto health : {FileHealth::truncated, FileHealth::quarantined}) {
             auto rows = (*old)->files({.file_state = FileState::closed, .file_health = health});
-            if (rows) std::ranges::move(*rows, std::back_inserter(found));
+            if (rows) std::ranges::move(*rows, std::back_inserter(left.not_sane));
         }
+        if (auto states = (*old)->reader_states()) left.reader_states = std::move(*states);
     }
     for (const auto ending : endings) fs::remove(copy.native() + std::string(ending), error);
-    return found;
+    return left;
 }
 
 }  // namespace
@@ -336,7 +336,7 @@ Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
         if (!fs::exists(part, error)) continue;
         if (auto renamed = rename_new(part, opened.set_aside.native() + ending); !renamed) return std::unexpected(renamed.error());
     }
-    opened.not_sane = rows_not_sane(opened.set_aside);
+    opened.left = left_of(opened.set_aside);
     auto fresh = open_sqlite_catalogue(path);
     if (!fresh) return std::unexpected(fresh.error());
     opened.catalogue = std::move(*fresh);

@@ -16,9 +16,9 @@ namespace weir::storage {
 [[nodiscard]] Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogue& catalogue);
 
 /// `before`: as the names were found before anything is recovered. `known`: files that are not to be counted as added.
-/// `not_sane`: as in rebuild_catalogue().
+/// `left`: as in rebuild_catalogue().
 [[nodiscard]] Result<RebuildResult> rebuild_places(std::span<const std::filesystem::path> places, FoundFiles before,
-                                                   const std::set<Guid>& known, std::span<const FileRow> not_sane,
+                                                   const std::set<Guid>& known, const LeftOfCatalogue& left,
                                                    Catalogue& catalogue, const Clock& clock);
 
 }  // namespace weir::storage

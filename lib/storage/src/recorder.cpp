@@ -32,7 +32,8 @@ Recorder::Recorder(RecorderOptions options, std::function<void(const RecorderRep
       buffers_(options_.memory / 2),
       segments_(std::make_unique<SegmentPool>(options_.memory / 2, options_.segment, clock_)),
       unique_(options_.unique_intervals_max),
-      copies_in_hand_max_(options_.memory.count() / bytes_of_memory_per_copy) {}
+      copies_in_hand_max_(options_.memory.count() / bytes_of_memory_per_copy),
+      blocks_(options_.lumi_block_grace) {}
 
 void Recorder::alarm(std::string name, std::string text) const {
     if (report_) report_({RecorderReport::Severity::error, std::move(text), std::move(name)});
@@ -168,7 +169,7 @@ Result<> Recorder::open_all() {
     copier_ = std::make_unique<EventCopier>(options_,
                                             direct ? checksum::Stores::non_temporal : checksum::Stores::ordinary);
     keeper_ = std::make_unique<FileKeeper>(
-        options_, run_, *catalogue_, volumes_,
+        options_, run_, *catalogue_, volumes_, blocks_,
         FileKeeper::Callbacks{.marks = [this] { return take_changed_marks(); },
                               .alarm = [this](const auto& name, const auto& text) { alarm(name, text); },
                               .warn = [this](const std::string& text) { say(RecorderReport::Severity::warning, text); },
@@ -180,6 +181,7 @@ Result<> Recorder::open_all() {
                                       }
                                       if (nowhere_.exchange(false)) receiver_->retry();
                                       tell_ledger_now_and_then();
+                                      close_blocks();
                                   }},
         clock_);
     if (auto loaded = keeper_->load_sequences(); !loaded) return loaded;

@@ -79,14 +79,14 @@ Recorder::StreamEntry* Recorder::find_or_make_stream(const StreamTag& tag, event
     identity.name = tag.name;
     identity.obeys_lumi_block = tag.obeys_lumi_block;
     StreamEntry entry;
-    entry.stream = std::make_unique<Stream>(std::move(identity), format, options_, *keeper_, clock_);
+    entry.stream = std::make_unique<Stream>(std::move(identity), format, options_, *keeper_, blocks_, clock_);
     if (options_.mode == Mode::original || options_.mode == Mode::parallel)
         entry.thread = std::make_unique<StreamThread>(stream_queue_max);
     return &streams_.emplace(key, std::move(entry)).first->second;
 }
 
 Recorder::Stored Recorder::store_copy(Stream& stream, const delivery::IncomingEvent& event,
-                                      const std::shared_ptr<Ticket>& ticket, std::uint16_t copy) {
+                                      const std::shared_ptr<Ticket>& ticket, std::uint16_t copy, EarlierStreams earlier) {
     const auto& tag = event.meta.tags[copy];
     event::EventPieces pieces;
     if (tag.partial()) {
@@ -102,6 +102,7 @@ Recorder::Stored Recorder::store_copy(Stream& stream, const delivery::IncomingEv
     request.copy = copy;
     request.copies = static_cast<std::uint16_t>(event.meta.tags.size());
     request.received_ns = nanoseconds(clock_.wall());
+    request.earlier = std::move(earlier);
     request.ticket = ticket;
     request.ledger = &stream.ledger();
     Place place;
@@ -122,9 +123,27 @@ Recorder::Stored Recorder::store_copy(Stream& stream, const delivery::IncomingEv
     return Stored::yes;
 }
 
-void Recorder::store_copy_waiting(Stream& stream, const EventInHand& in_hand, std::uint16_t copy) {
+EarlierStreams Recorder::earlier_streams(const std::vector<StreamEntry*>& entries, std::uint64_t taken,
+                                         std::uint16_t copy) {
+    constexpr std::size_t lists_max = 4096;  // beyond, each event has its own
+    std::vector<const Stream*> streams;
+    for (std::uint16_t earlier = 0; earlier < copy; ++earlier) {
+        if ((taken >> earlier & 1) != 0) streams.push_back(entries[earlier]->stream.get());
+    }
+    if (streams.empty()) return {};
+    const std::scoped_lock lock(earlier_mutex_);
+    if (const auto known = earlier_.find(streams); known != earlier_.end()) return known->second;
+    std::vector<std::string> keys;
+    for (const auto* stream : streams) keys.push_back(stream_key(stream->tag()));
+    EarlierStreams list{std::make_shared<const std::vector<std::string>>(std::move(keys))};
+    if (earlier_.size() < lists_max) earlier_.emplace(std::move(streams), list);
+    return list;
+}
+
+void Recorder::store_copy_waiting(Stream& stream, const EventInHand& in_hand, std::uint16_t copy,
+                                  const EarlierStreams& earlier) {
     while (true) {
-        switch (store_copy(stream, in_hand.event, in_hand.ticket, copy)) {
+        switch (store_copy(stream, in_hand.event, in_hand.ticket, copy, earlier)) {
             case Stored::yes: return;
             case Stored::late:
                 mark(*in_hand.ticket, copy, Fate::late);
@@ -233,20 +252,23 @@ delivery::Taken Recorder::take(delivery::IncomingEvent& event) {
         state.ticket->any_stored.store(state.taken != 0 && state.any_stored, std::memory_order_relaxed);
     }
     std::shared_ptr<EventInHand> in_hand;  // for the threads of the streams, which share it
+    std::uint64_t late = 0;  // copies that no file gets
     for (std::uint16_t copy = 0; copy < entries.size(); ++copy) {  // the event may have been moved from
         if ((state.taken >> copy & 1) != 0) continue;
         auto& entry = *entries[copy];
-        if (entry.thread) {
+        if (entry.thread) {  // whether the copies before it come late is not known yet: they are taken to be stored
             if (!in_hand) in_hand = std::make_shared<EventInHand>(EventInHand{std::move(event), state.ticket});
-            entry.thread->push([this, in_hand, copy, stream = entry.stream.get()] {
-                store_copy_waiting(*stream, *in_hand, copy);
+            entry.thread->push([this, in_hand, copy, stream = entry.stream.get(),
+                                earlier = earlier_streams(entries, ~std::uint64_t{0}, copy)] {
+                store_copy_waiting(*stream, *in_hand, copy, earlier);
             });
             continue;
         }
-        switch (store_copy(*entry.stream, event, state.ticket, copy)) {
+        switch (store_copy(*entry.stream, event, state.ticket, copy, earlier_streams(entries, state.taken & ~late, copy))) {
             case Stored::yes: state.taken |= std::uint64_t{1} << copy; break;
             case Stored::late:
                 state.taken |= std::uint64_t{1} << copy;
+                late |= std::uint64_t{1} << copy;
                 mark(*state.ticket, copy, Fate::late);
                 settle_and_answer(*state.ticket);
                 break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the recorder's counts come into the ledger of the catalogue.
+// How the recorder's counts and its closed lumi blocks come into the catalogue.
 #include <fmt/format.h>
 
 #include <utility>
@@ -50,6 +50,18 @@ void Recorder::tell_ledger_now_and_then() {
     if (const auto now = clock_.now(); now >= ledger_due_) {
         ledger_due_ = now + interval;
         if (const auto told = tell_ledger(false); !told) alarm("catalogue", told.error().message());
+    }
+}
+
+void Recorder::close_blocks() {
+    auto closed = blocks_.take_closed(clock_.now());
+    if (!closed) return;
+    closed->run = run_;
+    closed->recorder = options_.recorder;
+    closed->at = clock_.wall();
+    if (const auto told = catalogue_->lumi_blocks_closed(*closed); !told) {
+        blocks_.put_back(*closed);
+        alarm("catalogue", told.error().message());
     }
 }
 

@@ -45,6 +45,7 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
             return fail(Errc::corrupt, fmt::format("the journal of {} names an event at offset {}, the one before ends at {}",
                                                    writing.native(), copy.offset, end));
         sums.add_event(copy);
+        closed.content.add(copy);
         end += event::separator_size_bytes + copy.length;
         ++closed.events;
         closed.bytes += copy.length;
@@ -194,6 +195,7 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
     auto recovered = finish_file(writing.parent_path(), opened, copies, lanes, clock, system);
     if (!recovered) return recovered;
     recovered->without_journal = true;
+    recovered->closed.content = {};  // the ids of its events are in nobody's journal
     recovered->rest = std::move(rest);
     return recovered;
 }

@@ -33,6 +33,8 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
         row.events = file.closed.events;
         row.bytes = file.closed.size;
         row.event_bytes = file.closed.bytes;
+        row.first_event = file.closed.content.first_event;
+        row.last_event = file.closed.content.last_event;
         if (file.opened.has_adler32) row.sums.push_back({"adler32", fmt::format("{:08x}", file.closed.adler32)});
         row.sums.push_back({"crc32c", fmt::format("{:08x}", file.closed.crc32c)});
         row.file_state = FileState::closed;
@@ -53,13 +55,16 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
             close.events = row.events;
             close.bytes = row.bytes;
             close.event_bytes = row.event_bytes;
+            close.first_event = row.first_event;
+            close.last_event = row.last_event;
+            close.shared = file.closed.content.shared;
             close.sums = row.sums;
             close.file_health = row.file_health;
             close.at = *row.closed;
             const auto ledger = ledger_of_file(file.opened, file.closed, row.recorder);
             if (auto told = catalogue.file_closed(close, {}, {&ledger, 1}); !told) return told;
         } else {
-            if (auto told = catalogue.put_file(row); !told) return told;
+            if (auto told = catalogue.put_file(row, file.closed.content.shared); !told) return told;
             if (auto told = catalogue.add_to_ledger(ledger_of_file(file.opened, file.closed, row.recorder)); !told) return told;
         }
     }

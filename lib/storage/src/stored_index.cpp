@@ -57,6 +57,7 @@ Result<StoredIndex> StoredIndex::read(const std::filesystem::path& path) {
     if (!has_opened || !has_closed || index.copies.size() != index.closed.events)
         return fail(Errc::corrupt, fmt::format("index {} is incomplete: {} of {} events", path.native(),
                                                index.copies.size(), index.closed.events));
+    for (const auto& copy : index.copies) index.closed.content.add(copy);
     return index;
 }
 

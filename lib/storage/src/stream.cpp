@@ -13,9 +13,9 @@ constexpr std::size_t closed_blocks_kept = 4096;
 
 }  // namespace
 
-Stream::Stream(StreamTag tag, event::Format format, const RecorderOptions& options, FileKeeper& keeper,
+Stream::Stream(StreamTag tag, event::Format format, const RecorderOptions& options, FileKeeper& keeper, LumiBlocks& blocks,
                const Clock& clock)
-    : tag_(std::move(tag)), format_(format), options_(options), keeper_(keeper), clock_(clock) {}
+    : tag_(std::move(tag)), format_(format), options_(options), keeper_(keeper), blocks_(blocks), clock_(clock) {}
 
 bool Stream::is_full(const StreamFile& file, std::uint64_t next, SteadyTime now) const {
     const auto counts = file.counts();
@@ -30,6 +30,7 @@ Stream::Assigned Stream::assign(const CopyRequest& request, Place& place, std::s
     const std::scoped_lock lock(mutex_);
     const auto now = clock_.now();
     const auto block = tag_.obeys_lumi_block ? request.lumi_block : LumiBlock{0};
+    blocks_.saw(request.lumi_block, now);
     auto at = open_.find(block);
     if (at != open_.end() && (!at->second.file->takes_more() || is_full(*at->second.file, request.length, now))) {
         keeper_.close_later(std::move(at->second.file), false);
@@ -42,10 +43,6 @@ Stream::Assigned Stream::assign(const CopyRequest& request, Place& place, std::s
         if (!opened) return Assigned::nowhere;
         ++files_opened_;
         at = open_.emplace(block, Open{std::move(opened), now}).first;
-        if (block > newest_ || files_opened_ == 1) {
-            newest_ = block;
-            newest_since_ = now;
-        }
         forget_old_blocks(block);
         at = open_.find(block);
     }
@@ -72,16 +69,15 @@ void Stream::close_due() {
     const std::scoped_lock lock(mutex_);
     const auto now = clock_.now();
     for (auto at = open_.begin(); at != open_.end();) {
-        const bool grace_is_over = at->first < newest_ && now - newest_since_ >= options_.lumi_block_grace &&
-                                   now - at->second.last_event >= options_.lumi_block_grace;
+        const bool block_is_over = tag_.obeys_lumi_block && blocks_.over(at->first, at->second.last_event, now);
         const bool aged = options_.file_age_max.count() > 0 && at->second.file->counts().events > 0 &&
                           now - at->second.file->opened_at() >= options_.file_age_max;
-        if (!grace_is_over && !aged && at->second.file->takes_more()) {
+        if (!block_is_over && !aged && at->second.file->takes_more()) {
             ++at;
             continue;
         }
-        if (grace_is_over) closed_blocks_.insert(at->first);
-        keeper_.close_later(std::move(at->second.file), grace_is_over && closed_block_is_final());
+        if (block_is_over) closed_blocks_.insert(at->first);
+        keeper_.close_later(std::move(at->second.file), block_is_over && closed_block_is_final());
         at = open_.erase(at);
     }
 }

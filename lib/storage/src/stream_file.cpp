@@ -114,6 +114,7 @@ bool StreamFile::assign(const CopyRequest& request, Place& place) {
     copy.copies = request.copies;
     copy.lumi_block = request.lumi_block;
     copy.received_ns = request.received_ns;
+    copy.earlier = request.earlier;
     event_bytes_ += request.length;
 
     std::array<std::byte, event::separator_size_bytes> separator;
@@ -132,6 +133,7 @@ void StreamFile::fold() {
         if (slot.is_event) {
             auto& copy = slot.placed.entry;
             sums_.add_event(copy);
+            content_.add(copy);
             copy.placed_crc32c = placed_crc32c(copy.guid, copy.offset, copy.crc32c, copy.length);
             unsynced_.push_back(std::move(slot.placed));
         }
@@ -371,6 +373,7 @@ Result<FileClosed> StreamFile::finish(
             closed.crc32c = sums_.crc32c();
             closed.events = events_;
             closed.bytes = event_bytes_;
+            closed.content = content_;
             break;
         }
         lock.unlock();

@@ -74,7 +74,6 @@ TEST_F(AdoptionTest, ARunOfTheHeirsOwnWithTheSameNameIsNeitherClosedNorMixed) {
 
 TEST_F(AdoptionTest, WhatWasHandedOverAndWhatBelongsToARunComesAlong) {
     record(false);
-    const StreamOverlap overlap{*options_.run, "physics_Main", "express_express", "RAW", 3, 1, 1};
     TransferRow transfer;
     {
         const auto old = catalogue();
@@ -87,12 +86,14 @@ TEST_F(AdoptionTest, WhatWasHandedOverAndWhatBelongsToARunComesAlong) {
         ASSERT_TRUE(old->set_file_health(file.guid, FileHealth::truncated).has_value());
         ASSERT_TRUE(old->set_run_parameter(*options_.run, "energy", "6800").has_value());
         ASSERT_TRUE(old->set_run_parameter(*options_.run, "beam", "p").has_value());
-        ASSERT_TRUE(old->set_overlap(overlap).has_value());
+        ASSERT_TRUE(old->put_file(old->file(file.guid).value().value(), {{"express_express", 1}}).has_value());
+        ASSERT_TRUE(old->set_reader_state({.run = {}, .recorder = "", .file = file.guid, .state = "DONE"}).has_value());
     }
     ASSERT_TRUE(heir_->set_run_parameter(*options_.run, "beam", "Pb").has_value());
     ASSERT_TRUE(adopt_volumes(options_.directories, *heir_, clock_).has_value());
     EXPECT_EQ(heir_->transfers().value(), std::vector{transfer});
-    EXPECT_EQ(heir_->overlaps(*options_.run).value(), std::vector{overlap});
+    EXPECT_EQ(heir_->shared_events(transfer.guid).value(), (SharedEvents{{"express_express", 1}}));
+    EXPECT_EQ(heir_->reader_states().value().at(0).state, "DONE");
     const std::map<std::string, std::string> parameters{{"beam", "Pb"}, {"energy", "6800"}};
     EXPECT_EQ(heir_->run_parameters(*options_.run).value(), parameters);
     const auto file = heir_->files().value().front();

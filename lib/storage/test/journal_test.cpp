@@ -16,7 +16,9 @@ std::vector<JournalRecord> samples() {
                        "Main", "data_test.00000017.physics_Main.daq.RAW._lb0003._weir._0001", start},
             LaneDeclared{5, 0xfeed, 2, RunNumber{17}, "crate-7"},
             StoredCopy{guid, 64, 4096, 11, 0x11, 0x22, 0x33, GlobalEventId{1ULL << 40}, Level1Id{9}, 5, Sequence{77}, 1,
-                       2, LumiBlock{3}, 123456789},
+                       2, LumiBlock{3}, 123456789, {}},
+            StoredCopy{guid, 4176, 24, 12, 0x11, 0x22, 0x33, GlobalEventId{7}, Level1Id{9}, 5, Sequence{78}, 2, 3, LumiBlock{3},
+                       123456789, {std::make_shared<const std::vector<std::string>>(2, "express_express")}},
             FileClosed{guid, 4216, 0xa, 0xb, 1, 4096, std::vector<std::byte>(40, std::byte{1})}};
 }
 

@@ -183,14 +183,20 @@ TEST_F(RebuildTest, AFileWithoutIndexIsReadAndAFileThatIsNoneIsNamed) {
     EXPECT_EQ(rows[0].sums.front(), before.files[0].sums.front());  // adler32
 }
 
-TEST_F(RebuildTest, WhatADamagedCatalogueStillSaysOfTheHealthOfFilesIsKept) {
+TEST_F(RebuildTest, WhatADamagedCatalogueStillSaysOfTheHealthOfFilesAndOfItsReadersIsKept) {
     options_.recorder = "Recorder-of-the-marks";
     ASSERT_TRUE(record(10)->stop(10s).has_value());
+    std::vector<ReaderState> readers;
     {
         const auto healthy = catalogue();
         const auto files = healthy->files().value();
+        const auto& file = files.front();
+        readers = {{file.run, file.recorder, "", "", {}, {}, "SEEN"},
+                   {file.run, file.recorder, file.stream_type, file.stream_name, file.lumi_block, {}, "RUNNING"},
+                   {file.run, file.recorder, file.stream_type, file.stream_name, {}, file.guid, "DONE"}};
         ASSERT_TRUE(healthy->set_file_health(files[0].guid, FileHealth::truncated).has_value());
         ASSERT_TRUE(healthy->set_file_health(files[1].guid, FileHealth::quarantined).has_value());
+        for (const auto& state : readers) ASSERT_TRUE(healthy->set_reader_state(state).has_value());
         auto mark = healthy->marks(*options_.run).value().front();
         mark.sender = "the-damaged-one";
         ASSERT_TRUE(healthy->set_marks({&mark, 1}).has_value());
@@ -204,8 +210,9 @@ TEST_F(RebuildTest, WhatADamagedCatalogueStillSaysOfTheHealthOfFilesIsKept) {
     auto opened = open_to_rebuild(path()).value();
     ASSERT_FALSE(opened.set_aside.empty());
     EXPECT_EQ(read_text(opened.set_aside, 64_MiB).value(), bytes);
-    EXPECT_EQ(opened.not_sane.size(), 2U);
-    ASSERT_TRUE(rebuild_catalogue(options_.directories, *opened.catalogue, clock_, opened.not_sane).has_value());
+    EXPECT_EQ(opened.left.not_sane.size(), 2U);
+    ASSERT_TRUE(rebuild_catalogue(options_.directories, *opened.catalogue, clock_, opened.left).has_value());
+    EXPECT_EQ(opened.catalogue->reader_states().value(), readers);
     opened.catalogue.reset();
     EXPECT_EQ(known().files, before);
 }

@@ -53,12 +53,20 @@ public:
     [[nodiscard]] virtual Result<std::vector<StreamRow>> streams(RunNumber run) = 0;
     [[nodiscard]] virtual Result<std::vector<LumiBlockRow>> lumi_blocks(RunNumber run) = 0;
 
-    /// Closes the block in every stream of this recorder. Errc::refused while one of its files is OPENED.
-    [[nodiscard]] virtual Result<> close_lumi_block(RunNumber run, const std::string& recorder, LumiBlock block) = 0;
+    /// Closes blocks at this recorder. A block with an OPENED file stays OPENED, and a file that comes later opens its
+    /// block again.
+    [[nodiscard]] virtual Result<> lumi_blocks_closed(const BlocksClosed& closed) = 0;
 
-    /// Replaces the row of the same run, streams and kind.
-    [[nodiscard]] virtual Result<> set_overlap(const StreamOverlap& overlap) = 0;
+    /// Of every run, or of one, by run, stream, block. Errc::limit when there are more rows than may be held in memory.
+    [[nodiscard]] virtual Result<std::vector<BlockProgress>> block_progress(std::optional<RunNumber> run) = 0;
+
+    /// By pair. Summed over the files: two streams that share no event have no row.
     [[nodiscard]] virtual Result<std::vector<StreamOverlap>> overlaps(RunNumber run) = 0;
+
+    /// What readers wrote into their column, where it is not empty; and writing it. A row that is not there is nothing
+    /// to write to. It is kept here only: readers of a shared catalogue write into that.
+    [[nodiscard]] virtual Result<std::vector<ReaderState>> reader_states() = 0;
+    [[nodiscard]] virtual Result<> set_reader_state(const ReaderState& state) = 0;
 
     // Files -----------------------------------------------------------------------------------------
 
@@ -74,6 +82,7 @@ public:
                                                std::span<const LedgerRow> ledgers = {}) = 0;
 
     [[nodiscard]] virtual Result<std::optional<FileRow>> file(const Guid& guid) = 0;
+    [[nodiscard]] virtual Result<SharedEvents> shared_events(const Guid& guid) = 0;
 
     /// By run, stream, lumi block, sequence. Errc::limit when there are more rows than may be held in memory.
     [[nodiscard]] virtual Result<std::vector<FileRow>> files(const FileQuery& query = {}) = 0;
@@ -97,8 +106,9 @@ public:
     [[nodiscard]] virtual Result<> forget_file(const Guid& guid) = 0;
 
     /// Writes a row as it is, with its stream and lumi block, when the catalogue is rebuilt from the files. What is known of
-    /// the same file already (its copies elsewhere, TRANSFERRED, a worse health) stays.
-    [[nodiscard]] virtual Result<> put_file(const FileRow& file) = 0;
+    /// the same file already (its copies elsewhere, TRANSFERRED, a worse health, the state of its reader) stays. An empty
+    /// `shared` leaves what is known.
+    [[nodiscard]] virtual Result<> put_file(const FileRow& file, const SharedEvents& shared = {}) = 0;
 
     // Copies elsewhere ------------------------------------------------------------------------------
 
@@ -123,6 +133,9 @@ public:
 
     /// Reads everything. Errc::corrupt names the file and what is wrong.
     [[nodiscard]] virtual Result<> check() = 0;
+
+    /// Whether the other recorders of a run, if it has several, are here too. Not in the file of one that shares a catalogue.
+    [[nodiscard]] virtual bool knows_other_recorders() const { return true; }
 
     /// Changes that were made here and have not reached the shared catalogue yet; none where there is no other.
     [[nodiscard]] virtual Result<std::uint64_t> changes_waiting() { return 0; }

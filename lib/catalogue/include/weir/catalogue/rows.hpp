@@ -21,16 +21,21 @@ enum class OpenState { opened, closed };           // of a run, a stream, a lumi
 enum class FileState { opened, closed, deleted };  // deleted: the bytes are gone, the row stays
 enum class TransferState { on_disk, transferred };
 enum class FileHealth { sane, truncated, quarantined };
+/// Of a lumi block of a stream, or of a run, at all its recorders. Complete: closed at each of them. Transferred: and
+/// so is each of its files.
+enum class Progress { opened, complete, transferred };
 
 /// As they stand in the tables: "OPENED", "ONDISK", "SANE", ...
 [[nodiscard]] std::string_view name(OpenState state) noexcept;
 [[nodiscard]] std::string_view name(FileState state) noexcept;
 [[nodiscard]] std::string_view name(TransferState state) noexcept;
 [[nodiscard]] std::string_view name(FileHealth health) noexcept;
+[[nodiscard]] std::string_view name(Progress progress) noexcept;
 [[nodiscard]] std::optional<OpenState> parse_open_state(std::string_view text) noexcept;
 [[nodiscard]] std::optional<FileState> parse_file_state(std::string_view text) noexcept;
 [[nodiscard]] std::optional<TransferState> parse_transfer_state(std::string_view text) noexcept;
 [[nodiscard]] std::optional<FileHealth> parse_file_health(std::string_view text) noexcept;
+[[nodiscard]] std::optional<Progress> parse_progress(std::string_view text) noexcept;
 
 /// What a recorder says when it begins a run.
 struct RunStart {
@@ -74,6 +79,53 @@ struct LumiBlockRow {
 
     bool operator==(const LumiBlockRow&) const = default;
 };
+
+/// Blocks that a recorder has closed: no file of them is open, and none is expected.
+struct BlocksClosed {
+    struct Block {
+        std::string stream_type;
+        std::string stream_name;
+        LumiBlock lumi_block{};
+
+        bool operator==(const Block&) const = default;
+    };
+    RunNumber run{};
+    std::string recorder;
+    std::uint64_t below = 0;    // every block below it of which this recorder has no row; 0: none
+    std::vector<Block> blocks;  // of which it has rows
+    WallTime at{};
+};
+
+/// A lumi block of a stream, over all recorders of its run.
+struct BlockProgress {
+    RunNumber run{};
+    std::string stream_type;
+    std::string stream_name;
+    LumiBlock lumi_block{};
+    Progress progress = Progress::opened;
+    std::uint64_t files = 0;
+    std::uint64_t events = 0;  // of closed files
+    std::uint64_t bytes = 0;
+
+    bool operator==(const BlockProgress&) const = default;
+};
+
+/// How far whoever reads the catalogue has come with a run, a block or a file; the text is the reader's own.
+struct ReaderState {
+    RunNumber run{};
+    std::string recorder;
+    std::string stream_type{};  // with `lumi_block`
+    std::string stream_name{};
+    std::optional<LumiBlock> lumi_block{};  // of a block, else of the run
+    std::optional<Guid> file{};             // of a file; the rest does not matter then
+    std::string state;
+
+    bool operator==(const ReaderState&) const = default;
+};
+
+/// How many events of a file are also in another stream, by its key (type_name). An event in three streams is counted
+/// in the file of its second for the first, and in the file of its third for both: each pair once.
+using SharedEvents = std::map<std::string, std::uint64_t>;
 
 /// A sum of a whole file: lower-case hex with leading zeros.
 struct FileSum {
@@ -120,6 +172,7 @@ struct FileClose {
     std::optional<GlobalEventId> first_event;
     std::optional<GlobalEventId> last_event;
     std::vector<FileSum> sums;
+    SharedEvents shared;
     FileHealth file_health = FileHealth::sane;
     WallTime at{};
 };
@@ -149,12 +202,11 @@ struct LedgerRow {
     bool operator==(const LedgerRow&) const = default;
 };
 
-/// How many events two streams of a run share.
+/// How many events two streams of a run share, in the closed files of all its recorders.
 struct StreamOverlap {
     RunNumber run{};
-    std::string first;   // stream keys: type_name
+    std::string first;   // stream keys: type_name; first < second
     std::string second;
-    std::string kind;    // how it was counted: "RAW", "FILE" or "EVENTCOUNT"
     std::uint64_t events_first = 0;
     std::uint64_t events_second = 0;
     std::uint64_t events_both = 0;

@@ -18,6 +18,7 @@
 #include "weir/base/stream_tag.hpp"
 #include "weir/catalogue/catalogue.hpp"
 #include "weir/event/format.hpp"
+#include "weir/storage/lumi_blocks.hpp"
 #include "weir/storage/recorder_options.hpp"
 #include "weir/storage/volume.hpp"
 
@@ -48,9 +49,9 @@ public:
     };
 
     FileKeeper(const RecorderOptions& options, RunNumber run, Catalogue& catalogue,
-               std::vector<std::unique_ptr<Volume>>& volumes, Callbacks callbacks, const Clock& clock);
+               std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, Callbacks callbacks, const Clock& clock);
 
-    /// Tells where sequences of a continued run stand. Before the first open_next().
+    /// Tells where sequences and lumi blocks of a continued run stand. Before the first open_next().
     [[nodiscard]] Result<> load_sequences();
 
     /// The next file of the sequence; it goes to the volume with the most room among those that have not failed
@@ -85,6 +86,7 @@ private:
     [[nodiscard]] Result<> close(Closing& closing);
     [[nodiscard]] Result<> close_up(Closing& closing, Volume& volume);
     [[nodiscard]] Result<> leave(const StreamFile& file, Volume& volume);
+    [[nodiscard]] Result<> restore_blocks(const std::vector<FileRow>& files);
     [[nodiscard]] Result<> tell_catalogue(Closing& closing, Volume& volume);
     [[nodiscard]] Volume* best(const std::vector<const Volume*>& without) const;
     [[nodiscard]] FileRow row_of(const FileOpened& opened, const Volume& volume) const;
@@ -95,6 +97,7 @@ private:
     const RunNumber run_;
     Catalogue& catalogue_;
     std::vector<std::unique_ptr<Volume>>& volumes_;
+    LumiBlocks& blocks_;
     const Callbacks callbacks_;
     const Clock& clock_;
 

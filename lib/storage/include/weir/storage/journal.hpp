@@ -5,6 +5,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -45,6 +48,15 @@ struct LaneDeclared {
     bool operator==(const LaneDeclared&) const = default;
 };
 
+/// The streams, by their keys, that earlier copies of an event went to. Few lists serve many events: they are shared.
+struct EarlierStreams {
+    std::shared_ptr<const std::vector<std::string>> keys;  // nothing: none
+
+    bool operator==(const EarlierStreams& other) const {
+        return keys == other.keys || (keys && other.keys && *keys == *other.keys);
+    }
+};
+
 struct StoredCopy {
     Guid guid;
     std::uint64_t offset = 0;  // of the separator
@@ -60,8 +72,18 @@ struct StoredCopy {
     std::uint16_t copy = 0, copies = 1;
     LumiBlock lumi_block{};
     std::uint64_t received_ns = 0;
+    EarlierStreams earlier;
 
     bool operator==(const StoredCopy&) const = default;
+};
+
+/// What the copies of a file say together.
+struct FileContent {
+    std::optional<GlobalEventId> first_event, last_event;  // smallest and largest
+    std::map<std::string, std::uint64_t> shared;           // stream: events of the file that it got earlier
+
+    void add(const StoredCopy& copy);
+    bool operator==(const FileContent&) const = default;
 };
 
 struct FileClosed {
@@ -71,6 +93,7 @@ struct FileClosed {
     std::uint64_t events = 0;
     std::uint64_t bytes = 0;  // of event data
     std::vector<std::byte> end;
+    FileContent content{};  // no part of the record: the copies before it say it
 
     bool operator==(const FileClosed&) const = default;
 };

@@ -27,12 +27,18 @@ struct RebuildResult {
     std::vector<Error> failed;       // files that could not be read, and stay out of the catalogue
 };
 
+/// What a catalogue that was lost still says, and the files do not.
+struct LeftOfCatalogue {
+    std::vector<FileRow> not_sane;           // closed files that are TRUNCATED or QUARANTINED
+    std::vector<ReaderState> reader_states;
+};
+
 /// Of all directories together. The caller holds their locks. Files are entered under the recorder that their name
 /// gives. A run that was unknown is closed, unless its recorder died in it: then the next continues it.
-/// `not_sane`: files of which a catalogue that was lost said that they are TRUNCATED or QUARANTINED; so they stay.
+/// What is `left` of a catalogue that was lost stays.
 [[nodiscard]] Result<RebuildResult> rebuild_catalogue(std::span<const std::filesystem::path> directories,
                                                       Catalogue& catalogue, const Clock& clock,
-                                                      std::span<const FileRow> not_sane = {});
+                                                      const LeftOfCatalogue& left = {});
 
 /// Opens the catalogue at `path`, or makes one. A damaged one is set aside under another name, which is
 /// returned; Errc::refused while a hand-off or a drain works with it.
@@ -40,7 +46,7 @@ struct CatalogueToRebuild {
     std::unique_ptr<Catalogue> catalogue;
     std::filesystem::path set_aside;  // empty: it was sound, or not there
     std::optional<HandOffLock> lock;  // when it was set aside
-    std::vector<FileRow> not_sane;    // what can still be read of it: files that are TRUNCATED or QUARANTINED
+    LeftOfCatalogue left;             // what can still be read of it
 };
 [[nodiscard]] Result<CatalogueToRebuild> open_to_rebuild(const std::filesystem::path& path);
 

@@ -119,8 +119,11 @@ private:
     [[nodiscard]] delivery::Taken reject(delivery::IncomingEvent& event, wire::RejectReason reason, std::string text);
     enum class Stored { yes, full, late };
     [[nodiscard]] Stored store_copy(Stream& stream, const delivery::IncomingEvent& event,
-                                    const std::shared_ptr<Ticket>& ticket, std::uint16_t copy);
-    void store_copy_waiting(Stream& stream, const EventInHand& event, std::uint16_t copy);
+                                    const std::shared_ptr<Ticket>& ticket, std::uint16_t copy, EarlierStreams earlier);
+    /// The streams of those copies before `copy` that are taken.
+    [[nodiscard]] EarlierStreams earlier_streams(const std::vector<StreamEntry*>& entries, std::uint64_t taken,
+                                                 std::uint16_t copy);
+    void store_copy_waiting(Stream& stream, const EventInHand& event, std::uint16_t copy, const EarlierStreams& earlier);
     enum class Fate { durable, late, lost };
     void mark(Ticket& ticket, std::uint16_t copy, Fate fate);
     /// What becomes of an event of which `count` copies more have met their fate.
@@ -141,6 +144,7 @@ private:
     [[nodiscard]] Result<> recover_volume(const std::filesystem::path& directory);
     [[nodiscard]] Result<> tell_ledger(bool at_the_end);
     void tell_ledger_now_and_then();
+    void close_blocks();  // in the catalogue, those that are over
     void watch_disks(const std::stop_token& stop);
     void say(RecorderReport::Severity severity, std::string text) const;
     void alarm(std::string name, std::string text) const;
@@ -166,10 +170,13 @@ private:
     std::atomic<std::uint64_t> copies_in_hand_{0};
     std::atomic<bool> somebody_waits_{false};
     std::vector<std::unique_ptr<Volume>> volumes_;
+    LumiBlocks blocks_;
     std::unique_ptr<FileKeeper> keeper_;
 
     mutable std::shared_mutex streams_mutex_;
     std::map<std::string, StreamEntry, std::less<>> streams_;
+    std::mutex earlier_mutex_;
+    std::map<std::vector<const Stream*>, EarlierStreams> earlier_;  // each list once
     Ledger unplaced_;  // copies that were refused before they had a stream
     std::map<std::string, Ledger::Counts> ledger_told_;  // to the catalogue, by the closing thread, then by stop()
     SteadyTime ledger_due_{};

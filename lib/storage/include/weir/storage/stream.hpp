@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stream of a run: which of its files an event goes to. A file ends by size, events, age or lumi
-// block; several lumi blocks stay open at once, and each closes a grace time after a newer one began.
+// block; several lumi blocks stay open at once, and each closes when it is over (LumiBlocks).
 #pragma once
 
 #include <map>
@@ -15,6 +15,7 @@
 #include "weir/event/format.hpp"
 #include "weir/storage/file_keeper.hpp"
 #include "weir/storage/ledger.hpp"
+#include "weir/storage/lumi_blocks.hpp"
 #include "weir/storage/stream_file.hpp"
 
 namespace weir::storage {
@@ -22,7 +23,8 @@ namespace weir::storage {
 /// All calls from any thread.
 class Stream {
 public:
-    Stream(StreamTag tag, event::Format format, const RecorderOptions& options, FileKeeper& keeper, const Clock& clock);
+    Stream(StreamTag tag, event::Format format, const RecorderOptions& options, FileKeeper& keeper, LumiBlocks& blocks,
+           const Clock& clock);
 
     /// full: no memory for it now; nowhere: no volume takes a file now.
     enum class Assigned { yes, full, nowhere, late };
@@ -57,14 +59,13 @@ private:
     const event::Format format_;
     const RecorderOptions& options_;
     FileKeeper& keeper_;
+    LumiBlocks& blocks_;
     const Clock& clock_;
     Ledger ledger_;
 
     mutable std::mutex mutex_;
     std::map<LumiBlock, Open> open_;
     std::set<LumiBlock> closed_blocks_;  // the newest ones, to know what is late
-    LumiBlock newest_{};
-    SteadyTime newest_since_{};
     std::uint64_t files_opened_ = 0;
 };
 

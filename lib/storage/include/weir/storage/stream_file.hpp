@@ -50,6 +50,7 @@ struct CopyRequest {
     LumiBlock lumi_block{};
     std::uint16_t copy = 0, copies = 1;
     std::uint64_t received_ns = 0;
+    EarlierStreams earlier{};
     std::shared_ptr<Ticket> ticket;
     Ledger* ledger = nullptr;  // of the stream, which outlives its files
 };
@@ -205,6 +206,7 @@ private:
     std::uint64_t events_ = 0;
     std::uint64_t event_bytes_ = 0;
     FileSums sums_;
+    FileContent content_;
     std::vector<std::uint64_t> outstanding_;  // offsets of writes in flight
     std::vector<PlacedCopy> unsynced_;
     std::vector<PlacedCopy> flushing_;  // changed by the sync thread, with mutex_
