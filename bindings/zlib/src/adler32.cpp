@@ -2,7 +2,7 @@
 // zlib's adler32 with our kernels. The start value comes from the program and may be any number: zlib takes
 // its low 32 bits and reduces both halves, so a half above 65520 is as good as its remainder. Only for a
 // single byte zlib skips the reduction; that path is the same here, value by value.
-#include "weir/checksum/adler32.hpp"
+#include "weir/checksum/chosen.hpp"
 
 #include "weir_zlib.hpp"
 
@@ -19,21 +19,27 @@ std::uint32_t of_one_byte(std::uint32_t value, Bytef byte) noexcept {
     return high << 16 | low;
 }
 
-/// With both halves below the modulus.
+/// With both halves below the modulus, of which they are less than twice as much.
 std::uint32_t reduced(std::uint32_t value) noexcept {
-    return (value >> 16) % modulus << 16 | (value & 0xffff) % modulus;
+    const std::uint32_t high = value >> 16;
+    const std::uint32_t low = value & 0xffff;
+    return (high >= modulus ? high - modulus : high) << 16 | (low >= modulus ? low - modulus : low);
+}
+
+/// Of both functions: one that calls the other would go through the table of what other libraries may replace.
+[[gnu::always_inline]] inline uLong sum(uLong adler, const Bytef* buffer, z_size_t length) noexcept {
+    if (buffer == nullptr) return start;  // the question for the initial value
+    const auto value = static_cast<std::uint32_t>(adler);
+    if (length == 1) return of_one_byte(value, *buffer);
+    return weir::checksum::ChosenKernel<weir::checksum::adler32_kernels>::run({reinterpret_cast<const std::byte*>(buffer), length},
+                                                                              reduced(value));
 }
 
 }  // namespace
 
-uLong adler32_z(uLong adler, const Bytef* buffer, z_size_t length) noexcept {
-    if (buffer == nullptr) return start;  // the question for the initial value
-    const auto value = static_cast<std::uint32_t>(adler);
-    if (length == 1) return of_one_byte(value, *buffer);
-    return weir::checksum::adler32({reinterpret_cast<const std::byte*>(buffer), length}, reduced(value));
-}
+uLong adler32_z(uLong adler, const Bytef* buffer, z_size_t length) noexcept { return sum(adler, buffer, length); }
 
-uLong adler32(uLong adler, const Bytef* buffer, uInt length) noexcept { return adler32_z(adler, buffer, length); }
+uLong adler32(uLong adler, const Bytef* buffer, uInt length) noexcept { return sum(adler, buffer, length); }
 
 uLong adler32_combine64(uLong adler1, uLong adler2, z_off64_t length2) noexcept {
     if (length2 < 0) return 0xffffffff;  // as zlib: no adler32 is this number

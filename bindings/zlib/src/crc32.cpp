@@ -8,8 +8,7 @@
 
 #include <array>
 
-#include "weir/base/cpu.hpp"
-#include "weir/checksum/kernels.hpp"
+#include "weir/checksum/chosen.hpp"
 #include "weir_zlib.hpp"
 
 namespace {
@@ -17,9 +16,7 @@ namespace {
 constexpr std::uint32_t one = 0x80000000;  // the polynomial x^0
 
 std::uint32_t multiply(std::uint32_t a, std::uint32_t b) noexcept {
-    static auto* const run =
-        weir::checksum::best(weir::checksum::crc32_multiply_kernels(), weir::CpuFeatures::detect()).run;
-    return run(a, b);
+    return weir::checksum::ChosenKernel<weir::checksum::crc32_multiply_kernels>::run(a, b);
 }
 
 constexpr auto table = [] {
@@ -32,14 +29,18 @@ constexpr auto table = [] {
     return sums;
 }();
 
-}  // namespace
-
-uLong crc32_z(uLong crc, const Bytef* buffer, z_size_t length) noexcept {
+/// Of both functions: one that calls the other would go through the table of what other libraries may replace.
+[[gnu::always_inline]] inline uLong sum(uLong crc, const Bytef* buffer, z_size_t length) noexcept {
     if (buffer == nullptr) return 0;  // the question for the initial value
-    return weir::checksum::crc32({reinterpret_cast<const std::byte*>(buffer), length}, static_cast<std::uint32_t>(crc));
+    return weir::checksum::ChosenKernel<weir::checksum::crc32_kernels>::run({reinterpret_cast<const std::byte*>(buffer), length},
+                                                                            static_cast<std::uint32_t>(crc));
 }
 
-uLong crc32(uLong crc, const Bytef* buffer, uInt length) noexcept { return crc32_z(crc, buffer, length); }
+}  // namespace
+
+uLong crc32_z(uLong crc, const Bytef* buffer, z_size_t length) noexcept { return sum(crc, buffer, length); }
+
+uLong crc32(uLong crc, const Bytef* buffer, uInt length) noexcept { return sum(crc, buffer, length); }
 
 uLong crc32_combine64(uLong crc1, uLong crc2, z_off64_t length2) noexcept {
     if (length2 < 0) return 0;

@@ -3,24 +3,16 @@
 #include "weir/checksum/adler32.hpp"
 
 #include "adler32_modulus.hpp"
-#include "weir/checksum/kernels.hpp"
+#include "weir/checksum/chosen.hpp"
 
 namespace weir::checksum {
-namespace {
 
-const SumKernel& chosen() noexcept {
-    static const SumKernel& kernel = best(adler32_kernels(), CpuFeatures::detect());
-    return kernel;
+std::uint32_t adler32(ConstData data, std::uint32_t value) noexcept { return ChosenKernel<adler32_kernels>::run(data, value); }
+
+std::string_view adler32_name() noexcept {
+    static const SumKernel& kernel = ChosenKernel<adler32_kernels>::kernel();
+    return kernel.name;
 }
-
-}  // namespace
-
-std::uint32_t adler32(ConstData data, std::uint32_t value) noexcept {
-    static SumFunction* const run = chosen().run;
-    return run(data, value);
-}
-
-std::string_view adler32_name() noexcept { return chosen().name; }
 
 std::uint32_t adler32_combine(std::uint32_t a, std::uint32_t b, std::uint64_t length_of_b) noexcept {
     // b began with a low sum of 1 where it should have begun with that of a. The excess, taken as a

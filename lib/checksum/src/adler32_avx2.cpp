@@ -17,6 +17,7 @@ namespace weir::checksum {
 namespace {
 
 #include "adler32_columns.hpp"
+#include "adler32_short_16.hpp"
 
 struct Avx2 {
     static constexpr std::size_t width = 32;
@@ -61,9 +62,40 @@ struct Avx2 {
     }
 };
 
+/// For adler32_short.hpp.
+struct Short {
+    static constexpr std::size_t width = 32;
+    using Vector = __m256i;
+
+    static Vector load(const void* at) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(at)); }
+    static void keep(Vector& value) noexcept { __asm__("" : "+x"(value)); }
+    static Vector mask(Vector a, Vector b) noexcept { return _mm256_and_si256(a, b); }
+    static Vector zero() noexcept { return _mm256_setzero_si256(); }
+    static Vector byte_sums(Vector bytes) noexcept { return _mm256_sad_epu8(bytes, _mm256_setzero_si256()); }
+    static Vector weigh(Vector bytes, Vector weights) noexcept {
+        return _mm256_madd_epi16(_mm256_maddubs_epi16(bytes, weights), _mm256_set1_epi16(1));
+    }
+    static Vector add(Vector a, Vector b) noexcept { return _mm256_add_epi32(a, b); }
+    template <unsigned factor>
+    static Vector times(Vector lanes) noexcept {
+        return _mm256_slli_epi32(lanes, std::countr_zero(factor));
+    }
+    static std::uint64_t total(Vector sums, Vector weighted) noexcept {
+        const auto pairs = _mm256_add_epi32(weighted, _mm256_srli_epi64(weighted, 32));
+        const auto both = _mm256_add_epi32(sums, _mm256_slli_epi64(pairs, 32));
+        const auto half = _mm_add_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+        return static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_add_epi32(half, _mm_unpackhi_epi64(half, half))));
+    }
+};
+
+constexpr std::size_t shortest = 64;     // below, half a vector is as fast, and needs no clearing of upper halves
+constexpr std::size_t short_max = 1536;
+
 }  // namespace
 
 std::uint32_t adler32_avx2(ConstData data, std::uint32_t value) noexcept {
+    if (data.size() < shortest) return Adler32Short<Adler32Short16>::sum(data, value);
+    if (data.size() <= short_max) return Adler32Short<Short>::sum(data, value);
     return adler32_over<Adler32Columns<Avx2>>(data, value);
 }
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // adler32 on AVX-512 with VNNI. vpdpbusd multiplies unsigned by signed bytes and adds four products to a
-// lane of 32 bits, so the sums (factors of one) and the weighted bytes need one instruction a vector
-// each. A unit is two vectors, 128 bytes. The factors are signed and end at 127, so the first byte gets 127 of
-// its 128, and extra_weight the rest.
+// lane of 32 bits, so the sums (factors of one) and the weighted bytes need one instruction a vector each, and nothing
+// is added but the sums before each turn. Four vectors are summed side by side, so that no instruction waits for the one
+// before. The bytes that do not fill a vector come first, with the weights that they have at their end, and then the
+// vectors that do not fill a turn: a message may begin with zeros.
+//
+// A copy on the way takes units of two vectors, 128 bytes (adler32_dots.hpp). The factors are signed and end at 127, so
+// the first byte gets 127 of its 128, and extra_weight the rest.
 #include "implementations.hpp"
 
 #if defined(__x86_64__)
@@ -19,6 +23,7 @@ namespace weir::checksum {
 namespace {
 
 #include "adler32_dots.hpp"
+#include "keep_in_register.hpp"
 
 alignas(64) constexpr auto factors = [] {  // 127 ... 0
     std::array<std::int8_t, 128> places{};
@@ -59,6 +64,140 @@ struct Avx512Vnni {
     }
 };
 
+class Chains {
+    static constexpr std::size_t width = 64;
+    static constexpr std::size_t columns = 4;
+    static constexpr std::size_t turn = columns * width;
+    // Up to here no sum of all lanes reaches 2^32, so lanes may overflow and the total is still right.
+    static constexpr std::size_t short_max = 4096;
+    static_assert(std::uint64_t{255} * short_max * (short_max + 1) / 2 + (short_max + 1) * 65535 < std::uint64_t{1} << 32);
+    // A lane of `sums` grows by 4 * 255 a turn, so one of `before` by that times n^2 / 2 in n turns (and what came before
+    // them, three vectors and a part of one, each time); one of `weighted` by the products of the largest weights.
+    static constexpr std::size_t turns_max = 2048;
+    static_assert(std::uint64_t{4 * 255} * (turns_max + columns) * (turns_max + columns) < std::uint64_t{1} << 32);
+    static_assert(std::uint64_t{255 * (64 + 63 + 62 + 61)} * (turns_max + columns) < std::uint64_t{1} << 31);
+
+public:
+    static std::uint32_t sum(ConstData data, std::uint32_t value) noexcept {
+        const std::byte* at = data.data();
+        const std::byte* const end = at + data.size();
+        Chains lanes;
+        if (data.size() <= short_max) {
+            lanes.take_first(at, data.size());
+            for (; at != end; at += turn) lanes.take_turn<false>(at);
+            const std::uint32_t low = value & 0xffff;
+            const std::uint32_t high = (value >> 16) + static_cast<std::uint32_t>(data.size()) * low + lanes.short_weighted();
+            return high % adler32_modulus << 16 | (low + lanes.short_sum()) % adler32_modulus;
+        }
+        std::uint64_t low = value & 0xffff;
+        std::uint64_t high = value >> 16;
+        const std::byte* begin = at;
+        lanes.take_first(at, data.size());
+        while (true) {
+            std::size_t turns = static_cast<std::size_t>(end - at) / turn;
+            if (turns > turns_max) turns = turns_max;
+            for (; turns != 0 && static_cast<std::size_t>(end - at) >= turn + adler32_prefetch_ahead; --turns, at += turn)
+                lanes.take_turn<true>(at);
+            for (; turns != 0; --turns, at += turn) lanes.take_turn<false>(at);
+            adler32_fold(lanes.totals(), static_cast<std::uint64_t>(at - begin), low, high);
+            low %= adler32_modulus;
+            high %= adler32_modulus;
+            if (at == end) return static_cast<std::uint32_t>(high << 16 | low);
+            begin = at;
+            lanes = Chains();
+        }
+    }
+
+private:
+    using Vector = __m512i;
+
+    // Written out, because an implicit constructor would be compiled without the instruction set.
+    Chains() noexcept
+        : sums_{_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()},
+          before_{_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()},
+          weighted_{_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()} {}
+
+    /// What is more than whole turns, into the last column, and moves `at` behind it.
+    [[gnu::always_inline]] void take_first(const std::byte*& at, std::size_t size) noexcept {
+        auto& sum = sums_[columns - 1];
+        auto& weighted = weighted_[columns - 1];
+        if (const std::size_t rest = size % width; rest != 0) {
+            const auto bytes = _mm512_maskz_loadu_epi8((std::uint64_t{1} << rest) - 1, at);
+            sum = _mm512_dpbusd_epi32(sum, bytes, _mm512_set1_epi8(1));
+            weighted = _mm512_dpbusd_epi32(weighted, bytes, _mm512_loadu_si512(weights.data() + (width - rest)));
+            at += rest;
+        }
+        auto before = _mm512_setzero_si512();
+        for (std::size_t vectors = size % turn / width; vectors != 0; --vectors, at += width) {
+            before = _mm512_add_epi32(before, sum);
+            take(sum, weighted, _mm512_loadu_si512(at));
+        }
+        weighted = _mm512_add_epi32(weighted, _mm512_slli_epi32(before, 6));
+    }
+
+    [[gnu::always_inline]] static void take(Vector& sum, Vector& weighted, Vector bytes) noexcept {
+        sum = _mm512_dpbusd_epi32(sum, bytes, _mm512_set1_epi8(1));
+        weighted = _mm512_dpbusd_epi32(weighted, bytes, _mm512_load_si512(weights.data()));
+    }
+
+    template <bool prefetch>
+    [[gnu::always_inline]] void take_turn(const std::byte* at) noexcept {
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < columns; ++i) {
+            if constexpr (prefetch) __builtin_prefetch(at + i * width + adler32_prefetch_ahead);
+            auto bytes = _mm512_loadu_si512(at + i * width);
+            keep_in_register(bytes);
+            before_[i] = _mm512_add_epi32(before_[i], sums_[i]);
+            take(sums_[i], weighted_[i], bytes);
+        }
+#pragma GCC unroll 4
+        for (std::size_t i = 0; i < columns; ++i) {
+            keep_in_register(sums_[i]);
+            keep_in_register(before_[i]);
+            keep_in_register(weighted_[i]);
+        }
+    }
+
+    /// Of the four columns, whose vectors lie one behind the other in a turn: those of the first weigh three widths more
+    /// than `weighted` has, and so on.
+    [[nodiscard]] Vector in_turn() const noexcept {
+        const auto first_two = _mm512_add_epi32(sums_[0], sums_[1]);
+        return _mm512_add_epi32(_mm512_add_epi32(first_two, first_two), _mm512_add_epi32(sums_[0], sums_[2]));
+    }
+    [[nodiscard]] static Vector of_all(const Vector* columns_of) noexcept {
+        return _mm512_add_epi32(_mm512_add_epi32(columns_of[0], columns_of[1]), _mm512_add_epi32(columns_of[2], columns_of[3]));
+    }
+    [[nodiscard]] std::uint32_t short_sum() const noexcept {
+        return static_cast<std::uint32_t>(_mm512_reduce_add_epi32(of_all(sums_)));
+    }
+    [[nodiscard]] std::uint32_t short_weighted() const noexcept {
+        const auto turns = _mm512_slli_epi32(of_all(before_), 8);
+        const auto places = _mm512_slli_epi32(in_turn(), 6);
+        return static_cast<std::uint32_t>(
+            _mm512_reduce_add_epi32(_mm512_add_epi32(_mm512_add_epi32(turns, places), of_all(weighted_))));
+    }
+
+    [[nodiscard]] Adler32Totals totals() const noexcept {
+        std::uint64_t sum = 0, before = 0, weighted = 0, places = 0;
+        for (std::size_t i = 0; i < columns; ++i) {
+            const std::uint64_t of_column = Avx512Vnni::total(sums_[i]);
+            sum += of_column;
+            places += (columns - 1 - i) * of_column;
+            before += Avx512Vnni::total(before_[i]);
+            weighted += Avx512Vnni::total(weighted_[i]);
+        }
+        return {sum, turn * before + width * places + weighted};
+    }
+
+    alignas(64) static constexpr auto weights = [] {  // 64 ... 1, then zeros
+        std::array<std::int8_t, 2 * width> places{};
+        for (std::size_t i = 0; i < width; ++i) places[i] = static_cast<std::int8_t>(width - i);
+        return places;
+    }();
+
+    Vector sums_[columns], before_[columns], weighted_[columns];
+};
+
 struct StreamUnits {
     std::byte* to;
     const std::byte* from;
@@ -77,7 +216,7 @@ std::uint32_t copy_adler32_avx512_vnni(std::byte* to, const std::byte* from, std
 }
 
 std::uint32_t adler32_avx512_vnni(ConstData data, std::uint32_t value) noexcept {
-    return adler32_over<Adler32Dots<Avx512Vnni>>(data, value);
+    return Chains::sum(data, value);
 }
 
 }  // namespace weir::checksum

@@ -17,6 +17,7 @@ namespace weir::checksum {
 namespace {
 
 #include "adler32_columns.hpp"
+#include "adler32_short_16.hpp"
 
 struct Ssse3 {
     static constexpr std::size_t width = 16;
@@ -56,9 +57,12 @@ struct Ssse3 {
     }
 };
 
+constexpr std::size_t short_max = 768;
+
 }  // namespace
 
 std::uint32_t adler32_ssse3(ConstData data, std::uint32_t value) noexcept {
+    if (data.size() <= short_max) return Adler32Short<Adler32Short16>::sum(data, value);
     return adler32_over<Adler32Columns<Ssse3>>(data, value);
 }
 

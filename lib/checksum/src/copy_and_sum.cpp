@@ -10,6 +10,7 @@
 #include <immintrin.h>
 #endif
 
+#include "weir/checksum/chosen.hpp"
 #include "implementations.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/checksum/adler32.hpp"
@@ -21,11 +22,6 @@ namespace {
 
 constexpr std::size_t line_size = 64;
 constexpr std::size_t unit_size = 128;  // of a CopySumKernel
-
-const CopyLinesKernel& chosen_lines() noexcept {
-    static const CopyLinesKernel& kernel = best(non_temporal_kernels(), CpuFeatures::detect());
-    return kernel;
-}
 
 /// Stores around the cache are not ordered with those that later publish the data: this orders them.
 void order_stores() noexcept {
@@ -48,7 +44,7 @@ std::uint32_t copy_part(std::byte* to, ConstData from, std::uint32_t value, SumF
 /// `from.size()` is a multiple of a line.
 template <class Sum>
 std::uint32_t in_blocks(std::byte* to, ConstData from, std::uint32_t value, Sum&& sum) noexcept {
-    static CopyLinesFunction* const copy_lines = chosen_lines().run;
+    auto* const copy_lines = ChosenKernel<non_temporal_kernels>::function();
     while (!from.empty()) {
         const auto block = from.first(std::min(from.size(), copy_block_size));
         value = sum(block, value);
@@ -97,13 +93,11 @@ std::uint32_t copy_crc32c_in_blocks(std::byte* to, const std::byte* from, std::s
 }
 
 std::uint32_t copy_adler32(MutableData to, ConstData from, std::uint32_t value, Stores stores) noexcept {
-    static CopySumFunction* const stream = best(copy_adler32_kernels(), CpuFeatures::detect()).run;
-    return copy_and_sum(to, from, value, stores, adler32, stream);
+    return copy_and_sum(to, from, value, stores, adler32, ChosenKernel<copy_adler32_kernels>::function());
 }
 
 std::uint32_t copy_crc32c(MutableData to, ConstData from, std::uint32_t value, Stores stores) noexcept {
-    static CopySumFunction* const stream = best(copy_crc32c_kernels(), CpuFeatures::detect()).run;
-    return copy_and_sum(to, from, value, stores, crc32c, stream);
+    return copy_and_sum(to, from, value, stores, crc32c, ChosenKernel<copy_crc32c_kernels>::function());
 }
 
 void copy_only(MutableData to, ConstData from, Stores stores) noexcept {
@@ -116,11 +110,14 @@ void copy_only(MutableData to, ConstData from, Stores stores) noexcept {
     const auto head = before_line(to);
     const auto lines = (from.size() - head) / line_size * line_size;
     std::memcpy(to.data(), from.data(), head);
-    chosen_lines().run(to.data() + head, from.data() + head, lines, 0);
+    ChosenKernel<non_temporal_kernels>::run(to.data() + head, from.data() + head, lines, 0);
     order_stores();
     std::memcpy(to.data() + head + lines, from.data() + head + lines, from.size() - head - lines);
 }
 
-std::string_view non_temporal_name() noexcept { return chosen_lines().name; }
+std::string_view non_temporal_name() noexcept {
+    static const auto& kernel = ChosenKernel<non_temporal_kernels>::kernel();
+    return kernel.name;
+}
 
 }  // namespace weir::checksum

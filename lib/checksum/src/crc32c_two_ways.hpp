@@ -9,6 +9,7 @@
 // them. So all of it advances through the message in one place, and the caches see one reader.
 #pragma once
 
+#include "crc32c_instruction.hpp"
 #include "crc_fold.hpp"
 
 template <class Unit>
@@ -24,15 +25,18 @@ struct Crc32cTwoWays {
     static_assert(steps % Unit::columns == 0);
 
     static std::uint32_t sum(ConstData data, std::uint32_t value) noexcept {
-        const std::size_t rest = data.size() % chunk;
-        const std::size_t whole = data.size() - rest;
-        if (whole != 0) value = ~chunks(data.data(), data.data() + whole, ~value);
-        return rest < fold_from ? crc32c_sse42({data.data() + whole, rest}, value)
-                                : Fold::sum({data.data() + whole, rest}, value);
+        if (data.size() < Unit::crc32c_folds_from) return Crc32cInstruction::sum(data, value);
+        if (data.size() < chunk) return Fold::sum_of_a_lane_or_more(data, value);
+        return sum_of_a_chunk_or_more(data, value);
     }
 
 private:
-    static constexpr std::size_t fold_from = 128;  // below, the instruction alone has done it sooner
+    [[gnu::noinline]] static std::uint32_t sum_of_a_chunk_or_more(ConstData data, std::uint32_t value) noexcept {
+        const std::size_t rest = data.size() % chunk;
+        const std::size_t whole = data.size() - rest;
+        value = ~chunks(data.data(), data.data() + whole, ~value);
+        return Fold::sum({data.data() + whole, rest}, value);
+    }
 
     static std::uint64_t load8(const std::byte* at) noexcept {
         std::uint64_t word;
@@ -66,7 +70,7 @@ private:
     /// Eight bytes as the end of a lane.
     static typename Lane::Vector last_half(typename Lane::Vector v) noexcept { return _mm_slli_si128(v, 8); }
 
-    static constexpr CrcPair over_streams = Fold::Constants::ahead(Unit::columns * Unit::width + streams * stream);
+    static constexpr auto over_streams = Fold::ahead_by(Fold::turn + streams * stream);
 
     template <bool first>
     static void one_chunk(const std::byte* at, typename Unit::Vector* vectors, std::uint64_t* sums) noexcept {
@@ -77,15 +81,15 @@ private:
         for (std::size_t step = 0; step < steps; ++step) {
             for (std::size_t line = 0; line < share; line += 64)
                 // Beyond the data at its end: addresses only, as numbers.
-                __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + step * share + line + Unit::prefetch_ahead));
+                __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + step * share + line + Unit::two_ways_prefetch_ahead));
             const auto next = Fold::load(fold_at + step * Unit::width);
             auto& vector = vectors[step % columns];
             if (first && step < columns)
                 vector = next;
             else if (step < columns)
-                vector = Unit::fold(vector, Unit::pairs(over_streams), next);
+                vector = Unit::fold(vector, Unit::constants(&over_streams), next);
             else
-                vector = Unit::fold(vector, Unit::pairs(Fold::ahead.by[columns]), next);
+                vector = Unit::fold(vector, Unit::constants(&Fold::turn_ahead), next);
 #pragma GCC unroll 4
             for (std::size_t i = 0; i < streams; ++i) {
                 const auto word = load8(at + i * stream + step * 8);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One CRC as this process runs it: the kernels that were chosen from its lists at the first call, and the
-// joining of sums, which rests on its multiplication.
+// One CRC as this process runs it: its kernels, and the joining of sums, which rests on its
+// multiplication.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
+#include "weir/checksum/chosen.hpp"
 #include "crc_field.hpp"
-#include "weir/checksum/kernels.hpp"
 
 namespace weir::checksum {
 
@@ -17,20 +17,14 @@ struct CrcChosen {
     using Field = CrcField<spec>;
     using Word = typename Field::Word;
 
-    [[nodiscard]] static Word sum(ConstData data, Word value) noexcept {
-        static auto* const run = best(kernels(), CpuFeatures::detect()).run;
-        return run(data, value);
-    }
+    [[gnu::always_inline]] static Word sum(ConstData data, Word value) noexcept { return ChosenKernel<kernels>::run(data, value); }
 
     [[nodiscard]] static std::string_view name() noexcept {
-        static const auto& kernel = best(kernels(), CpuFeatures::detect());
+        static const auto& kernel = ChosenKernel<kernels>::kernel();
         return kernel.name;
     }
 
-    [[nodiscard]] static auto* multiply() noexcept {
-        static auto* const run = best(multiply_kernels(), CpuFeatures::detect()).run;
-        return run;
-    }
+    [[nodiscard]] static auto* multiply() noexcept { return ChosenKernel<multiply_kernels>::function(); }
 
     /// x^(8 * length).
     [[nodiscard]] static Word power_for(std::uint64_t length) noexcept { return Field::shift_for(length, multiply()); }

@@ -9,6 +9,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include <array>
+#include <bit>
 #include <cstring>
 
 #include "crc_constants.hpp"

@@ -16,6 +16,8 @@ alignas(64) constexpr CrcMoves crc_moves = [] {
 struct CrcLane {
     static constexpr std::size_t width = 16;
     static constexpr std::size_t columns = 8;  // older processors wait seven cycles for a product
+    static constexpr std::size_t crc32c_folds_from = 16;
+    static constexpr std::size_t vectors_from = 16;
     static constexpr std::size_t prefetch_ahead = 0;  // the processor's own is enough at this speed
     using Lane = CrcLane;
     using Vector = __m128i;
@@ -27,15 +29,21 @@ struct CrcLane {
         return reflected ? load_bytes(at) : _mm_shuffle_epi8(load_bytes(at), reversed());
     }
     static Vector add(Vector a, Vector b) noexcept { return _mm_xor_si128(a, b); }
-    static Vector pairs(const CrcPair& pair) noexcept { return load_bytes(&pair); }
-    static Vector fold(Vector v, Vector pairs, Vector next) noexcept {
-        return add(add(_mm_clmulepi64_si128(v, pairs, 0x00), _mm_clmulepi64_si128(v, pairs, 0x11)), next);
+    static Vector constants(const void* at) noexcept { return _mm_load_si128(static_cast<const __m128i*>(at)); }
+    static Vector fold(Vector v, Vector by, Vector next) noexcept {
+        return add(add(_mm_clmulepi64_si128(v, by, 0x00), _mm_clmulepi64_si128(v, by, 0x11)), next);
     }
     /// Of the low halves.
     static Vector product(Vector a, Vector b) noexcept { return _mm_clmulepi64_si128(a, b, 0x00); }
     static Vector low(std::uint64_t half) noexcept { return _mm_cvtsi64_si128(static_cast<long long>(half)); }
     static std::uint64_t low_of(Vector v) noexcept { return static_cast<std::uint64_t>(_mm_cvtsi128_si64(v)); }
     static std::uint64_t high_of(Vector v) noexcept { return low_of(_mm_unpackhi_epi64(v, v)); }
+
+    /// A lane, whose first half has the higher powers of x.
+    template <bool reflected>
+    static Vector of_halves(std::uint64_t first, std::uint64_t second) noexcept {
+        return reflected ? _mm_unpacklo_epi64(low(first), low(second)) : _mm_unpacklo_epi64(low(second), low(first));
+    }
 
     /// A lane of which only the half with the first bytes is not zero.
     template <bool reflected>
@@ -65,7 +73,9 @@ struct CrcLane {
     template <CrcSpec spec>
     static std::uint64_t reduce(Vector v) noexcept {
         using Constants = CrcConstants<spec>;
-        if constexpr (spec.reflected) {
+        if constexpr (spec == crc32c_spec) {  // which is what its instruction does with eight bytes
+            return _mm_crc32_u64(_mm_crc32_u64(0, low_of(v)), high_of(v));
+        } else if constexpr (spec.reflected) {
             const auto ahead = _mm_clmulepi64_si128(v, low(Constants::first_half_ahead), 0x00);
             return reduce_product<spec>(add(ahead, _mm_srli_si128(v, 8)));
         } else {

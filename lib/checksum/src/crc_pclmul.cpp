@@ -5,6 +5,10 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include <array>
+#include <bit>
+#include <cstring>
+
 #include "crc_constants.hpp"
 #include "weir/base/target.hpp"
 

@@ -5,6 +5,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#include <array>
+#include <bit>
 #include <cstring>
 
 #include "crc_constants.hpp"
@@ -31,7 +33,7 @@ struct StreamVectors {
 }  // namespace
 
 std::uint32_t copy_crc32c_avx512(std::byte* to, const std::byte* from, std::size_t size, std::uint32_t value) noexcept {
-    return CrcFold<FourLanes, crc32c_spec>::sum({from, size}, value, StreamVectors{to, from});
+    return CrcFold<FourLanes, crc32c_spec>::sum_of_a_lane_or_more({from, size}, value, StreamVectors{to, from});
 }
 
 template <CrcSpec spec>

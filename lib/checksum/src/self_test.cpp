@@ -119,7 +119,7 @@ Result<> test_sums(std::string_view algorithm, std::span<const Kernel<SumOf<Word
     // All samples in a row, often enough for the loops that only long data reach, also from a value; against the first
     // kernel, whose answers are known now.
     std::vector<std::byte> data;
-    while (data.size() < 3 * 4500)
+    while (data.size() < 3 * 9000)
         for (const auto& sample : all) data.insert(data.end(), sample.data.begin(), sample.data.end());
     const auto& portable = kernels.front();
     if (!portable.usable(features)) return {};

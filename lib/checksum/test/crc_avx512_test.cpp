@@ -76,6 +76,8 @@ static Model512 model_clmul(Model512 a, const Model512& b, int halves) noexcept 
     return a;
 }
 
+static void keep_in_register(Model512&) noexcept {}
+
 static Model512 model_keep(unsigned mask, Model512 v) noexcept {  // of eight halves
     for (unsigned i = 0; i < 4; ++i) {
         const auto low = (mask >> (2 * i) & 1) != 0 ? -1LL : 0;

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "any_crc.hpp"
+#include "guarded_page.hpp"
 #include "known_answers.hpp"
 
 namespace weir::checksum {
@@ -58,6 +59,31 @@ TEST_P(Crc, SizesFromWhereLongDataTakesOtherLoopsAreRight) {
         const auto data = ConstData(bytes).subspan(size * 37 % 64, size);
         const auto right = portable(data, start);
         for (const auto& [name, sum] : crc.kernels) ASSERT_EQ(sum(data, start), right) << name << " " << size;
+    }
+}
+
+TEST_P(Crc, SizesFromWhereLinesAreAskedForAheadAreRight) {
+    const auto& crc = GetParam();
+    const auto bytes = random_bytes(18'000 + 64, 14);
+    const auto start = crc.word(0x9abcdef012345678);
+    const auto& portable = crc.kernels.front().second;
+    for (std::size_t size = 16'300; size <= 17'900; size += size < 16'500 ? 1 : 41) {
+        const auto data = ConstData(bytes).subspan(size * 37 % 64, size);
+        const auto right = portable(data, start);
+        for (const auto& [name, sum] : crc.kernels) ASSERT_EQ(sum(data, start), right) << name << " " << size;
+    }
+}
+
+TEST_P(Crc, NoKernelReadsBeyondItsBytes) {
+    const auto& crc = GetParam();
+    const test::GuardedPage page;
+    const auto start = crc.word(0x9abcdef012345678);
+    const auto& portable = crc.kernels.front().second;
+    for (std::size_t size = 0; size <= 1100; size += size < 300 ? 1 : 7) {
+        for (const auto data : {page.first(size), page.last(size)}) {
+            const auto right = portable(data, start);
+            for (const auto& [name, sum] : crc.kernels) ASSERT_EQ(sum(data, start), right) << name << " " << size;
+        }
     }
 }
 

@@ -7,10 +7,13 @@
 
 #include <random>
 #include <string>
+#include <thread>
 
+#include "guarded_page.hpp"
 #include "known_answers.hpp"
 #include "samples.hpp"
 #include "weir/checksum/adler32.hpp"
+#include "weir/checksum/chosen.hpp"
 #include "weir/checksum/crc32c.hpp"
 #include "weir/checksum/crc64.hpp"
 
@@ -20,6 +23,11 @@ namespace {
 using test::crc32c_bitwise;
 using test::random_bytes;
 using test::usable;
+
+std::uint32_t plus_one(ConstData, std::uint32_t value) noexcept { return value + 1; }
+constexpr SumKernel own_kernels[] = {{"one", [](const CpuFeatures&) noexcept { return true; }, plus_one}};
+std::span<const SumKernel> own_list() noexcept { return own_kernels; }
+std::span<const SumKernel> never_run_list() noexcept { return own_kernels; }
 
 std::uint32_t zlib_adler32(ConstData data, std::uint32_t value) {
     if (data.empty()) return value;
@@ -52,6 +60,35 @@ TEST(Kernels, EverySizeUpToTwoKiBAtEveryAlignmentOfALineIsRight) {
         for (const auto& kernel : usable(crc32c_kernels()))
             ASSERT_EQ(kernel.run(data, 0x9abcdef0), crc) << kernel.name << " " << size;
     }
+}
+
+TEST(Kernels, NoKernelOfAdler32ReadsBeyondItsBytes) {
+    const test::GuardedPage page;
+    for (std::size_t size = 0; size <= 4096; size += size < 700 ? 1 : 13) {
+        for (const auto data : {page.first(size), page.last(size)}) {
+            const auto right = zlib_adler32(data, 0x12345678);
+            for (const auto& kernel : usable(adler32_kernels())) ASSERT_EQ(kernel.run(data, 0x12345678), right) << kernel.name << " " << size;
+        }
+    }
+}
+
+TEST(Kernels, ShortMessagesOfTheLargestBytesFromTheLargestSumsAreRight) {
+    const std::vector<std::byte> bytes(4200, std::byte{0xff});
+    for (std::size_t size = 0; size <= bytes.size(); ++size) {
+        const auto data = ConstData(bytes).first(size);
+        const auto right = zlib_adler32(data, 0xfff0fff0);
+        for (const auto& kernel : usable(adler32_kernels())) ASSERT_EQ(kernel.run(data, 0xfff0fff0), right) << kernel.name << " " << size;
+    }
+}
+
+TEST(Kernels, TheFirstCallChoosesForAllAndWhatACallerKeepsIsTheKernelItself) {
+    // A list of its own, so that nothing else in this program has called it.
+    using Own = ChosenKernel<own_list>;
+    std::vector<std::jthread> threads;
+    for (std::uint32_t i = 0; i < 8; ++i) threads.emplace_back([i] { EXPECT_EQ(Own::run({}, i), i + 1); });
+    threads.clear();
+    EXPECT_EQ(Own::function(), &plus_one);
+    EXPECT_EQ(ChosenKernel<never_run_list>::function(), &plus_one) << "kept before the first call, it would choose at each";
 }
 
 TEST(Kernels, RandomStretchesAreWhatZlibAndABitwiseCrcSay) {
