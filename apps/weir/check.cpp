@@ -125,6 +125,7 @@ int run_check(Options options) {
     if (auto* extra = files.extra(); extra != nullptr && !stop_is_pending()) look_for_extra(*extra, files.manifests(), reporter);
     const double seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
+    plan.warn_of_threads(me);
 
     auto& verdict = reporter.verdict;
     verdict.interrupted = stop_is_pending();
@@ -168,7 +169,7 @@ void add_check(CLI::App& parent, Command& chosen) {
     add_read_options(command, options->reading);
     add_flag(command, "--zero", options->manifests.zero, "lines of the manifest end with NUL").group(more_options);
     add_json_flag(command, options->json);
-    command.callback([options, &chosen] { chosen = [options] { return run_check(*options); }; });
+    command.callback([options, &chosen] { chosen = [options] { return run_or_fail(me, [&options] { return run_check(*options); }); }; });
 }
 
 }  // namespace weir::app

@@ -127,6 +127,7 @@ int run_scrub(const Options& options) {
     fixity::sum_many([&] { return names.next(); }, take, plan.reading(), plan.parallel(), clock, [&progress] { progress.show(); });
     const double seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
+    plan.warn_of_threads(me);
 
     cursor.verdict.malformed += names.malformed();
     cursor.verdict.interrupted = stopped || stop_is_pending();
@@ -155,7 +156,7 @@ void add_scrub(CLI::App& parent, Command& chosen) {
     add_flag(command, "-q,--quiet", options->quiet, "do not print files that have no sum");
     add_read_options(command, options->reading);
     add_json_flag(command, options->json);
-    command.callback([options, &chosen] { chosen = [options] { return run_scrub(*options); }; });
+    command.callback([options, &chosen] { chosen = [options] { return run_or_fail(me, [&options] { return run_scrub(*options); }); }; });
 }
 
 }  // namespace weir::app

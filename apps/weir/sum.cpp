@@ -194,6 +194,7 @@ int run_sum(Options options) {
                      [&progress] { progress.show(); });
     const double seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
+    plan.warn_of_threads(me);
 
     auto& verdict = reporter.verdict;
     verdict.links = names.links();
@@ -239,7 +240,7 @@ void add_sum(CLI::App& parent, Command& chosen) {
     add_flag(command, "--follow", options->names.follow, "follow symbolic links below directories").group(more_options);
     add_flag(command, "--zero", options->zero, "lines of the manifest end with NUL").group(more_options);
     add_json_flag(command, options->json);
-    command.callback([options, &chosen] { chosen = [options] { return run_sum(*options); }; });
+    command.callback([options, &chosen] { chosen = [options] { return run_or_fail(me, [&options] { return run_sum(*options); }); }; });
 }
 
 }  // namespace weir::app

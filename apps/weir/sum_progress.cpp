@@ -9,13 +9,15 @@
 #include <cstdio>
 
 #include "output.hpp"
+#include "weir/base/start_thread.hpp"
 
 namespace weir::app {
 
 SumProgress::SumProgress(const Clock& clock, std::string what, fixity::JobSource names)
     : clock_(clock), what_(std::move(what)), begin_(clock.now()), line_(clock) {
     if (!names || ::isatty(STDERR_FILENO) != 1) return;
-    counter_ = std::jthread([this, names = std::move(names)](const std::stop_token& stop) {
+    // Without a thread for it the amount stays unknown.
+    static_cast<void>(start_thread(counter_, [this, names = std::move(names)](const std::stop_token& stop) {
         while (auto job = stop.stop_requested() ? std::nullopt : names()) {
             struct stat status {};
             if (job->settled || ::stat(job->path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
@@ -23,7 +25,7 @@ SumProgress::SumProgress(const Clock& clock, std::string what, fixity::JobSource
             files_total_.fetch_add(1, std::memory_order_relaxed);
         }
         counted_.store(!stop.stop_requested(), std::memory_order_release);
-    });
+    }));
 }
 
 void SumProgress::show() {

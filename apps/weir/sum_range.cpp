@@ -67,6 +67,7 @@ int sum_ranges(std::string_view command, const RangeSettings& settings) {
         if (settings.json) ranges.push_back(fields_of(settings.range, file));
         else print_lines(settings.range, file);
     }
+    plan.warn_of_threads(command);
     verdict.interrupted = stop_is_pending();
     // Not "files": a check of this document must not take a part for the whole.
     if (settings.json) print_json(json::object{{"ranges", std::move(ranges)}, {"interrupted", verdict.interrupted}});

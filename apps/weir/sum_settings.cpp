@@ -69,7 +69,13 @@ ReadPlan::ReadPlan(const ReadSettings& settings, const Clock& clock) {
     reading_.cache = settings.direct ? fixity::Cache::direct : settings.no_cache ? fixity::Cache::drop : fixity::Cache::keep;
     reading_.cross_check = settings.paranoid;
     reading_.stop = stop_is_pending;
+    reading_.thread_refused = [this] { thread_refused_.store(true, std::memory_order_relaxed); };
     parallel_.threads = settings.threads.value_or(0);
+}
+
+void ReadPlan::warn_of_threads(std::string_view command) const {
+    if (thread_refused_.load(std::memory_order_relaxed))
+        complain(command, "warning: the system gave no more threads (a limit of processes or of memory); the work was done with fewer");
 }
 
 void become_idle(std::string_view command, const ReadSettings& settings) {

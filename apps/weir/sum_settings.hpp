@@ -2,6 +2,7 @@
 // Options that sum, check and scrub share: which algorithms, how to read, how many at once.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,11 +40,14 @@ public:
     [[nodiscard]] static Result<> check(const ReadSettings& settings);
     [[nodiscard]] fixity::Reading& reading() noexcept { return reading_; }
     [[nodiscard]] const fixity::Parallel& parallel() const noexcept { return parallel_; }
+    /// When the work is over: says that the system had fewer threads for it than it asked for.
+    void warn_of_threads(std::string_view command) const;
 
 private:
     std::optional<fixity::RateLimit> limit_;
     fixity::Reading reading_;
     fixity::Parallel parallel_;
+    std::atomic<bool> thread_refused_{false};  // set by any thread, read when they are joined
 };
 
 /// With --idle, this process and its threads to come use the processors and disks that nobody else wants. What the

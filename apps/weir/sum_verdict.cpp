@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
+#include <new>
 
 #include "command_line.hpp"
 #include "output.hpp"
@@ -87,6 +88,17 @@ int SumVerdict::exit_code() const noexcept {
 int fail_work(std::string_view command, const Error& error) {
     const int code = fail_with(command, error);
     return code == exit_bad ? exit_read_error : code;
+}
+
+int run_or_fail(std::string_view command, const std::function<int()>& run) {
+    try {
+        return run();
+    } catch (const std::bad_alloc&) {
+        complain(command, "there is not enough memory for the work; give it more, or take fewer threads with -j");
+    } catch (const std::exception& error) {
+        complain(command, error.what());
+    }
+    return exit_read_error;
 }
 
 int end_with(std::string_view command, int code) {

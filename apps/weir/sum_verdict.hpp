@@ -4,6 +4,7 @@
 
 #include <boost/json/value.hpp>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,8 @@ struct SumVerdict {
 
 /// The work could not begin or not be stored, said in one line. As fail_with, but never the code of a mismatch.
 [[nodiscard]] int fail_work(std::string_view command, const Error& error);
+/// Runs the command; what it throws (no memory) is such an error too.
+[[nodiscard]] int run_or_fail(std::string_view command, const std::function<int()>& run);
 /// The exit code once stdout is asked too: what did not arrive there is an error, said here.
 [[nodiscard]] int end_with(std::string_view command, int code);
 

@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that may be missing, and where they run.
+// Where worker threads run, and threads that may be missing.
 #pragma once
 
 #include <pthread.h>
 #include <sched.h>
 
 #include <span>
-#include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
-namespace weir::checksum {
+#include "weir/base/start_thread.hpp"
 
-/// Starts a thread; false when the system has none left.
-template <class Work>
-[[nodiscard]] bool start_thread(std::thread& thread, Work&& work) {
-    try {
-        thread = std::thread(std::forward<Work>(work));
-        return true;
-    } catch (const std::system_error&) {
-        return false;
-    }
-}
+namespace weir::checksum {
 
 /// The logical processor of each worker that is to be pinned, in turn from `cpus`; when that is empty, from
 /// cpu_topology() without its first.

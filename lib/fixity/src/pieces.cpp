@@ -2,21 +2,31 @@
 #include "weir/fixity/pieces.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
+#include <new>
 
 #include "piece_cursor.hpp"
 #include "read_ahead.hpp"
-#include "weir/base/assert.hpp"
 
 namespace weir::fixity {
 
 AlignedBuffer::AlignedBuffer(std::size_t size) : size_((size + InputFile::alignment - 1) / InputFile::alignment * InputFile::alignment) {
     memory_.reset(static_cast<std::byte*>(std::aligned_alloc(InputFile::alignment, size_)));
-    WEIR_ASSERT(memory_ != nullptr);
+    if (memory_ == nullptr) throw std::bad_alloc();
 }
 
 std::expected<std::uint64_t, Failure> PieceReader::read(const InputFile& file, std::uint64_t begin, std::uint64_t end,
                                                         const Consume& consume) {
+    try {
+        return read_somehow(file, begin, end, consume);
+    } catch (const std::bad_alloc&) {
+        return std::unexpected(Failure{begin, ENOMEM, "not enough memory to read it"});
+    }
+}
+
+std::expected<std::uint64_t, Failure> PieceReader::read_somehow(const InputFile& file, std::uint64_t begin, std::uint64_t end,
+                                                                const Consume& consume) {
     if (file.is_stream()) end = std::numeric_limits<std::uint64_t>::max();
     // Behind one piece there is nothing to be ahead of.
     const bool worth_it = file.is_stream() || end - begin > how_.piece.count();
@@ -60,6 +70,7 @@ std::expected<std::uint64_t, Failure> PieceReader::read_ahead(const InputFile& f
     // No more memory than there is to read.
     const auto pieces = std::min<std::uint64_t>(how_.pieces_ahead, (end - begin - 1) / how_.piece_ahead.count() + 1);
     ReadAhead ahead(read, begin, end, how_.piece_ahead.count(), static_cast<unsigned>(std::max<std::uint64_t>(pieces, 1)));
+    if (!ahead.has_thread() && how_.thread_refused) how_.thread_refused();
     std::uint64_t done = 0;
     for (auto piece = ahead.next(); !piece.empty(); piece = ahead.next()) {
         consume(piece);

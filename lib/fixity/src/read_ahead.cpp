@@ -3,35 +3,45 @@
 
 #include <algorithm>
 
+#include "weir/base/start_thread.hpp"
+
 namespace weir::fixity {
 
 ReadAhead::ReadAhead(Read read, std::uint64_t begin, std::uint64_t end, std::size_t piece, unsigned pieces)
-    : read_(std::move(read)), begin_(begin), end_(end) {
+    : read_(std::move(read)), end_(end), at_(begin) {
     for (std::size_t i = 0; i < pieces; ++i) {
         buffers_.emplace_back(piece);
         free_.push_back(i);
     }
-    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    // Without a thread next() reads, into the first buffer.
+    static_cast<void>(start_thread(thread_, [this](const std::stop_token& stop) { run(stop); }));
+}
+
+/// The next piece; with fewer bytes than its buffer it is the last one.
+ReadAhead::Piece ReadAhead::read_into(std::size_t buffer) {
+    // A whole piece even at the end: a direct read wants its grid. What lies behind `end_` is not handed out.
+    const auto to = buffers_[buffer].data();
+    const auto got = read_(at_, to);
+    const auto size = got ? static_cast<std::size_t>(std::min<std::uint64_t>(*got, end_ - at_)) : 0;
+    at_ += size;
+    more_ = got && *got == to.size() && at_ < end_;
+    if (!got) failed_ = got.error();
+    return {buffer, size};
 }
 
 void ReadAhead::run(const std::stop_token& stop) {
-    bool more = true;
-    for (auto at = begin_; more && at < end_;) {
+    more_ = at_ < end_;
+    while (more_) {
         std::unique_lock lock(mutex_);
         if (!changed_.wait(lock, stop, [this] { return !free_.empty(); })) return;
         const auto buffer = free_.back();
         free_.pop_back();
         lock.unlock();
-        // A whole piece even at the end: a direct read wants its grid. What lies behind `end_` is not handed out.
-        const auto to = buffers_[buffer].data();
-        const auto got = read_(at, to);
-        const auto size = got ? static_cast<std::size_t>(std::min<std::uint64_t>(*got, end_ - at)) : 0;
-        more = got && *got == to.size();
-        at += size;
+        const auto piece = read_into(buffer);
         lock.lock();
-        if (size > 0) full_.push_back({buffer, size});
-        if (!got) failure_ = got.error();
-        over_ = !more || at >= end_;
+        if (piece.size > 0) full_.push_back(piece);
+        failure_ = failed_;
+        over_ = !more_;
         changed_.notify_all();
     }
     const std::scoped_lock lock(mutex_);
@@ -40,6 +50,12 @@ void ReadAhead::run(const std::stop_token& stop) {
 }
 
 ConstData ReadAhead::next() {
+    if (!has_thread()) {
+        if (!more_ || at_ >= end_) return {};
+        const auto piece = read_into(0);
+        failure_ = failed_;
+        return buffers_[piece.buffer].data().first(piece.size);
+    }
     std::unique_lock lock(mutex_);
     if (lent_) {
         free_.push_back(*lent_);

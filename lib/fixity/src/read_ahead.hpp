@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that reads a file some pieces ahead of the one who uses them.
+// A thread that reads a file some pieces ahead of the one who uses them. Where the system has no thread for it, each
+// piece is read when it is asked for.
 #pragma once
 
 #include <condition_variable>
@@ -21,6 +22,8 @@ public:
     /// Reads with `read`, one thread at a time, from `begin` until it has `end` or gets less than it asked for.
     ReadAhead(Read read, std::uint64_t begin, std::uint64_t end, std::size_t piece, unsigned pieces);
 
+    [[nodiscard]] bool has_thread() const noexcept { return thread_.joinable(); }
+
     /// Waits for the next piece, which is the caller's until the next call. Empty: that was all, or failed.
     [[nodiscard]] ConstData next();
     [[nodiscard]] const std::optional<Failure>& failure() const noexcept { return failure_; }  // once next() was empty
@@ -31,9 +34,13 @@ private:
         std::size_t size;
     };
     void run(const std::stop_token& stop);
+    [[nodiscard]] Piece read_into(std::size_t buffer);
 
     const Read read_;
-    const std::uint64_t begin_, end_;
+    const std::uint64_t end_;
+    std::uint64_t at_;   // the reading thread's, as the next two
+    bool more_ = true;
+    std::optional<Failure> failed_;
     std::vector<AlignedBuffer> buffers_;
     std::mutex mutex_;
     std::condition_variable_any changed_;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "weir/base/start_thread.hpp"
+
 namespace weir::fixity {
 namespace {
 
@@ -24,7 +26,9 @@ std::size_t files_open_max() noexcept {
 }  // namespace
 
 SumPool::SumPool(const Reading& how, const Parallel& parallel, const Clock& clock)
-    : how_(how), parallel_(parallel), clock_(clock), files_open_max_(files_open_max()), limits_(parallel.threads) {}
+    : how_(how), parallel_(parallel), clock_(clock), files_open_max_(files_open_max()), limits_(parallel.threads), tools_{PieceReader(how), {}} {
+    threads_.reserve(threads_max);
+}
 
 SumPool::~SumPool() {
     {
@@ -55,15 +59,22 @@ void SumPool::add(Job job) {
     slot->device = job.device.value_or(0);
     slot->limit = std::clamp(limits_.of(slot->device, job.path.c_str()), 1U, threads_max);
     slot->job = std::move(job);
-    const auto limit = slot->limit;
+    auto& added = *order_.emplace_back(std::move(slot));
     {
         const std::scoped_lock lock(mutex_);
-        waiting_.push_back(slot.get());
-        if (!slot->lanes.empty()) ++devices_[slot->device].waiting;
-        if (idle_ == 0 && threads_.size() < limit) threads_.emplace_back([this] { run(); });
+        auto& device = devices_[added.device];
+        waiting_.push_back(&added);
+        if (!added.lanes.empty()) ++device.waiting;
+        if (idle_ == 0 && threads_.size() < added.limit) add_thread();
     }
     work_.notify_one();
-    order_.push_back(std::move(slot));
+}
+
+/// Or not, when the system has none left. Under the lock.
+void SumPool::add_thread() {
+    std::thread thread;
+    if (start_thread(thread, [this] { run(); })) threads_.push_back(std::move(thread));
+    else if (how_.thread_refused) how_.thread_refused();
 }
 
 std::optional<FileSum> SumPool::next(std::chrono::milliseconds at_most) {
@@ -71,8 +82,11 @@ std::optional<FileSum> SumPool::next(std::chrono::milliseconds at_most) {
     {
         std::unique_lock lock(mutex_);
         awaited_ = order_.front().get();
-        const auto there = [this] { return awaited_->result.has_value(); };
+        const auto there = [this] { return awaited_->result.has_value() || failure_; };
+        while (threads_.empty() && at_most.count() > 0 && !there() && step(lock, tools_)) {
+        }
         if (!there() && (at_most.count() == 0 || !finished_.wait_for(lock, at_most, there))) return std::nullopt;
+        if (failure_) std::rethrow_exception(failure_);
     }
     auto result = std::move(*order_.front()->result);
     order_.pop_front();
@@ -82,24 +96,31 @@ std::optional<FileSum> SumPool::next(std::chrono::milliseconds at_most) {
 void SumPool::run() {
     Tools tools{PieceReader(how_), {}};
     std::unique_lock lock(mutex_);
-    while (true) {
-        if (auto split = take_split()) {
-            lock.unlock();
-            help(*split, tools.reader);
-            lock.lock();
-        } else if (auto* slot = take_slot()) {
-            lock.unlock();
-            if (slot->lanes.empty()) work_on(*slot, tools.reader);
-            else work_on_batch(*slot, tools.batch);
-            lock.lock();
-        } else if (closing_) {
-            return;
-        } else {
+    try {
+        while (!closing_) {
+            if (step(lock, tools)) continue;
             ++idle_;
             work_.wait(lock);
             --idle_;
         }
+    } catch (...) {  // no memory: not for a file's bytes (PieceReader), but for the work itself
+        if (!lock.owns_lock()) lock.lock();
+        failure_ = std::current_exception();
+        finished_.notify_one();
     }
+}
+
+/// One file, batch, or what is left of a split one. False: there is nothing to do now.
+bool SumPool::step(std::unique_lock<std::mutex>& lock, Tools& tools) {
+    auto split = take_split();
+    auto* slot = split ? nullptr : take_slot();
+    if (!split && slot == nullptr) return false;
+    lock.unlock();
+    if (split) help(*split, tools.reader);
+    else if (slot->lanes.empty()) work_on(*slot, tools.reader);
+    else work_on_batch(*slot, tools.batch);
+    lock.lock();
+    return true;
 }
 
 /// The first file whose device has room.
@@ -158,7 +179,7 @@ void SumPool::work_on(Slot& slot, PieceReader& reader) {
         const std::scoped_lock lock(mutex_);
         splits_.push_back(split);
         // With one file there is one thread; it calls those who help.
-        for (auto n = idle_; n < split.helpers_left && threads_.size() < slot.limit; ++n) threads_.emplace_back([this] { run(); });
+        for (auto n = idle_; n < split.helpers_left && threads_.size() < slot.limit; ++n) add_thread();
     }
     work_.notify_all();
     help(split, reader);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads behind sum_many. One lock for the queue; it is held for moments, once a file or range. A thread takes a
-// file alone, or a range of one that is split, or several whose sums share the lanes (file_batch.hpp).
+// file alone, or a range of one that is split, or several whose sums share the lanes (file_batch.hpp). A thread that the
+// system refuses is done without; where it refuses all, the adding thread does the work.
 #pragma once
 
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -63,6 +65,8 @@ private:
     };
 
     void run();
+    [[nodiscard]] bool step(std::unique_lock<std::mutex>& lock, Tools& tools);
+    void add_thread();
     [[nodiscard]] bool has_room(const Slot& slot) { return devices_[slot.device].readers < slot.limit; }
     [[nodiscard]] Slot* take_slot();
     [[nodiscard]] Slot* take_another(const Kind& kind, std::size_t size);
@@ -82,6 +86,7 @@ private:
     DeviceLimits limits_;                      // the adding thread's
     std::deque<std::unique_ptr<Slot>> order_;  // the adding thread's
     std::uint64_t added_ = 0;                  // the adding thread's
+    Tools tools_;                              // the adding thread's, where there is no other
 
     std::mutex mutex_;  // of all that follows
     std::condition_variable work_, finished_;
@@ -91,6 +96,7 @@ private:
     const Slot* awaited_ = nullptr;  // the one whose end wakes the adding thread
     unsigned idle_ = 0;
     bool closing_ = false;
+    std::exception_ptr failure_;  // why a thread had to end; next() throws it
     std::vector<std::thread> threads_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -191,6 +192,71 @@ TEST_F(SumMany, OutcomesComeInTheOrderOfTheSource) {
         },
         [&](const FileSum& one) { ASSERT_EQ(one.path, paths[seen++]); }, {}, {.threads = 4, .split_min = 1_GiB, .split_range = 1_MiB, .window = 16}, clock_);
     EXPECT_EQ(seen, paths.size());
+}
+
+/// While it lives this process can make no thread: nobody has the memory for such a stack.
+class NoThreads {
+public:
+    NoThreads() {
+        pthread_getattr_default_np(&before_);
+        pthread_attr_t huge;
+        pthread_getattr_default_np(&huge);
+        pthread_attr_setstacksize(&huge, std::size_t{1} << 50U);
+        EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
+        pthread_attr_destroy(&huge);
+    }
+    ~NoThreads() {
+        pthread_setattr_default_np(&before_);
+        pthread_attr_destroy(&before_);
+    }
+
+private:
+    pthread_attr_t before_;
+};
+
+TEST_F(SumMany, WithoutThreadsTheCallerDoesTheWorkAndIsToldSo) {
+    std::vector<std::string> paths;
+    std::vector<std::string> right;
+    for (const std::size_t size : {10'000'000UL, 0UL, 5UL, 100'000UL}) {
+        paths.push_back(write("f" + std::to_string(size), size));
+        right.push_back(digest::sum(Algorithm::md5, content_).hex());
+    }
+    for (const auto overlap : {Overlap::automatic, Overlap::always}) {
+        for (const bool lanes : {true, false}) {
+            std::atomic<unsigned> refused{0};
+            Reading how;
+            how.overlap = overlap;
+            how.thread_refused = [&] { ++refused; };
+            std::size_t given = 0;
+            std::vector<std::string> sums;
+            const NoThreads none;
+            sum_many(
+                [&]() -> std::optional<Job> {
+                    if (given == paths.size()) return std::nullopt;
+                    Job job;
+                    job.path = paths[given++];
+                    if (lanes) job.algorithms = {Algorithm::md5};
+                    else job.algorithms = {Algorithm::crc32c, Algorithm::md5};
+                    return job;
+                },
+                [&](FileSum one) {
+                    EXPECT_EQ(one.status, Status::ok) << one.path;
+                    sums.push_back(one.sums.back().hex());
+                },
+                how, {.threads = 4, .split_min = 1_MiB, .split_range = 256_KiB}, clock_);
+            EXPECT_EQ(sums, right);
+            EXPECT_GT(refused, 0U);
+        }
+    }
+}
+
+TEST_F(SumMany, AFileThatIsSplitIsSummedWithoutHelpers) {
+    const auto path = write("x", 20'000'000);
+    const auto right = digest::sum(Algorithm::crc32c, content_).hex();
+    const NoThreads none;
+    const auto file = sum(path, {}, {.threads = 4, .split_min = 1_MiB, .split_range = 256_KiB}, 0, {Algorithm::crc32c});
+    ASSERT_EQ(file.status, Status::ok);
+    EXPECT_EQ(file.sums.front().hex(), right);
 }
 
 TEST_F(SumMany, AStopEndsTheWorkAndLeavesNoHalfSums) {

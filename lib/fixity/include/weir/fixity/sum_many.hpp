@@ -24,7 +24,9 @@ using FileSink = std::function<void(FileSum)>;
 
 /// Sums every file of `source` and gives the outcomes to `sink`, both called by this thread only. When
 /// `how.stop` says so, files in work end as Status::stopped, and the source is asked no more. `idle` is
-/// called every 100 ms or so while this thread waits.
+/// called every 100 ms or so while this thread waits. Where the system has no threads (Reading::thread_refused) this
+/// thread sums the files itself. Throws std::bad_alloc when there is no memory for the work itself; a file for whose
+/// bytes there is none ends as Status::error with ENOMEM.
 void sum_many(const JobSource& source, const FileSink& sink, const Reading& how, const Parallel& parallel, const Clock& clock,
               const std::function<void()>& idle = {});
 
