@@ -129,8 +129,11 @@ private:
             if (parsed && !format_) format_ = format;
             return parsed;
         };
-        // Lines of these two may stand in one manifest; each says which it is.
+        const auto whole = line;
+        if (escapes) line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));  // as coreutils does
+        // Lines of these may stand in one manifest; each says which it is.
         if (auto parsed = as(Format::bsd, parse_bsd_line(line, escapes))) return parsed;
+        if (auto parsed = as(Format::gnu, parse_deep_line(line, guess_))) return parsed;
         // Also a value and a name in the form with one blank, but then the name would begin with a number.
         if (!format_ && options_.algorithm.value_or(digest::Algorithm::cksum) == digest::Algorithm::cksum) {
             if (auto parsed = as(Format::cksum, parse_cksum_line(line))) return parsed;
@@ -138,11 +141,16 @@ private:
         if (auto parsed = as(Format::gnu, parse_gnu_line(line, escapes, guess_))) return parsed;
         // "MD5 (x) = 90015098" is a line that was cut off, not a file with that name.
         if (looks_like_bsd(line)) format_ = Format::bsd;
-        return format_ ? std::nullopt : as(Format::sfv, parse_sfv_line(line));
+        // Also these two; a name may begin with a blank.
+        if (!format_ || format_ == Format::csv) {
+            if (auto parsed = as(Format::csv, parse_cfv_line(whole))) return parsed;
+        }
+        return format_ ? std::nullopt : as(Format::sfv, parse_sfv_line(whole));
     }
 
     static std::string hint(std::string_view line) {
         if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff")) return ": it is UTF-16 text; convert it to UTF-8";
+        if (const auto tag = unknown_tag(line)) return fmt::format(": weir does not know the sum {}", *tag);
         if (line.find('\0') != std::string_view::npos) return ": it has NUL bytes; --zero reads lines that end with them";
         return {};
     }

@@ -63,6 +63,27 @@ std::optional<T> decimal(std::string_view text) {
     return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
+struct BsdParts {
+    std::string_view tag, name, value;
+};
+
+/// "TAG (name) = value" as coreutils and BSD, with a TAG that is filled with blanks as rhash, "TAG(name)= value" as openssl.
+std::optional<BsdParts> parts_of_bsd(std::string_view line) {
+    const auto open = line.find('(');
+    if (open == std::string_view::npos || open == 0) return std::nullopt;
+    auto tag = line.substr(0, open);
+    const bool openssl = tag.back() != ' ';
+    tag = tag.substr(0, tag.find_last_not_of(' ') + 1);
+    const auto is_of_tag = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_' || c == '/'; };
+    if (tag.empty() || !std::ranges::all_of(tag, is_of_tag)) return std::nullopt;
+    const std::string_view middle = openssl ? ")= " : ") = ";
+    const auto close = line.rfind(middle);  // a name may have one of its own
+    if (close == std::string_view::npos || close <= open) return std::nullopt;
+    const auto value = line.substr(close + middle.size());
+    if (value.empty() || !std::ranges::all_of(value, [](char c) { return hex_digit(c) >= 0; })) return std::nullopt;
+    return BsdParts{tag, line.substr(open + 1, close - open - 1), value};
+}
+
 /// The algorithms whose values have so many digits.
 std::vector<Algorithm> candidates(std::size_t digits, const GnuGuess& guess) {
     const auto fits = [&](Algorithm a) { return 2 * digest::digest_size(a) == digits || (a == Algorithm::adler32 && digits >= 1 && digits < 8); };
@@ -80,14 +101,13 @@ std::vector<Algorithm> candidates(std::size_t digits, const GnuGuess& guess) {
 
 std::optional<ParsedLine> parse_bsd_line(std::string_view line, bool escapes) {
     const bool escaped = take_escape_mark(line, escapes);
-    const auto open = line.find(" (");
-    const auto close = line.rfind(") = ");  // a name may have one of its own
-    if (open == std::string_view::npos || close == std::string_view::npos || close < open + 2) return std::nullopt;
-    const auto algorithm = algorithm_of_tag(line.substr(0, open));
+    const auto parts = parts_of_bsd(line);
+    if (!parts) return std::nullopt;
+    const auto algorithm = algorithm_of_tag(parts->tag);
     if (!algorithm) return std::nullopt;
     ParsedLine parsed;
-    const auto value = parse_value(*algorithm, line.substr(close + 4), parsed.warning);
-    auto name = name_in(line.substr(open + 2, close - open - 2), escaped);
+    const auto value = parse_value(*algorithm, parts->value, parsed.warning);
+    auto name = name_in(parts->name, escaped);
     if (!value || !name) return std::nullopt;
     parsed.entry.name = std::move(*name);
     parsed.entry.sums.push_back(*value);
@@ -180,8 +200,47 @@ std::optional<ParsedLine> parse_hashdeep_line(std::string_view line, std::span<c
 
 bool looks_like_bsd(std::string_view line) {
     if (line.starts_with('\\')) line.remove_prefix(1);
+    if (parts_of_bsd(line)) return true;
     const auto open = line.find(" (");
     return open != std::string_view::npos && algorithm_of_tag(line.substr(0, open)).has_value();
+}
+
+std::optional<std::string_view> unknown_tag(std::string_view line) {
+    if (line.starts_with('\\')) line.remove_prefix(1);
+    const auto parts = parts_of_bsd(line);
+    return parts && !algorithm_of_tag(parts->tag) ? std::optional(parts->tag) : std::nullopt;
+}
+
+std::optional<ParsedLine> parse_deep_line(std::string_view line, const GnuGuess& guess) {
+    const auto size_end = line.find("  ");
+    if (size_end == std::string_view::npos) return std::nullopt;
+    const auto size = decimal<std::uint64_t>(line.substr(0, size_end));
+    const auto rest = line.substr(size_end + 2);
+    // The digits of a hash, and not of a number: else it is a sum and a name that begins with one.
+    constexpr std::size_t digits_min = 32;
+    const auto digits = rest.find(' ');
+    if (!size || digits == std::string_view::npos || digits < digits_min || !rest.substr(digits).starts_with("  ")) return std::nullopt;
+    auto parsed = parse_gnu_line(rest, false, guess);
+    if (parsed) parsed->entry.size = *size;
+    return parsed;
+}
+
+std::optional<ParsedLine> parse_cfv_line(std::string_view line) {
+    if (!line.ends_with(',')) return std::nullopt;
+    line.remove_suffix(1);
+    const auto second = line.rfind(',');
+    const auto first = second == std::string_view::npos || second == 0 ? std::string_view::npos : line.rfind(',', second - 1);
+    if (first == std::string_view::npos) return std::nullopt;
+    ParsedLine parsed;
+    const auto size = decimal<std::uint64_t>(line.substr(first + 1, second - first - 1));
+    const auto text = line.substr(second + 1);
+    const auto value = text.size() == 8 ? parse_value(Algorithm::crc32, text, parsed.warning) : std::nullopt;
+    auto name = name_in(line.substr(0, first), false);
+    if (!size || !value || !name) return std::nullopt;
+    parsed.entry.name = std::move(*name);
+    parsed.entry.size = *size;
+    parsed.entry.sums.push_back(*value);
+    return parsed;
 }
 
 std::optional<Algorithm> algorithm_of_file_name(std::string_view path) {

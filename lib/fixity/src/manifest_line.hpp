@@ -31,8 +31,15 @@ struct GnuGuess {
 [[nodiscard]] std::optional<ParsedLine> parse_hashdeep_line(std::string_view line,
                                                             std::span<const std::optional<digest::Algorithm>> columns);
 
-/// It begins like a line of that form, whatever follows.
+/// "      1234  9001...7f72  name", as sha256deep -z and its kin print it.
+[[nodiscard]] std::optional<ParsedLine> parse_deep_line(std::string_view line, const GnuGuess& guess);
+/// "name,1234,352441c2,", a row of cfv's table: crc32.
+[[nodiscard]] std::optional<ParsedLine> parse_cfv_line(std::string_view line);
+
+/// It is a line of that form with whatever algorithm, or begins like one of ours.
 [[nodiscard]] bool looks_like_bsd(std::string_view line);
+/// Of a line of that form: its algorithm, when weir does not have it.
+[[nodiscard]] std::optional<std::string_view> unknown_tag(std::string_view line);
 
 /// The algorithm that a manifest's file name tells: "SHA256SUMS", "run7.md5", "adler32.txt".
 [[nodiscard]] std::optional<digest::Algorithm> algorithm_of_file_name(std::string_view path);

@@ -125,7 +125,8 @@ void ManifestWriter::add_lines(const ManifestEntry& entry, std::string& to) cons
                                escape ? escaped(entry.name) : entry.name, sum.hex(), line_end());
             break;
         case Format::gnu:
-            fmt::format_to(out, "{}{}  {}{}", escape ? "\\" : "", sums.front().hex(), escape ? escaped(entry.name) : entry.name, line_end());
+            // xxhsum has two sums of 16 digits, and tells them by this.
+            fmt::format_to(out, "{}{}{}  {}{}", escape ? "\\" : "", sums.front().algorithm() == digest::Algorithm::xxh3_64 ? "XXH3_" : "", sums.front().hex(), escape ? escaped(entry.name) : entry.name, line_end());
             break;
         case Format::sfv: fmt::format_to(out, "{} {}\n", entry.name, sums.front().hex()); break;
         case Format::cksum: fmt::format_to(out, "{} {} {}{}", sums.front().number(), entry.size.value_or(0), entry.name, line_end()); break;

@@ -153,6 +153,50 @@ TEST(Manifest, AValueOfUnknownAlgorithmIsTakenForAllThatFit) {
     EXPECT_EQ(named.entries[0].sums.size(), 1U);
 }
 
+TEST(Manifest, LinesOfOtherToolsAreRead) {
+    struct Case {
+        const char* text;
+        std::vector<std::string> sums;  // algorithm and value
+        std::optional<std::uint64_t> size;
+    };
+    const auto sha256 = std::string("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    const auto sha256deep = "         3  " + sha256 + "  a b\n";
+    for (const auto& one : {Case{"CRC32    (a b) = 352441c2\n", {"crc32 352441c2"}, {}},                                       // rhash --bsd
+                            Case{"MD5(a b)= 900150983cd24fb0d6963f7d28e17f72\n", {"md5 900150983cd24fb0d6963f7d28e17f72"}, {}},  // openssl md5
+                            Case{"  MD5 (a b) = 900150983cd24fb0d6963f7d28e17f72\n", {"md5 900150983cd24fb0d6963f7d28e17f72"}, {}},
+                            Case{" \t024d0127  a b\n", {}, {}},
+                            Case{"a b,3,352441c2,\n", {"crc32 352441c2"}, 3},  // cfv -t csv
+                            Case{"XXH3_e6c632b61e964e1f  a b\n", {"xxh3-64 e6c632b61e964e1f"}, {}},
+                            Case{sha256deep.c_str(), {"sha256 " + sha256}, 3}}) {
+        const auto read = read_all(one.text, {.algorithm = std::nullopt, .name = "SHA256SUMS", .zero = false});
+        EXPECT_TRUE(read.problems.empty()) << one.text << read.problems.front().text;
+        ASSERT_EQ(read.entries.size(), 1U) << one.text;
+        const auto& entry = read.entries.front();
+        std::vector<std::string> sums;
+        for (const auto& sum : entry.sums) sums.push_back(fmt::format("{} {}", digest::name(sum.algorithm()), sum.hex()));
+        EXPECT_EQ(entry.name, "a b") << one.text;
+        EXPECT_EQ(sums, one.sums) << one.text;
+        EXPECT_EQ(entry.size, one.size) << one.text;
+    }
+}
+
+TEST(Manifest, ALineOfAnUnknownSumIsNoOtherOne) {
+    const auto read = read_all("FOO32 (a) = 352441c2\nFOO32(a)= 352441c2\nCRC32 (a) = 352441c2\n");
+    ASSERT_EQ(read.problems.size(), 2U);
+    EXPECT_EQ(read.problems.front().text, "is not understood: weir does not know the sum FOO32");
+    ASSERT_EQ(read.entries.size(), 1U);
+    EXPECT_EQ(read.entries.front().sums.front().algorithm(), Algorithm::crc32);
+}
+
+TEST(Manifest, AnXxh3IsWrittenAsXxhsumReadsIt) {
+    auto writer = ManifestWriter::make({.format = Format::gnu, .algorithms = {Algorithm::xxh3_64}, .zero = false, .invoked = {}, .directory = {}});
+    ASSERT_TRUE(writer);
+    std::string text;
+    const ManifestEntry entry{.name = "a", .sums = {Digest::of_number(Algorithm::xxh3_64, 0x12)}, .one_of = {}, .size = 3, .blocks = {}, .line = 0};
+    ASSERT_TRUE(writer->add(entry, text));
+    EXPECT_EQ(text, "XXH3_0000000000000012  a\n");
+}
+
 TEST(Manifest, ACsvRecordThatIsTooLargeIsPassedOverUpToItsLineBreak) {
     const std::string header = "path,size,crc32\n", good = "a,1,352441c2\n";
     for (const auto& bad : {std::string(100'000, ','), "\"" + std::string(2U << 20, 'x') + "\",1,352441c2", std::string(2U << 20, 'x') + ",1,352441c2"}) {
