@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 import weir_program
-from sum_program import INTERRUPTED, MIB, MISMATCH, MISSING, OK, READ_ERROR, USAGE, SumTest, md5, not_tested, wait_until_it_reads
+from sum_program import INTERRUPTED, MIB, MISMATCH, MISSING, OK, READ_ERROR, USAGE, SumTest, not_tested, sha256, wait_until_it_reads
 
 
 class Scrub(SumTest):
@@ -19,6 +19,11 @@ class Scrub(SumTest):
         except (OSError, AssertionError) as error:
             not_tested(self.id(), f"no attributes here: {error}")
             self.skipTest("no attributes here")
+
+    @property
+    def d(self):
+        """Reports have absolute names."""
+        return os.path.realpath(self.folder / "d")
 
     def rot(self, name):
         path = self.folder / name
@@ -34,8 +39,8 @@ class Scrub(SumTest):
         self.assertEqual(self.scrub(OK)["ok"], 6)
         self.rot("d/sub/f3")
         document = self.scrub(MISMATCH)
-        self.assertEqual({file["path"] for file in document["files"] if file["status"] == "mismatch"}, {"d/sub/f3"})
-        self.assertIn("d/sub/f3: MISMATCH", self.assertEnds(self.weir("scrub", "d"), MISMATCH).out)
+        self.assertEqual({file["path"] for file in document["files"] if file["status"] == "mismatch"}, {f"{self.d}/sub/f3"})
+        self.assertIn(f"{self.d}/sub/f3: MISMATCH", self.assertEnds(self.weir("scrub", "d"), MISMATCH).out)
 
     def test_manifests_on_the_way_are_checked_against_their_directory(self):
         self.write("d/m/x", b"abc")
@@ -50,7 +55,7 @@ class Scrub(SumTest):
     def test_files_without_a_sum_are_counted_and_no_failure(self):
         self.write("d/new", b"new")
         self.assertEqual(self.scrub(OK)["unverified"], 1)
-        self.assertIn("d/new: UNVERIFIED", self.weir("scrub", "d").out)
+        self.assertIn(f"{self.d}/new: UNVERIFIED", self.weir("scrub", "d").out)
         self.assertEqual(self.weir("scrub", "-q", "d").out, "")
 
     def test_files_with_sums_of_an_older_state_are_counted_apart(self):
@@ -60,9 +65,9 @@ class Scrub(SumTest):
         self.assertEqual((document["ok"], document["stale"], document["unverified"], document["mismatch"]), (5, 1, 1, 0))
         text = (self.folder / "metrics").read_text()
         for status in ("stale", "unverified"):
-            self.assertIn(f'weir_scrub_files{{directory="d",status="{status}"}} 1\n', text)
+            self.assertIn(f'weir_scrub_files{{directory="{self.d}",status="{status}"}} 1\n', text)
         ended = self.assertEnds(self.weir("scrub", "-q", "d"), MISSING)
-        self.assertIn("d/sub/f2: STALE", ended.out)
+        self.assertIn(f"{self.d}/sub/f2: STALE", ended.out)
         self.assertIn("1 with sums of an older state", ended.err)
 
     def test_output_that_does_not_arrive_is_no_mismatch(self):
@@ -83,10 +88,10 @@ class Scrub(SumTest):
         self.assertEnds(first, INTERRUPTED)
         done = [file["path"] for file in first.json["files"]]
         self.assertIn(len(done), range(1, 6))
-        self.assertIn("weir_scrub_complete{directory=\"d\"} 0", (self.folder / "metrics").read_text())
+        self.assertIn(f"weir_scrub_complete{{directory=\"{self.d}\"}} 0", (self.folder / "metrics").read_text())
         second = self.scrub(OK, "--state", "state", "--metrics", "metrics")
         rest = [file["path"] for file in second["files"]]
-        everything = sorted(f"d/big{n}" for n in range(6)) + [f"d/sub/f{n}" for n in range(6)]
+        everything = sorted(f"{self.d}/big{n}" for n in range(6)) + [f"{self.d}/sub/f{n}" for n in range(6)]
         self.assertEqual(sorted(set(done) | set(rest)), sorted(everything))
         self.assertLess(len(rest), len(everything))
         self.assertLessEqual(len(set(done) & set(rest)), 1)
@@ -97,10 +102,69 @@ class Scrub(SumTest):
         self.rot("d/sub/f0")
         self.scrub(MISMATCH, "--metrics", "metrics.prom")
         text = (self.folder / "metrics.prom").read_text()
-        for line in ('weir_scrub_files{directory="d",status="ok"} 5', 'weir_scrub_files{directory="d",status="mismatch"} 1',
-                     'weir_scrub_bytes{directory="d"} 6000', 'weir_scrub_complete{directory="d"} 1'):
-            self.assertIn(line + "\n", text)
+        for line in ('weir_scrub_files{directory="D",status="ok"} 5', 'weir_scrub_files{directory="D",status="mismatch"} 1',
+                     'weir_scrub_bytes{directory="D"} 6000', 'weir_scrub_complete{directory="D"} 1'):
+            self.assertIn(line.replace("D", self.d) + "\n", text)
         self.assertEqual({path.name for path in self.folder.iterdir()}, {"d", "metrics.prom"})
+
+    def interrupted(self, state, directory):
+        """A scrub of it that was ended in the middle; the state is where --state says."""
+        process = self.start("scrub", "-j", "1", "--bwlimit", "2MiB", "--state", state, ".", folder=directory)
+        wait_until_it_reads(process, directory, 5 * MIB // 2)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=120)
+        self.assertEqual(process.returncode, INTERRUPTED)
+
+    def test_a_state_is_of_the_directory_and_not_of_its_name(self):
+        for directory in ("d", "e"):
+            for n in range(6):
+                self.write(f"{directory}/big{n}", bytes(MIB))
+            self.assertEnds(self.weir("sum", "-r", "--xattr", "write", directory), OK)
+        self.rot("e/big0")
+        state = self.folder / "state"
+        self.interrupted(state, self.folder / "d")
+        # "." is another directory now: its front is not skipped.
+        ended = self.weir("scrub", "--json", "--state", state, ".", cwd=self.folder / "e")
+        self.assertOneLine(ended, USAGE, self.d, "--state")
+        # The same one is gone on with under whatever name.
+        (self.folder / "d").rename(self.folder / "moved")
+        rest = self.assertEnds(self.weir("scrub", "--json", "--state", state, "moved"), OK).json
+        self.assertLess(len(rest["files"]), 12)
+        self.assertIn(rest["ok"], (12, 13))  # one file may be read and counted twice
+
+    def test_another_directory_under_the_same_name_begins_at_the_front(self):
+        for n in range(6):
+            self.write(f"d/big{n}", bytes(MIB))
+        state = self.folder / "state"
+        self.interrupted(state, self.folder / "d")
+        (self.folder / "d").rename(self.folder / "old")
+        for n in range(3):
+            self.write(f"d/a{n}", b"new")
+        ended = self.assertEnds(self.weir("scrub", "--json", "--state", state, "d"), OK)
+        self.assertEqual(ended.json["unverified"], 3)
+        self.assertIn("begins at the front", ended.err)
+
+    def test_two_scrubs_do_not_share_a_state(self):
+        for n in range(6):
+            self.write(f"d/big{n}", bytes(MIB))
+        process = self.start("scrub", "-j", "1", "--bwlimit", "1MiB", "--state", "state", "d")
+        wait_until_it_reads(process, self.folder / "d", MIB)
+        self.assertOneLine(self.weir("scrub", "--state", "state", "d"), READ_ERROR, "another scrub has the state")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=120)
+        self.assertEnds(self.weir("scrub", "--state", "state", "d"), OK)
+
+    def test_what_cannot_be_read_has_no_size(self):
+        path = self.folder / "d/sub/f1"
+        path.unlink()
+        path.mkdir(mode=0)
+        self.write("d/SHA256SUMS", sha256(b"").encode() + b"  gone\n")
+        for file in self.scrub(MISSING)["files"]:
+            if file["status"] == "missing":
+                self.assertIsNone(file["size"])
+                break
+        else:
+            self.fail("no file is missing")
 
     def test_a_state_of_something_else_is_refused(self):
         self.write("state", b"rubbish")

@@ -81,7 +81,7 @@ class SumTest(ProgramTest):
         return Ended(ended.returncode, ended.stdout.decode(errors="backslashreplace"), ended.stderr.decode(errors="backslashreplace"))
 
     def start(self, *arguments, **more):
-        return subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=self.folder, stdin=more.pop("stdin", subprocess.DEVNULL),
+        return subprocess.Popen([PROGRAM, *map(str, arguments)], cwd=more.pop("folder", self.folder), stdin=more.pop("stdin", subprocess.DEVNULL),
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
 
 

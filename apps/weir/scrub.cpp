@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir scrub: proves a directory over and over, slowly: attributes and manifests against the bytes. It can be
 // ended at any time and goes on where it was.
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "commands.hpp"
 #include "output.hpp"
 #include "scrub_cursor.hpp"
 #include "scrub_names.hpp"
+#include "scrub_state.hpp"
 #include "sum_output.hpp"
 #include "sum_progress.hpp"
 #include "sum_settings.hpp"
@@ -18,7 +23,6 @@ namespace {
 
 constexpr const char* me = "weir scrub";
 constexpr std::chrono::seconds save_interval{10};
-constexpr Bytes cursor_size_max = 1_MiB;
 
 struct Options {
     std::filesystem::path directory;
@@ -31,7 +35,8 @@ struct Options {
 /// Keeps cursor and metrics up to date on the disk.
 class Saver {
 public:
-    Saver(const Options& options, const Clock& clock) : options_(options), clock_(clock), saved_at_(clock.now()) {}
+    Saver(const Options& options, std::optional<ScrubState> state, const Clock& clock)
+        : options_(options), state_(std::move(state)), clock_(clock), saved_at_(clock.now()) {}
 
     void save_sometimes(const ScrubCursor& cursor) {
         if (clock_.now() - saved_at_ >= save_interval) save(cursor, false);
@@ -39,10 +44,7 @@ public:
     void save(const ScrubCursor& cursor, bool complete) {
         saved_at_ = clock_.now();
         if (!options_.metrics.empty()) keep(write_whole(options_.metrics, metrics(cursor, complete, clock_.wall())));
-        if (options_.state.empty()) return;
-        std::error_code ignored;
-        if (complete) std::filesystem::remove(options_.state, ignored);  // the next pass begins at the front
-        else keep(write_whole(options_.state, encode(cursor)));
+        if (state_) keep(complete ? state_->remove() : state_->write(encode(cursor)));  // removed: the next pass begins at the front
     }
     [[nodiscard]] bool failed() const noexcept { return failed_; }
 
@@ -54,47 +56,80 @@ private:
     }
 
     const Options& options_;
+    std::optional<ScrubState> state_;
     const Clock& clock_;
     SteadyTime saved_at_;
     bool failed_ = false;
 };
 
-Result<ScrubCursor> load(const Options& options, const Clock& clock) {
-    ScrubCursor fresh;
-    fresh.root = options.directory.native();
-    fresh.begun_s = std::chrono::duration_cast<std::chrono::seconds>(clock.wall().time_since_epoch()).count();
-    std::error_code ignored;
-    if (options.state.empty() || !std::filesystem::exists(options.state, ignored)) return fresh;
-    const auto text = read_text(options.state, cursor_size_max);
+/// A pass that begins at the front of the directory. Nothing: it is none.
+std::optional<ScrubCursor> front_of(const std::filesystem::path& directory, const Clock& clock) {
+    ScrubCursor front;
+    std::error_code error;
+    front.root = std::filesystem::canonical(directory, error).native();
+    struct stat status {};
+    if (error || ::stat(front.root.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return std::nullopt;
+    front.device = status.st_dev;
+    front.inode = status.st_ino;
+    front.begun_s = std::chrono::duration_cast<std::chrono::seconds>(clock.wall().time_since_epoch()).count();
+    return front;
+}
+
+/// Where the pass goes on that `state` is of; `front` when there is none.
+Result<ScrubCursor> load(const ScrubState& state, ScrubCursor front, const Options& options) {
+    const auto text = state.read();
     if (!text) return std::unexpected(text.error());
+    if (text->empty()) return front;
     auto cursor = decode_cursor(*text);
-    if (!cursor) return fail(Errc::usage, fmt::format("{}: {}; remove it to begin at the front", options.state.native(), cursor.error().context));
-    if (cursor->root != fresh.root)
-        return fail(Errc::usage, fmt::format("{} is the state of a scrub of {}; name another file with --state", options.state.native(), cursor->root));
-    return cursor;
+    const auto& name = options.state.native();
+    if (!cursor) return fail(Errc::usage, fmt::format("{}: {}; remove it to begin at the front", name, cursor.error().context));
+    if (cursor->device == front.device && cursor->inode == front.inode) {
+        cursor->root = std::move(front.root);  // the same directory under whatever name
+        return cursor;
+    }
+    if (cursor->root != front.root)
+        return fail(Errc::usage, fmt::format("{} is the state of a scrub of {}; name another file with --state", name, cursor->root));
+    complain(me, fmt::format("warning: {} is another directory (or file system) than the one that {} is of; this pass begins at the front", front.root, name));
+    return front;
+}
+
+/// The name of a file below the directory, and back.
+std::string below(const std::string& root, std::string_view path) {
+    path.remove_prefix(std::min(path.size(), root.size()));
+    while (path.starts_with('/')) path.remove_prefix(1);
+    return std::string(path);
+}
+std::string whole(const ScrubCursor& cursor) {
+    return cursor.after.empty() ? std::string() : (std::filesystem::path(cursor.root) / cursor.after).native();
 }
 
 int run_scrub(const Options& options) {
     if (const auto good = ReadPlan::check(options.reading); !good) return fail_with(me, good.error());
     if (const auto good = sums_are_right(); !good) return fail_work(me, good.error());
     become_idle(me, options.reading);
-    std::error_code error;
-    if (!std::filesystem::is_directory(options.directory, error))
-        return fail_missing(me, fmt::format("{} is not a directory; name one that is there", options.directory.native()));
     const Interruptible interruptible;
     const SystemClock clock;
-    auto loaded = load(options, clock);
-    if (!loaded) return fail_work(me, loaded.error());
-    auto& cursor = *loaded;
+    const auto front = front_of(options.directory, clock);
+    if (!front) return fail_missing(me, fmt::format("{} is not a directory; name one that is there", options.directory.native()));
+    auto cursor = *front;
+    std::optional<ScrubState> state;
+    if (!options.state.empty()) {
+        auto opened = ScrubState::open(options.state);
+        if (!opened) return fail_work(me, opened.error());
+        state.emplace(std::move(*opened));
+        auto loaded = load(*state, *front, options);
+        if (!loaded) return fail_work(me, loaded.error());
+        cursor = std::move(*loaded);
+    }
     ReadPlan plan(options.reading, clock);
-    SumProgress progress(clock, "scrub", [names = std::make_shared<ScrubNames>(cursor.root, cursor.after, nullptr)] { return names->next(); });
+    SumProgress progress(clock, "scrub", [names = std::make_shared<ScrubNames>(cursor.root, whole(cursor), nullptr)] { return names->next(); });
     plan.reading().progress = [&progress](std::uint64_t bytes) { progress.add_bytes(bytes); };
     const auto say = [&progress](std::string_view text) {
         progress.clear();
         complain(me, text);
     };
-    ScrubNames names(cursor.root, cursor.after, say);
-    Saver saver(options, clock);
+    ScrubNames names(cursor.root, whole(cursor), say);
+    Saver saver(options, std::move(state), clock);
 
     auto writer = fixity::ManifestWriter::make({.format = fixity::Format::json, .algorithms = {}, .zero = false, .invoked = {}, .directory = {}});
     if (!writer) return fail_work(me, writer.error());
@@ -109,12 +144,15 @@ int run_scrub(const Options& options) {
         cursor.verdict.count(file);
         // A file is behind us when the next one of the walk is done: a manifest's files come after itself.
         if (file.origin == fixity::Origin::found) {
-            if (!last_found.empty()) cursor.after = last_found;
+            if (!last_found.empty()) cursor.after = below(cursor.root, last_found);
             last_found = file.path;
         }
         if (options.json) {
             text.clear();
-            const fixity::ManifestEntry entry{.name = file.path, .sums = file.sums, .one_of = {}, .size = file.size, .blocks = {}, .line = 0};
+            using fixity::Status;
+            const bool was_read = file.status != Status::missing && file.status != Status::error && file.status != Status::changed;
+            const fixity::ManifestEntry entry{.name = file.path, .sums = file.sums, .one_of = {}, .size = was_read ? std::optional(file.size) : std::nullopt,
+                                              .blocks = {}, .line = 0};
             if (file.status != fixity::Status::skipped && writer->add(entry, text, json_fields(file))) print(text);
         } else if (file.status != fixity::Status::ok && file.status != fixity::Status::skipped && (!options.quiet || file.status != fixity::Status::unverified)) {
             progress.clear();

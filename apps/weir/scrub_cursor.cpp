@@ -10,7 +10,7 @@
 namespace weir::app {
 namespace {
 
-constexpr std::string_view first_line = "weir-scrub v1";
+constexpr std::string_view first_line = "weir-scrub v2";
 
 struct Counter {
     const char* key;
@@ -60,7 +60,8 @@ std::string label(std::string_view text) {
 }  // namespace
 
 std::string encode(const ScrubCursor& cursor) {
-    auto text = fmt::format("{}\nroot {}\nafter {}\nbegun {}\n", first_line, hex(cursor.root), hex(cursor.after), cursor.begun_s);
+    auto text = fmt::format("{}\nroot {}\ndevice {}\ninode {}\nafter {}\nbegun {}\n", first_line, hex(cursor.root), cursor.device, cursor.inode,
+                            hex(cursor.after), cursor.begun_s);
     for (const auto& counter : counters) text += fmt::format("{} {}\n", counter.key, cursor.verdict.*counter.value);
     return text + "end\n";
 }
@@ -71,7 +72,7 @@ Result<ScrubCursor> decode_cursor(std::string_view text) {
         text.remove_prefix(std::min(text.size(), found.size() + 1));
         return found;
     };
-    const auto corrupt = [] { return fail(Errc::corrupt, "it is not the state of a scrub"); };
+    const auto corrupt = [] { return fail(Errc::corrupt, "it is not the state of a scrub of this weir"); };
     if (line() != first_line) return corrupt();
     ScrubCursor cursor;
     while (!text.empty()) {
@@ -85,6 +86,8 @@ Result<ScrubCursor> decode_cursor(std::string_view text) {
             (key == "root" ? cursor.root : cursor.after) = *path;
         } else if (key == "begun") {
             if (!read_number(value, cursor.begun_s)) return corrupt();
+        } else if (key == "device" || key == "inode") {
+            if (!read_number(value, key == "device" ? cursor.device : cursor.inode)) return corrupt();
         }
         for (const auto& counter : counters) {
             if (key == counter.key && !read_number(value, cursor.verdict.*counter.value)) return corrupt();

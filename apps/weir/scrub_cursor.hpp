@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a scrub has come, in a small file, so that the next one goes on there; and the same numbers for
-// Prometheus' node_exporter (its textfile collector). Both are replaced as a whole, never half written.
+// How far a scrub has come, as text in a small file (scrub_state.hpp), so that the next one goes on there; and the same
+// numbers for Prometheus' node_exporter (its textfile collector).
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,9 @@
 namespace weir::app {
 
 struct ScrubCursor {
-    std::string root;   // of which directory
-    std::string after;  // everything up to this path is done; empty: nothing yet
+    std::string root;          // of which directory: its absolute path, and what it is
+    std::uint64_t device = 0, inode = 0;
+    std::string after;         // everything up to this path below root is done; empty: nothing yet
     std::int64_t begun_s = 0;  // when this pass began, seconds since 1970
     SumVerdict verdict;        // of this pass so far
 
