@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """weir sum when something goes wrong: it prints nothing for what it could not read, and says so."""
+import mmap
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -85,6 +87,21 @@ class Faults(SumTest):
             self.assertEqual(through, {"cache": "ok", "direct": "mismatch"})
             self.assertEqual(file["damage"]["first_offset"], disk.FLIPPED_AT)
 
+    def test_a_thread_that_the_system_refuses_is_done_without(self):
+        """A stack of this size has no room in the memory that the process may have; everything else has."""
+        def limits():
+            resource.setrlimit(resource.RLIMIT_STACK, (8 << 30, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+        big = self.write("big", os.urandom(40 * MIB))
+        small = [str(self.write(f"d/{n}", b"%d" % n)) for n in range(20)]
+        for more in (("-a", "crc32"), ("-a", "md5"), ("-a", "crc32", "--direct")):
+            with self.subTest(more=more):
+                ended = self.assertEnds(self.weir("sum", "--json", "-j", "4", *more, big, *small, preexec_fn=limits), OK)
+                self.assertEqual([file["path"] for file in ended.json["files"]], [str(big), *small])
+                value = crc32(big.read_bytes()) if "md5" not in more else md5(big.read_bytes())
+                self.assertEqual(list(ended.json["files"][0]["sums"].values()), [value])
+                self.assertIn("gave no more threads", ended.err)
+
     def test_interrupted_and_short_reads_are_gone_on_with(self):
         if not self.tool("strace"):
             return self.skipTest("strace is not installed")
@@ -148,6 +165,19 @@ class Faults(SumTest):
                 file.write(b"!")
             os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         self.while_reading(write)
+
+    def test_a_file_that_is_written_to_through_a_mapping(self):
+        """Its page is dirty already: without being written back first, the next write has no time of its own."""
+        path = self.write("x", bytes(4 * MIB))
+        with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as mapping:
+            mapping[3 * MIB] = 1
+            process = self.start("sum", "--bwlimit", "1MiB", "x")
+            wait_until_it_reads(process, path, MIB // 2)
+            mapping[3 * MIB] = 2
+            out, err = process.communicate(timeout=120)
+        if os.stat(path).st_dev == os.stat("/dev/shm").st_dev or b"tmpfs" in subprocess.run(["stat", "-f", "-c", "%T", str(path)], capture_output=True).stdout:
+            return not_tested(self.id(), "a file system without a medium")
+        self.assertEqual((process.returncode, out), (CHANGED, b""), err)
 
     def test_a_range_of_a_file_that_is_written_to(self):
         path = self.write("x", os.urandom(4 * MIB))
@@ -260,6 +290,26 @@ class Faults(SumTest):
         self.assertEqual((self.folder / "out").read_text(), "ADLER32 (x) = 024d0127\n")
         self.assertEqual({path.name for path in self.folder.iterdir()}, {"x", "out"})
         self.assertOneLine(self.weir("sum", "x", "-o", "no/such/place"), MISSING, "no/such/place")
+
+    def test_output_does_not_replace_what_is_to_be_summed(self):
+        self.write("x", b"abc")
+        self.write("d/y", b"abc")
+        os.symlink("x", self.folder / "link")
+        self.write("names", b"d/y\nx\n")
+        for arguments in (("x", "-o", "x"), ("d/y", "link", "-o", "x"), ("--files-from", "names", "-o", "x"), ("--json", "./x", "-o", "x")):
+            with self.subTest(arguments=arguments):
+                ended = self.assertEnds(self.weir("sum", *arguments), USAGE)
+                self.assertIn("-o x would replace", ended.err)
+                self.assertEqual((self.folder / "x").read_bytes(), b"abc")
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {"x", "d", "link", "names"})
+
+    def test_a_manifest_that_is_replaced_stays_for_the_same_people(self):
+        self.write("x", b"abc")
+        out = self.write("out", b"old")
+        for mode in (0o600, 0o640, 0o444):
+            out.chmod(mode)
+            self.assertEnds(self.weir("sum", "x", "-o", "out"), OK)
+            self.assertEqual(out.stat().st_mode & 0o7777, mode)
 
     def test_output_below_what_is_summed_is_left_out(self):
         for name in ("a", "b", "z"):

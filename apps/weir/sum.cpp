@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir sum: any sums of any files in one read, as a manifest that weir check or the usual tools can check.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -41,6 +43,7 @@ public:
     void take(fixity::FileSum file) {
         if (file.status == fixity::Status::skipped && output_.is_own(file.stamp)) return leave_out(file);
         progress_.add_file();
+        if (file.status == fixity::Status::error && output_.is_own(file.stamp)) replaces_input = true;
         if (file.attributes.taken) sums_taken += file.sums.size();
         add_to_manifest(file);
         verdict.count(file);
@@ -49,6 +52,7 @@ public:
 
     SumVerdict verdict;
     std::uint64_t sums_taken = 0;  // from attributes
+    bool replaces_input = false;   // a file to be summed is the one that the sums go to
 
 private:
     void leave_out(const fixity::FileSum& file) {
@@ -108,6 +112,10 @@ private:
     std::string last_warning_;
 };
 
+std::string own_input(const Options& options, std::string_view what) {
+    return fmt::format("-o {} would replace {}, which is to be summed; choose another place, nothing was written", options.output.native(), printable(what));
+}
+
 std::string as_words(const Options& options) {
     std::string text = me;
     for (const auto& path : options.names.paths) text += " " + printable(path);
@@ -166,6 +174,10 @@ int run_sum(Options options) {
     const Interruptible interruptible;
     auto output = SumOutput::open(options.output);
     if (!output) return fail_work(me, output.error());
+    for (const auto& path : options.names.paths) {
+        struct stat status {};
+        if (!options.output.empty() && ::stat(path.c_str(), &status) == 0 && output->is_own(fixity::stamp_of(status))) return fail_usage(me, own_input(options, path));
+    }
 
     const SystemClock clock;
     ReadPlan plan(options.reading, clock);
@@ -207,6 +219,9 @@ int run_sum(Options options) {
     if (reporter.sums_taken > 0)
         complain(me, fmt::format("{} from attributes; the bytes were not read", counted(reporter.sums_taken, "sum comes", "sums come")));
     output->write(writer->end(json_fields(verdict, seconds)));
+    if (reporter.replaces_input && !options.output.empty()) return fail_usage(me, own_input(options, "one of the files"));
+    if (reporter.verdict.not_stored > 0)
+        complain(me, fmt::format("the sums of {} were printed and not stored; the warnings say why", counted(reporter.verdict.not_stored, "file")));
     if (const auto finished = output->finish(!verdict.interrupted); !finished) return fail_work(me, finished.error());
     if (verdict.interrupted)
         complain(me, fmt::format("interrupted after {}{}", counted(verdict.files(), "file"),

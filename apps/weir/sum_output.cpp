@@ -36,6 +36,15 @@ std::FILE* open_temporary(const std::filesystem::path& path, std::filesystem::pa
     return nullptr;
 }
 
+/// The new file is for the same people as the one that it replaces.
+void take_over_rights(int fd, const std::filesystem::path& replaced) noexcept {
+    struct stat status {};
+    if (::lstat(replaced.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    auto mode = status.st_mode & 07777U;
+    if (::fchown(fd, status.st_uid, status.st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), status.st_gid) != 0) mode &= ~070U;  // of another group
+    static_cast<void>(::fchmod(fd, mode));
+}
+
 }  // namespace
 
 SumOutput::SumOutput(std::FILE* file, std::filesystem::path path, std::filesystem::path temporary)
@@ -59,6 +68,7 @@ Result<SumOutput> SumOutput::open(const std::filesystem::path& path) {
     std::filesystem::path temporary;
     auto* file = direct ? std::fopen(path.c_str(), "we") : open_temporary(path, temporary);
     if (file == nullptr) return fail_errno(errno, fmt::format("cannot write {}; choose another place with -o", path.native()));
+    if (!temporary.empty()) take_over_rights(::fileno(file), path);
     return SumOutput(file, path, std::move(temporary));
 }
 

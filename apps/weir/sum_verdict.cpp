@@ -72,6 +72,7 @@ void SumVerdict::count(const FileSum& file) {
         case Status::skipped: ++special; return;
         case Status::stopped: ++stopped; return;
     }
+    if (file.attributes.not_stored) ++not_stored;
     if (file.attributes.taken) ++taken;
     else bytes += file.size;
 }
@@ -79,7 +80,7 @@ void SumVerdict::count(const FileSum& file) {
 int SumVerdict::exit_code() const noexcept {
     if (interrupted) return exit_interrupted;
     if (mismatch > 0) return exit_mismatch;
-    if (error > 0) return exit_read_error;
+    if (error > 0 || not_stored > 0) return exit_read_error;
     if (changed > 0) return exit_changed;
     if (malformed > 0) return exit_malformed;
     return missing > 0 || extra > 0 || stale > 0 || unverified > taken ? exit_missing : exit_good;
@@ -138,6 +139,7 @@ std::string complaint(const FileSum& file) {
             if (file.failure && file.failure->offset)
                 return fmt::format("cannot read {} at offset {}: {} (errno {}); no sum was made, try a copy of it", file.path,
                                    *file.failure->offset, why, file.failure->os_errno);
+            if (file.failure && file.failure->os_errno == EISDIR && file.expected) return fmt::format("{} is a directory, and the manifest has the sum of a file; nothing was checked", file.path);
             if (file.failure && file.failure->os_errno == EISDIR) return fmt::format("{} is a directory; -r sums what is in it", file.path);
             if (file.failure && file.failure->os_errno == 0) return fmt::format("no sum of {} was made: {}", file.path, why);
             return fmt::format("cannot open {}: {} (errno {}); no sum was made", file.path, why, file.failure ? file.failure->os_errno : 0);

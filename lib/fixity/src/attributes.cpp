@@ -25,6 +25,11 @@ constexpr const char* weir_attribute = "user.weir.sum";
 constexpr std::size_t xrootd_size = 96, name_size = 16, time_at = 16, delta_at = 24, length_at = 31, value_at = 32;
 constexpr std::size_t weir_size_max = 4096;
 
+// A ctime is of a moment that the system chooses: up to a tick before, or when it came round to it. Where it took longer,
+// the attribute is set again.
+constexpr std::int64_t untouched_slack_ns = 50'000'000;
+constexpr int set_tries = 5;
+
 // Not zcrc32 (zlib's crc32): servers store its bytes as they lie in memory or not, so a value says nothing for sure.
 constexpr std::array<std::pair<Algorithm, std::string_view>, 6> xrootd_names{{
     {Algorithm::adler32, "adler32"},
@@ -98,7 +103,8 @@ Result<XrootdSum> decode_xrootd(std::string_view text, Algorithm algorithm) {
 }
 
 std::string encode_weir(std::span<const Digest> sums, const FileStamp& stamp, std::uint64_t generation, WallTime now) {
-    auto text = fmt::format("v1 size={} mtime_ns={} ino-gen={}-{} at={}", stamp.size, stamp.mtime_ns, stamp.inode, generation, seconds_of(now));
+    auto text = fmt::format("v1 size={} mtime_ns={} ino-gen={}-{} at={} at_ns={}", stamp.size, stamp.mtime_ns, stamp.inode, generation, seconds_of(now),
+                            std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count());
     for (const auto& sum : sums) text += fmt::format(" {}={}", digest::name(sum.algorithm()), sum.hex());
     return text;
 }
@@ -133,6 +139,8 @@ Result<WeirSums> decode_weir(std::string_view text) {
                    take_number(value.substr(dash + 1), sums.generation);
         } else if (key == "at") {
             good = take_number(value, sums.at_s);
+        } else if (key == "at_ns") {
+            good = take_number(value, sums.at_ns);
         } else if (const auto algorithm = digest::parse_algorithm(key)) {
             const auto sum = Digest::parse(*algorithm, value);
             good = sum && value.size() == 2 * digest::digest_size(*algorithm);
@@ -179,7 +187,11 @@ std::optional<WeirSums> read_current_weir_sums(int fd, const FileStamp& stamp) {
     return sums && is_current(*sums, fd, stamp) ? std::optional(std::move(*sums)) : std::nullopt;
 }
 
-void write_attributes(int fd, std::span<const Digest> sums, const FileStamp& stamp, WallTime now, std::vector<std::string>& warnings) {
+bool is_untouched_since(const WeirSums& sums, const FileStamp& stamp) noexcept {
+    return sums.at_ns != 0 && stamp.ctime_ns <= sums.at_ns + untouched_slack_ns;
+}
+
+bool write_attributes(int fd, std::span<const Digest> sums, const FileStamp& stamp, const Clock& clock, std::vector<std::string>& warnings) {
     const auto set = [&](const char* name, std::string_view value) {
         if (::fsetxattr(fd, name, value.data(), value.size(), 0) == 0) return true;
         const int why = errno;
@@ -187,11 +199,24 @@ void write_attributes(int fd, std::span<const Digest> sums, const FileStamp& sta
                                           : fmt::format("cannot set {}: {}; the sum was not stored", name, std::strerror(why)));
         return false;
     };
-    if (!set(weir_attribute, encode_weir(sums, stamp, generation_of(fd), now))) return;
+    const auto set_ours = [&] { return set(weir_attribute, encode_weir(sums, stamp, generation_of(fd), clock.wall())); };
+    if (!set_ours()) return false;
+    bool again = false;
     for (const auto& sum : sums) {
         const auto name = xrootd_name(sum.algorithm());
-        if (name && !set((std::string(prefix) + std::string(*name)).c_str(), encode_xrootd(sum, stamp, now))) return;
+        if (!name) continue;
+        if (!set((std::string(prefix) + std::string(*name)).c_str(), encode_xrootd(sum, stamp, clock.wall()))) return false;
+        again = true;
     }
+    // Last, and once more where the system was slow, so that the file's ctime is the moment that it says.
+    for (int i = 0; i < set_tries; ++i) {
+        if (again && !set_ours()) return false;
+        const auto now = stamp_of(fd);
+        const auto written = now ? read_current_weir_sums(fd, stamp) : std::nullopt;
+        if (!written || is_untouched_since(*written, *now)) break;
+        again = true;
+    }
+    return true;
 }
 
 }  // namespace weir::fixity

@@ -78,9 +78,10 @@ FileWork begin_file(Job job, const Reading& how) {
         result.failure = std::move(file.error());
         return work;
     }
-    if (job.origin != Origin::named && how.leave_out && how.leave_out(file->stamp())) {
+    if (how.leave_out && how.leave_out(file->stamp())) {
         result.stamp = file->stamp();
-        result.status = Status::skipped;
+        result.status = job.origin == Origin::named ? Status::error : Status::skipped;
+        if (job.origin == Origin::named) result.failure = Failure{std::nullopt, 0, "it is where the sums go"};
         return work;
     }
     work.algorithms = std::move(job.algorithms);
@@ -176,7 +177,7 @@ FileSum finish_file(FileWork work, ReadOutcome outcome, const Clock& clock) {
     // Never over a current sum that says something else: that would make damage look good.
     const bool writes = work.attributes == AttributeUse::write || work.attributes == AttributeUse::replace;
     if (writes && (result.status == Status::ok || result.status == Status::unverified))
-        write_attributes(file.fd(), outcome.sums, file.stamp(), clock.wall(), result.attributes.warnings);
+        result.attributes.not_stored = !write_attributes(file.fd(), outcome.sums, file.stamp(), clock, result.attributes.warnings);
     outcome.sums.erase(outcome.sums.begin() + static_cast<std::ptrdiff_t>(work.asked), outcome.sums.end());
     result.sums = std::move(outcome.sums);
     return std::move(result);

@@ -72,6 +72,12 @@ std::expected<InputFile, Failure> InputFile::open(const std::string& path, Origi
     struct stat status {};
     if (::fstat(fd, &status) != 0) return std::unexpected(not_opened(errno));
     if (S_ISDIR(status.st_mode)) return std::unexpected(not_opened(EISDIR));
+    if (S_ISREG(status.st_mode)) {
+        // A page that a program has mapped and written already takes its next writes without a new time, until it is
+        // written back: then the next one is seen. So first all is written back, then the times are taken.
+        static_cast<void>(::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+        if (::fstat(fd, &status) != 0) return std::unexpected(not_opened(errno));
+    }
     file.stamp_ = stamp_of(status);
     // Only 0 and one page are sizes that a pseudo file system gives.
     const bool pseudo = S_ISREG(status.st_mode) && (status.st_size == 0 || status.st_size == 4096) && on_pseudo_file_system(fd);

@@ -45,11 +45,25 @@ TEST(XrootdAttribute, TheNamesOfXrootdAreNotOurs) {
 TEST(WeirAttribute, ComesBackAsItWasWritten) {
     const std::vector sums{Digest::of_number(Algorithm::adler32, 1), Digest::of_number(Algorithm::crc64_xz, 0x123)};
     const auto text = encode_weir(sums, stamp, 9, now);
-    EXPECT_EQ(text, "v1 size=22 mtime_ns=1700000000000000005 ino-gen=77-9 at=1700000004 adler32=00000001 crc64-xz=0000000000000123");
+    EXPECT_EQ(text, "v1 size=22 mtime_ns=1700000000000000005 ino-gen=77-9 at=1700000004 at_ns=1700000004000000000 adler32=00000001 crc64-xz=0000000000000123");
     const auto read = decode_weir(text);
     ASSERT_TRUE(read.has_value());
     EXPECT_EQ(std::tie(read->size, read->mtime_ns, read->inode, read->generation, read->sums),
               std::make_tuple(std::uint64_t{22}, stamp.mtime_ns, std::uint64_t{77}, std::uint64_t{9}, sums));
+}
+
+TEST(WeirAttribute, AFileIsUntouchedWhenItsCtimeIsThatOfTheAttribute) {
+    auto file = stamp;
+    WeirSums sums;
+    sums.at_ns = 1'700'000'004'000'000'000;
+    file.ctime_ns = sums.at_ns - 3'000'000;  // the tick before
+    EXPECT_TRUE(is_untouched_since(sums, file));
+    file.ctime_ns = sums.at_ns + 1'000'000;
+    EXPECT_TRUE(is_untouched_since(sums, file));
+    file.ctime_ns = sums.at_ns + 1'000'000'000;
+    EXPECT_FALSE(is_untouched_since(sums, file));
+    sums.at_ns = 0;  // an older attribute does not say
+    EXPECT_FALSE(is_untouched_since(sums, file));
 }
 
 TEST(WeirAttribute, WhatALaterVersionAddsIsPassedOverAndALaterVersionSaid) {

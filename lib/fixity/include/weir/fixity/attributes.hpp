@@ -37,6 +37,7 @@ struct AttributeOutcome {
     std::vector<std::string> stale;      // names of attributes of an older state of the file
     std::vector<std::string> warnings;   // one line each: not supported here, not writable, not understood
     bool taken = false;                  // the sums come from attributes, the bytes were not read
+    bool not_stored = false;             // they were to be stored, and some or all were not: a warning says why
 };
 
 /// "adler32", "crc32" (the POSIX cksum), "crc32c", "md5", "sha1", "sha256"; nothing for
@@ -52,14 +53,15 @@ struct XrootdSum {
 /// Errc::corrupt: not such an attribute of this algorithm.
 [[nodiscard]] Result<XrootdSum> decode_xrootd(std::string_view bytes, digest::Algorithm algorithm);
 
-/// "v1 size=… mtime_ns=… ino-gen=… at=… adler32=…"
+/// "v1 size=… mtime_ns=… ino-gen=… at=… at_ns=… adler32=…"
 [[nodiscard]] std::string encode_weir(std::span<const digest::Digest> sums, const FileStamp& stamp, std::uint64_t generation, WallTime now);
 struct WeirSums {
     std::uint64_t size = 0;
     std::int64_t mtime_ns = 0;
     std::uint64_t inode = 0;
     std::uint64_t generation = 0;
-    std::int64_t at_s = 0;  // when the file was read for it, seconds since 1970; 0: it does not say
+    std::int64_t at_s = 0;   // when it was written, seconds since 1970; 0: it does not say
+    std::int64_t at_ns = 0;  // the same moment in nanoseconds; 0: it does not say
     std::vector<digest::Digest> sums;
 };
 /// Errc::unsupported: a later version. Errc::corrupt: not such an attribute.
@@ -70,8 +72,12 @@ struct WeirSums {
 [[nodiscard]] std::vector<StoredSum> read_attributes(int fd, const FileStamp& stamp, std::vector<std::string>& warnings);
 /// user.weir.sum, when it can be understood and is current: size, time, inode and generation are the file's.
 [[nodiscard]] std::optional<WeirSums> read_current_weir_sums(int fd, const FileStamp& stamp);
-/// Sets user.XrdCks.* where XRootD has a name, and user.weir.sum. What fails goes to `warnings`, once a file.
-void write_attributes(int fd, std::span<const digest::Digest> sums, const FileStamp& stamp, WallTime now,
+/// The file's ctime is that of the writing of its attribute: nobody wrote to it since, whatever its mtime says, nor changed
+/// anything else of it.
+[[nodiscard]] bool is_untouched_since(const WeirSums& sums, const FileStamp& stamp) noexcept;
+/// Sets user.XrdCks.* where XRootD has a name, and user.weir.sum. False: some or all were not set; why goes to `warnings`,
+/// once a file.
+[[nodiscard]] bool write_attributes(int fd, std::span<const digest::Digest> sums, const FileStamp& stamp, const Clock& clock,
                       std::vector<std::string>& warnings);
 
 }  // namespace weir::fixity

@@ -41,7 +41,7 @@ struct Reading {
     RateLimit* limit = nullptr;    // shared by all readers; outlives them
     std::function<bool()> stop;    // asked between pieces from any thread; true ends the read
     std::function<void(std::uint64_t bytes)> progress;  // from any thread
-    std::function<bool(const FileStamp& stamp)> leave_out;  // asked of a file that nobody named, from any thread; true: it is not read
+    std::function<bool(const FileStamp& stamp)> leave_out;  // asked of every file, from any thread; true: it is not read, which is an error of one that was named
     std::function<void()> thread_refused;  // the system had no thread for this work, which goes on with fewer; from any thread
     FileSystem* system = &real_file_system();
 };
