@@ -208,6 +208,22 @@ class Combine(SumTest):
         self.assertOneLine(run("combine", "md5", "0" * 32, "0" * 32, 1), USAGE, "md5")
         self.assertOneLine(run("combine", "cksum", "0" * 8, "0" * 8, 1), USAGE, "LENGTH_A")
         self.assertOneLine(run("combine", "adler32", "xyz", "0" * 8, 1), USAGE, "SUM_A")
+        self.assertOneLine(run("combine", "crc32", "ab", "000000cd", 3), USAGE, "SUM_A", "leading zeros")
+        self.assertOneLine(run("combine", "crc32", "000000ab", "cd", 3), USAGE, "SUM_B", "leading zeros")
+        self.assertOneLine(run("combine", "crc32", "000000ab"), USAGE, "--pieces")
+
+    def test_the_sum_of_many_pieces(self):
+        pieces = [random.Random(SEED + n).randbytes(100 * n) for n in range(5)]
+        whole = self.write("whole", b"".join(pieces))
+        for algorithm in ("adler32", "cksum", "crc64-nvme"):
+            names = [str(self.write(f"p{n}", piece)) for n, piece in enumerate(pieces)]
+            sums = self.sums("-a", algorithm, *names, whole)
+            lines = "".join(f"{sums[name]['sums'][algorithm]} {len(piece)}\n" for name, piece in zip(names, pieces))
+            self.write("pieces", lines.encode())
+            combined = self.assertEnds(self.weir("combine", algorithm, "--pieces", "pieces"), OK)
+            self.assertEqual(combined.out, sums[str(whole)]["sums"][algorithm] + "\n")
+        self.write("pieces", b"024d0127 3\n024d0127\n")
+        self.assertOneLine(self.weir("combine", "adler32", "--pieces", "pieces"), USAGE, "pieces:2")
 
 
 if __name__ == "__main__":

@@ -40,6 +40,8 @@ std::optional<Algorithm> parse_algorithm(std::string_view text) noexcept {
     for (const auto algorithm : algorithms) {
         if (name(algorithm) == text) return algorithm;
     }
+    if (text == "adler") return Algorithm::adler32;  // as EOS calls these two
+    if (text == "xxhash64") return Algorithm::xxh64;
     return std::nullopt;
 }
 

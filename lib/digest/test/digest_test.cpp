@@ -14,6 +14,8 @@ TEST(Names, AreReadAsTheyAreWrittenAndNoOthersAre) {
         EXPECT_EQ(parse_algorithm(name(algorithm)), algorithm);
         EXPECT_NE(algorithm_names().find(name(algorithm)), std::string_view::npos);
     }
+    EXPECT_EQ(parse_algorithm("adler"), Algorithm::adler32);  // EOS's names
+    EXPECT_EQ(parse_algorithm("xxhash64"), Algorithm::xxh64);
     for (const auto* other : {"", "ADLER32", "crc", "crc64", "blake7", "md5 "}) EXPECT_FALSE(parse_algorithm(other)) << other;
 }
 
