@@ -23,7 +23,9 @@ Buffer::Buffer(nanobind::handle object) {
         throw nanobind::python_error();
     }
     if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) == 0) return;
-    // Each kind of object has its own words for this.
+    // An object that has none any more (a memoryview that was released, an mmap that was closed) says so itself.
+    if (PyErr_ExceptionMatches(PyExc_ValueError) != 0) throw nanobind::python_error();
+    // Each kind of object has its own words for bytes that do not lie side by side.
     PyErr_Clear();
     const auto message = "the bytes of this '" + kind_of(object) + "' do not lie side by side; make a contiguous copy first";
     PyErr_SetString(PyExc_BufferError, message.c_str());

@@ -11,8 +11,8 @@ namespace weir::python {
 
 class Buffer {
 public:
-    /// Throws what Python says: TypeError for an object without bytes (a text), BufferError for one whose bytes do
-    /// not lie side by side.
+    /// Throws what Python says: TypeError for an object without bytes (a text), ValueError for one whose
+    /// bytes are gone (released, closed), BufferError for one whose bytes do not lie side by side.
     explicit Buffer(nanobind::handle object);
     ~Buffer() { PyBuffer_Release(&view_); }
     Buffer(const Buffer&) = delete;

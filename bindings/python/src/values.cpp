@@ -23,7 +23,10 @@ std::vector<digest::Algorithm> algorithms_of(nb::handle names) {
     if (nb::isinstance<nb::str>(names)) {
         algorithms.push_back(algorithm_of(nb::cast<std::string>(names)));
     } else {
-        for (const auto name : nb::iter(names)) algorithms.push_back(algorithm_of(nb::cast<std::string>(name)));
+        for (const auto name : nb::iter(names)) {
+            if (!nb::isinstance<nb::str>(name)) throw nb::type_error("the name of an algorithm is a text (str)");
+            algorithms.push_back(algorithm_of(nb::cast<std::string>(name)));
+        }
     }
     if (algorithms.empty()) throw nb::value_error("no algorithm is named");
     return algorithms;

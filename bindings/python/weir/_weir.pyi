@@ -2,6 +2,7 @@
 import os
 from array import array
 from collections.abc import Iterable
+from mmap import mmap
 from typing import Any, Protocol, TypeAlias, TypeVar, final
 
 class _Buffer(Protocol):
@@ -10,7 +11,7 @@ class _Buffer(Protocol):
     @property
     def __array_interface__(self) -> dict[str, Any]: ...
 
-_Data: TypeAlias = bytes | bytearray | memoryview | array[Any] | _Buffer
+_Data: TypeAlias = bytes | bytearray | memoryview | array[Any] | mmap | _Buffer
 _Value = TypeVar("_Value", int, str, bytes)
 
 __version__: str

@@ -73,6 +73,16 @@ class Numbers(unittest.TestCase):
                 weir.crc32c(data)
         with self.assertRaises(TypeError):
             weir.crc32()
+        with self.assertRaisesRegex(TypeError, "algorithm"):
+            weir.sums(b"", ["md5", 5])
+        released = memoryview(b"abc")
+        released.release()
+        with self.assertRaisesRegex(ValueError, "released"):
+            weir.crc32(released)
+        with mmap.mmap(-1, 4096) as mapping:
+            self.assertEqual(weir.crc32(mapping), zlib.crc32(bytes(4096)))
+        with self.assertRaises(ValueError):
+            weir.crc32(mapping)
 
     def test_a_buffer_cannot_be_resized_meanwhile_and_can_afterwards(self):
         data = bytearray(1000)
