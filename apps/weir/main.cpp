@@ -6,9 +6,11 @@
 #include "commands.hpp"
 #include "help_formatter.hpp"
 #include "output.hpp"
+#include "standard_descriptors.hpp"
 
 int main(int argc, char** argv) {
     using namespace weir::app;
+    open_standard_descriptors();
     try {
         CLI::App weir("carries detector events from readout to permanent storage");
         weir.formatter(std::make_shared<HelpFormatter>());

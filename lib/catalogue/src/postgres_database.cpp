@@ -81,6 +81,7 @@ private:
 
 Result<std::unique_ptr<PostgresDatabase>> PostgresDatabase::open(const std::string& uri,
                                                                  const PostgresCatalogueOptions& options) {
+    if (auto loaded = load_libpq(); !loaded) return std::unexpected(std::move(loaded.error()));
     char* reason = nullptr;  // may repeat a password: not for messages
     PQconninfoOption* parsed = is_postgres_uri(uri) ? PQconninfoParse(uri.c_str(), &reason) : nullptr;
     PQfreemem(reason);

@@ -7,12 +7,11 @@
 // also when the holder was stopped or its machine has vanished.
 #pragma once
 
-#include <libpq-fe.h>
-
 #include <chrono>
 #include <functional>
 #include <vector>
 
+#include "libpq.hpp"
 #include "sql.hpp"
 #include "weir/catalogue/postgres_catalogue.hpp"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// All of the module: see xrootd_module.hpp.
 #include "weir/handoff/xrootd_destination.hpp"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "weir/digest/summer.hpp"
 #include "weir/fixity/attributes.hpp"
 #include "xrootd_call.hpp"
+#include "xrootd_module.hpp"
 #include "xrootd_upload.hpp"
 
 namespace weir::handoff {
@@ -205,10 +207,7 @@ private:
     const std::shared_ptr<XrdCl::FileSystem> system_;  // shared with calls that were given up
 };
 
-}  // namespace
-
-Result<std::unique_ptr<Destination>> xrootd_destination(std::string name, const std::string& url,
-                                                        const XrootdOptions& options) {
+Result<std::unique_ptr<Destination>> make(std::string name, const std::string& url, const XrootdOptions& options) {
     set_client_limits(options.answer);
     const XrdCl::URL parsed(url);
     if (!parsed.IsValid() || parsed.GetHostName().empty() || parsed.GetPath().empty())
@@ -216,4 +215,12 @@ Result<std::unique_ptr<Destination>> xrootd_destination(std::string name, const 
     return std::make_unique<XrootdDestination>(std::move(name), parsed, options);
 }
 
+}  // namespace
 }  // namespace weir::handoff
+
+const char weir_handoff_xrootd_build[] = WEIR_VERSION;
+
+void weir_handoff_xrootd_make(std::string name, const std::string& url, const weir::handoff::XrootdOptions& options,
+                              weir::Result<std::unique_ptr<weir::handoff::Destination>>& to) {
+    to = weir::handoff::make(std::move(name), url, options);
+}
