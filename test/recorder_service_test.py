@@ -28,14 +28,19 @@ STOP = r"""
 #include <stdlib.h>
 #include <unistd.h>
 
-static void wait_while_hung(void) {
-    const char* file = getenv("WEIR_TEST_HUNG");
+static void wait_while_there_is(const char* variable) {
+    const char* file = getenv(variable);
     while (file && access(file, F_OK) == 0) usleep(10000);
 }
 int fdatasync(int fd) {
     int (*real)(int) = dlsym(RTLD_NEXT, "fdatasync");
-    wait_while_hung();
+    wait_while_there_is("WEIR_TEST_HUNG");
     return real(fd);
+}
+int renameat2(int from, const char* old, int to, const char* new, unsigned flags) {
+    int (*real)(int, const char*, int, const char*, unsigned) = dlsym(RTLD_NEXT, "renameat2");
+    wait_while_there_is("WEIR_TEST_HUNG_CLOSING");
+    return real(from, old, to, new, flags);
 }
 """
 
@@ -92,12 +97,29 @@ class Service(ProgramTest):
                 self.assertEnds(recorder.stop(), 0)
             shutil.rmtree(self.directory)
 
-    def test_a_hung_disk_starves_the_watchdog_until_it_answers_again(self):
-        library, hung = self.folder / "stop.so", self.folder / "hung"
+    def hanging_library(self):
+        library = self.folder / "stop.so"
         (self.folder / "stop.c").write_text(STOP)
         made = subprocess.run([compiler(), "-shared", "-fPIC", "-O1", "-o", library, self.folder / "stop.c", "-ldl"],
                               capture_output=True, text=True, timeout=60)
         self.assertEqual(made.returncode, 0, made.stderr)
+        return library
+
+    def hears_no_watchdog(self):
+        """Over three lines of status, after what was underway."""
+        self.manager.socket.setblocking(False)
+        try:
+            while True:
+                self.manager.hears()  # what was said before
+        except BlockingIOError:
+            self.manager.socket.settimeout(SLOW)
+        for _ in range(2):
+            self.manager.hears_until("STATUS=")  # what was underway
+        heard = [line for _ in range(3) for line in self.manager.hears_until("STATUS=")]
+        self.assertNotIn("WATCHDOG=1", heard)
+
+    def test_a_hung_disk_starves_the_watchdog_until_it_answers_again(self):
+        library, hung = self.hanging_library(), self.folder / "hung"
         with self.start(LD_PRELOAD=library, WEIR_TEST_HUNG=hung, ASAN_OPTIONS="verify_asan_link_order=0") as recorder, \
                 Peer(recorder.port, timeout=SLOW) as peer:
             self.manager.hears_until("WATCHDOG=1$")
@@ -109,18 +131,31 @@ class Service(ProgramTest):
             peer.send(wire.event(2, b"in hand"))
             in_hand = lambda: recorder.metrics().get('weir_copies_in_hand{stream="calibration_Test"}') == 1
             wait_until(in_hand, "the event is in hand")
-            self.manager.socket.setblocking(False)
-            try:
-                while True:
-                    self.manager.hears()  # what was said before
-            except BlockingIOError:
-                self.manager.socket.settimeout(SLOW)
-            for _ in range(2):
-                self.manager.hears_until("STATUS=")  # what was underway
-            heard = [line for _ in range(3) for line in self.manager.hears_until("STATUS=")]
-            self.assertNotIn("WATCHDOG=1", heard)
+            self.hears_no_watchdog()
             hung.unlink()
             peer.receive_acknowledgement_of(2)
+            self.manager.hears_until("WATCHDOG=1$")
+            peer.close()
+            self.assertEnds(recorder.stop(), 0)
+
+    def test_files_that_are_not_closed_any_more_starve_the_watchdog_although_events_are_taken(self):
+        library, hung = self.hanging_library(), self.folder / "hung"
+        config = self.folder / "record.toml"
+        config.write_text("[record]\nfile_events_max = 1\n")
+        with self.start("--config", config, LD_PRELOAD=library, WEIR_TEST_HUNG_CLOSING=hung,
+                        ASAN_OPTIONS="verify_asan_link_order=0") as recorder, Peer(recorder.port, timeout=SLOW) as peer:
+            self.manager.hears_until("WATCHDOG=1$")
+            hung.touch()
+            peer.send(wire.hello(7))
+            peer.receive_only(wire.WELCOME)
+            for sequence in (1, 2, 3):
+                peer.send(wire.event(sequence, b"recorded"))
+                peer.receive_acknowledgement_of(sequence)
+            wait_until(lambda: recorder.metrics().get("weir_files_waiting") == 2, "two files wait to be closed")
+            self.hears_no_watchdog()
+            peer.send(wire.event(4, b"recorded all the same"))
+            peer.receive_acknowledgement_of(4)
+            hung.unlink()
             self.manager.hears_until("WATCHDOG=1$")
             peer.close()
             self.assertEnds(recorder.stop(), 0)

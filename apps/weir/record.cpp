@@ -30,7 +30,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* command_name = "weir record";
-// What a crash left is closed by a start, and all files by a stop: the disks say how long that is.
+// What a crash left is closed by a start: the disks say how long that is. A stop has the `stop_deadline` of the recorder.
 constexpr std::chrono::milliseconds as_long_as_it_takes = 24h;
 
 struct RecordOptions {
@@ -67,7 +67,7 @@ std::string status_line(const storage::RecorderSummary& now, const storage::Reco
     return fmt::format("run {}  {} connections  {} events  {:.2f} GB/s  {} stored in {} files  {} free{}", number(now.run),
                        now.receiver.connections, with_commas(now.receiver.received),
                        gb_per_s(now.bytes_stored - before.bytes_stored, seconds), human(Bytes{now.bytes_stored}), now.files,
-                       human(now.free_space), now.paused ? "  PAUSED: no disk takes events" : "");
+                       human(now.free_space), now.paused ? "  PAUSED: no disk takes events" : now.waits_for_closing ? "  WAITS: too many files are to be closed" : "");
 }
 
 /// Until a signal comes: disks that fail or are full make the recorder wait, not end.
@@ -96,7 +96,7 @@ Result<> begin(StationFrame& frame) {
     return {};
 }
 
-/// And down again: files are closed however long that takes. The service manager waits as long as the stop is alive.
+/// And down again. The service manager waits as long as the stop is alive.
 Result<> end(StationFrame& frame, const RecorderStation& station, const ServiceManager& manager) {
     manager.stopping();
     const std::jthread alive([&](const std::stop_token& stopped) {

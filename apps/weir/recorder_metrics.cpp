@@ -48,6 +48,8 @@ Metrics::Collection collect_recorder(Metrics& metrics, const storage::Recorder& 
             sink.gauge("weir_volume_failed", "1 while the volume has failed and takes no events", labels,
                        volume.state == storage::VolumeState::failed ? 1 : 0);
         }
+        sink.gauge("weir_files_waiting", "files that wait to be closed", {}, real(s.files_waiting));
+        sink.gauge("weir_waits_for_closing", "1 while so many files wait to be closed that no new ones are begun and senders wait", {}, s.waits_for_closing ? 1 : 0);
         sink.gauge("weir_recording_paused", "1 while no volume takes events and the senders wait", {}, s.paused ? 1 : 0);
         if (s.until_full)
             sink.gauge("weir_until_full_seconds", "until the volumes are full, at the rate of the last 3 minutes", {}, real(s.until_full->count()));

@@ -37,6 +37,7 @@ void RecorderSettings::declare(Settings& settings, const std::string& section) {
     settings.add(section, "lumi_blocks_open_max", o.lumi_blocks_open_max, "lumi blocks of a stream that stay open at once").at_least(1);
     settings.add(section, "lumi_block_grace", o.lumi_block_grace, "a lumi block closes this long after a newer one began");
     settings.add(section, "late", late, "an event whose lumi block is closed: into a new file, or rejected").one_of({"new-file", "reject"});
+    settings.add(section, "files_closing_max", o.files_closing_max, "files that wait to be closed; then no new ones are begun, and senders wait").at_least(1).at_most(65536);
     settings.add(section, "sync_interval", o.sync_interval, "how long an event may wait for the sync that acknowledges it");
     settings.add(section, "sync", o.sync, "false: acknowledged WITHOUT being on stable storage; for measurements");
     settings.add(section, "direct", direct, "direct I/O through io_uring; auto: on ext4 and XFS").one_of({"auto", "on", "off"});

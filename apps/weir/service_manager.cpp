@@ -40,8 +40,13 @@ void ServiceManager::tell(const std::string& text) const {
 }
 
 bool WritePathWatch::alive(const storage::RecorderSummary& now) {
-    const Done done{now.copies_stored, now.sync_rounds, now.files, now.segments_free};
-    return std::exchange(before_, done) != done || now.copies_in_hand == 0 || now.paused;
+    bool alive = true;
+    before_.resize(now.duties.size());
+    for (std::size_t i = 0; i < now.duties.size(); ++i) {
+        const auto before = std::exchange(before_[i], now.duties[i].done);
+        if (now.duties[i].has_work && now.duties[i].done == before) alive = false;
+    }
+    return alive;
 }
 
 }  // namespace weir::app

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weir/storage/recorder.hpp"
 
@@ -35,17 +36,14 @@ private:
     int fd_ = -1;
 };
 
-/// Whether the write path lives: it has nothing to do, or it has done something since it was asked last. A slow disk is
-/// alive, a hung one is not.
+/// Whether the write path lives: each of its duties has nothing to do, or has done something since it was asked last. A
+/// slow disk is alive, a hung one is not; nor is a recorder that still receives and closes no file any more.
 class WritePathWatch {
 public:
     [[nodiscard]] bool alive(const storage::RecorderSummary& now);
 
 private:
-    struct Done {
-        std::uint64_t copies = 0, rounds = 0, files = 0, segments = 0;
-        bool operator==(const Done&) const = default;
-    } before_;
+    std::vector<std::uint64_t> before_;  // what each duty had done
 };
 
 }  // namespace weir::app

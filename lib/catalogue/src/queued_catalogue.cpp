@@ -105,6 +105,12 @@ Result<> QueuedCatalogue::make(const CatalogueChange& change) {
     return made;
 }
 
+Result<> QueuedCatalogue::together(const std::function<Result<>()>& work) {
+    auto made = own_->change(work);
+    if (made) wake();
+    return made;
+}
+
 void QueuedCatalogue::wake() {
     const std::lock_guard lock(state_mutex_);
     ++wanted_;

@@ -23,6 +23,9 @@ public:
     [[nodiscard]] static Result<std::unique_ptr<QueuedCatalogue>> open(std::unique_ptr<SqlCatalogue> own,
                                                                        std::string uri, QueuedCatalogueOptions options);
 
+    Result<> together(const std::function<Result<>()>& work) override;
+    void on_no_space(std::function<bool()> make_room) override { own_->on_no_space(std::move(make_room)); }
+
     // Runs: where the shared catalogue has a say.
     Result<RunOpening> open_run(const RunStart& start) override;
     Result<RunNumber> open_free_run(const RunStart& start) override;

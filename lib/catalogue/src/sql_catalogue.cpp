@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+
 namespace weir {
 namespace {
 
@@ -50,7 +52,9 @@ Result<> SqlCatalogue::transact(const ChangeId* id, const Change& body) {
         in_change_ = true;
         done = attempt_change(id, body);
         in_change_ = false;
-        if (done || !database_.worth_repeating()) break;
+        if (done) break;
+        const bool has_room_now = done.error().os_errno == ENOSPC && make_room_ && make_room_();
+        if (!has_room_now && !database_.worth_repeating()) break;
     }
     return done;
 }

@@ -39,6 +39,11 @@ public:
 
     [[nodiscard]] sql::Database& database() noexcept { return database_; }  // inside one of the three only
 
+    Result<> together(const std::function<Result<>()>& work) override { return change(work); }
+    void on_no_space(std::function<bool()> make_room) override {
+        const std::lock_guard lock(mutex_);
+        make_room_ = std::move(make_room);
+    }
     Result<RunOpening> open_run(const RunStart& start) override;
     Result<RunNumber> open_free_run(const RunStart& start) override;
     Result<RunNumber> next_free_run() override;
@@ -107,6 +112,7 @@ private:
     const std::string writer_ = "handle " + to_string(Guid::random());
     std::uint64_t changes_ = 0;
     bool in_change_ = false;
+    std::function<bool()> make_room_;
 };
 
 /// Errc::usage when a text cannot be kept: longer than `size_max`, with a zero byte in it, or empty.

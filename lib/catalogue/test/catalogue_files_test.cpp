@@ -17,6 +17,22 @@ protected:
     }
 };
 
+TEST_F(CatalogueFiles, ChangesMadeTogetherAreAllThereOrNone) {
+    auto catalogue = catalogue_with_run(17);
+    const auto file = file_of(17);
+    const auto refused = catalogue->together([&]() -> Result<> {
+        if (auto opened = catalogue->file_opened(file); !opened) return opened;
+        return catalogue->file_opened(file);  // a second time
+    });
+    EXPECT_EQ(refused.error().code, Errc::refused);
+    EXPECT_FALSE(catalogue->file(file.guid).value().has_value());
+    ASSERT_TRUE(catalogue->together([&]() -> Result<> {
+        if (auto opened = catalogue->file_opened(file); !opened) return opened;
+        return catalogue->file_closed(close_of(file));
+    }).has_value());
+    EXPECT_EQ(catalogue->file(file.guid).value()->file_state, FileState::closed);
+}
+
 TEST_F(CatalogueFiles, AFileThatWasClosedIsReadBackAsItWasWritten) {
     auto catalogue = catalogue_with_run(17);
     const auto file = file_of(17);

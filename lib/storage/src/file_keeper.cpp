@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 
-#include "end_record.hpp"
 #include "weir/event/raw_file.hpp"
 #include "weir/event/raw_file_name.hpp"
 #include "weir/storage/stored_index.hpp"
@@ -18,22 +18,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto tick_interval = 100ms;
-constexpr auto retry_interval = 20ms;  // when the recorder stops
 constexpr int names_tried_max = 1000;
 
 std::string format_text(const FileOpened& opened) { return fmt::format("raw-{}", opened.file_version); }
 
 }  // namespace
-
-LedgerRow ledger_of_file(const FileOpened& opened, const FileClosed& closed, const std::string& recorder) {
-    LedgerRow row;
-    row.run = opened.run;
-    row.recorder = recorder;
-    row.stream_type = opened.stream_type;
-    row.stream_name = opened.stream_name;
-    row.received = row.stored = closed.events;
-    return row;
-}
 
 FileKeeper::FileKeeper(const RecorderOptions& options, RunNumber run, Catalogue& catalogue,
                        std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, Callbacks callbacks,
@@ -44,8 +33,18 @@ FileKeeper::FileKeeper(const RecorderOptions& options, RunNumber run, Catalogue&
       volumes_(volumes),
       blocks_(blocks),
       callbacks_(std::move(callbacks)),
-      clock_(clock),
-      thread_(named_jthread("closing", [this](const std::stop_token& stop) { this->run(stop); })) {}
+      clock_(clock) {
+    for (const auto& volume : volumes_) {
+        closers_[volume.get()] = std::make_unique<FileCloser>(
+            *volume, catalogue_, blocks_, options_.recorder, closing_,
+            FileCloser::Callbacks{.marks = callbacks_.marks,
+                                  .alarm = callbacks_.alarm,
+                                  .row_of = [this](const auto& opened, const auto& on) { return row_of(opened, on); },
+                                  .closed = callbacks_.closed},
+            clock_);
+    }
+    ticker_ = named_jthread("due files", [this](const std::stop_token& stop) { tick(stop); });
+}
 
 Result<> FileKeeper::load_sequences() {
     const auto rows = catalogue_.files({.run = run_, .recorder = options_.recorder});
@@ -87,18 +86,19 @@ Volume* FileKeeper::best(const std::vector<const Volume*>& without) const {
     Volume* best = nullptr;
     for (const auto& volume : volumes_) {
         if (volume->state() != VolumeState::good || std::ranges::find(without, volume.get()) != without.end()) continue;
-        const auto better = [](const Volume& a, const Volume& b) {
-            return a.failures() != b.failures() ? a.failures() < b.failures() : a.free_space() > b.free_space();
+        // In proportion to their space, so that equal disks have equally many files and all are full at the same time.
+        const auto load = [](const Volume& v) {
+            return static_cast<double>(v.work_in_hand() + 1) / static_cast<double>(std::max<std::uint64_t>(v.usable_space().count(), 1));
+        };
+        const auto better = [&](const Volume& a, const Volume& b) {
+            return a.failures() != b.failures() ? a.failures() < b.failures() : load(a) < load(b);
         };
         if (best == nullptr || better(*volume, *best)) best = volume.get();
     }
     return best;
 }
 
-Volume& FileKeeper::volume_of(const Guid& guid) {
-    const std::scoped_lock lock(sequences_mutex_);
-    return *volume_of_.at(guid);
-}
+bool FileKeeper::may_open() const noexcept { return files_waiting() < options_.files_closing_max; }
 
 Result<> FileKeeper::describe(FileOpened& opened, const StreamTag& stream) const {
     event::RawFileName name;
@@ -207,150 +207,32 @@ void FileKeeper::close_later(std::shared_ptr<StreamFile> file, bool last_of_sequ
     const auto& opened = file->opened();
     const bool given_up = file->given_up();
     const auto counts = given_up ? file->durable() : file->counts();
+    Volume* volume = nullptr;
     {
         const std::scoped_lock lock(sequences_mutex_);
         auto& sequence = sequences_[{opened.stream_type + "_" + opened.stream_name, opened.lumi_block}];
         sequence.events += counts.events;
         sequence.blocks += counts.events;
         sequence.bytes += counts.bytes;
+        volume = volume_of_.extract(opened.guid).mapped();
     }
-    const std::scoped_lock lock(queue_mutex_);
-    queue_.push_back({std::move(file), last_of_sequence, !given_up});
-    queue_changed_.notify_all();
+    closers_.at(volume)->close_later(std::move(file), last_of_sequence, !given_up);
 }
 
-Result<> FileKeeper::close(Closing& closing) {
-    const auto file = closing.file;
-    const auto& opened = file->opened();
-    auto& volume = volume_of(opened.guid);
-    if (closing.named || closing.removed) return tell_catalogue(closing, volume);
-    const auto end_of = [&](std::uint64_t events, std::uint64_t bytes) {
-        return end_record(opened, events, bytes, clock_.wall(), closing.last_of_sequence);
-    };
-    if (!closing.closed) {
-        auto finished = file->finish(end_of, [&] { return file->failure().has_value(); });
-        if (finished) closing.closed = std::move(*finished);
-        else if (!file->given_up()) return std::unexpected(finished.error());  // the next round gives it up
-    }
-    if (closing.closed && !file->given_up()) {
-        auto closed = volume.unless_it_hangs([&volume, file, last = *closing.closed] { return volume.close(file, last); });
-        closing.named = closed.has_value();
-        if (!closed && !file->given_up()) return closed;
-    }
-    if (!closing.named) {
-        if (auto closed = close_up(closing, volume); !closed) return closed;
-    }
-    return closing.named || closing.removed ? tell_catalogue(closing, volume) : Result<>{};
+void FileKeeper::tick(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    while (!never.wait_for(lock, stop, tick_interval, [&] { return stop.stop_requested(); })) callbacks_.tick();
 }
 
-Result<> FileKeeper::close_up(Closing& closing, Volume& volume) {
-    const auto file = closing.file;
-    const bool cut_short = may_pass(disk_fault_of(*file->failure()));
-    if (volume.state() == VolumeState::failed) return leave(*file, volume);
-    auto closed = std::make_shared<std::optional<FileClosed>>();
-    auto done = volume.unless_it_hangs([&volume, file, closed, also_empty = closing.counted_whole]() -> Result<> {
-        auto got = volume.close_up(file, also_empty);
-        if (!got) return std::unexpected(got.error());
-        *closed = std::move(*got);
-        return {};
-    });
-    if (done) {
-        closing.closed = std::move(*closed);
-        closing.removed = !closing.closed;
-        closing.named = closing.closed.has_value();
-        closing.health = cut_short ? FileHealth::truncated : FileHealth::quarantined;
-        return {};
-    }
-    if (may_pass(disk_fault_of(done.error()))) return done;
-    callbacks_.alarm(fmt::format("file left open: {}", file->opened().name),
-                     fmt::format("{}; it is left for weir recover {}", done.error().message(), volume.directory().native()));
-    return leave(*file, volume);
-}
-
-Result<> FileKeeper::leave(const StreamFile& file, Volume& volume) {
-    // The journal may name events that were given back; recovery believes what stands here.
-    auto row = row_of(file.opened(), volume);
-    const auto durable = file.durable();
-    row.events = durable.events;
-    row.event_bytes = durable.bytes;
-    row.bytes = durable.size;
-    row.file_health = FileHealth::quarantined;
-    if (auto known = catalogue_.put_file(row); !known) return known;
-    volume.leave(file.opened().guid);
-    return {};
-}
-
-Result<> FileKeeper::tell_catalogue(Closing& closing, Volume& volume) {
-    const auto& opened = closing.file->opened();
-    if (closing.removed) {
-        if (auto forgotten = catalogue_.forget_file(opened.guid); !forgotten) return forgotten;
-    } else {
-        const auto& closed = *closing.closed;
-        FileClose row;
-        row.guid = closed.guid;
-        row.volume = volume.directory().native();
-        row.name = opened.name + ".data";
-        row.events = closed.events;
-        row.bytes = closed.size;
-        row.event_bytes = closed.bytes;
-        row.first_event = closed.content.first_event;
-        row.last_event = closed.content.last_event;
-        row.shared = closed.content.shared;
-        if (closing.file->writes_adler32()) row.sums.push_back({"adler32", fmt::format("{:08x}", closed.adler32)});
-        row.sums.push_back({"crc32c", fmt::format("{:08x}", closed.crc32c)});
-        row.file_health = closing.health;
-        row.at = clock_.wall();
-        if (!closing.marks) closing.marks = callbacks_.marks();
-        const auto ledger = ledger_of_file(opened, closed, options_.recorder);
-        if (auto known = catalogue_.file_closed(row, *closing.marks, {&ledger, 1}); !known) return known;
-        files_closed_.fetch_add(1, std::memory_order_relaxed);
-    }
-    blocks_.file_closed(opened.stream_type, opened.stream_name, opened.lumi_block, clock_.now());
-    // The next start makes up for a journal that cannot be removed.
-    static_cast<void>(volume.unless_it_hangs([&volume, guid = opened.guid] { return volume.forget(guid); }));
-    const std::scoped_lock lock(sequences_mutex_);
-    volume_of_.erase(opened.guid);
-    return {};
-}
-
-void FileKeeper::run(const std::stop_token& stop) {
-    std::deque<Closing> work;  // also what is to be tried again
-    while (true) {
-        {
-            std::unique_lock lock(queue_mutex_);
-            const ScopedWait wait(WaitCause::queue);
-            queue_changed_.wait_for(lock, stop, tick_interval, [&] { return !queue_.empty(); });
-            std::ranges::move(queue_, std::back_inserter(work));
-            queue_.clear();
-        }
-        std::deque<Closing> again;
-        for (auto& closing : work) {
-            if (const auto closed = close(closing); !closed) {
-                if (closing.named || closing.removed) callbacks_.alarm("catalogue", closed.error().message());
-                again.push_back(std::move(closing));
-            }
-        }
-        work = std::move(again);
-        if (!stop.stop_requested()) {
-            callbacks_.tick();
-            continue;
-        }
-        {
-            const std::scoped_lock lock(queue_mutex_);
-            if (queue_.empty() && (work.empty() || clock_.now() >= give_up_at_)) return;
-        }
-        if (!work.empty()) std::this_thread::sleep_for(retry_interval);
-    }
-}
-
-void FileKeeper::stop(std::chrono::milliseconds patience) {
-    if (!thread_.joinable()) return;
-    {
-        const std::scoped_lock lock(queue_mutex_);
-        give_up_at_ = clock_.now() + patience;
-    }
-    thread_.request_stop();
-    thread_.join();
+std::size_t FileKeeper::stop(SteadyTime deadline, std::chrono::milliseconds patience) {
+    if (!ticker_.joinable()) return 0;
+    ticker_.request_stop();
+    ticker_.join();
+    for (const auto& [volume, closer] : closers_) closer->request_stop(deadline, patience);
+    for (const auto& [volume, closer] : closers_) closer->join();
+    return closing_.waiting.exchange(0, std::memory_order_relaxed);  // nobody works on them any more
 }
 
 }  // namespace weir::storage

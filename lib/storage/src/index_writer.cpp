@@ -44,14 +44,14 @@ Result<> IndexWriter::sync() {
 }
 
 Result<> IndexWriter::rename() {
-    if (auto renamed = rename_new(target_.native() + ".writing", target_, *system_); !renamed) return renamed;
-    return sync_directory(target_.parent_path(), *system_);
+    return rename_new(target_.native() + ".writing", target_, *system_);
 }
 
 Result<> IndexWriter::close(const FileClosed& closed) {
     if (auto written = complete(closed); !written) return written;
     if (auto synced = sync(); !synced) return synced;
-    return rename();
+    if (auto renamed = rename(); !renamed) return renamed;
+    return sync_directory(target_.parent_path(), *system_);
 }
 
 }  // namespace weir::storage

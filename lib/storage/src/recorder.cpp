@@ -2,8 +2,10 @@
 #include "weir/storage/recorder.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <condition_variable>
 #include <deque>
 #include <utility>
@@ -20,6 +22,10 @@ namespace {
 
 // What is kept of a copy until its round ends (entry, ticket, journal, index) is about 500 bytes.
 constexpr std::uint64_t bytes_of_memory_per_copy = 8192;
+// What a stop has to close its files when its deadline has passed with events in hand.
+constexpr std::chrono::seconds closing_least{5};
+// Senders that wait so long for files to be closed are told of.
+constexpr std::chrono::seconds waiting_worth_an_alarm{10};
 
 }  // namespace
 
@@ -54,8 +60,14 @@ Result<std::unique_ptr<Recorder>> Recorder::open(RecorderOptions options,
         if (auto canonical = std::filesystem::canonical(directory, error); !error) directory = std::move(canonical);
     }
     std::unique_ptr<Recorder> recorder(new Recorder(std::move(options), std::move(report), clock, system));
-    if (auto opened = recorder->open_all(); !opened) return std::unexpected(opened.error());
-    return recorder;
+    auto opened = recorder->open_all();
+    if (opened) return recorder;
+    if (disk_fault_of(opened.error()) == DiskFault::no_space) {
+        std::string directories;
+        for (const auto& directory : recorder->options_.directories) directories += (directories.empty() ? "" : ", ") + directory.native();
+        opened.error().context += fmt::format("; free some space for {}, 1 MiB at least, and start again", directories);
+    }
+    return std::unexpected(opened.error());
 }
 
 namespace {
@@ -131,6 +143,9 @@ Result<> Recorder::open_all() {
         auto lock = DirectoryLock::take(directory);
         if (!lock) return std::unexpected(lock.error());
         locks.push_back(std::move(*lock));
+        // Of a recorder that died. The disk may be full but for this; what is left there is closed with it.
+        std::error_code ignored;
+        std::filesystem::remove(directory / SpaceReserve::file_name, ignored);
     }
     // The port first: a recorder that cannot listen must not open a run.
     auto receiver = delivery::Receiver::open(
@@ -165,6 +180,7 @@ Result<> Recorder::open_all() {
         if (!volume) return std::unexpected(volume.error());
         volumes_.push_back(std::move(*volume));
     }
+    catalogue_->on_no_space([this] { return make_room_for_catalogue(); });
     const bool direct = std::ranges::all_of(volumes_, [](const auto& v) { return v->direct(); });
     copier_ = std::make_unique<EventCopier>(options_,
                                             direct ? checksum::Stores::non_temporal : checksum::Stores::ordinary);
@@ -182,7 +198,8 @@ Result<> Recorder::open_all() {
                                       if (nowhere_.exchange(false)) receiver_->retry();
                                       tell_ledger_now_and_then();
                                       close_blocks();
-                                  }},
+                                  },
+                              .closed = [this] { if (nowhere_.exchange(false)) receiver_->retry(); }},
         clock_);
     if (auto loaded = keeper_->load_sequences(); !loaded) return loaded;
     segments_->on_freed([this] { receiver_->retry(); });
@@ -199,12 +216,13 @@ Recorder::~Recorder() {
     give_up_at_.store(0, std::memory_order_relaxed);  // nobody waits for a disk any more
     if (receiver_) receiver_->stop(std::chrono::milliseconds{0});
     for (auto& [key, entry] : streams_) entry.thread.reset();
-    if (keeper_) keeper_->stop();
+    if (keeper_) keeper_->stop(clock_.now() + closing_least);
     for (auto& volume : volumes_) volume->stop();
     disk_watch_ = {};
     segments_->on_freed({});
     streams_.clear();
     keeper_.reset();
+    if (catalogue_) catalogue_->on_no_space({});
     // Threads that hang in the kernel still use their volume and its memory: both are leaked, knowingly.
     if (std::ranges::any_of(volumes_, [](const auto& volume) { return volume->hangs(); })) {
         static_cast<void>(segments_.release());
@@ -228,6 +246,19 @@ std::optional<delivery::Refusal> Recorder::hello(delivery::LaneId lane, const wi
     }
     lanes_.declare(number(lane), hello.lane);
     return std::nullopt;
+}
+
+bool Recorder::make_room_for_catalogue() {
+    const auto device_of = [](const std::filesystem::path& path) {
+        struct stat status {};
+        return ::stat(path.c_str(), &status) == 0 ? std::optional(status.st_dev) : std::nullopt;
+    };
+    const auto path = own_catalogue_path(options_.directories.front(), options_.catalogue);
+    const auto device = device_of(path);
+    const Error error{Errc::io, ENOSPC, fmt::format("cannot write catalogue {}", path.native())};
+    return device && std::ranges::any_of(volumes_, [&](const auto& volume) {
+        return device_of(volume->directory()) == device && volume->make_room(error);
+    });
 }
 
 std::optional<Error> Recorder::failure() const {
@@ -258,6 +289,7 @@ void Recorder::watch_disks(const std::stop_token& stop) {
             never.wait_for(lock, stop, interval, [] { return false; });
         }
         for (auto& volume : volumes_) volume->check_silence(options_.disk_silence_max);
+        watch_closing();
         const auto now = clock_.now();
         if (now - samples.back().first < sample_interval) continue;
         std::uint64_t bytes = 0, usable = 0;
@@ -283,15 +315,30 @@ void Recorder::watch_disks(const std::stop_token& stop) {
     }
 }
 
+void Recorder::watch_closing() {
+    if (keeper_->may_open()) {
+        waits_for_closing_since_.reset();
+        waiting_said_ = false;
+        return;
+    }
+    const auto now = clock_.now();
+    if (!waits_for_closing_since_) waits_for_closing_since_ = now;
+    if (now - *waits_for_closing_since_ < waiting_worth_an_alarm || std::exchange(waiting_said_, true)) return;
+    alarm("closing is slow",
+          fmt::format("{} files wait to be closed, no new ones are begun and senders wait; make files larger (file_size_max), or "
+                      "look for what holds up the disks or the catalogue", keeper_->files_waiting()));
+}
+
 /// As the next start would do, if the disk lets us: so that the run can be closed. Also where no file is left but the
 /// journal of a volume that had failed.
-Result<std::vector<FileRow>> Recorder::recover_what_is_left() {
+Result<std::vector<FileRow>> Recorder::recover_what_is_left(bool also_good_volumes) {
     const FileQuery open_files{.run = run_, .recorder = options_.recorder, .file_state = FileState::opened};
     const auto left = catalogue_->files(open_files);
     if (!left) return left;
     for (const auto& volume : volumes_) {
         const auto here = std::ranges::any_of(*left, [&](const auto& row) { return row.volume == volume->directory().native(); });
-        if ((!here && volume->state() != VolumeState::failed) || volume->hangs()) continue;
+        const bool failed = volume->state() == VolumeState::failed;
+        if ((!failed && (!here || !also_good_volumes)) || volume->hangs()) continue;
         if (auto recovered = recover_volume(volume->directory()); !recovered && here)
             alarm(fmt::format("files left open: {}", volume->directory().native()), recovered.error().message());
     }
@@ -300,14 +347,16 @@ Result<std::vector<FileRow>> Recorder::recover_what_is_left() {
 
 Result<> Recorder::stop(std::chrono::milliseconds deadline) {
     WEIR_ASSERT(!std::exchange(stopped_, true));
-    give_up_at_.store((clock_.now() + deadline).time_since_epoch().count(), std::memory_order_relaxed);
+    const auto until = clock_.now() + deadline;
+    give_up_at_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
     const bool nothing_left = receiver_->stop(deadline);
     {
         const std::shared_lock lock(streams_mutex_);
         for (auto& [key, entry] : streams_) entry.thread.reset();
         for (auto& [key, entry] : streams_) entry.stream->close_all(nothing_left);
     }
-    keeper_->stop();
+    const auto close_until = std::max(until, clock_.now() + closing_least);
+    const auto left_open = keeper_->stop(close_until);
     for (auto& volume : volumes_) volume->stop();
     const auto marks = take_changed_marks();
     auto kept = catalogue_->set_marks(marks);
@@ -315,7 +364,9 @@ Result<> Recorder::stop(std::chrono::milliseconds deadline) {
     if (!kept) return kept;
     // What recovery closes now was perhaps not counted as stored.
     const bool counted = std::ranges::all_of(volumes_, [](const auto& volume) { return volume->state() != VolumeState::failed; });
-    const auto left = recover_what_is_left();
+    // At the deadline only the next start has the time for it.
+    const bool in_time = left_open == 0 || clock_.now() < close_until;
+    const auto left = recover_what_is_left(in_time);
     if (!left) return std::unexpected(left.error());
     if (!left->empty()) {
         const auto why = failure();
@@ -364,6 +415,8 @@ RecorderSummary Recorder::summary() const {
     }
     add(unplaced_.counts());
     s.files = keeper_->files_closed();
+    s.files_waiting = keeper_->files_waiting();
+    s.waits_for_closing = !keeper_->may_open();
     s.events_unchecked = unique_.unchecked();
     s.catalogue_changes_waiting = catalogue_->changes_waiting().value_or(0);
     s.running = clock_.now() - started_;
@@ -372,6 +425,7 @@ RecorderSummary Recorder::summary() const {
     s.memory_limit = options_.memory;
     s.segments_free = segments_->free_count();
     s.segments = segments_->count();
+    std::uint64_t syncs = 0, closing_steps = 0;
     for (const auto& volume : volumes_) {
         const auto stats = volume->stats();
         s.free_space += volume->free_space();
@@ -379,8 +433,14 @@ RecorderSummary Recorder::summary() const {
         s.sync_rounds += stats.rounds;
         s.syncing += stats.syncing;
         s.slowest_sync = std::max(s.slowest_sync, stats.slowest);
+        syncs += stats.syncs;
+        closing_steps += stats.closing_steps;
     }
     s.paused = std::ranges::none_of(s.volumes, [](const auto& volume) { return volume.state == VolumeState::good; });
+    const auto blocks = segments_->turnover();
+    s.duties = {{"placing", segments_->is_waited_for(), blocks.taken},
+                {"syncing", s.copies_in_hand > 0 && !s.paused, s.copies_stored + s.sync_rounds + syncs + blocks.given_back},
+                {"closing", s.files_waiting > 0, keeper_->attempts() + closing_steps}};
     const std::scoped_lock lock(rate_mutex_);
     s.until_full = until_full_;
     return s;

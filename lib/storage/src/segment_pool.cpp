@@ -52,6 +52,7 @@ bool SegmentPool::try_take(std::size_t count, std::vector<std::byte*>& to) {
         return false;
     }
     if (own != wishes_.end()) wishes_.erase(own);  // the next of the same count queues up behind the others
+    turnover_.taken += count;
     for (; count > 0; --count) {
         to.push_back(free_.back());
         free_.pop_back();
@@ -68,6 +69,7 @@ void SegmentPool::give_back(std::byte* segment) {
     {
         const std::scoped_lock lock(mutex_);
         free_.push_back(segment);
+        ++turnover_.given_back;
     }
     wake_refused();
 }
@@ -86,6 +88,18 @@ void SegmentPool::on_freed(std::function<void()> freed) { freed_ = std::move(fre
 std::size_t SegmentPool::free_count() const {
     const std::scoped_lock lock(mutex_);
     return free_.size();
+}
+
+bool SegmentPool::is_waited_for() const {
+    constexpr std::chrono::seconds moment{2};  // who waits asks again after each sync round
+    const std::scoped_lock lock(mutex_);
+    const auto since = clock_.now() - moment;
+    return std::ranges::any_of(wishes_, [&](const Wish& wish) { return wish.until > since; });
+}
+
+SegmentPool::Turnover SegmentPool::turnover() const {
+    const std::scoped_lock lock(mutex_);
+    return turnover_;
 }
 
 bool SegmentPool::is_short() const {

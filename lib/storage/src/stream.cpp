@@ -32,13 +32,15 @@ Stream::Assigned Stream::assign(const CopyRequest& request, Place& place, std::s
     const auto block = tag_.obeys_lumi_block ? request.lumi_block : LumiBlock{0};
     blocks_.saw(request.lumi_block, now);
     auto at = open_.find(block);
-    if (at != open_.end() && (!at->second.file->takes_more() || is_full(*at->second.file, request.length, now))) {
+    const bool ends = at != open_.end() && (!at->second.file->takes_more() || is_full(*at->second.file, request.length, now));
+    if (at == open_.end() && options_.late == LatePolicy::reject && closed_blocks_.contains(block)) return Assigned::late;
+    if ((ends || at == open_.end()) && !keeper_.may_open()) return Assigned::nowhere;
+    if (ends) {
         keeper_.close_later(std::move(at->second.file), false);
         open_.erase(at);
         at = open_.end();
     }
     if (at == open_.end()) {
-        if (options_.late == LatePolicy::reject && closed_blocks_.contains(block)) return Assigned::late;
         auto opened = keeper_.open_next(tag_, block, format_);
         if (!opened) return Assigned::nowhere;
         ++files_opened_;

@@ -44,11 +44,17 @@ StreamFile::StreamFile(FileOpened opened, File file, bool direct, bool adler32, 
 StreamFile::~StreamFile() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return outstanding_.empty(); });
-    for (const auto& segment : segments_) pool_.give_back(segment.memory);
+    for (const auto& segment : segments_) {
+        if (!segment.own) pool_.give_back(segment.memory);
+    }
+}
+
+std::uint64_t StreamFile::segments_end() const noexcept {
+    return segments_.empty() ? round_down(end_) : segments_.back().begin + pool_.segment_size();
 }
 
 bool StreamFile::reserve(std::uint64_t size) {
-    const std::uint64_t begin = segments_.empty() ? round_down(end_) : segments_.back().begin + pool_.segment_size();
+    const auto begin = segments_end();
     if (end_ + size <= begin) return true;
     const auto count = static_cast<std::size_t>((end_ + size - begin + pool_.segment_size() - 1) / pool_.segment_size());
     taken_.clear();
@@ -60,6 +66,17 @@ bool StreamFile::reserve(std::uint64_t size) {
     }
     if (takes_up_tail) std::memcpy(segments_.front().memory, tail_.data(), end_ - begin);
     return true;
+}
+
+void StreamFile::reserve_own(std::uint64_t size) {
+    // What is behind the last boundary lies in tail_ already when there is no segment, else tail_ is not used.
+    const auto begin = segments_end();
+    WEIR_ASSERT(end_ + size <= begin + tail_.size());
+    for (auto at = begin; at < end_ + size; at += pool_.segment_size()) {
+        Segment segment{tail_.data() + (at - begin), at, std::max(at, std::min(flushed_, end_))};
+        segment.own = true;
+        segments_.push_back(segment);
+    }
 }
 
 void StreamFile::pieces_of(std::uint64_t begin, std::uint64_t size, std::vector<MutableData>& pieces) {
@@ -263,7 +280,7 @@ bool StreamFile::give_up(const Error& why, std::vector<PlacedCopy>& lost) {
 void StreamFile::take_unused(std::vector<std::byte*>& freed) {
     std::erase_if(segments_, [&](const Segment& segment) {
         if (segment.copies_open > 0 || segment.flushes > 0 || segment.submitted) return false;
-        freed.push_back(segment.memory);
+        if (!segment.own) freed.push_back(segment.memory);
         return true;
     });
 }
@@ -317,10 +334,10 @@ void StreamFile::written(std::uint64_t offset, ConstData data, Result<> result) 
             collect_full(writes);
         } else {
             WEIR_ASSERT(segment->submitted && offset + data.size() == segment->begin + pool_.segment_size());
-            freed.push_back(segment->memory);
+            if (!segment->own) freed.push_back(segment->memory);
             segments_.erase(segment);
         }
-        if (given_up_) take_unused(freed);
+        if (given_up_ || (ended_ && flushed_ == end_)) take_unused(freed);
         // Only now may the destructor go on: nothing of this object is used after the lock is released.
         outstanding_.erase(std::ranges::find(outstanding_, offset));
         if (writes.empty()) {
@@ -352,49 +369,38 @@ Result<> StreamFile::sync() {
 }
 
 Result<FileClosed> StreamFile::finish(
-    const std::function<std::vector<std::byte>(std::uint64_t events, std::uint64_t bytes)>& end,
-    const std::function<bool()>& give_up) {
+    const std::function<std::vector<std::byte>(std::uint64_t events, std::uint64_t bytes)>& end) {
     FileClosed closed;
     Place place;
-    while (true) {
+    {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return slots_.empty(); });
         if (failed_) return std::unexpected(*failed_);
         closed.end = end(events_, event_bytes_);
-        if (reserve(closed.end.size())) {
-            put(end_, closed.end);
-            Slot slot{};
-            slot.is_event = false;
-            place.slot = add_slot(closed.end.size(), std::move(slot));
-            sums_.add_end(closed.end);
-            closed.guid = opened_.guid;
-            closed.size = end_;
-            closed.adler32 = sums_.adler32();
-            closed.crc32c = sums_.crc32c();
-            closed.events = events_;
-            closed.bytes = event_bytes_;
-            closed.content = content_;
-            break;
-        }
-        lock.unlock();
-        if (give_up()) return fail(Errc::io, fmt::format("{} is left open: its volume has failed", file_.path().native()));
-        pool_.wait_for_freed(std::chrono::milliseconds{10});
+        reserve_own(closed.end.size());
+        put(end_, closed.end);
+        Slot slot{};
+        slot.is_event = false;
+        place.slot = add_slot(closed.end.size(), std::move(slot));
+        sums_.add_end(closed.end);
+        closed.guid = opened_.guid;
+        closed.size = end_;
+        closed.adler32 = sums_.adler32();
+        closed.crc32c = sums_.crc32c();
+        closed.events = events_;
+        closed.bytes = event_bytes_;
+        closed.content = content_;
+        ended_ = true;
     }
     complete(place, {});
     return closed;
-}
-
-Result<> StreamFile::cut(std::uint64_t size) {
-    if (auto cut = file_.truncate(size); !cut) return cut;
-    if (auto synced = file_.sync_data(); !synced) return synced;
-    return {};
 }
 
 void StreamFile::release_idle() {
     std::byte* freed = nullptr;
     {
         const std::scoped_lock lock(mutex_);
-        if (segments_.size() != 1 || !slots_.empty() || !outstanding_.empty() || flushed_ != end_ || failed_) return;
+        if (ended_ || segments_.size() != 1 || !slots_.empty() || !outstanding_.empty() || flushed_ != end_ || failed_) return;
         const auto& segment = segments_.front();
         if (segment.submitted || end_ - segment.begin >= pool_.segment_size()) return;
         const auto from = round_down(end_);

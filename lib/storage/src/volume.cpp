@@ -8,10 +8,10 @@
 #include <sys/vfs.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <utility>
 
+#include "side_by_side.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/base/named_thread.hpp"
 
@@ -19,7 +19,6 @@ namespace weir::storage {
 namespace {
 
 constexpr std::uint32_t idle_rounds_before_release = 20;
-constexpr std::size_t syncs_at_once = 6;
 constexpr std::chrono::seconds calm{60};  // without trouble: then the next try comes soon again
 #ifndef XFS_SUPER_MAGIC
 constexpr std::uint64_t xfs_magic = 0x58465342;
@@ -104,6 +103,17 @@ Bytes Volume::usable_space() const noexcept {
     return free > headroom_ ? Bytes{free.count() - headroom_.count()} : 0_B;
 }
 
+std::size_t Volume::work_in_hand() const {
+    const std::scoped_lock lock(files_mutex_);
+    return files_.size() + static_cast<std::size_t>(system_.underway());
+}
+
+bool Volume::make_room(const Error& error) {
+    if (state() == VolumeState::failed || !reserve_.release()) return false;
+    pause(&error);
+    return true;
+}
+
 std::vector<std::shared_ptr<Volume::OpenFile>> Volume::open_files() const {
     const std::scoped_lock lock(files_mutex_);
     std::vector<std::shared_ptr<OpenFile>> files;
@@ -114,19 +124,11 @@ std::vector<std::shared_ptr<Volume::OpenFile>> Volume::open_files() const {
 // Rounds ------------------------------------------------------------------------------------------
 
 void Volume::sync_files(std::vector<Underway>& batch) {
-    // Side by side: the file system then makes one commit of its own journal for all of them.
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-        for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < batch.size();) {
-            if (batch[i].error) continue;
-            if (auto synced = batch[i].open->file->sync(); !synced) batch[i].error = synced.error();
-        }
-    };
-    {
-        std::vector<std::jthread> threads;
-        for (std::size_t i = 1; i < std::min(batch.size(), syncs_at_once); ++i) threads.emplace_back(work);
-        work();
-    }
+    side_by_side(batch.size(), [&](std::size_t i) {
+        if (batch[i].error) return;
+        if (auto synced = batch[i].open->file->sync(); !synced) batch[i].error = synced.error();
+        syncs_.fetch_add(1, std::memory_order_relaxed);
+    });
     const auto is_new = [](const Underway& one) { return !one.error && one.flush.first; };
     if (std::ranges::none_of(batch, is_new)) return;
     if (auto synced = sync_directory(options_.directory, system_); !synced) {
@@ -410,7 +412,10 @@ void Volume::stop() {
 
 Volume::Stats Volume::stats() const {
     const std::scoped_lock lock(rounds_mutex_);
-    return stats_;
+    auto stats = stats_;
+    stats.syncs = syncs_.load(std::memory_order_relaxed);
+    stats.closing_steps = closing_steps_.load(std::memory_order_relaxed);
+    return stats;
 }
 
 }  // namespace weir::storage

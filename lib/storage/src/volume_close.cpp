@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "side_by_side.hpp"
 #include "weir/storage/checksum_attribute.hpp"
 #include "weir/storage/recovery.hpp"
 #include "weir/storage/volume.hpp"
@@ -52,57 +53,105 @@ void Volume::discard(const std::shared_ptr<StreamFile>& file) {
     static_cast<void>(sync_directory(options_.directory, system_));  // else a crash may bring empty files back
 }
 
-Result<> Volume::close(const std::shared_ptr<StreamFile>& file, const FileClosed& closed) {
-    std::shared_ptr<OpenFile> open;
-    {
-        const std::scoped_lock lock(files_mutex_);
-        open = files_.at(closed.guid);
-    }
-    const auto final = [&](Result<> result) {
+/// An error that may pass is tried again later; after any other the file is given up.
+Result<> Volume::close_failed(const std::shared_ptr<StreamFile>& file, Result<> result) {
+    const auto fault = disk_fault_of(result.error());
+    if (!may_pass(fault)) {
         give_up(file, result.error());
         return result;
-    };
-    const auto later = [&](Result<> result) {  // when it may pass
-        const auto fault = disk_fault_of(result.error());
-        if (!may_pass(fault)) return final(std::move(result));
-        if (fault == DiskFault::no_space) reserve_.release();
-        note(result.error());
-        return result;
-    };
-    if (open->next == Closing::data) {
-        if (auto synced = sync_now(); !synced) return synced;
-        if (auto written = file->wait_written(closed.size); !written) return final(written);
-        if (auto cut = file->cut(closed.size); !cut) return final(cut);
-        if (file->writes_adler32()) {
-            // Without attributes (older tmpfs, some network file systems, no room) the catalogue alone keeps the sum.
-            const auto set = write_adler32_attribute(file->file(), closed.adler32, clock_.wall());
-            if (!set && set.error().code != Errc::unsupported && !may_pass(disk_fault_of(set.error()))) return final(set);
+    }
+    if (fault == DiskFault::no_space) reserve_.release();
+    note(result.error());
+    return result;
+}
+
+void Volume::close(std::span<FileToClose> files) {
+    std::vector<std::shared_ptr<OpenFile>> open;
+    {
+        const std::scoped_lock lock(files_mutex_);
+        for (const auto& file : files) open.push_back(files_.at(file.closed.guid));
+    }
+    close_data(files, open);
+    close_names(files, open);
+}
+
+/// The file is cut to its size and its index complete; neither is synced yet.
+Result<> Volume::end_data(OpenFile& open, const FileClosed& closed) {
+    auto& file = *open.file;
+    if (auto written = file.wait_written(closed.size); !written) return give_up(open.file, written.error()), written;
+    if (auto cut = file.file().truncate(closed.size); !cut) return give_up(open.file, cut.error()), cut;
+    if (file.writes_adler32()) {
+        // Without attributes (older tmpfs, some network file systems, no room) the catalogue alone keeps the sum.
+        const auto set = write_adler32_attribute(file.file(), closed.adler32, clock_.wall());
+        if (!set && set.error().code != Errc::unsupported && !may_pass(disk_fault_of(set.error())))
+            return give_up(open.file, set.error()), set;
+    }
+    if (auto written = open.index.complete(closed); !written) return close_failed(open.file, written);
+    return {};
+}
+
+void Volume::close_data(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open) {
+    std::vector<std::size_t> here;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        if (open[i]->next == Closing::data) here.push_back(i);
+    }
+    if (here.empty()) return;
+    if (auto synced = sync_now(); !synced) {
+        for (const auto i : here) files[i].done = synced;
+        return;
+    }
+    // All changes first and then all syncs, side by side: the file system makes few commits of its own for all of them.
+    for (const auto i : here) files[i].done = end_data(*open[i], files[i].closed);
+    std::erase_if(here, [&](std::size_t i) { return !files[i].done; });
+    side_by_side(here.size(), [&](std::size_t n) {
+        auto& one = *open[here[n]];
+        auto& done = files[here[n]].done;
+        done = one.file->sync();
+        if (done) done = one.index.sync();
+        if (done) done = one.file->file().close();
+        closing_steps_.fetch_add(1, std::memory_order_relaxed);
+    });
+    for (const auto i : here) {
+        if (files[i].done) open[i]->next = Closing::names;
+        else give_up(open[i]->file, files[i].done.error());
+    }
+}
+
+void Volume::close_names(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open) {
+    const auto at = [&](Closing step) {
+        std::vector<std::size_t> here;
+        for (std::size_t i = 0; i < files.size(); ++i) {
+            if (open[i]->next == step && files[i].done) here.push_back(i);
         }
-        if (auto done = file->file().close(); !done) return final(done);
-        open->next = Closing::index;
+        return here;
+    };
+    const auto name_of = [&](std::size_t i) { return (options_.directory / files[i].file->opened().name).native(); };
+    auto here = at(Closing::names);
+    for (const auto i : here) {
+        std::error_code ignored;  // the rename may have been done before, and its sync may not
+        if (!std::filesystem::exists(name_of(i) + ".index.writing", ignored)) continue;
+        if (auto renamed = open[i]->index.rename(); !renamed) files[i].done = close_failed(files[i].file, renamed);
     }
-    if (open->next == Closing::index) {
-        if (auto written = open->index.complete(closed); !written) return later(written);
-        if (auto synced = open->index.sync(); !synced) return final(synced);
-        open->next = Closing::names;
-    }
-    const auto name = options_.directory / file->opened().name;
-    if (open->next == Closing::names) {
-        std::error_code ignored;
-        if (std::filesystem::exists(name.native() + ".index.writing", ignored)) {
-            if (auto renamed = open->index.rename(); !renamed) return later(renamed);
-        } else if (auto synced = sync_directory(options_.directory, system_); !synced) {
-            return later(synced);  // the rename was done, and its sync may not have been
+    std::erase_if(here, [&](std::size_t i) { return !files[i].done; });
+    if (!here.empty()) {  // each index is there under its name before its file is
+        if (auto synced = sync_directory(options_.directory, system_); !synced) {
+            for (const auto i : here) files[i].done = close_failed(files[i].file, synced);
         }
-        if (auto renamed = rename_new(name.native() + ".writing", name.native() + ".data", system_); !renamed) return later(renamed);
-        open->next = Closing::directory;
     }
+    for (const auto i : here) {
+        if (!files[i].done) continue;
+        auto renamed = rename_new(name_of(i) + ".writing", name_of(i) + ".data", system_);
+        if (renamed) open[i]->next = Closing::directory;
+        else files[i].done = close_failed(files[i].file, renamed);
+        closing_steps_.fetch_add(1, std::memory_order_relaxed);
+    }
+    here = at(Closing::directory);
+    if (here.empty()) return;
     if (auto synced = sync_directory(options_.directory, system_); !synced) {
-        if (may_pass(disk_fault_of(synced.error()))) return synced;
-        drop(synced.error(), false);
-        return synced;
+        for (const auto i : here) files[i].done = synced;
+        if (!may_pass(disk_fault_of(synced.error()))) drop(synced.error(), false);
     }
-    return {};  // from here on recovery takes what the index says
+    // From here on recovery takes what the index says.
 }
 
 Result<std::optional<FileClosed>> Volume::close_up(const std::shared_ptr<StreamFile>& file, bool also_empty) {
@@ -128,10 +177,14 @@ Result<std::optional<FileClosed>> Volume::close_up(const std::shared_ptr<StreamF
     return recovered->closed;
 }
 
-Result<> Volume::forget(const Guid& guid) {
-    leave(guid);
+Result<> Volume::forget(std::span<const Guid> guids) {
+    for (const auto& guid : guids) leave(guid);
     const std::scoped_lock lock(journal_mutex_);
-    return journal_->forget(guid);
+    Result<> forgotten;
+    for (const auto& guid : guids) {
+        if (auto one = journal_->forget(guid); !one && forgotten) forgotten = std::move(one);
+    }
+    return forgotten;
 }
 
 void Volume::leave(const Guid& guid) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thousands of small recordings in weather drawn from a seed: disks that fail or fill up, power failures that
 // lose or reorder what was not synced, connections that are cut at any byte, recorders and senders that are killed,
-// senders that send again, builders of the same event. At every
+// senders that send again, builders of the same event, more files than blocks of memory. At every
 // quiet point the ledger balances (promise 1), in the end every acknowledged event is stored exactly once
 // (promise 2). What a seed draws is always the same; how threads interleave is the machine's. docs/proof.md
 #include <fmt/format.h>
@@ -38,12 +38,18 @@ std::optional<std::uint64_t> number_in(const char* variable) {
 
 class Simulation {
 public:
-    explicit Simulation(std::uint64_t seed) : random_(seed), twins_(seed) {
+    explicit Simulation(std::uint64_t seed) : random_(seed), twins_(seed), crowd_(seed) {
         storm_.options.unique_events = twins_() % 2 == 0;
         storm_.options.file_events_max = static_cast<std::uint32_t>(2 + below(6));
         storm_.options.sync_interval = std::chrono::milliseconds{1 + below(3)};
         storm_.options.mode = below(4) == 0 ? Mode::original : Mode::receipt;
         storm_.options.receiver.threads = static_cast<unsigned>(1 + below(2));
+        crowded_ = crowd_() % 4 == 0;
+        if (!crowded_) return;
+        storm_.options.memory = 256_KiB;  // 32 blocks
+        storm_.options.file_events_max = 1;
+        storm_.options.files_closing_max = static_cast<std::uint32_t>(1 + crowd_() % 40);
+        say(fmt::format("small memory, a file for each event, {} wait to be closed", storm_.options.files_closing_max));
     }
 
     void run() {
@@ -93,6 +99,7 @@ private:
         auto& sender = *storm_.senders[below(storm_.senders.size())];
         if (!sender.running()) return;
         auto n = 1 + below(5);
+        if (crowded_ && crowd_() % 2 == 0) n += crowd_() % 40;
         say(fmt::format("{} events from {}", n, next_id_));
         if (storm_.options.unique_events && twins_() % 2 == 0) send_twins(sender);
         for (; n > 0; --n) {
@@ -186,6 +193,8 @@ private:
     }
 
     std::mt19937_64 random_, twins_;  // two, so that twins change nothing else that a seed draws
+    std::mt19937_64 crowd_;  // what is drawn for it changes nothing else
+    bool crowded_ = false;
     Storm storm_;
     std::uint64_t next_id_ = 1;
     std::string story_;

@@ -8,6 +8,7 @@
 // transaction and is on stable storage when the method returns. Nothing here is on the data path.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "weir/base/result.hpp"
@@ -21,6 +22,14 @@ enum class RunOpening { fresh, continued };
 class Catalogue {
 public:
     virtual ~Catalogue() = default;
+
+    /// Makes all changes that `work` makes, with calls of this catalogue, one transaction: all or, when it returns an error,
+    /// none. It may be called again when a connection was lost.
+    [[nodiscard]] virtual Result<> together(const std::function<Result<>()>& work) = 0;
+
+    /// `make_room` is asked when there is no space to write here; when it says that there is more now, the change is made
+    /// once more. Called by whoever makes a change, one at a time. Empty: nobody is asked any more, once this returns.
+    virtual void on_no_space(std::function<bool()> make_room) = 0;
 
     // Runs ------------------------------------------------------------------------------------------
 

@@ -30,6 +30,9 @@ public:
         return clock_.now() - SteadyTime(SteadyTime::duration(changed_.load(std::memory_order_relaxed)));
     }
 
+    /// Calls that are underway.
+    [[nodiscard]] int underway() const noexcept { return underway_.load(std::memory_order_relaxed); }
+
     int open(const char* path, int flags, mode_t mode) override;
     int close(int fd) override;
     ssize_t pread(int fd, void* to, std::size_t size, off_t offset) override;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens and closes the data files of a run: names, sequence numbers, volumes, the catalogue. Closing
-// takes syncs and commits, so it is done by a thread of its own while recording goes on.
+// Opens the data files of a run, and has them closed: names, sequence numbers, volumes, the catalogue.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -18,6 +15,7 @@
 #include "weir/base/stream_tag.hpp"
 #include "weir/catalogue/catalogue.hpp"
 #include "weir/event/format.hpp"
+#include "weir/storage/file_closer.hpp"
 #include "weir/storage/lumi_blocks.hpp"
 #include "weir/storage/recorder_options.hpp"
 #include "weir/storage/volume.hpp"
@@ -33,9 +31,6 @@ struct SequenceState {
     bool cut = false;          // a file of it lost what was not acknowledged
 };
 
-/// What a closed file adds to the ledger of its stream: so the ledger says what the files say, also after a crash.
-[[nodiscard]] LedgerRow ledger_of_file(const FileOpened& opened, const FileClosed& closed, const std::string& recorder);
-
 class FileKeeper {
 public:
     struct Callbacks {
@@ -44,8 +39,10 @@ public:
         /// Something to be latched by its name, and (warn) a name that was taken.
         std::function<void(const std::string& alarm, const std::string& text)> alarm;
         std::function<void(const std::string&)> warn;
-        /// Called every now and then from the closing thread: what became due by time.
+        /// Called every now and then from a thread of the keeper: what became due by time.
         std::function<void()> tick;
+        /// Fewer files wait to be closed: may_open() may be true now. Any thread.
+        std::function<void()> closed;
     };
 
     FileKeeper(const RecorderOptions& options, RunNumber run, Catalogue& catalogue,
@@ -54,8 +51,11 @@ public:
     /// Tells where sequences and lumi blocks of a continued run stand. Before the first open_next().
     [[nodiscard]] Result<> load_sequences();
 
-    /// The next file of the sequence; it goes to the volume with the most room among those that have not failed
-    /// lately. Nothing: no volume takes a file now, or the catalogue cannot be told; both were reported.
+    /// False while as many files wait to be closed as may: then no event goes into a new file, its sender waits.
+    [[nodiscard]] bool may_open() const noexcept;
+
+    /// The next file of the sequence; it goes to the volume with the least work for its room among those that have not
+    /// failed lately. Nothing: no volume takes a file now, or the catalogue cannot be told; both were reported.
     [[nodiscard]] std::shared_ptr<StreamFile> open_next(const StreamTag& stream, LumiBlock lumi_block,
                                                         event::Format format);
 
@@ -63,35 +63,23 @@ public:
     /// be opened before this one is closed. Returns at once.
     void close_later(std::shared_ptr<StreamFile> file, bool last_of_sequence);
 
-    /// Ends the thread when everything handed over is closed, or cannot be closed within `patience`: then it is left for recovery.
-    void stop(std::chrono::milliseconds patience = std::chrono::seconds{5});
+    /// Ends the threads when everything handed over is closed, at `deadline`, or when for `patience` nothing was left but
+    /// what cannot be closed now: what is not closed then is left for recovery. Returns how many files that are.
+    std::size_t stop(SteadyTime deadline, std::chrono::milliseconds patience = std::chrono::seconds{5});
 
-    [[nodiscard]] std::uint64_t files_closed() const noexcept { return files_closed_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t files_closed() const noexcept { return closing_.closed.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::size_t files_waiting() const noexcept { return closing_.waiting.load(std::memory_order_relaxed); }
+    /// Of groups of files to be closed. It rises while any file waits, unless closing hangs.
+    [[nodiscard]] std::uint64_t attempts() const noexcept { return closing_.attempts.load(std::memory_order_relaxed); }
 
 private:
     using SequenceKey = std::pair<std::string, LumiBlock>;
-    struct Closing {
-        std::shared_ptr<StreamFile> file;
-        bool last_of_sequence;
-        bool counted_whole;  // the sequence has gone on behind all of its events, whatever becomes of them
-        std::optional<FileClosed> closed{};  // the end is assigned
-        bool named = false;                  // on the disk all is done; the catalogue has to hear of it
-        bool removed = false;                // it held nothing, and is gone
-        FileHealth health = FileHealth::sane;
-        std::optional<std::vector<LaneMark>> marks{};  // taken once, told until the catalogue has heard
-    };
 
-    void run(const std::stop_token& stop);
-    /// One try. The error: try again later.
-    [[nodiscard]] Result<> close(Closing& closing);
-    [[nodiscard]] Result<> close_up(Closing& closing, Volume& volume);
-    [[nodiscard]] Result<> leave(const StreamFile& file, Volume& volume);
+    void tick(const std::stop_token& stop);
     [[nodiscard]] Result<> restore_blocks(const std::vector<FileRow>& files);
-    [[nodiscard]] Result<> tell_catalogue(Closing& closing, Volume& volume);
     [[nodiscard]] Volume* best(const std::vector<const Volume*>& without) const;
     [[nodiscard]] FileRow row_of(const FileOpened& opened, const Volume& volume) const;
     [[nodiscard]] Result<> describe(FileOpened& opened, const StreamTag& stream) const;
-    [[nodiscard]] Volume& volume_of(const Guid& guid);
 
     const RecorderOptions& options_;
     const RunNumber run_;
@@ -105,12 +93,9 @@ private:
     std::map<SequenceKey, SequenceState> sequences_;
     std::map<Guid, Volume*> volume_of_;  // of open files; with sequences_mutex_
 
-    std::mutex queue_mutex_;
-    std::condition_variable_any queue_changed_;
-    std::deque<Closing> queue_;
-    std::atomic<std::uint64_t> files_closed_{0};
-    SteadyTime give_up_at_{};  // with queue_mutex_
-    std::jthread thread_;  // the last member: it stops before what it uses is gone
+    ClosingAccount closing_;
+    std::map<const Volume*, std::unique_ptr<FileCloser>> closers_;
+    std::jthread ticker_;  // the last member: it stops before what it uses is gone
 };
 
 }  // namespace weir::storage

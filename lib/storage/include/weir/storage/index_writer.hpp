@@ -31,7 +31,7 @@ public:
     [[nodiscard]] Result<> complete(const FileClosed& closed);
     /// And closes. A failure is final.
     [[nodiscard]] Result<> sync();
-    /// Gives it its final name, and syncs that: it is there before the data file has its own.
+    /// Gives it its final name. The caller syncs the directory before the data file is given its own.
     [[nodiscard]] Result<> rename();
 
     [[nodiscard]] static std::filesystem::path path_of(const std::filesystem::path& directory, const std::string& name);

@@ -50,6 +50,13 @@ struct StreamSummary {
     std::uint64_t files = 0;
 };
 
+/// How far one duty of the recorder has come. It hangs when it has work and `done` does not rise.
+struct DutyProgress {
+    const char* name;
+    bool has_work = false;
+    std::uint64_t done = 0;
+};
+
 struct RecorderSummary {
     RunNumber run{};
     delivery::ReceiverStats receiver;
@@ -67,6 +74,9 @@ struct RecorderSummary {
     std::vector<VolumeSummary> volumes;
     std::uint64_t events_unchecked = 0;  // taken without looking for their twins, because their ids lie too scattered
     bool paused = false;  // no volume takes events: the senders wait
+    std::uint64_t files_waiting = 0;   // to be closed
+    bool waits_for_closing = false;    // so many that no new ones are begun: senders of events for new ones wait
+    std::vector<DutyProgress> duties;  // in an order that does not change
     std::optional<std::chrono::seconds> until_full;  // at the rate of the last minutes; nothing: nothing is written
 };
 
@@ -112,6 +122,7 @@ private:
              FileSystem& system);
     [[nodiscard]] Result<> open_all();
     [[nodiscard]] Result<> open_catalogue_and_run();
+    [[nodiscard]] bool make_room_for_catalogue();
     [[nodiscard]] Result<> restore_promises();
     [[nodiscard]] std::vector<LaneMark> take_changed_marks();
     [[nodiscard]] StreamEntry* find_or_make_stream(const StreamTag& tag, event::Format format,
@@ -140,12 +151,13 @@ private:
                                                                std::uint64_t& streams, UniqueEvents::Left& left);
     void reject_twins(const std::vector<UniqueEvents::Twin>& twins);
     void ask_again(const std::vector<UniqueEvents::Twin>& twins, std::vector<delivery::Answer>& again);
-    [[nodiscard]] Result<std::vector<FileRow>> recover_what_is_left();
+    [[nodiscard]] Result<std::vector<FileRow>> recover_what_is_left(bool also_good_volumes);
     [[nodiscard]] Result<> recover_volume(const std::filesystem::path& directory);
     [[nodiscard]] Result<> tell_ledger(bool at_the_end);
     void tell_ledger_now_and_then();
     void close_blocks();  // in the catalogue, those that are over
     void watch_disks(const std::stop_token& stop);
+    void watch_closing();
     void say(RecorderReport::Severity severity, std::string text) const;
     void alarm(std::string name, std::string text) const;
 
@@ -178,10 +190,12 @@ private:
     std::mutex earlier_mutex_;
     std::map<std::vector<const Stream*>, EarlierStreams> earlier_;  // each list once
     Ledger unplaced_;  // copies that were refused before they had a stream
-    std::map<std::string, Ledger::Counts> ledger_told_;  // to the catalogue, by the closing thread, then by stop()
+    std::map<std::string, Ledger::Counts> ledger_told_;  // to the catalogue, by the keeper's thread, then by stop()
     SteadyTime ledger_due_{};
 
-    std::atomic<bool> nowhere_{false};  // somebody waits for a volume that takes files; the closing thread looks
+    std::atomic<bool> nowhere_{false};  // somebody waits for a new file; the keeper's thread looks, and the closing ones
+    std::optional<SteadyTime> waits_for_closing_since_;  // disk watch only
+    bool waiting_said_ = false;                          // disk watch only
     std::atomic<SteadyTime::rep> give_up_at_{std::numeric_limits<SteadyTime::rep>::max()};  // a stop's deadline
 
     mutable std::mutex rate_mutex_;

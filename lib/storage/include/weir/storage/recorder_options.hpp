@@ -56,6 +56,7 @@ struct RecorderOptions {
     std::uint32_t lumi_blocks_open_max = 8;  // of a stream
     std::chrono::milliseconds lumi_block_grace{10'000};  // after the first event of a newer block
     LatePolicy late = LatePolicy::new_file;
+    std::uint32_t files_closing_max = 256;  // that wait to be closed; then no new ones are begun, and senders wait
 
     bool unique_events = false;  // an event whose global id is stored already in this run is rejected as a duplicate
     std::uint32_t unique_intervals_max = 65'536;  // the ids may be this scattered, then new ones are taken unchecked

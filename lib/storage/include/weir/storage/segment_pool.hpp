@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -54,6 +55,13 @@ public:
     [[nodiscard]] std::size_t free_count() const;
     /// Nearly everything is taken, or somebody waits: an idle holder should give back what it can.
     [[nodiscard]] bool is_short() const;
+    /// Somebody was refused a moment ago and has not come again with success.
+    [[nodiscard]] bool is_waited_for() const;
+    /// Segments taken, and given back, since the beginning.
+    struct Turnover {
+        std::uint64_t taken = 0, given_back = 0;
+    };
+    [[nodiscard]] Turnover turnover() const;
     [[nodiscard]] MutableData arena() const noexcept { return {arena_, segment_ * count_}; }
 
 private:
@@ -71,6 +79,7 @@ private:
     std::condition_variable came_back_;
     std::vector<std::byte*> free_;
     std::vector<Wish> wishes_;  // the oldest first; one for each count
+    Turnover turnover_;
     bool somebody_was_refused_ = false;
     std::function<void()> freed_;
 };

@@ -14,8 +14,10 @@ namespace weir::storage {
 /// Any thread. It stays when the object goes: release() it before.
 class SpaceReserve {
 public:
+    static constexpr const char* file_name = "weir.reserve";
+
     SpaceReserve(const std::filesystem::path& directory, Bytes size, FileSystem& system)
-        : path_(directory / "weir.reserve"), size_(size), system_(system) {}
+        : path_(directory / file_name), size_(size), system_(system) {}
 
     /// Takes the space; nothing changes when it is held already. ENOSPC, EDQUOT: there is none, and none is held.
     [[nodiscard]] Result<> make();

@@ -26,7 +26,7 @@ public:
     Stream(StreamTag tag, event::Format format, const RecorderOptions& options, FileKeeper& keeper, LumiBlocks& blocks,
            const Clock& clock);
 
-    /// full: no memory for it now; nowhere: no volume takes a file now.
+    /// full: no memory for it now; nowhere: no volume takes a file now, or too many wait to be closed.
     enum class Assigned { yes, full, nowhere, late };
 
     /// Assigns a place in the right file, opening it if need be. On `yes` the caller fills the place and

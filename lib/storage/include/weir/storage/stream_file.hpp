@@ -122,18 +122,14 @@ public:
     /// Sleeps until all bytes before `target` are written, or the file has failed.
     [[nodiscard]] Result<> wait_written(std::uint64_t target);
 
-    /// Synced data up to where wait_written() succeeded. Sync thread only. A failure is final.
+    /// Synced data up to where wait_written() succeeded. A failure is final.
     [[nodiscard]] Result<> sync();
 
     /// After the last assign: waits for the copies in progress, appends the end record, and returns what
-    /// is known of the file. The bytes are not yet written: the next sync round does that.
-    /// `give_up` is asked while there is no memory for the end record.
+    /// is known of the file. The bytes are not yet written: the next sync round does that. Needs no memory of the pool,
+    /// and what the file has of it goes back as soon as it is written: files that wait to be closed hold none (decision 13).
     [[nodiscard]] Result<FileClosed> finish(
-        const std::function<std::vector<std::byte>(std::uint64_t events, std::uint64_t bytes)>& end,
-        const std::function<bool()>& give_up);
-
-    /// After the last sync round: cuts what direct I/O wrote too much, syncs.
-    [[nodiscard]] Result<> cut(std::uint64_t size);
+        const std::function<std::vector<std::byte>(std::uint64_t events, std::uint64_t bytes)>& end);
 
     /// Gives the segment of an idle, fully written file back; it takes another when it goes on.
     void release_idle();
@@ -161,6 +157,7 @@ private:
         std::uint32_t copies_open = 0;  // places in it that are not complete
         std::uint32_t flushes = 0;      // partial writes in flight; the whole must wait for them
         bool submitted = false;
+        bool own = false;  // in tail_, not the pool's: only the end of the file lies there
     };
     struct Slot {
         std::uint64_t begin, end;  // of the record, separator included
@@ -173,7 +170,9 @@ private:
         ConstData data;
     };
 
+    [[nodiscard]] std::uint64_t segments_end() const noexcept;        // where the next segment begins
     [[nodiscard]] bool reserve(std::uint64_t size);                   // segments up to end_ + size
+    void reserve_own(std::uint64_t size);                             // the same for the end record, in tail_
     void pieces_of(std::uint64_t begin, std::uint64_t size, std::vector<MutableData>& pieces);
     void put(std::uint64_t at, ConstData bytes);                      // small things, into reserved memory
     std::uint64_t add_slot(std::uint64_t size, Slot slot);
@@ -181,7 +180,7 @@ private:
     void collect_full(std::vector<Write>& writes);
     void submit(const std::vector<Write>& writes);
     void preallocate(std::uint64_t target);  // sync thread only
-    /// Memory that a file which was given up does not need any more.
+    /// Memory that a file which was given up, or is written to its end, does not need any more.
     void take_unused(std::vector<std::byte*>& freed);
 
     const FileOpened opened_;
@@ -212,7 +211,9 @@ private:
     std::vector<PlacedCopy> flushing_;  // changed by the sync thread, with mutex_
     Counts durable_;
     std::vector<std::byte*> taken_;  // scratch of reserve()
-    std::array<std::byte, SegmentPool::alignment> tail_{};  // of a released segment: from the last boundary to end_
+    /// Of a released segment: from the last boundary to end_. When the file ends, the place of its end record.
+    alignas(SegmentPool::alignment) std::array<std::byte, 2 * SegmentPool::alignment> tail_{};
+    bool ended_ = false;  // by finish()
     std::optional<Error> failed_;
     bool given_up_ = false;
     bool first_flush_ = true;

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -88,18 +89,24 @@ public:
     /// Takes a file back that was just created and never used.
     void discard(const std::shared_ptr<StreamFile>& file);
 
-    /// After StreamFile::finish: waits until everything of the file is durable, writes the index, the
-    /// attribute, renames and syncs the directory. The caller commits to the catalogue and then forgets.
-    /// When the error may pass (may_pass()), calling again goes on where it stopped; after any other the file was
-    /// given up.
-    [[nodiscard]] Result<> close(const std::shared_ptr<StreamFile>& file, const FileClosed& closed);
+    /// A file after StreamFile::finish(), and what became of its close.
+    struct FileToClose {
+        std::shared_ptr<StreamFile> file;
+        FileClosed closed;
+        Result<> done{};
+    };
+    /// Waits until everything of the files is durable, writes the indexes, the attributes, renames and syncs the
+    /// directory: many files in one call share its syncs. The caller commits to the catalogue and then forgets.
+    /// When the error of a file may pass (may_pass()), calling again goes on where it stopped; after any other the file
+    /// was given up.
+    void close(std::span<FileToClose> files);
 
     /// Of a file that was given up: cuts it behind its last durable event, ends it, reads it back, renames it.
     /// Nothing: there was no durable event, and it was removed (unless `also_empty`).
     [[nodiscard]] Result<std::optional<FileClosed>> close_up(const std::shared_ptr<StreamFile>& file, bool also_empty);
 
-    /// The catalogue knows the closed (or removed) file.
-    [[nodiscard]] Result<> forget(const Guid& guid);
+    /// The catalogue knows the closed (or removed) files.
+    [[nodiscard]] Result<> forget(std::span<const Guid> guids);
     /// The file stays as it is, for recovery.
     void leave(const Guid& guid);
 
@@ -128,16 +135,22 @@ public:
     [[nodiscard]] Bytes free_space() const noexcept { return Bytes{free_.load(std::memory_order_relaxed)}; }
     /// What events may still fill before the volume pauses.
     [[nodiscard]] Bytes usable_space() const noexcept;
+    /// How busy it is: files that are not closed, and calls that are underway.
+    [[nodiscard]] std::size_t work_in_hand() const;
+    /// Somebody else finds no space on the disk: lets the reserve go, and pauses. False when it was gone before.
+    bool make_room(const Error& error);
 
     struct Stats {
         std::uint64_t rounds = 0;
         std::chrono::nanoseconds syncing{0};  // spent in rounds
         std::chrono::nanoseconds slowest{0};
+        std::uint64_t syncs = 0;          // of files in rounds
+        std::uint64_t closing_steps = 0;  // of files
     };
     [[nodiscard]] Stats stats() const;
 
 private:
-    enum class Closing { data, index, names, directory };  // what close() does next
+    enum class Closing { data, names, directory };  // what close() does next
     struct OpenFile {
         std::shared_ptr<StreamFile> file;
         IndexWriter index;
@@ -155,6 +168,10 @@ private:
     void run(const std::stop_token& stop);
     bool round();  // true when there was something to do
     void sync_files(std::vector<Underway>& batch);
+    void close_data(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open);
+    [[nodiscard]] Result<> end_data(OpenFile& open, const FileClosed& closed);
+    void close_names(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open);
+    [[nodiscard]] Result<> close_failed(const std::shared_ptr<StreamFile>& file, Result<> result);
     void write_index(std::vector<Underway>& batch);
     [[nodiscard]] Result<> commit_journal();
     void give_up(const std::shared_ptr<StreamFile>& file, const Error& error);
@@ -177,6 +194,7 @@ private:
     bool direct_ = false;
     std::unique_ptr<BlockWriter> writer_;
     std::atomic<std::uint64_t> free_{0};
+    std::atomic<std::uint64_t> syncs_{0}, closing_steps_{0};
 
     mutable std::mutex files_mutex_;
     std::map<Guid, std::shared_ptr<OpenFile>> files_;
