@@ -3,15 +3,20 @@
 import os
 
 import weir_program
-from sum_program import READ_ERROR, USAGE, SumTest, md5
+from sum_program import OK, READ_ERROR, USAGE, SumTest, md5
 
 
 class SelfTest(SumTest):
+    def test_a_sum_is_made_when_its_own_kernels_are_right(self):
+        """The others are not tested: their libraries are not even started."""
+        self.write("x", b"abc")
+        self.assertEqual(self.assertEnds(self.weir("sum", "x", env=self.wrong("always")), OK).out, "ADLER32 (x) = 024d0127\n")
+
     def test_a_wrong_kernel_stops_every_command_before_it_begins(self):
         self.write("d/x", b"abc")
         (self.folder / "MD5SUMS").write_text(f"{md5(b'abc')}  d/x\n")
         before = sorted(os.listdir(self.folder))
-        for command in (("sum", "d/x"), ("sum", "-a", "md5", "-o", "new", "d/x"), ("sum", "--xattr", "write", "d/x"), ("sum", "--json", "d/x"),
+        for command in (("sum", "-a", "md5", "d/x"), ("sum", "-a", "adler32,md5", "-o", "new", "d/x"), ("sum", "--xattr", "write", "d/x"), ("sum", "--json", "-a", "md5", "d/x"),
                         ("check", "MD5SUMS"), ("scrub", "d", "--state", "cursor")):
             with self.subTest(command=command):
                 ended = self.weir(*command, env=self.wrong("always"))

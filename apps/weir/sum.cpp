@@ -162,9 +162,17 @@ Result<> check(Options& options) {
     return ReadPlan::check(options.reading);
 }
 
+/// The algorithms of which sums will be made; those of attributes are known when they are read.
+std::vector<digest::Algorithm> to_be_made(const Options& options) {
+    if (options.attributes != fixity::AttributeUse::none) return {digest::algorithms.begin(), digest::algorithms.end()};
+    auto made = options.algorithms.values;
+    if (options.blocks) made.push_back(digest::Algorithm::crc32c);
+    return made;
+}
+
 int run_sum(Options options) {
     if (const auto good = check(options); !good) return fail_with(me, good.error());
-    if (const auto good = sums_are_right(); !good) return fail_work(me, good.error());
+    if (const auto good = sums_are_right(to_be_made(options)); !good) return fail_work(me, good.error());
     become_idle(me, options.reading);
     if (options.range) return sum_ranges(me, {options.range->bytes, options.names.paths, options.algorithms.values, options.format == fixity::Format::json, options.reading});
     std::error_code ignored;

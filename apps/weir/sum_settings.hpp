@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,8 @@ private:
 /// system refuses is said, and the work goes on.
 void become_idle(std::string_view command, const ReadSettings& settings);
 
-/// The known-answer tests of this machine's kernels: an error means "do not go on".
-[[nodiscard]] Result<> sums_are_right();
+/// The known-answer tests of this machine's kernels of these algorithms: an error means "do not go on".
+[[nodiscard]] Result<> sums_are_right(std::span<const digest::Algorithm> of = digest::algorithms);
 
 /// SIGINT or SIGTERM has come and waits, blocked. Any thread.
 [[nodiscard]] bool stop_is_pending() noexcept;

@@ -4,12 +4,16 @@
 // CRCs.)
 #pragma once
 
+#include <span>
+
 #include "weir/base/result.hpp"
+#include "weir/digest/algorithm.hpp"
 
 namespace weir::digest {
 
-/// Runs every kernel that this processor can run; takes about a millisecond. A kernel that is wrong would spoil
-/// every sum, so the error (Errc::corrupt) means "do not go on".
-[[nodiscard]] Result<> self_test();
+/// Runs every kernel of these algorithms that this processor can run; of all it takes about a millisecond, and as long
+/// again for what the libraries behind them do at their first use. A kernel that is wrong would spoil every sum, so the
+/// error (Errc::corrupt) means "do not go on".
+[[nodiscard]] Result<> self_test(std::span<const Algorithm> of = algorithms);
 
 }  // namespace weir::digest
