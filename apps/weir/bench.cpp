@@ -37,6 +37,9 @@ void add_bench_checksum(CLI::App& bench, Command& chosen) {
     auto& command = add_command(bench, group_measure, "checksum", "every algorithm beside other libraries and the machine's limits",
                                 "weir bench checksum -a adler32 -a crc32c --plot sums.svg");
     add_value(command, "-a,--algorithm", options->algorithms, "NAME", "only these; else all");
+    add_value(command, "--peer", options->peers, "NAME=FILE", "a library by its file, instead of the one that is installed");
+    add_value(command, "--size", options->sizes, "SIZE", "how many bytes a call sums");
+    add_value(command, "--from", options->places, "PLACE", "the same sizes again from memory, or as another core wrote them");
     add_value(command, "--repetitions", options->repetitions, "N", "counted runs of each figure, interleaved");
     add_value(command, "--dram", options->dram, "SIZE", "data that stands for memory, beyond the caches");
     add_value(command, "--dir", options->directory, "DIR", "where a file is written and read");

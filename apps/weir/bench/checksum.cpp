@@ -8,14 +8,17 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <memory>
 
 #include "file_reading.hpp"
 #include "rows.hpp"
 #include "checksum_figures.hpp"
 #include "memory_limits.hpp"
+#include "other_core.hpp"
 #include "peer_library.hpp"
 #include "sum_candidates.hpp"
 #include "thread_timer.hpp"
+#include "weir/base/cpu.hpp"
 #include "weir/checksum/adler32.hpp"
 #include "weir/checksum/cksum.hpp"
 #include "weir/checksum/copy_and_sum.hpp"
@@ -42,15 +45,36 @@ public:
         : options_(options), source_(options.dram.count()), target_(options.dram.count()) {}
 
     Result<> add_sums() {
-        std::vector<SumCandidate> candidates = sum_candidates();
-        for (const auto& candidate : candidates) {
+        std::vector<PeerFile> given;
+        for (const auto& peer : options_.peers) {
+            const auto equals = peer.find('=');
+            if (equals == std::string::npos)
+                return fail(Errc::usage, fmt::format("--peer {}: give NAME=FILE, for example libdeflate=/opt/libdeflate.so", peer));
+            given.push_back({peer.substr(0, equals), peer.substr(equals + 1)});
+        }
+        auto candidates = sum_candidates(given);
+        if (!candidates) return std::unexpected(candidates.error());
+        candidates_ = std::move(*candidates);
+        for (const auto& candidate : candidates_) {
             if (!wanted(candidate.algorithm)) continue;
-            if (auto right = compare(candidate, candidates); !right) return right;
-            for (const std::size_t size : hot_sizes) add_sum(candidate, size, "hot");
+            if (auto right = compare(candidate); !right) return right;
+            for (const auto size : options_.sizes) add_sum(candidate, size.count(), "hot");
             add_sum(candidate, source_.data().size(), "dram");
         }
-        for (const std::size_t size : hot_sizes) add_read(size, "hot");
+        for (const auto size : options_.sizes) add_read(size.count(), "hot");
         add_read(source_.data().size(), "dram");
+        for (const auto& place : options_.places) {
+            if (place == "core" && !writer_) {
+                const auto cpus = cpu_topology();
+                if (cpus.size() < 2) return fail(Errc::usage, "--from core: this process may run on one processor only; there is no other that could write");
+                stay_on(cpus.front().number);
+                writer_ = std::make_unique<OtherCore>(cpus[1].number);
+            }
+            for (const auto& candidate : candidates_) {
+                if (!wanted(candidate.algorithm)) continue;
+                for (const auto size : options_.sizes) add_pieces(candidate, size.count(), place == "core");
+            }
+        }
         return {};
     }
 
@@ -69,11 +93,11 @@ public:
         });
         for (const auto& [algorithm, peer] : {std::pair{Algorithm::adler32, "zlib"}, std::pair{Algorithm::adler32, "libdeflate"},
                                               std::pair{Algorithm::crc32c, "isa-l"}}) {
-            for (const auto& candidate : sum_candidates()) {
+            for (const auto& candidate : candidates_) {
                 if (candidate.algorithm != algorithm || candidate.implementation != peer) continue;
-                add_copy(fmt::format("memcpy, then {} {}", peer, name(algorithm)), true, [=, run = candidate.run] {
+                add_copy(fmt::format("memcpy, then {} {}", peer, name(algorithm)), true, [=, repeat = candidate.repeat] {
                     std::memcpy(to.data(), all.data(), all.size());
-                    auto sum = run(to);
+                    auto sum = repeat(to, 1, 0);
                     keep(sum);
                 });
             }
@@ -128,17 +152,18 @@ public:
     }
 
 private:
-    static constexpr std::array<std::size_t, 5> hot_sizes{1024, 4096, 32768, 262144, 1048576};
+    static constexpr std::size_t written_size = 1 << 20;     // fits the caches next to the core that writes
+    static constexpr std::size_t walked_size = 32 << 20;     // of memory, in one measurement
 
     [[nodiscard]] bool wanted(Algorithm algorithm) const {
         return options_.algorithms.empty() || std::ranges::find(options_.algorithms, name(algorithm)) != options_.algorithms.end();
     }
 
     /// A peer that gives another sum than ours is not measured beside it: one of both would be wrong.
-    Result<> compare(const SumCandidate& candidate, const std::vector<SumCandidate>& all) const {
+    Result<> compare(const SumCandidate& candidate) const {
         if (!candidate.peer || !candidate.comparable) return {};
-        const auto ours = std::ranges::find(all, candidate.algorithm, &SumCandidate::algorithm);
-        for (const std::size_t size : {1U, 100U, 4099U, 70001U}) {
+        const auto ours = std::ranges::find(candidates_, candidate.algorithm, &SumCandidate::algorithm);
+        for (const std::size_t size : {1U, 16U, 64U, 100U, 256U, 4099U, 70001U}) {
             const auto data = ConstData(source_.data()).subspan(3, size);
             if (candidate.run(data) != ours->run(data))
                 return fail(Errc::corrupt, fmt::format("{} of {} bytes: {} and weir do not agree", name(candidate.algorithm), size,
@@ -149,11 +174,30 @@ private:
 
     void add_sum(const SumCandidate& candidate, std::size_t size, const char* memory) {
         const auto data = ConstData(source_.data()).first(size);
-        add({.name = "throughput", .peer = candidate.peer, .parameters = parameters(name(candidate.algorithm), candidate.implementation, size, memory),
-             .value = {}, .unit = "GB/s"}, size, [=, run = candidate.run] {
-            auto sum = run(data);
-            keep(sum);
-        });
+        subjects_.push_back({row_of(candidate, size, memory), [=, repeat = candidate.repeat] {
+                                 return static_cast<double>(size) / 1e9 / seconds_of_one([&](std::uint64_t times) { repeat(data, times, 0); });
+                             }});
+    }
+
+    /// Every piece is summed once after it came from memory, or after another core wrote it.
+    void add_pieces(const SumCandidate& candidate, std::size_t size, bool written) {
+        subjects_.push_back({row_of(candidate, size, written ? "core" : "pieces"), [=, this, repeat = candidate.repeat] {
+                                 const std::size_t count = std::max<std::size_t>(1, (written ? written_size : walked_size) / size);
+                                 if (walked_ + count * size > source_.data().size()) walked_ = 0;
+                                 const auto data = source_.data().subspan(written ? 0 : walked_, count * size);
+                                 if (written)
+                                     writer_->write(data);
+                                 else
+                                     walked_ += data.size();
+                                 const double begin = thread_seconds();
+                                 repeat(data.first(size), count, size);
+                                 return static_cast<double>(data.size()) / 1e9 / (thread_seconds() - begin);
+                             }});
+    }
+
+    static BenchRow row_of(const SumCandidate& candidate, std::size_t size, const char* memory) {
+        return {.name = "throughput", .peer = candidate.peer, .parameters = parameters(name(candidate.algorithm), candidate.implementation, size, memory),
+                .value = {}, .unit = "GB/s"};
     }
 
     void add_read(std::size_t size, const char* memory) {
@@ -213,6 +257,9 @@ private:
 
     const ChecksumBenchOptions& options_;
     NoisyMemory source_, target_;
+    std::vector<SumCandidate> candidates_;
+    std::unique_ptr<OtherCore> writer_;
+    std::size_t walked_ = 0;
     std::vector<Subject> subjects_;
 };
 
@@ -230,12 +277,20 @@ int run_bench_checksum(const ChecksumBenchOptions& options) {
     }
     if (options.dram < 64_MiB || options.repetitions == 0)
         return fail_with({Errc::usage, 0, "--dram must be 64MiB at least, to be beyond the caches, and --repetitions 1"});
+    for (const auto size : options.sizes) {
+        if (size.count() == 0 || size > 64_MiB)
+            return fail_with({Errc::usage, 0, fmt::format("--size {}: from 1 to 64MiB", size.count())});
+    }
+    for (const auto& place : options.places) {
+        if (place != "memory" && place != "core")
+            return fail_with({Errc::usage, 0, fmt::format("--from {}: memory or core (the caches of another core, which wrote the data)", place)});
+    }
+    const auto machine = Machine::here();  // before this thread stays on one processor
     Bench bench(options);
     if (auto added = bench.add_sums(); !added) return fail_with(added.error());
     bench.add_copies();
     bench.add_combines();
     bench.run();
-    const auto machine = Machine::here();
     auto rows = bench.rows();
     if (options.file.count() > 0) {
         const auto files = bench_file_reading(options.directory, options.file, options.repetitions);

@@ -24,11 +24,19 @@ struct Line {
     std::vector<const BenchRow*> sizes;  // hot ones rising, then dram
 };
 
+using Tables = std::vector<std::pair<std::string, std::vector<Line>>>;
+
+/// Where the data of a row came from: "pieces" of memory, the caches of another "core", or else (hot, and all of memory).
+std::string_view place_of(const BenchRow& row) {
+    const std::string_view memory = row.parameters.at("memory").as_string();
+    return memory == "pieces" || memory == "core" ? memory : std::string_view{};
+}
+
 /// By algorithm, in the order of the rows.
-std::vector<std::pair<std::string, std::vector<Line>>> tables(const std::vector<BenchRow>& rows) {
-    std::vector<std::pair<std::string, std::vector<Line>>> tables;
+Tables tables(const std::vector<BenchRow>& rows, std::string_view place = {}) {
+    Tables tables;
     for (const auto& row : rows) {
-        if (row.name != "throughput") continue;
+        if (row.name != "throughput" || place_of(row) != place) continue;
         const auto algorithm = text(row, "algorithm");
         if (tables.empty() || tables.back().first != algorithm) tables.push_back({algorithm, {}});
         auto& lines = tables.back().second;
@@ -42,14 +50,13 @@ std::vector<std::pair<std::string, std::vector<Line>>> tables(const std::vector<
 std::string size_text(const BenchRow& row) {
     const auto bytes = row.parameters.at("bytes").to_number<std::uint64_t>();
     if (row.parameters.at("memory").as_string() == "dram") return "memory";
-    return bytes >= 1048576 ? fmt::format("{} MiB", bytes >> 20) : fmt::format("{} KiB", bytes >> 10);
+    if (bytes % 1024 != 0) return fmt::format("{} B", bytes);
+    return bytes % 1048576 == 0 ? fmt::format("{} MiB", bytes >> 20) : fmt::format("{} KiB", bytes >> 10);
 }
 
-}  // namespace
-
-void print_checksum_rows(const std::vector<BenchRow>& rows) {
-    const auto all = tables(rows);
-    fmt::print("\nGB/s of one thread\n{:<16}{:<22}", "", "");
+void print_tables(const Tables& all, const char* title) {
+    if (all.empty()) return;
+    fmt::print("\n{}\n{:<16}{:<22}", title, "", "");
     for (const auto* row : all.front().second.front().sizes) fmt::print("{:>9}", size_text(*row));
     fmt::print("\n");
     for (const auto& [algorithm, lines] : all) {
@@ -67,8 +74,19 @@ void print_checksum_rows(const std::vector<BenchRow>& rows) {
             }
             fmt::print("{:>9.2f}", lines.front().sizes[i]->value.median / best);
         }
+        fmt::print("\n{:<16}{:<22}", "", "spread of weir, +- %");
+        for (const auto* row : lines.front().sizes)
+            fmt::print("{:>9.0f}", 50 * (row->value.high - row->value.low) / row->value.median);
         fmt::print("\n");
     }
+}
+
+}  // namespace
+
+void print_checksum_rows(const std::vector<BenchRow>& rows) {
+    print_tables(tables(rows), "GB/s of one thread, hot; the last column from memory");
+    print_tables(tables(rows, "pieces"), "GB/s of one thread, each piece from memory");
+    print_tables(tables(rows, "core"), "GB/s of one thread, each piece as another core has just written it");
     fmt::print("\nmemory to memory{:<28}{:>9} {:>15}\n", "", "GB/s", "(low-high)");
     for (const auto& row : rows) {
         if (row.name == "copy")
@@ -95,8 +113,8 @@ Result<> draw_checksum_rows(const std::filesystem::path& target, const std::vect
     const std::size_t columns = all.size() > 1 ? 3 : 1;
     const std::size_t lines = (all.size() + columns - 1) / columns;
     std::string script = fmt::format("set multiplot layout {},{} title '{}, {}'\nset logscale x 2\nset grid\nset key below\n"
-                                     "set yrange [0:*]\nset ylabel 'GB/s'\nset xtics ('1K' 1024, '4K' 4096, '32K' 32768, '256K' 262144, "
-                                     "'1M' 1048576, 'memory' 8388608)\n",
+                                     "set yrange [0:*]\nset ylabel 'GB/s'\nset xtics ('16' 16, '64' 64, '256' 256, '1K' 1024, '4K' 4096, '32K' 32768, "
+                                     "'256K' 262144, '1M' 1048576, 'memory' 8388608)\n",
                                      lines, columns, machine.processor, machine.kernels);
     std::size_t block = 0;
     for (const auto& [algorithm, series] : all) {

@@ -21,17 +21,27 @@ inline void keep(Value& value) noexcept {
     asm volatile("" : "+r,m"(value) : : "memory");
 }
 
-/// Seconds of one run of `work`, over as many as fill about `enough` seconds.
-template <class Work>
-[[nodiscard]] double seconds_of(Work&& work, double enough = 0.002) {
+/// Seconds of one of the runs that `repeat(times)` makes, over as many as fill about `enough` seconds.
+template <class Repeat>
+[[nodiscard]] double seconds_of_one(Repeat&& repeat, double enough = 0.002) {
     std::uint64_t runs = 1;
     while (true) {
         const double begin = thread_seconds();
-        for (std::uint64_t i = 0; i < runs; ++i) work();
+        repeat(runs);
         const double seconds = thread_seconds() - begin;
         if (seconds >= enough / 2 || runs > (std::uint64_t{1} << 40)) return seconds / static_cast<double>(runs);
         runs = seconds < enough / 100 ? runs * 20 : static_cast<std::uint64_t>(static_cast<double>(runs) * enough / seconds) + 1;
     }
+}
+
+/// Seconds of one run of `work`.
+template <class Work>
+[[nodiscard]] double seconds_of(Work&& work, double enough = 0.002) {
+    return seconds_of_one(
+        [&](std::uint64_t runs) {
+            for (std::uint64_t i = 0; i < runs; ++i) work();
+        },
+        enough);
 }
 
 }  // namespace weir::app
