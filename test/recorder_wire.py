@@ -6,8 +6,8 @@ import struct
 MAGIC = b"WEIR"
 HELLO, WELCOME, EVENT, ACK, REJECT, BYE = range(1, 7)
 OPAQUE = 3
-TOO_LARGE = 4  # why an event is rejected
-MALFORMED, UNSUPPORTED_VERSION, WRONG_RUN = 3, 4, 8  # why a recorder says goodbye
+TOO_LARGE, NO_TAGS = 4, 5  # why an event is rejected
+MALFORMED, UNSUPPORTED_VERSION, REPLACED, WRONG_RUN = 3, 4, 7, 8  # why a recorder says goodbye
 
 
 def _crc32c_table():
@@ -37,16 +37,17 @@ def header(kind, meta=b"", payload_size=0, *, magic=MAGIC, version=1, flags=0, m
     return head + struct.pack("<I", crc32c(head + meta) if crc is None else crc)
 
 
-def hello(run, name=b"test", incarnation=1, connection=0, form=OPAQUE):
-    meta = struct.pack("<HBxIQIHxxQ", 1, form, connection, incarnation, run, len(name), 1) + name
+def hello(run, name=b"test", incarnation=1, connection=0, form=OPAQUE, oldest=1):
+    meta = struct.pack("<HBxIQIHxxQ", 1, form, connection, incarnation, run, len(name), oldest) + name
     return header(HELLO, meta) + meta
 
 
-def event(sequence, payload, *, size=None, id=None, tag=(b"calibration", b"Test")):
-    """Header, meta and payload; `size` says another length of payload than comes."""
-    kind, name = tag
-    meta = struct.pack("<QQQIIIHxx", sequence, 1, sequence if id is None else id, sequence, 0, crc32c(payload), 1)
-    meta += struct.pack("<BBBxHH", len(kind), len(name), 0, 0, 0) + kind + name
+def event(sequence, payload, *, size=None, id=None, tag=(b"calibration", b"Test"), oldest=1):
+    """Header, meta and payload; `size` says another length of payload than comes; no `tag`: it names no stream."""
+    meta = struct.pack("<QQQIIIHxx", sequence, oldest, sequence if id is None else id, sequence, 0, crc32c(payload), 1 if tag else 0)
+    if tag:
+        kind, name = tag
+        meta += struct.pack("<BBBxHH", len(kind), len(name), 0, 0, 0) + kind + name
     return header(EVENT, meta, len(payload) if size is None else size) + meta + payload
 
 

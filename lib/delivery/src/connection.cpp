@@ -4,6 +4,7 @@
 #include "connection.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,12 @@
 namespace weir::delivery {
 
 using Step = wire::FrameAssembler::Step;
+
+namespace {
+
+constexpr unsigned silent_beats_max = 3;
+
+}  // namespace
 
 void CreditAccount::give_back(std::uint64_t bytes) noexcept {
     returned_.fetch_add(bytes);
@@ -29,6 +36,7 @@ Connection::Connection(Context& context, std::shared_ptr<Mailbox> thread, const 
       socket_(std::move(socket)),
       peer_(transport::to_string(socket_.peer())),
       assembler_(context.options.verify_payload),
+      last_event_(now),
       began_(now),
       last_byte_(now) {}
 
@@ -57,6 +65,7 @@ void Connection::readable(MutableData staging, SteadyTime now) {
     if (read->state == transport::Transfer::State::closed) return end();
     if (read->state == transport::Transfer::State::would_block) return;
     last_byte_ = now;
+    received_since_beat_ = true;
     const auto placed = std::min(read->count, direct.size());
     if (placed > 0 && assembler_.filled(placed) == Step::payload_end) event_ends(now);
     if (read->count > placed) consume(staging.first(read->count - placed), now);
@@ -97,14 +106,13 @@ void Connection::message(SteadyTime now) {
         return end();
     }
     if (header.is(wire::MessageType::event)) return malformed("an EVENT has no payload", now);
-    const bool known = header.type >= 1 && header.type <= static_cast<std::uint8_t>(wire::MessageType::bye);
-    if (!known && (header.flags & wire::flag_optional) != 0) return;
+    if (!header.needed() && (header.flags & wire::flag_optional) != 0) return;  // ALIVE, or a later one
     malformed(fmt::format("a message of type {} may not come here", header.type), now);
 }
 
 void Connection::hello(SteadyTime now) {
     if (state_ != State::greeting) return malformed("HELLO came twice", now);
-    const auto hello = wire::decode_hello(assembler_.meta());
+    auto hello = wire::decode_hello(assembler_.meta());
     if (!hello) {
         return malformed(hello.error().message(), now,
                          hello.error().code == Errc::unsupported ? wire::ByeReason::format_mismatch
@@ -114,6 +122,15 @@ void Connection::hello(SteadyTime now) {
         context_.report(kind, fmt::format("{} ({}) was refused: {}", peer_, wire::to_string(hello->lane), text));
         leave(reason, std::move(text), now);
     };
+    if (!allowed(hello->lane.sender))
+        return refuse(wire::ByeReason::not_allowed,
+                      fmt::format("its certificate is made out to {}; a sender's name is that, or begins with it and one of -._:",
+                                  fmt::join(socket_.peer_names(), ", ")));
+    if (hello->any_run) {
+        const auto run = context_.sink.joined_run();
+        if (!run) return refuse(wire::ByeReason::wrong_run, "it names no run, and here it must");
+        hello->lane.run = *run;
+    }
     auto lane = context_.lanes.enter(hello->lane);
     if (!lane)
         return refuse(wire::ByeReason::limit, fmt::format("the limit of {} lanes is reached", context_.options.lanes_max),
@@ -127,6 +144,19 @@ void Connection::hello(SteadyTime now) {
         context_.lanes.leave(*lane, true);
         return refuse(wire::ByeReason::format_mismatch, "this lane came with another event format before");
     }
+    if (adoption.forgotten) {
+        context_.lanes.leave(*lane, false);
+        return refuse(wire::ByeReason::limit, fmt::format("which sequences from {} on of this lane are here is not known any more; "
+                                                          "choose a new incarnation", number(hello->oldest_held)),
+                      Report::Kind::over_limit);
+    }
+    if (adoption.given_up > 0)
+        context_.report(Report::Kind::gap, fmt::format("{} ({}): {} sequences below {} never came, and it holds them no more", peer_,
+                                                       wire::to_string(hello->lane), adoption.given_up, number(hello->oldest_held)));
+    if (adoption.reopened > 0)
+        context_.report(Report::Kind::reopened,
+                        fmt::format("{} ({}) still holds sequences from {} on, which its lane had given up; they are taken. Is it one "
+                                    "sender?", peer_, wire::to_string(hello->lane), number(hello->oldest_held)));
     if (adoption.former) {
         context_.report(Report::Kind::replaced, fmt::format("{} ({}) replaces an older connection of its lane", peer_,
                                                             wire::to_string(hello->lane)));
@@ -139,6 +169,8 @@ void Connection::hello(SteadyTime now) {
     lane_ = std::move(lane);
     format_ = hello->format;
     previous_ = Sequence{number(hello->oldest_held) - 1};
+    oldest_held_ = hello->oldest_held;
+    last_event_ = now;
 
     const auto connections = std::max<std::uint64_t>(context_.ledger.snapshot().connections, 1);
     const auto largest_message = wire::frame_header_size + wire::meta_size_max + context_.options.event_size_max.count();
@@ -148,10 +180,17 @@ void Connection::hello(SteadyTime now) {
     account_ = std::make_shared<CreditAccount>(thread_, id_, window);
     account_->announce(window);
     state_ = State::running;
-    wire::encode(wire::Welcome{.protocol = wire::protocol_version,
+    const auto protocol = std::min(hello->protocol, wire::protocol_version);
+    const auto heartbeat = context_.options.heartbeat;
+    if (protocol >= 2 && heartbeat.count() > 0) beat_ = now + heartbeat;
+    wire::encode(wire::Welcome{.protocol = protocol,
                                .credit = window,
                                .event_size_max = context_.options.event_size_max.count(),
-                               .durable = std::move(adoption.durable)},
+                               .durable = std::move(adoption.durable),
+                               .run = lane_->key.run,
+                               .heartbeat_ms = static_cast<std::uint32_t>(heartbeat.count()),
+                               .instance = context_.instance,
+                               .recorder = context_.options.name},
                  out_);
     tell(now);
 }
@@ -177,6 +216,7 @@ void Connection::flush(SteadyTime now) {
         if (written->state == transport::Transfer::State::closed) return end();
         if (written->state == transport::Transfer::State::would_block) return;
         out_sent_ += written->count;
+        sent_since_beat_ = true;
     }
     out_.clear();
     if (out_.capacity() > staging_size) out_ = {};
@@ -261,7 +301,46 @@ void Connection::end() {
     }
 }
 
+std::optional<SteadyTime> Connection::idle_since() const {
+    if (state_ != State::running || assembler_.inside_message() || parked_ != Parked::no || lane_->anything_in_hand())
+        return std::nullopt;
+    return last_event_;
+}
+
+/// With TLS, a sender's name is one of its certificate's.
+bool Connection::allowed(std::string_view sender) const {
+    if (!socket_.secure() || context_.options.tls_any_name) return true;
+    return std::ranges::any_of(socket_.peer_names(), [&](const std::string& name) {
+        return !name.empty() && sender.starts_with(name) &&
+               (sender.size() == name.size() || std::string_view("-._:").contains(sender[name.size()]));
+    });
+}
+
+/// An interval counts as silent only when we were there to read: what lay unread after we had been stopped is read
+/// before the next one ends.
+void Connection::beat(SteadyTime now) {
+    const auto& heartbeat = context_.options.heartbeat;
+    beat_ = now + heartbeat;
+    const bool waits_for_us = parked_ != Parked::no || !reading_;
+    silent_beats_ = std::exchange(received_since_beat_, false) || waits_for_us ? 0 : silent_beats_ + 1;
+    if (silent_beats_ >= silent_beats_max) {
+        const auto text = fmt::format("it said nothing for {}", to_string(std::chrono::nanoseconds(silent_beats_max * heartbeat)));
+        context_.report(Report::Kind::too_slow, fmt::format("{} was disconnected: {}", who(), text));
+        return leave(wire::ByeReason::too_slow, text, now);
+    }
+    if (!std::exchange(sent_since_beat_, false) && out_.empty()) {
+        wire::encode_alive(out_);
+        flush(now);
+    }
+}
+
 std::optional<SteadyTime> Connection::deadline() const {
+    const auto message = message_deadline();
+    if (state_ != State::running || !beat_) return message;
+    return message ? std::min(*message, *beat_) : *beat_;
+}
+
+std::optional<SteadyTime> Connection::message_deadline() const {
     const auto& options = context_.options;
     switch (state_) {
         case State::ended: return std::nullopt;
@@ -286,6 +365,7 @@ std::optional<SteadyTime> Connection::deadline() const {
 
 void Connection::deadline_passed(SteadyTime now) {
     if (state_ == State::leaving) return end();
+    if (const auto message = message_deadline(); !message || *message > now) return beat(now);
     const char* text = assembler_.inside_payload() ? "a payload did not come at the pace that is asked for"
                        : state_ == State::greeting ? "no HELLO came in time"
                                                    : "a message was begun and not finished in time";

@@ -88,6 +88,8 @@ public:
     /// Reading waits for room to write (a handshake): call readable() when it is writable.
     [[nodiscard]] bool reads_when_writable() const noexcept { return socket_.secure(); }
     [[nodiscard]] std::optional<SteadyTime> deadline() const;
+    /// Since when it has sent no event and has none without an answer; nothing while it has.
+    [[nodiscard]] std::optional<SteadyTime> idle_since() const;
     [[nodiscard]] std::optional<RunNumber> run() const {
         return lane_ ? std::optional(lane_->key.run) : std::nullopt;
     }
@@ -116,6 +118,9 @@ private:
     void event_ends(SteadyTime now);
     void deliver();
     void reject(wire::RejectReason reason, std::string text);
+    void beat(SteadyTime now);
+    [[nodiscard]] bool allowed(std::string_view sender) const;
+    [[nodiscard]] std::optional<SteadyTime> message_deadline() const;
     void broken(const Error& error);
     void malformed(std::string text, SteadyTime now, wire::ByeReason reason = wire::ByeReason::malformed);
     void drop_unfinished();
@@ -145,9 +150,16 @@ private:
     wire::EventFormat format_ = wire::EventFormat::opaque;
     std::uint64_t received_ = 0;  // bytes of EVENT messages begun
     Sequence previous_{0};
+    Sequence oldest_held_{1};
     Underway underway_;
     IncomingEvent waiting_;       // complete; the sink was full
 
+    // Nothing: this sender speaks protocol 1, and may be silent.
+    std::optional<SteadyTime> beat_;  // when to look whether both sides said something since the last
+    bool sent_since_beat_ = false, received_since_beat_ = false;
+    unsigned silent_beats_ = 0;
+
+    SteadyTime last_event_;       // or HELLO
     SteadyTime began_;            // this greeting, header, payload or farewell
     SteadyTime last_byte_;
 };

@@ -21,13 +21,13 @@ void Connection::event_begins(SteadyTime now) {
     const auto& header = assembler_.header();
     began_ = now;
     if (!header.is(wire::MessageType::event)) {
-        const bool known = header.type >= 1 && header.type <= static_cast<std::uint8_t>(wire::MessageType::bye);
-        if (known || (header.flags & wire::flag_optional) == 0)
+        if (header.needed() || (header.flags & wire::flag_optional) == 0)
             return malformed(fmt::format("a message of type {} with a payload may not come here", header.type), now);
         return assembler_.skip();
     }
     if (state_ != State::running) return malformed("an EVENT came before HELLO", now);
 
+    last_event_ = now;
     received_ += header.message_size();
     if (received_ > account_->announced()) return malformed("more bytes were sent than credit was given", now);
 
@@ -38,17 +38,22 @@ void Connection::event_begins(SteadyTime now) {
         underway_.meta = std::move(*meta);
     } else if (meta.error().code == Errc::limit) {  // whole, but its tags are not taken: answered by sequence
         underway_.meta.sequence = wire::decode_event_sequence(assembler_.meta()).value();
+        underway_.meta.oldest_held = oldest_held_;
         reject(wire::RejectReason::bad_tag, meta.error().message());
     } else {
         return malformed(meta.error().message(), now);
     }
+    if (underway_.meta.oldest_held < oldest_held_ || underway_.meta.sequence < oldest_held_)
+        return malformed(fmt::format("sequence {} comes with {} as the oldest held, after {}", number(underway_.meta.sequence),
+                                     number(underway_.meta.oldest_held), number(oldest_held_)), now);
+    oldest_held_ = underway_.meta.oldest_held;
     decide(now);
 }
 
 void Connection::decide(SteadyTime now) {
     const auto& header = assembler_.header();
     std::uint64_t skipped = 0;
-    const auto standing = lane_->arrives(underway_.meta, previous_, skipped);
+    const auto standing = lane_->arrives(id_, underway_.meta, previous_, skipped);
     if (skipped > 0) {
         context_.ledger.update([&](ReceiverStats& stats) { stats.gaps += skipped; });
         context_.report(Report::Kind::gap, fmt::format("{}: {} sequences are missing between {} and {}", who(), skipped,
@@ -64,6 +69,8 @@ void Connection::decide(SteadyTime now) {
         case Lane::Standing::scattered:
             context_.report(Report::Kind::over_limit, fmt::format("{}: its sequences are too scattered", who()));
             return leave(wire::ByeReason::limit, "the sequences of this lane are too scattered", now);
+        case Lane::Standing::not_owner:
+            return leave(wire::ByeReason::replaced, "a newer connection of the same lane has come", now);
         case Lane::Standing::fresh: break;
     }
     if (header.payload_size > context_.options.event_size_max.count() && !underway_.rejected)
@@ -136,7 +143,7 @@ void Connection::event_ends(SteadyTime now) {
     if (reason || begun == Lane::Begun::duplicate)
         context_.sink.dropped(event.meta, reason.value_or(wire::RejectReason::duplicate));
     if (reason) {
-        lane_->reject_at_receipt(event.meta.sequence, *reason, std::move(event.reject_text));
+        lane_->reject_at_receipt(id_, event.meta.sequence, *reason, std::move(event.reject_text));
     } else if (begun == Lane::Begun::duplicate) {
         lane_->tell_again(event.meta.sequence);
     } else if (begun == Lane::Begun::not_owner) {

@@ -8,6 +8,8 @@
 
 #include "lane_registry.hpp"
 #include "ledger.hpp"
+#include "weir/base/endian.hpp"
+#include "weir/base/guid.hpp"
 #include "weir/delivery/receiver.hpp"
 
 namespace weir::delivery {
@@ -21,6 +23,7 @@ struct Context {
           pool(buffer_pool),
           sink(event_sink),
           report_(std::move(report_to)),
+          instance(load_little<std::uint64_t>(Guid::random().bytes)),
           lanes(options.lanes_max, options.lane_intervals_max) {}
 
     const ReceiverOptions options;
@@ -28,6 +31,7 @@ struct Context {
     memory::BufferPool& pool;
     EventSink& sink;
     const std::function<void(const Report&)> report_;
+    const std::uint64_t instance;  // of this process, for the senders: new at each start
     Ledger ledger;
     LaneRegistry lanes;
 

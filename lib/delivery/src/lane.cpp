@@ -18,6 +18,7 @@ Sequence before(Sequence sequence) noexcept { return Sequence{number(sequence) -
 void Lane::restore(const wire::SequenceSet& durable) {
     const std::scoped_lock lock(mutex_);
     final_.merge(durable);
+    highest_.reset();
 }
 
 Lane::Adoption Lane::adopt(Owner owner, const wire::Hello& hello) {
@@ -27,8 +28,18 @@ Lane::Adoption Lane::adopt(Owner owner, const wire::Hello& hello) {
         adoption.format_differs = true;
         return adoption;
     }
+    if (hello.oldest_held < given_up_from_) {
+        adoption.forgotten = true;
+        return adoption;
+    }
     format_ = hello.format;
     adoption.former = std::exchange(owner_, std::move(owner));
+    adoption.reopened = reopen({hello.oldest_held, Sequence{wire::sequence_max}});
+    if (highest_ && number(*highest_) + 1 < number(hello.oldest_held)) {
+        const wire::SequenceRange between{Sequence{number(*highest_) + 1}, before(hello.oldest_held)};
+        adoption.given_up = between.count() - final_.count(between) - in_hand_.count(between);
+    }
+    highest_ = std::max(highest_.value_or(Sequence{0}), before(hello.oldest_held));
     forget_below(hello.oldest_held);
 
     adoption.durable = final_;
@@ -48,12 +59,14 @@ Lane::Adoption Lane::adopt(Owner owner, const wire::Hello& hello) {
 
 void Lane::leave(ConnectionId connection) {
     const std::scoped_lock lock(mutex_);
-    if (owner_ && owner_->connection == connection) owner_.reset();
+    if (owned_by(connection)) owner_.reset();
 }
 
 void Lane::forget_below(Sequence oldest_held) {
     if (oldest_held <= Sequence{1}) return;
-    rejections_.erase(rejections_.begin(), rejections_.lower_bound(oldest_held));
+    const auto kept = rejections_.lower_bound(oldest_held);
+    for (auto at = rejections_.begin(); at != kept; ++at) given_up_.insert(at->first);
+    rejections_.erase(rejections_.begin(), kept);
     while (!to_reject_.empty() && to_reject_.front() < oldest_held) to_reject_.pop_front();
     // Sequences that will never come again close their gaps, so that an old lane stays one interval.
     // One that is in hand keeps its gap until it is answered.
@@ -61,13 +74,34 @@ void Lane::forget_below(Sequence oldest_held) {
         wire::SequenceSet gone;
         gone.insert({Sequence{1}, before(oldest_held)});
         for (const auto& range : in_hand_.intervals()) gone.erase(range);
+        auto not_here = gone;
+        for (const auto& range : final_.intervals()) not_here.erase(range);
+        given_up_.merge(not_here);
         final_.merge(gone);
+    }
+    if (given_up_.intervals().size() > intervals_max_) {
+        given_up_from_ = Sequence{number(given_up_.intervals()[intervals_max_ / 2].last) + 1};
+        given_up_.erase({Sequence{1}, before(given_up_from_)});
     }
 }
 
-Lane::Standing Lane::arrives(const wire::EventMeta& meta, Sequence previous, std::uint64_t& skipped) {
+/// What was given up on a sender's word is neither stored nor answered: it can come now. How much that is.
+std::uint64_t Lane::reopen(wire::SequenceRange range) {
+    wire::SequenceSet open;
+    for (auto part : given_up_.intervals()) {
+        part = {std::max(part.first, range.first), std::min(part.last, range.last)};
+        if (part.first <= part.last) open.insert(part);
+    }
+    for (const auto& part : open.intervals()) final_.erase(part);
+    return given_up_.erase(range);
+}
+
+Lane::Standing Lane::arrives(ConnectionId connection, const wire::EventMeta& meta, Sequence previous,
+                             std::uint64_t& skipped) {
     const std::scoped_lock lock(mutex_);
     skipped = 0;
+    if (!owned_by(connection)) return Standing::not_owner;  // what it says is not believed any more
+    highest_ = std::max(highest_.value_or(Sequence{0}), meta.sequence);
     if (number(meta.sequence) > number(previous) + 1) {
         const wire::SequenceRange between{Sequence{number(previous) + 1}, before(meta.sequence)};
         skipped = between.count() - final_.count(between) - in_hand_.count(between);
@@ -82,14 +116,14 @@ Lane::Standing Lane::arrives(const wire::EventMeta& meta, Sequence previous, std
 
 Lane::Begun Lane::begin(ConnectionId connection, Sequence sequence) {
     const std::scoped_lock lock(mutex_);
-    if (!owner_ || owner_->connection != connection) return Begun::not_owner;
+    if (!owned_by(connection)) return Begun::not_owner;
     if (final_.contains(sequence) || !in_hand_.insert(sequence)) return Begun::duplicate;
     return Begun::yes;
 }
 
 void Lane::put_back(ConnectionId connection, Sequence sequence) {
     const std::scoped_lock lock(mutex_);
-    if (!in_hand_.erase(sequence) || !owner_ || owner_->connection == connection) return;
+    if (!in_hand_.erase(sequence) || !owner_ || owned_by(connection)) return;
     end_owner(wire::ByeReason::send_again, "an older connection took an event with it; send again what is not acknowledged");
 }
 
@@ -137,9 +171,9 @@ void Lane::end_owner(wire::ByeReason reason, std::string text) {
     });
 }
 
-void Lane::reject_at_receipt(Sequence sequence, wire::RejectReason reason, std::string text) {
+void Lane::reject_at_receipt(ConnectionId connection, Sequence sequence, wire::RejectReason reason, std::string text) {
     const std::scoped_lock lock(mutex_);
-    if (final_.contains(sequence) || in_hand_.contains(sequence)) return;
+    if (!owned_by(connection) || final_.contains(sequence) || in_hand_.contains(sequence)) return;
     add_rejection(sequence, reason, std::move(text));
 }
 
@@ -159,7 +193,7 @@ void Lane::notify() {
 bool Lane::take_answers(ConnectionId connection, std::uint64_t credit, bool credit_is_news,
                         std::vector<std::byte>& out) {
     const std::scoped_lock lock(mutex_);
-    if (!owner_ || owner_->connection != connection) return false;
+    if (!owned_by(connection)) return false;
     notified_ = false;
     // REJECTs go first: an ACK may cover their sequences only after them.
     for (std::size_t n = 0; n < rejects_per_turn && !to_reject_.empty(); ++n) {

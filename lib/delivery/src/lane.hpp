@@ -26,10 +26,13 @@ public:
     };
     struct Adoption {
         bool format_differs = false;    // then nothing was changed
+        bool forgotten = false;         // it may still hold what is not known here any more; then nothing was changed
+        std::uint64_t reopened = 0;     // sequences that this session had given up, and that its sender still holds
+        std::uint64_t given_up = 0;     // sequences that never came, and that its sender does not hold any more
         std::optional<Owner> former;    // whose connection is to be ended
         wire::SequenceSet durable;      // for WELCOME
     };
-    enum class Standing { fresh, in_hand, final, scattered };
+    enum class Standing { fresh, in_hand, final, scattered, not_owner };
     enum class Begun { yes, duplicate, not_owner };
 
     Lane(LaneId lane_id, wire::LaneKey lane_key, std::size_t intervals_max)
@@ -47,7 +50,8 @@ public:
 
     /// The head of an event came. Also forgets what the sender has been told for certain. `skipped`:
     /// how many sequences after `previous` are missing before this one.
-    [[nodiscard]] Standing arrives(const wire::EventMeta& meta, Sequence previous, std::uint64_t& skipped);
+    [[nodiscard]] Standing arrives(ConnectionId connection, const wire::EventMeta& meta, Sequence previous,
+                                   std::uint64_t& skipped);
     /// A complete event is to be passed on: in hand from now on.
     [[nodiscard]] Begun begin(ConnectionId connection, Sequence sequence);
     /// It was not passed on after all. A newer connection may have been told nothing of it, because it was in hand: it
@@ -63,8 +67,9 @@ public:
     [[nodiscard]] bool give_back(Sequence sequence);
     /// Its connection, if there is one, says BYE.
     void end_connection(wire::ByeReason reason, std::string text);
-    /// Of an event that was never in hand; nothing when it is final or in hand already.
-    void reject_at_receipt(Sequence sequence, wire::RejectReason reason, std::string text);
+    /// Of an event that was never in hand; nothing when it is final or in hand already, or of a connection that a newer
+    /// one has replaced.
+    void reject_at_receipt(ConnectionId connection, Sequence sequence, wire::RejectReason reason, std::string text);
 
     /// What is to be told now, appended to `out`; at most some 64 KiB. True when there is more.
     bool take_answers(ConnectionId connection, std::uint64_t credit, bool credit_is_news, std::vector<std::byte>& out);
@@ -77,7 +82,9 @@ private:
         wire::RejectReason reason;
         std::string text;
     };
+    [[nodiscard]] bool owned_by(ConnectionId connection) const { return owner_ && owner_->connection == connection; }
     void forget_below(Sequence oldest_held);
+    std::uint64_t reopen(wire::SequenceRange range);
     void add_rejection(Sequence sequence, wire::RejectReason reason, std::string text);
     void notify();
     void end_owner(wire::ByeReason reason, std::string text);
@@ -87,6 +94,11 @@ private:
     std::optional<wire::EventFormat> format_;
     std::optional<Owner> owner_;
     wire::SequenceSet final_;
+    // Of final_, what is not stored here: a sender said that it holds it no more. That is its word alone, so it is
+    // believed for as long as no connection of this lane says that it holds it after all.
+    wire::SequenceSet given_up_;
+    Sequence given_up_from_{1};          // below: too scattered to be kept, so not known any more
+    std::optional<Sequence> highest_;    // that came, or could have; nothing: an earlier process received this lane
     wire::SequenceSet in_hand_;
     std::map<Sequence, Rejection> rejections_;  // final, and the sender may not know
     wire::SequenceSet to_acknowledge_;          // final, not told on this connection

@@ -36,6 +36,7 @@ struct Letters {
     std::vector<End> ends;
     bool memory_freed = false;
     bool sink_has_room = false;
+    bool make_room = false;          // all connections are taken: those that are idle end
     std::optional<SteadyTime> stop;  // until when answers may come
 };
 

@@ -63,8 +63,13 @@ public:
         context.pool.unsubscribe(ticket_);
     }
 
+    Result<> listen() {
+        if (!std::exchange(listening_, true)) return threads_.front()->listen();
+        return {};
+    }
+
     void start() {
-        WEIR_ASSERT(!std::exchange(started_, true));
+        WEIR_ASSERT(listen().has_value() && !std::exchange(started_, true));
         for (auto& thread : threads_) thread->start();
     }
 
@@ -98,6 +103,7 @@ private:
     std::atomic<bool> stopping_{false};
     std::mutex stop_mutex_;
     bool stop_told_ = false;
+    bool listening_ = false;
     bool started_ = false;
     std::vector<std::unique_ptr<ReceiverThread>> threads_;
 };
@@ -120,7 +126,7 @@ Result<std::unique_ptr<Receiver>> Receiver::open(const ReceiverOptions& options,
         if (!context) return std::unexpected(context.error());
         tls = std::move(*context);
     }
-    auto listener = transport::Listener::open(options.listen, options.socket);
+    auto listener = transport::Listener::reserve(options.listen, options.socket);
     if (!listener) return std::unexpected(listener.error());
     const auto threads = options.threads > 0 ? options.threads : std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
     Mailboxes mailboxes;
@@ -141,7 +147,13 @@ LaneId Receiver::restore(const wire::LaneKey& lane, const wire::SequenceSet& dur
     return restored->id;
 }
 
+Result<> Receiver::listen() { return station_->listen(); }
+
 void Receiver::start() { station_->start(); }
+
+std::optional<WallTime> Receiver::certificate_ends() const {
+    return station_->context.tls ? std::optional(station_->context.tls->certificate_ends()) : std::nullopt;
+}
 
 void Receiver::acknowledge(std::span<const Answer> events) {
     std::shared_ptr<Lane> lane;

@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t listener_token = 0;  // and the timer that opens it again
 constexpr std::chrono::milliseconds accept_pause{100};
 constexpr int accepts_per_turn = 64;
+constexpr std::size_t idle_ended_at_once = 16;  // for each that comes when there is no room
 constexpr std::uint64_t refusals_at_once_max = 64;  // connections over the limit that are told so
 
 }  // namespace
@@ -158,6 +159,7 @@ void ReceiverThread::read_letters(SteadyTime now) {
         }
         for (const auto id : of_run) visit(id, leave);
     }
+    if (letters.make_room) make_room(now);
     if (letters.memory_freed) resume(for_memory_, Connection::Parked::for_memory, now);
     if (letters.sink_has_room) resume(for_sink_, Connection::Parked::for_sink, now);
 }
@@ -214,6 +216,7 @@ void ReceiverThread::accept(SteadyTime now) {
             open_now = ++stats.connections;
         });
         if (open_now > context_.options.connections_max) {
+            for (const auto& thread : entrance_->threads) thread->write([](Letters& letters) { letters.make_room = true; });
             context_.report(Report::Kind::over_limit,
                             fmt::format("{} was refused: the limit of {} connections is reached",
                                         transport::to_string((*socket)->peer()), context_.options.connections_max));
@@ -233,6 +236,21 @@ void ReceiverThread::accept(SteadyTime now) {
         }
         auto& target = entrance_->threads[entrance_->next++ % entrance_->threads.size()];
         target->write([&](Letters& letters) { letters.arrivals.push_back(std::move(**socket)); });
+    }
+}
+
+/// Senders that have said nothing for long give way to those that come; a good one among them comes back by itself.
+void ReceiverThread::make_room(SteadyTime now) {
+    std::vector<std::pair<SteadyTime, ConnectionId>> idle;
+    for (const auto& [id, connection] : connections_) {
+        if (const auto since = connection->idle_since(); since && now - *since >= context_.options.idle_when_full)
+            idle.emplace_back(*since, id);
+    }
+    std::ranges::sort(idle);
+    for (std::size_t i = 0; i < std::min(idle.size(), idle_ended_at_once); ++i) {
+        auto& connection = *connections_.at(idle[i].second);
+        connection.leave(wire::ByeReason::too_many_connections, "all connections are taken, and this one is idle", now);
+        settle(connection, Connection::Parked::no);
     }
 }
 

@@ -30,6 +30,8 @@ public:
     ReceiverThread(Context& context, std::shared_ptr<Mailbox> mailbox, const Clock& clock, std::uint64_t number,
                    std::optional<Entrance> entrance);
 
+    /// Senders can connect; of the thread that has the entrance.
+    [[nodiscard]] Result<> listen() { return entrance_->listener.listen(); }
     void start();
     /// After a letter `stop`.
     void join();
@@ -41,6 +43,7 @@ public:
 private:
     void read_letters(SteadyTime now);
     void accept(SteadyTime now);
+    void make_room(SteadyTime now);
     void open(transport::Socket socket, SteadyTime now);
     void handle(const transport::EventLoop::Ready& ready, SteadyTime now);
     void read_on(SteadyTime now);

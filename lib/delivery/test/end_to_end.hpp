@@ -39,6 +39,10 @@ bool eventually(Condition condition, std::chrono::milliseconds within = 60s) {
 /// Takes events and acknowledges them at once, or keeps them, or says "full".
 class RecordingSink final : public EventSink {
 public:
+    std::optional<RunNumber> joined_run() override {
+        const std::scoped_lock lock(mutex);
+        return accepted_run;
+    }
     std::optional<Refusal> hello(LaneId, const wire::Hello& hello) override {
         const std::scoped_lock lock(mutex);
         if (hello.lane.run != accepted_run) return Refusal{wire::ByeReason::wrong_run, "another run is being recorded"};
@@ -117,6 +121,7 @@ struct Recorder {
         });
         EXPECT_TRUE(opened.has_value()) << (opened ? "" : opened.error().message());
         receiver = std::move(*opened);
+        EXPECT_TRUE(receiver->listen().has_value());  // so that a peer can connect before start()
         sink.receiver = receiver.get();
     }
     ~Recorder() {
@@ -199,6 +204,7 @@ public:
         while (true) {
             const auto step = assembler_.feed(input_);
             if (step == wire::FrameAssembler::Step::message) {
+                if (assembler_.header().is(wire::MessageType::alive) && !wants_alive) continue;  // comes at any time
                 meta.assign(assembler_.meta().begin(), assembler_.meta().end());
                 return assembler_.header().type;
             }
@@ -223,6 +229,7 @@ public:
     void close() { socket_.close(); }
 
     std::vector<std::byte> meta;
+    bool wants_alive = false;  // hear() answers ALIVE too
 
 private:
     transport::Socket socket_;
@@ -238,9 +245,10 @@ inline wire::Hello hello_as(std::string name, Sequence oldest = Sequence{1}) {
     return hello;
 }
 
-inline std::vector<std::byte> event_message(std::uint64_t sequence, std::string_view payload) {
+inline std::vector<std::byte> event_message(std::uint64_t sequence, std::string_view payload, std::uint64_t oldest = 1) {
     wire::EventMeta meta;
     meta.sequence = Sequence{sequence};
+    meta.oldest_held = Sequence{oldest};
     meta.payload_crc = checksum::crc32c(as_data(payload));
     meta.tags = {{"physics", "Main", true, {}, {}}};
     std::vector<std::byte> bytes;

@@ -115,14 +115,61 @@ TEST_F(LaneTest, WhatAnOlderConnectionPutsBackIsAskedForFromTheNewerOne) {
 TEST_F(LaneTest, WhatTheSenderWillNeverSendClosesItsGapButNotWhatIsInHand) {
     adopt(1);
     std::uint64_t skipped = 0;
-    EXPECT_EQ(lane.arrives(event(3), Sequence{0}, skipped), Lane::Standing::fresh);
+    EXPECT_EQ(lane.arrives(1, event(3), Sequence{0}, skipped), Lane::Standing::fresh);
     EXPECT_EQ(skipped, 2U);
     ASSERT_EQ(lane.begin(1, Sequence{3}), Lane::Begun::yes);
-    EXPECT_EQ(lane.arrives(event(9, 8), Sequence{3}, skipped), Lane::Standing::fresh);
+    EXPECT_EQ(lane.arrives(1, event(9, 8), Sequence{3}, skipped), Lane::Standing::fresh);
     EXPECT_EQ(skipped, 5U);
     EXPECT_EQ(to_string(lane.final_sequences()), "1-2,4-7");
     EXPECT_TRUE(lane.acknowledge(Sequence{3}));
     EXPECT_EQ(to_string(lane.final_sequences()), "1-7");
+}
+
+TEST_F(LaneTest, WhatASenderIsSaidToHoldNoMoreIsTakenWhenItComesAfterAll) {
+    adopt(1);
+    std::uint64_t skipped = 0;
+    ASSERT_EQ(lane.arrives(1, event(1), Sequence{0}, skipped), Lane::Standing::fresh);
+    ASSERT_EQ(lane.begin(1, Sequence{1}), Lane::Begun::yes);
+    EXPECT_TRUE(lane.acknowledge(Sequence{1}));
+    EXPECT_EQ(adopt(2, 1000).given_up, 998U);  // by whoever spoke for this lane
+    const auto adoption = adopt(3, 2);
+    EXPECT_EQ(adoption.reopened, 998U);
+    EXPECT_EQ(to_string(adoption.durable), "1");
+    EXPECT_EQ(lane.arrives(3, event(2, 2), Sequence{1}, skipped), Lane::Standing::fresh);
+    EXPECT_EQ(lane.begin(3, Sequence{2}), Lane::Begun::yes);
+    EXPECT_TRUE(lane.acknowledge(Sequence{2}));
+    EXPECT_EQ(told(3), "A1-2 ");
+}
+
+TEST_F(LaneTest, AConnectionThatWasReplacedIsNotBelieved) {
+    adopt(1);
+    adopt(2);
+    std::uint64_t skipped = 0;
+    EXPECT_EQ(lane.arrives(1, event(1000, 1000), Sequence{0}, skipped), Lane::Standing::not_owner);
+    lane.reject_at_receipt(1, Sequence{1}, RejectReason::corrupt_payload, "bad");
+    EXPECT_EQ(to_string(lane.final_sequences()), "");
+    EXPECT_EQ(lane.arrives(2, event(1), Sequence{0}, skipped), Lane::Standing::fresh);
+}
+
+TEST_F(LaneTest, ARejectionThatItsSenderHasIsForgottenAndNeverBecomesAnAcknowledgement) {
+    adopt(1);
+    lane.reject_at_receipt(1, Sequence{1}, RejectReason::corrupt_payload, "bad");
+    EXPECT_EQ(told(1), "R1 ");
+    EXPECT_EQ(adopt(2, 2).reopened, 0U);
+    const auto replayed = adopt(3, 1);  // by the next process of the same sender
+    EXPECT_EQ(replayed.reopened, 1U);
+    EXPECT_EQ(to_string(replayed.durable), "");
+}
+
+TEST_F(LaneTest, WhatIsTooScatteredToBeKeptIsNotClaimedToBeKnown) {
+    adopt(1);
+    for (std::uint64_t i = 2; i <= 1000; i += 2) {
+        ASSERT_EQ(lane.begin(1, Sequence{i}), Lane::Begun::yes);
+        EXPECT_TRUE(lane.acknowledge(Sequence{i}));
+    }
+    EXPECT_FALSE(adopt(2, 1001).forgotten);
+    EXPECT_TRUE(adopt(3, 1).forgotten);
+    EXPECT_FALSE(adopt(4, 1001).forgotten);
 }
 
 TEST_F(LaneTest, AWelcomeThatCannotHoldAllIsFollowedByTheRest) {
@@ -144,7 +191,7 @@ TEST_F(LaneTest, AWelcomeThatCannotHoldAllIsFollowedByTheRest) {
 
 TEST_F(LaneTest, ManyRejectionsAreToldInPartsAndNoAckOvertakesThem) {
     adopt(1);
-    for (std::uint64_t i = 1; i <= 500; ++i) lane.reject_at_receipt(Sequence{i}, RejectReason::bad_tag, "bad");
+    for (std::uint64_t i = 1; i <= 500; ++i) lane.reject_at_receipt(1, Sequence{i}, RejectReason::bad_tag, "bad");
     ASSERT_EQ(lane.begin(1, Sequence{501}), Lane::Begun::yes);
     EXPECT_TRUE(lane.acknowledge(Sequence{501}));
     std::vector<std::byte> bytes;

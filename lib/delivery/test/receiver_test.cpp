@@ -364,5 +364,78 @@ TEST(Receiver, OptionsThatCannotWorkAreRefusedAtOpen) {
     EXPECT_FALSE(Receiver::open(options, pool, sink).has_value());
 }
 
+TEST(Receiver, AClaimOfAnotherConnectionOfItsLaneCostsASenderNothing) {
+    Recorder recorder;
+    recorder.start();
+    RawPeer first(recorder.receiver->port());
+    ASSERT_TRUE(first.say_message(hello_as("filter")));
+    ASSERT_TRUE(first.hear_welcome());
+    ASSERT_TRUE(first.say(event_message(1, "stored")));
+    ASSERT_EQ(first.hear(), static_cast<int>(wire::MessageType::ack));
+    RawPeer other(recorder.receiver->port());
+    ASSERT_TRUE(other.say_message(hello_as("filter", Sequence{1'000'000})));  // it holds none below
+    ASSERT_TRUE(other.hear_welcome());
+    RawPeer again(recorder.receiver->port());
+    ASSERT_TRUE(again.say_message(hello_as("filter", Sequence{2})));
+    ASSERT_TRUE(again.hear_welcome());
+    EXPECT_EQ(to_string(wire::decode_welcome(again.meta).value().durable), "1");
+    for (std::uint64_t sequence = 2; sequence <= 101; ++sequence) ASSERT_TRUE(again.say(event_message(sequence, "mine", 2)));
+    EXPECT_TRUE(eventually([&] { return recorder.sink.taken() == 101; }));
+    EXPECT_EQ(recorder.stats().acknowledged, 101U);
+    EXPECT_EQ(recorder.reported(Report::Kind::gap), 1U);
+    EXPECT_EQ(recorder.reported(Report::Kind::reopened), 1U);
+    const std::scoped_lock lock(recorder.mutex);
+    for (const auto& report : recorder.reports) EXPECT_EQ(report.text.find("filter/7/"), std::string::npos) << report.text;
+}
+
+TEST(Receiver, AnOldestHeldThatFallsOnOneConnectionIsMalformed) {
+    Recorder recorder;
+    recorder.start();
+    RawPeer peer(recorder.receiver->port());
+    ASSERT_TRUE(peer.say_message(hello_as("filter", Sequence{5})));
+    ASSERT_TRUE(peer.hear_welcome());
+    ASSERT_TRUE(peer.say(event_message(5, "good", 5)));
+    ASSERT_TRUE(peer.say(event_message(6, "falls", 1)));
+    EXPECT_EQ(peer.hear_bye(), wire::ByeReason::malformed);
+    EXPECT_EQ(recorder.stats().acknowledged, 1U);
+}
+
+TEST(Receiver, SilentSessionsMakeRoomForASenderThatHasEvents) {
+    ReceiverOptions options;
+    options.connections_max = 20;
+    options.idle_when_full = 0ms;
+    Recorder recorder(options);
+    recorder.start();
+    std::vector<std::unique_ptr<RawPeer>> silent;
+    for (int i = 0; i < 20; ++i) {
+        silent.push_back(std::make_unique<RawPeer>(recorder.receiver->port()));
+        ASSERT_TRUE(silent.back()->say_message(hello_as("silent-" + std::to_string(i))));
+        ASSERT_TRUE(silent.back()->hear_welcome());
+    }
+    const auto sender = Sender::open(to_recorder(recorder)).value();
+    ASSERT_TRUE(sender->send(described(1), as_data("x")).has_value());
+    EXPECT_TRUE(sender->flush(60s).value());
+    EXPECT_GE(recorder.stats().closed[wire::index(wire::ByeReason::too_many_connections)], 1U);
+}
+
+TEST(Receiver, NobodyConnectsBeforeItListens) {
+    memory::BufferPool pool(Bytes{4U << 20});
+    RecordingSink sink;
+    ReceiverOptions options;
+    options.event_size_max = Bytes{1U << 20};
+    const auto receiver = Receiver::open(options, pool, sink).value();
+    const auto connects = [&] {
+        const auto address = transport::resolve({"127.0.0.1", receiver->port()}, false).value().front();
+        const auto socket = transport::begin_connect(address, {});
+        if (!socket) return false;
+        pollfd one{socket->fd(), POLLOUT, 0};
+        EXPECT_EQ(::poll(&one, 1, 60'000), 1);
+        return socket->pending_error() == 0;
+    };
+    EXPECT_FALSE(connects());
+    ASSERT_TRUE(receiver->listen().has_value());
+    EXPECT_TRUE(connects());
+}
+
 }  // namespace
 }  // namespace weir::delivery::test

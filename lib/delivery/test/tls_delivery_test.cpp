@@ -12,6 +12,7 @@ namespace weir::delivery {
 namespace {
 
 using namespace test;
+using testing::AllOf;
 using testing::HasSubstr;
 using transport::test::Authority;
 
@@ -21,8 +22,9 @@ ReceiverOptions secured(const transport::TlsFiles& files) {
     return options;
 }
 
+/// Named as its certificate, and one of several.
 std::unique_ptr<Sender> sender_with(const Recorder& recorder, const transport::TlsFiles& files) {
-    auto options = to_recorder(recorder);
+    auto options = to_recorder(recorder, files.any() ? files.certificate.stem().native() + "-1" : "sender-1");
     options.tls = files;
     return Sender::open(std::move(options)).value();
 }
@@ -65,6 +67,50 @@ TEST(DeliveryOverTls, WhoeverShowsNoGoodCertificateIsClosedCountedAndNamedAndAGo
     EXPECT_FALSE(stranger->stats().connected);
     EXPECT_GE(recorder.stats().insecure, 3U);
     EXPECT_EQ(recorder.sink.taken(), 1U);
+}
+
+TEST(DeliveryOverTls, ACertificateSpeaksForItsOwnNameOnly) {
+    const Authority authority("weir test");
+    Recorder recorder(secured(authority.files("recorder")));
+    recorder.start();
+    const auto files = authority.files("filter");
+    for (const auto* name : {"filter", "filter-1", "filter:2", "filter.3", "filter_4"}) {
+        auto options = to_recorder(recorder, name);
+        options.tls = files;
+        const auto sender = Sender::open(options).value();
+        ASSERT_TRUE(sender->send(described(1), as_data("event")));
+        EXPECT_TRUE(sender->flush(60s).value()) << name;
+    }
+    for (const auto* name : {"filters", "other", "fil", "other-filter"}) {
+        auto options = to_recorder(recorder, name);
+        options.tls = files;
+        const auto sender = Sender::open(options).value();
+        ASSERT_TRUE(sender->send(described(1), as_data("event")));
+        const auto flushed = sender->flush(60s);
+        ASSERT_FALSE(flushed.has_value()) << name;
+        EXPECT_THAT(flushed.error().message(), AllOf(HasSubstr("not_allowed"), HasSubstr("made out to filter")));
+    }
+    EXPECT_EQ(recorder.sink.taken(), 5U);
+    EXPECT_EQ(recorder.stats().closed[wire::index(wire::ByeReason::not_allowed)], 4U);
+
+    auto open = secured(authority.files("recorder"));
+    open.tls_any_name = true;
+    Recorder lenient(open);
+    lenient.start();
+    auto options = to_recorder(lenient, "other");
+    options.tls = files;
+    const auto sender = Sender::open(options).value();
+    ASSERT_TRUE(sender->send(described(1), as_data("event")));
+    EXPECT_TRUE(sender->flush(60s).value());
+}
+
+TEST(DeliveryOverTls, AReceiverSaysWhenItsCertificateEnds) {
+    const Authority authority("weir test");
+    const Recorder plain, secure(secured(authority.files("recorder", 1800)));
+    EXPECT_FALSE(plain.receiver->certificate_ends().has_value());
+    const auto left = secure.receiver->certificate_ends().value() - std::chrono::system_clock::now();
+    EXPECT_GT(left, 0s);
+    EXPECT_LE(left, 1801s);
 }
 
 TEST(DeliveryOverTls, PlainOnATlsPortAndTlsOnAPlainPortAreNamedToTheSender) {

@@ -235,6 +235,7 @@ Result<std::unique_ptr<Filter>> Filter::open(FilterOptions options, memory::Buff
         if (remark) remark(report.text);
     });
     if (!receiver) return std::unexpected(receiver.error());
+    if (const auto listening = (*receiver)->listen(); !listening) return std::unexpected(listening.error());  // builders may come first
     core->receiver_ = std::move(*receiver);
     return std::unique_ptr<Filter>(new Filter(std::move(core)));
 }

@@ -29,6 +29,18 @@ std::unexpected<Error> cannot_listen(const HostPort& where, int os_errno) {
 }
 
 Result<Listener> Listener::open(const HostPort& where, const SocketOptions& options, int backlog) {
+    auto listener = reserve(where, options);
+    if (!listener) return listener;
+    if (const auto listening = listener->listen(backlog); !listening) return std::unexpected(listening.error());
+    return listener;
+}
+
+Result<> Listener::listen(int backlog) {
+    if (::listen(socket_.fd(), backlog) == 0) return {};
+    return cannot_listen(where_, errno);
+}
+
+Result<Listener> Listener::reserve(const HostPort& where, const SocketOptions& options) {
     const auto addresses = resolve(where, true);
     if (!addresses) return std::unexpected(addresses.error());
     int failure = 0;
@@ -37,8 +49,7 @@ Result<Listener> Listener::open(const HostPort& where, const SocketOptions& opti
         const int on = 1;
         if (socket && ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0) {
             set_buffers(socket.fd(), options);  // inherited by accepted sockets
-            if (::bind(socket.fd(), address.data(), address.size()) == 0 && ::listen(socket.fd(), backlog) == 0)
-                return Listener(std::move(socket), options);
+            if (::bind(socket.fd(), address.data(), address.size()) == 0) return Listener(std::move(socket), options, where);
         }
         failure = errno;
     }

@@ -114,6 +114,8 @@ Result<Transfer> Socket::write(std::span<const iovec> sources) const {
 
 Interest Socket::waits_for(Interest wanted) const noexcept { return tls_ ? tls_->waits_for(wanted) : wanted; }
 
+std::vector<std::string> Socket::peer_names() const { return tls_ ? tls_->peer_names() : std::vector<std::string>(); }
+
 bool Socket::unread() const noexcept { return tls_ && tls_->unread(); }
 
 Address Socket::local() const noexcept {

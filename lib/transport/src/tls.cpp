@@ -8,6 +8,7 @@
 #include <openssl/x509v3.h>
 
 #include <array>
+#include <ctime>
 
 #include "tls_session.hpp"
 
@@ -79,6 +80,18 @@ Result<> TlsContext::accept(Socket& socket) const {
     socket.tls_ = TlsSession::open(ssl, socket.fd());
     if (!socket.tls_) return fail(Errc::io, "no memory for a TLS connection");
     return {};
+}
+
+WallTime TlsContext::certificate_ends() const {
+    std::tm ends{};
+    const auto* certificate = SSL_CTX_get0_certificate(context_.get());
+    if (certificate == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &ends) != 1) return WallTime::max();
+    return std::chrono::time_point_cast<WallTime::duration>(std::chrono::system_clock::from_time_t(::timegm(&ends)));
+}
+
+std::string TlsContext::certificate_name() const {
+    const auto names = names_of(SSL_CTX_get0_certificate(context_.get()));
+    return names.empty() ? std::string() : names.front();
 }
 
 Result<> TlsContext::connect(Socket& socket, const std::string& host) const {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -69,6 +70,28 @@ std::unique_ptr<TlsSession, TlsSessionEnd> TlsSession::open(SSL* ssl, int fd) {
 }
 
 TlsSession::~TlsSession() { SSL_free(ssl_); }
+
+std::vector<std::string> TlsSession::peer_names() const { return names_of(SSL_get0_peer_certificate(ssl_)); }
+
+std::vector<std::string> names_of(const X509* certificate) {
+    std::vector<std::string> names;
+    const auto add = [&](const ASN1_STRING* text) {
+        if (text == nullptr) return;
+        names.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+                           static_cast<std::size_t>(std::max(ASN1_STRING_length(text), 0)));
+    };
+    if (certificate == nullptr) return names;
+    const auto* subject = X509_get_subject_name(certificate);
+    for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;)
+        add(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+    auto* others = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+    for (int i = 0; i < sk_GENERAL_NAME_num(others); ++i) {
+        const auto* name = sk_GENERAL_NAME_value(others, i);
+        if (name->type == GEN_DNS) add(name->d.dNSName);
+    }
+    GENERAL_NAMES_free(others);
+    return names;
+}
 
 std::size_t TlsSession::unsent() const noexcept { return BIO_ctrl_pending(encrypted_) - sent_; }
 

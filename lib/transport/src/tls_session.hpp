@@ -8,10 +8,15 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "weir/transport/socket.hpp"
 
 namespace weir::transport {
+
+/// The names that a certificate is made out to: common names first, then alternative names for hosts.
+[[nodiscard]] std::vector<std::string> names_of(const X509* certificate);
 
 class TlsSession {
 public:
@@ -30,6 +35,7 @@ public:
     /// Bytes were read from the socket and wait here, so that the kernel does not say "readable".
     [[nodiscard]] bool unread() const noexcept { return failure_ || (more_ && SSL_has_pending(ssl_) != 0); }
     [[nodiscard]] Interest waits_for(Interest wanted) const noexcept;
+    [[nodiscard]] std::vector<std::string> peer_names() const;
 
 private:
     TlsSession(SSL* ssl, int fd) : ssl_(ssl), fd_(fd) {}

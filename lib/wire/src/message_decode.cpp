@@ -60,7 +60,7 @@ Result<Hello> decode_hello(ConstData meta) {
     Hello hello;
     hello.protocol = in.take<std::uint16_t>();
     const auto format = in.take<std::uint8_t>();
-    in.take<std::uint8_t>();
+    const auto flags = in.take<std::uint8_t>();
     hello.lane.connection = in.take<std::uint32_t>();
     hello.lane.incarnation = in.take<std::uint64_t>();
     hello.lane.run = RunNumber{in.take<std::uint32_t>()};
@@ -69,6 +69,8 @@ Result<Hello> decode_hello(ConstData meta) {
     hello.oldest_held = Sequence{in.take<std::uint64_t>()};
     const auto sender = as_text(in.take_bytes(name_size));
     if (!in.ok()) return too_short("HELLO", meta);
+    hello.any_run = hello.protocol >= 2 && (flags & hello_any_run) != 0;
+    if (hello.any_run) hello.lane.run = RunNumber{};
     if (hello.protocol == 0) return fail(Errc::corrupt, "HELLO speaks protocol version 0; there is none");
     if (!valid_sender_name(sender))
         return fail(Errc::corrupt, fmt::format("HELLO has a sender name of {} bytes that is not 1 to {} letters, digits "
@@ -96,6 +98,19 @@ Result<Welcome> decode_welcome(ConstData meta) {
     if (welcome.protocol == 0) return fail(Errc::corrupt, "WELCOME speaks protocol version 0; there is none");
     const auto ranges = take_ranges(in, count, *cumulative);
     if (!ranges) return std::unexpected(ranges.error());
+    if (welcome.protocol >= 2) {
+        welcome.run = RunNumber{in.take<std::uint32_t>()};
+        welcome.heartbeat_ms = in.take<std::uint32_t>();
+        welcome.instance = in.take<std::uint64_t>();
+        const auto name_size = in.take<std::uint16_t>();
+        in.take<std::uint16_t>();
+        const auto recorder = as_text(in.take_bytes(name_size));
+        if (!in.ok()) return too_short("WELCOME", meta);
+        if (!recorder.empty() && !valid_sender_name(recorder))
+            return fail(Errc::corrupt, fmt::format("WELCOME has a recorder's name of {} bytes that is not 1 to {} letters, "
+                                                   "digits and -_.:", recorder.size(), sender_name_size_max));
+        welcome.recorder = recorder;
+    }
     if (*cumulative != Sequence{0}) welcome.durable.insert({Sequence{1}, *cumulative});
     for (const auto& range : *ranges) welcome.durable.insert(range);
     return welcome;

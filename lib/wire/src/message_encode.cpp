@@ -66,7 +66,7 @@ void encode(const Hello& message, std::vector<std::byte>& target) {
     MessageWriter out(target);
     out.put(message.protocol);
     out.put(static_cast<std::uint8_t>(message.format));
-    out.put(std::uint8_t{0});
+    out.put(static_cast<std::uint8_t>(message.any_run ? hello_any_run : 0));
     out.put(message.lane.connection);
     out.put(message.lane.incarnation);
     out.put(number(message.lane.run));
@@ -87,6 +87,15 @@ void encode(const Welcome& message, std::vector<std::byte>& target) {
     out.put(message.event_size_max);
     out.put(number(message.durable.cumulative()));
     out.put(ranges);
+    if (message.protocol >= 2) {
+        const std::string_view name = valid_sender_name(message.recorder) ? std::string_view(message.recorder) : "";
+        out.put(number(message.run));
+        out.put(message.heartbeat_ms);
+        out.put(message.instance);
+        out.put(static_cast<std::uint16_t>(name.size()));
+        out.put(std::uint16_t{0});
+        out.put(name);
+    }
     out.finish(MessageType::welcome);
 }
 
@@ -115,6 +124,8 @@ void encode(const Bye& message, std::vector<std::byte>& target) {
     put_text(out, message.text);
     out.finish(MessageType::bye);
 }
+
+void encode_alive(std::vector<std::byte>& target) { MessageWriter(target).finish(MessageType::alive, flag_optional); }
 
 void encode(const EventMeta& message, std::uint64_t payload_size, std::vector<std::byte>& target) {
     MessageWriter out(target);

@@ -66,6 +66,7 @@ const char* name(ByeReason reason) noexcept {
         case ByeReason::format_mismatch: return "format_mismatch";
         case ByeReason::limit: return "limit";
         case ByeReason::send_again: return "send_again";
+        case ByeReason::not_allowed: return "not_allowed";
     }
     return "unknown";
 }
@@ -87,7 +88,9 @@ bool valid_sender_name(std::string_view text) noexcept {
 }
 
 std::string to_string(const LaneKey& key) {
-    return fmt::format("{}/{:x}/{} run {}", key.sender, key.incarnation, key.connection, number(key.run));
+    // Whoever knows the incarnation can speak for the session, so no log shows more of it than tells two apart.
+    const auto mark = static_cast<std::uint16_t>((key.incarnation * 0x9E3779B97F4A7C15U) >> 48);
+    return fmt::format("{}/#{:04x}/{} run {}", key.sender, mark, key.connection, number(key.run));
 }
 
 }  // namespace weir::wire

@@ -19,12 +19,33 @@ ConstData meta_of(const std::vector<std::byte>& message, std::size_t payload = 0
 
 // The worked examples of docs/formats/delivery-protocol.md: these bytes never change.
 TEST(Message, IsEncodedAsTheFormatDescriptionShows) {
-    EXPECT_EQ(sample::bytes_of(sample::hello()), sample::from_hex(
+    auto hello = sample::hello();
+    auto welcome = sample::welcome();
+    EXPECT_EQ(sample::bytes_of(hello), sample::from_hex(
+        "57 45 49 52 01 01 00 00 24 00 00 00 00 00 00 00 "
+        "00 00 00 00 2d 82 ee ed 02 00 03 00 00 00 00 00 "
+        "08 07 06 05 04 03 02 01 fb 77 05 00 04 00 00 00 "
+        "01 00 00 00 00 00 00 00 65 66 2d 31 "));
+    EXPECT_EQ(sample::bytes_of(welcome), sample::from_hex(
+        "57 45 49 52 01 02 00 00 49 00 00 00 00 00 00 00 "
+        "00 00 00 00 28 90 18 a1 02 00 00 00 01 00 00 00 "
+        "00 00 00 04 00 00 00 00 00 00 00 02 00 00 00 00 "
+        "02 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00 "
+        "05 00 00 00 00 00 00 00 fb 77 05 00 10 27 00 00 "
+        "18 17 16 15 14 13 12 11 05 00 00 00 72 65 63 2d "
+        "31 "));
+    std::vector<std::byte> alive;
+    encode_alive(alive);
+    EXPECT_EQ(alive, sample::from_hex(
+        "57 45 49 52 01 07 00 80 00 00 00 00 00 00 00 00 "
+        "00 00 00 00 28 f9 96 ad "));
+    hello.protocol = welcome.protocol = 1;
+    EXPECT_EQ(sample::bytes_of(hello), sample::from_hex(
         "57 45 49 52 01 01 00 00 24 00 00 00 00 00 00 00 "
         "00 00 00 00 e9 4e bb b9 01 00 03 00 00 00 00 00 "
         "08 07 06 05 04 03 02 01 fb 77 05 00 04 00 00 00 "
         "01 00 00 00 00 00 00 00 65 66 2d 31 "));
-    EXPECT_EQ(sample::bytes_of(sample::welcome()), sample::from_hex(
+    EXPECT_EQ(sample::bytes_of(welcome), sample::from_hex(
         "57 45 49 52 01 02 00 00 30 00 00 00 00 00 00 00 "
         "00 00 00 00 31 2f f4 68 01 00 00 00 01 00 00 00 "
         "00 00 00 04 00 00 00 00 00 00 00 02 00 00 00 00 "
@@ -49,6 +70,21 @@ TEST(Message, IsEncodedAsTheFormatDescriptionShows) {
     EXPECT_EQ(sample::bytes_of(sample::bye()), sample::from_hex(
         "57 45 49 52 01 06 00 00 08 00 00 00 00 00 00 00 "
         "00 00 00 00 c6 02 4f f3 01 00 04 00 64 6f 6e 65 "));
+}
+
+TEST(Message, OfProtocol1IsUnderstoodAndWhatItLacksIsEmpty) {
+    auto welcome = sample::welcome();
+    welcome.protocol = 1;
+    const auto old = decode_welcome(meta_of(bytes_of(welcome))).value();
+    EXPECT_EQ(old.durable, welcome.durable);
+    EXPECT_EQ(old.run, RunNumber{});
+    EXPECT_EQ(old.heartbeat_ms, 0U);
+    auto hello = sample::hello();
+    hello.any_run = true;
+    EXPECT_TRUE(decode_hello(meta_of(bytes_of(hello))).value().any_run);
+    EXPECT_EQ(decode_hello(meta_of(bytes_of(hello))).value().lane.run, RunNumber{});
+    hello.protocol = 1;  // the flag is a zero that nobody looks at
+    EXPECT_FALSE(decode_hello(meta_of(bytes_of(hello))).value().any_run);
 }
 
 TEST(Message, OfEveryKindIsReadBackAsItWasWritten) {

@@ -78,6 +78,9 @@ class EventSink {
 public:
     virtual ~EventSink() = default;
 
+    /// The run of a sender that names none; nothing: it must name one.
+    [[nodiscard]] virtual std::optional<RunNumber> joined_run() { return std::nullopt; }
+
     /// A sender says hello: an answer refuses it. Called for each connection, so a lane may come again;
     /// the lane's id is the same each time. A refused lane that was new is forgotten.
     [[nodiscard]] virtual std::optional<Refusal> hello(LaneId lane, const wire::Hello& hello) = 0;

@@ -30,6 +30,7 @@ namespace weir::delivery {
 
 struct ReceiverOptions {
     transport::HostPort listen{"127.0.0.1", 0};  // port 0: any free one, see Receiver::port()
+    std::string name{};                          // of the recorder, for its senders; a valid_sender_name, or empty
     unsigned threads = 0;                        // 0: min(4, cores)
     std::uint32_t connections_max = 4096;
     std::uint32_t lanes_max = 100'000;
@@ -41,9 +42,15 @@ struct ReceiverOptions {
     std::chrono::milliseconds payload_idle_max{10'000};  // without a single byte of a payload
     Bytes payload_rate_min{64ULL << 10};         // per second, on average over a payload; 0: no minimum
     std::chrono::milliseconds farewell{500};     // how long a peer may take to read a BYE
+    std::chrono::milliseconds heartbeat{10'000}; // each side says something this often; three times nothing ends the
+                                                 // connection. 0: never. Of senders that speak protocol 2
+    std::chrono::milliseconds idle_when_full{10'000};  // when all connections are taken, those without an event for so
+                                                       // long make room
     bool verify_payload = true;  // false only to measure what it costs: payloads are believed
     transport::SocketOptions socket{};
     transport::TlsFiles tls{};   // when named, senders must speak TLS and show a certificate of the authority
+    bool tls_any_name = false;   // false: a sender's name must be one that its certificate is made out to, or begin with
+                                 // one of them and '-', '.', '_' or ':'
 };
 
 /// Something that an operator may want to know. Counted in the stats as well.
@@ -55,6 +62,7 @@ struct Report {
         over_limit,     // connections, lanes, scattered sequences
         replaced,       // a lane came again while its old connection was open
         gap,            // sequences of a lane were skipped
+        reopened,       // a sender still holds sequences that its lane had given up
         corrupt,        // a payload had the wrong checksum
         accept_failed,  // the system gives no more connections for now
         insecure,       // TLS: the handshake failed, or what came was not TLS
@@ -103,7 +111,7 @@ struct Answer {
 
 class Receiver {
 public:
-    /// Listens; no connection is accepted before start(). Pool, sink and clock outlive the receiver.
+    /// Takes the port; nobody can connect before listen(). Pool, sink and clock outlive the receiver.
     /// `report` is called from receiver threads and must not wait; it may be empty.
     [[nodiscard]] static Result<std::unique_ptr<Receiver>> open(const ReceiverOptions& options, memory::BufferPool& pool,
                                                                 EventSink& sink,
@@ -115,7 +123,13 @@ public:
 
     /// Before start(): what is durable already of a lane that an earlier process has received.
     LaneId restore(const wire::LaneKey& lane, const wire::SequenceSet& durable);
+    /// From now on senders can connect; they are answered from start() on. Error: another program took the port.
+    [[nodiscard]] Result<> listen();
+    /// listen(), unless that was done; then it must not fail.
     void start();
+
+    /// When our own certificate ends; nothing without TLS.
+    [[nodiscard]] std::optional<WallTime> certificate_ends() const;
 
     /// The events are on stable storage. Cheap; made in batches. Answers for events that are not in
     /// hand are ignored.

@@ -10,7 +10,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/data.hpp"
@@ -70,6 +72,9 @@ public:
     /// The last read left bytes behind that the kernel does not know of: read again without waiting. Only with TLS.
     [[nodiscard]] bool unread() const noexcept;
     [[nodiscard]] bool secure() const noexcept { return tls_ != nullptr; }
+    /// The names that the other side's certificate is made out to (subject and alternative names for hosts); empty before
+    /// the handshake, and without TLS.
+    [[nodiscard]] std::vector<std::string> peer_names() const;
 
     [[nodiscard]] Address local() const noexcept;
     [[nodiscard]] Address peer() const noexcept;
@@ -93,6 +98,9 @@ private:
 class Listener {
 public:
     [[nodiscard]] static Result<Listener> open(const HostPort& where, const SocketOptions& options = {}, int backlog = 1024);
+    /// The first half of open(): the port is taken, and whoever connects is refused until listen().
+    [[nodiscard]] static Result<Listener> reserve(const HostPort& where, const SocketOptions& options = {});
+    [[nodiscard]] Result<> listen(int backlog = 1024);
 
     [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
     [[nodiscard]] std::uint16_t port() const noexcept { return socket_.local().port(); }
@@ -104,9 +112,11 @@ public:
     void close() noexcept { socket_.close(); }
 
 private:
-    Listener(Socket socket, SocketOptions options) noexcept : socket_(std::move(socket)), options_(options) {}
+    Listener(Socket socket, SocketOptions options, HostPort where)
+        : socket_(std::move(socket)), options_(options), where_(std::move(where)) {}
     Socket socket_;
     SocketOptions options_;
+    HostPort where_;  // for messages
 };
 
 }  // namespace weir::transport

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
 #include "weir/transport/socket.hpp"
 
@@ -35,6 +36,11 @@ public:
     /// an address, for which the other side's certificate must be made out. Error: out of memory.
     [[nodiscard]] Result<> accept(Socket& socket) const;
     [[nodiscard]] Result<> connect(Socket& socket, const std::string& host) const;
+
+    /// When our own certificate ends.
+    [[nodiscard]] WallTime certificate_ends() const;
+    /// The first name that it is made out to; empty when it has none.
+    [[nodiscard]] std::string certificate_name() const;
 
 private:
     explicit TlsContext(std::shared_ptr<ssl_ctx_st> context) : context_(std::move(context)) {}

@@ -30,7 +30,8 @@ inline constexpr std::size_t sender_name_size_max = 128;
 /// 1 to 128 letters, digits, '-', '_', '.', ':': names go into journals, tables and messages.
 [[nodiscard]] bool valid_sender_name(std::string_view text) noexcept;
 
-/// "farm-17/9c0f.../0 run 358395".
+/// "farm-17/#9c0f/0 run 358395": for logs. The incarnation is a secret of the sender's; four digits that are made from
+/// it tell two apart.
 [[nodiscard]] std::string to_string(const LaneKey& key);
 
 }  // namespace weir::wire

@@ -24,6 +24,7 @@ struct Hello {
     EventFormat format = EventFormat::opaque;
     std::uint16_t protocol = protocol_version;
     Sequence oldest_held{1};  // everything below is final for the sender
+    bool any_run = false;     // from protocol 2 on: the run that is being recorded, whichever it is; the lane has run 0
 
     bool operator==(const Hello&) const = default;
 };
@@ -33,6 +34,11 @@ struct Welcome {
     std::uint64_t credit = 0;          // bytes of EVENT messages that may be sent on this connection, in all
     std::uint64_t event_size_max = 0;  // largest payload that is taken
     SequenceSet durable{};             // of this lane; no rejected ones
+    // From protocol 2 on:
+    RunNumber run{};                   // that is being recorded
+    std::uint32_t heartbeat_ms = 0;    // each side says something at least this often; 0: need not
+    std::uint64_t instance = 0;        // of the recorder's process, new at each start
+    std::string recorder{};            // its name, a valid_sender_name; empty: none was given
 
     bool operator==(const Welcome&) const = default;
 };
@@ -81,6 +87,8 @@ void encode(const Welcome& message, std::vector<std::byte>& target);
 void encode(const Ack& message, std::vector<std::byte>& target);
 void encode(const Reject& message, std::vector<std::byte>& target);
 void encode(const Bye& message, std::vector<std::byte>& target);
+/// ALIVE says nothing but that its sender is there.
+void encode_alive(std::vector<std::byte>& target);
 /// The header and meta of an EVENT; `payload_size` bytes of payload follow it. `event_fits(meta)` holds.
 void encode(const EventMeta& message, std::uint64_t payload_size, std::vector<std::byte>& target);
 

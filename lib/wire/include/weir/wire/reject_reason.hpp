@@ -49,8 +49,9 @@ enum class ByeReason : std::uint16_t {
     format_mismatch = 10,      // the announced format is not taken
     limit = 11,                // another limit; the text says which
     send_again = 12,           // what was not answered is to be sent again: a disk failed under it
+    not_allowed = 13,          // the sender's certificate is made out to another name
 };
-inline constexpr std::size_t bye_reason_count = 13;
+inline constexpr std::size_t bye_reason_count = 14;
 
 /// "corrupt_payload"; "unknown" for a number that is not known here.
 [[nodiscard]] const char* name(RejectReason reason) noexcept;
