@@ -29,6 +29,10 @@ int main(int argc, char** argv) {
     weir_sender_stats stats;
     weir_sender_get_stats(sender, &stats);
     printf("%llu events recorded\n", (unsigned long long)stats.acknowledged);
+    for (unsigned reason = 0; reason < 16; ++reason)
+        if (stats.rejected_by[reason] > 0)
+            fprintf(stderr, "%llu events rejected: %s\n", (unsigned long long)stats.rejected_by[reason],
+                    weir_reject_reason_name(reason));
     weir_sender_destroy(sender);
-    return result == WEIR_DELIVERY_OK ? 0 : 1;
+    return result == WEIR_DELIVERY_OK && stats.rejected == 0 ? 0 : 1;
 }

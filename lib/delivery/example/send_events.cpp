@@ -24,6 +24,13 @@ int main(int argc, char** argv) {
             return std::fprintf(stderr, "%s\n", sent.error().message().c_str()), 1;
     }
     const auto safe = (*sender)->flush(std::chrono::seconds(30));
-    std::printf("%llu events recorded\n", static_cast<unsigned long long>((*sender)->stats().acknowledged));
-    return safe && *safe ? 0 : 1;
+    const auto stats = (*sender)->stats();
+    std::printf("%llu events recorded\n", static_cast<unsigned long long>(stats.acknowledged));
+    bool all = safe && *safe;
+    for (const auto reason : wire::reject_reasons) {
+        const auto rejected = stats.rejected[wire::index(reason)];
+        if (rejected > 0) std::fprintf(stderr, "%llu events rejected: %s\n", static_cast<unsigned long long>(rejected), wire::name(reason));
+        all = all && rejected == 0;
+    }
+    return all ? 0 : 1;
 }

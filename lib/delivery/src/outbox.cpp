@@ -30,7 +30,8 @@ Outbox::Outbox(const SenderOptions& options)
       replays_(options.replays),
       first_(options.first_sequence),
       next_(options.first_sequence),
-      highest_sent_(Sequence{number(options.first_sequence) - 1}) {}
+      highest_sent_(Sequence{number(options.first_sequence) - 1}),
+      run_(options.join_run ? std::nullopt : std::optional(options.run)) {}
 
 Result<> Outbox::check(const wire::EventMeta& meta, std::uint64_t size) const {
     if (size == 0) return fail(Errc::usage, "an event without payload cannot be sent");
@@ -81,7 +82,7 @@ Result<std::optional<Sequence>> Outbox::add(const EventDescription& event, std::
     ++stats_.held;
     stats_.bytes_accepted += held.size;
     stats_.bytes_held += held.size;
-    ++unsettled_;
+    ++unreported_;
     held.meta.sequence = Sequence{number(first_) + held_.size()};
     const auto sequence = held.meta.sequence;
     held_.push_back(std::move(held));
@@ -91,10 +92,35 @@ Result<std::optional<Sequence>> Outbox::add(const EventDescription& event, std::
 
 Result<bool> Outbox::flush(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, timeout, [&] { return failed_ || unsettled_ == 0; });
-    if (unsettled_ == 0) return true;
+    changed_.wait_for(lock, timeout, [&] { return failed_ || unreported_ == 0; });
+    if (unreported_ == 0 && stats_.released == 0) return true;
     if (failed_) return std::unexpected(*failed_);
     return false;
+}
+
+void Outbox::reported(std::size_t events) {
+    if (events == 0) return;
+    const std::scoped_lock lock(mutex_);
+    unreported_ -= events;
+    if (unreported_ == 0) changed_.notify_all();
+}
+
+std::optional<RunNumber> Outbox::run() const {
+    const std::scoped_lock lock(mutex_);
+    return run_;
+}
+
+Result<std::optional<RunNumber>> Outbox::run(std::chrono::milliseconds timeout) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, timeout, [&] { return failed_ || run_; });
+    if (!run_ && failed_) return std::unexpected(*failed_);
+    return run_;
+}
+
+void Outbox::joined(RunNumber run) {
+    const std::scoped_lock lock(mutex_);
+    run_ = run;
+    changed_.notify_all();
 }
 
 SenderStats Outbox::stats() const {
@@ -176,7 +202,6 @@ void Outbox::settle(Held& event, std::optional<wire::RejectReason> rejected, std
     else ++stats_.acknowledged;
     --stats_.held;
     stats_.bytes_held -= event.size;
-    --unsettled_;
     if (!event.being_sent) release(event);
 }
 
@@ -265,9 +290,17 @@ std::vector<ReturnedEvent> Outbox::take_back() {
     stats_.taken_back += events.size();
     stats_.held = 0;
     stats_.bytes_held = 0;
-    unsettled_ = 0;
+    unreported_ = 0;
     held_.clear();
     return events;
+}
+
+void Outbox::release_all() {
+    const auto events = take_back();  // released here, without the lock
+    release_settled();
+    const std::scoped_lock lock(mutex_);
+    stats_.taken_back -= events.size();
+    stats_.released += events.size();
 }
 
 }  // namespace weir::delivery

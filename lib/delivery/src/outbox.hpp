@@ -44,6 +44,9 @@ public:
     /// The sender has failed for good, or is closed: every wait ends with this error.
     void give_up(Error error);
     [[nodiscard]] bool failed() const;
+    /// The run of the lane, when it is known.
+    [[nodiscard]] std::optional<RunNumber> run() const;
+    [[nodiscard]] Result<std::optional<RunNumber>> run(std::chrono::milliseconds timeout);
 
     // The I/O thread.
     [[nodiscard]] Sequence oldest_held() const;
@@ -57,6 +60,10 @@ public:
     /// (When the lane is replayed, an earlier process has sent it: it is answered again after it was sent again.)
     [[nodiscard]] bool acknowledge(wire::SequenceRange range, std::vector<Settled>& settled);
     [[nodiscard]] bool reject(Sequence sequence, wire::RejectReason reason, std::vector<Settled>& settled);
+    /// The owner of these many settled events knows what became of them.
+    void reported(std::size_t events);
+    /// WELCOME of a lane that joins: its run from now on.
+    void joined(RunNumber run);
     /// WELCOME: from now on larger events are refused; those that are held already are settled.
     void limit_event_size(std::uint64_t event_size_max, std::vector<Settled>& settled);
     void connected();
@@ -66,6 +73,7 @@ public:
 
     // After the I/O thread has ended.
     [[nodiscard]] std::vector<ReturnedEvent> take_back();
+    void release_all();
 
 private:
     [[nodiscard]] Result<> check(const wire::EventMeta& meta, std::uint64_t size) const;
@@ -82,7 +90,7 @@ private:
     const bool replays_;
 
     mutable std::mutex mutex_;
-    std::condition_variable changed_;  // room in the window, all final, or failed
+    std::condition_variable changed_;  // room in the window, all final and reported, the run known, or failed
     memory::MigratingPool pool_{{.chunk = 128_KiB}};  // of what add() makes in any thread and the I/O thread frees
     // Of consecutive sequences, from first_ on.
     std::deque<Held, memory::MigratingAllocator<Held>> held_{memory::MigratingAllocator<Held>(pool_)};
@@ -91,7 +99,8 @@ private:
     Sequence next_;                    // to be sent
     std::map<Sequence, wire::RejectReason> early_rejections_;  // told before they are sent again, on a replayed lane
     Sequence highest_sent_;            // completely, on any connection
-    std::uint64_t unsettled_ = 0;
+    std::optional<RunNumber> run_;     // nothing: to be joined, and not known yet
+    std::uint64_t unreported_ = 0;     // accepted, and not final or not reported as final
     std::uint64_t event_size_max_ = wire::payload_size_max;
     std::vector<Piece> released_;  // of settled events, to be destroyed without the lock
     bool io_sleeps_ = false;

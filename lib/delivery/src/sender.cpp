@@ -20,6 +20,8 @@ Result<> check(const SenderOptions& options) {
     if (!wire::valid_sender_name(options.name))
         return fail(Errc::usage, fmt::format("\"{}\" cannot be the name of a sender; use 1 to {} letters, digits and -_.:",
                                              options.name.substr(0, 200), wire::sender_name_size_max));
+    if (options.join_run && (options.replays || options.first_sequence > Sequence{1}))
+        return fail(Errc::usage, "a sender that continues a lane needs the run of that lane");
     if (!wire::valid(options.first_sequence)) return fail(Errc::usage, "the first sequence of a sender is 1 or more");
     if (options.first_sequence > Sequence{1} && options.incarnation == 0)
         return fail(Errc::usage, "a sender that continues a lane needs the incarnation of that lane");
@@ -35,7 +37,7 @@ Result<> check(const SenderOptions& options) {
 
 }  // namespace
 
-class Sender::Line {
+class Sender::Line {  // what the calls and the I/O thread share
 public:
     Line(SenderOptions sender_options, transport::HostPort host, wire::LaneKey key, transport::EventLoop loop,
          std::optional<transport::TlsContext> tls)
@@ -45,9 +47,9 @@ public:
           link(options, std::move(host), lane, std::move(loop), std::move(tls), outbox),
           thread_(named_jthread("sender", [this](const std::stop_token& stop) { link.run(stop); })) {}
 
-    ~Line() { close(); }
+    ~Line() { end(); }
 
-    void close() {
+    void end() {
         const std::scoped_lock lock(close_mutex_);
         outbox.give_up({Errc::refused, 0, "the sender is closed"});
         thread_.request_stop();
@@ -79,7 +81,7 @@ Result<std::unique_ptr<Sender>> Sender::open(SenderOptions options) {
         if (!context) return std::unexpected(context.error());
         tls = std::move(*context);
     }
-    wire::LaneKey lane{options.name, options.incarnation, options.connection, options.run};
+    wire::LaneKey lane{options.name, options.incarnation, options.connection, options.join_run ? RunNumber{} : options.run};
     return std::unique_ptr<Sender>(new Sender(
         std::make_unique<Line>(std::move(options), std::move(*host), std::move(lane), std::move(*loop), std::move(tls))));
 }
@@ -112,14 +114,23 @@ Result<Sequence> Sender::send(const EventDescription& event, ConstData payload) 
 Result<bool> Sender::flush(std::chrono::milliseconds timeout) { return line_->outbox.flush(timeout); }
 
 std::vector<ReturnedEvent> Sender::take_back() {
-    close();
+    line_->end();
     return line_->outbox.take_back();
 }
 
-void Sender::close() { line_->close(); }
+void Sender::close() {
+    line_->end();
+    line_->outbox.release_all();
+}
+
+Result<std::optional<RunNumber>> Sender::run(std::chrono::milliseconds timeout) { return line_->outbox.run(timeout); }
 
 SenderStats Sender::stats() const { return line_->outbox.stats(); }
 
-wire::LaneKey Sender::lane() const { return line_->lane; }
+wire::LaneKey Sender::lane() const {
+    auto lane = line_->lane;
+    lane.run = line_->outbox.run().value_or(RunNumber{});
+    return lane;
+}
 
 }  // namespace weir::delivery

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 
 namespace weir::delivery {
 namespace {
@@ -21,6 +22,7 @@ SenderLink::SenderLink(const SenderOptions& options, transport::HostPort host, w
     : options_(options),
       host_(std::move(host)),
       lane_(std::move(lane)),
+      join_run_(options.join_run),
       loop_(std::move(loop)),
       tls_(std::move(tls)),
       outbox_(outbox),
@@ -86,10 +88,13 @@ void SenderLink::serve(const std::stop_token& stop) {
     control_.clear();
     control_sent_ = 0;
     welcomed_ = false;
+    beat_.reset();
+    silent_beats_ = 0;
     begun_ = 0;
     first_written_ = 0;
     outbox_.rewind();
-    wire::encode(wire::Hello{.lane = lane_, .format = options_.format, .oldest_held = outbox_.oldest_held()}, control_);
+    wire::encode(wire::Hello{.lane = lane_, .format = options_.format, .oldest_held = outbox_.oldest_held(), .any_run = join_run_},
+                 control_);
     const auto welcome_deadline = now() + options_.connect_timeout;
 
     transport::Interest watched{.write = true};
@@ -102,7 +107,7 @@ void SenderLink::serve(const std::stop_token& stop) {
                 return lost(changed.error().message());
             watched = wanted;
         }
-        const auto ready = loop_.wait(welcomed_ ? std::nullopt : std::optional(welcome_deadline), now());
+        const auto ready = loop_.wait(welcomed_ ? beat_ : std::optional(welcome_deadline), now());
         for (const auto& one : ready) {
             if (!one.read && !one.gone && !socket_.secure()) continue;
             do {
@@ -111,10 +116,30 @@ void SenderLink::serve(const std::stop_token& stop) {
                 if (!read) return lost(read.error().message());
             } while (socket_.unread());
         }
+        if (beat_ && now() >= *beat_) {
+            if (const auto alive = beat(); !alive) return lost(alive.error().message());
+        }
         if (!welcomed_ && now() >= welcome_deadline)
             return lost(fmt::format("{} took the connection and did not answer; is it a recorder?", to_string(host_)));
     }
     if (stop.stop_requested() && !failed_) say_bye("the sender has finished");
+}
+
+/// An interval counts as silent only when we were there to read: what lay unread after we had been stopped is read
+/// before the next one ends.
+Result<> SenderLink::beat() {
+    beat_ = now() + heartbeat_;
+    silent_beats_ = std::exchange(received_since_beat_, false) ? 0 : silent_beats_ + 1;
+    if (silent_beats_ >= silent_beats_max)
+        return fail(Errc::io, fmt::format("{} said nothing for {}", to_string(host_),
+                                          weir::to_string(std::chrono::nanoseconds(silent_beats_max * heartbeat_))));
+    // Between messages only; whoever is within one is sending, or waits for room because the recorder does not read.
+    if (!std::exchange(sent_since_beat_, false) && writing_.empty() && control_sent_ == control_.size()) {
+        control_.clear();
+        control_sent_ = 0;
+        wire::encode_alive(control_);
+    }
+    return {};
 }
 
 /// Best effort: a recorder that does not hear it sees the end of the connection.
@@ -155,6 +180,7 @@ void SenderLink::report_settled() {
     if (options_.on_final) {
         for (const auto& event : settled_) options_.on_final(event.sequence, event.rejected);
     }
+    outbox_.reported(settled_.size());
     settled_.clear();
     outbox_.release_settled();
 }

@@ -19,6 +19,7 @@ namespace weir::delivery {
 class SenderLink {
 public:
     static constexpr unsigned replaced_max = 3;
+    static constexpr unsigned silent_beats_max = 3;
 
     SenderLink(const SenderOptions& options, transport::HostPort host, wire::LaneKey lane, transport::EventLoop loop,
                std::optional<transport::TlsContext> tls, Outbox& outbox);
@@ -38,6 +39,7 @@ private:
     [[nodiscard]] bool finish_connect(const std::stop_token& stop, const transport::Address& address);
     void serve(const std::stop_token& stop);
     void say_bye(const char* text);
+    [[nodiscard]] Result<> beat();
     [[nodiscard]] Result<Pace> write_some();
     [[nodiscard]] Result<> read_some();
     [[nodiscard]] std::unexpected<Error> not_understood(ConstData first) const;
@@ -52,7 +54,8 @@ private:
 
     const SenderOptions& options_;
     const transport::HostPort host_;
-    const wire::LaneKey lane_;
+    wire::LaneKey lane_;
+    bool join_run_;  // its run is not known yet
     transport::EventLoop loop_;
     const std::optional<transport::TlsContext> tls_;  // nothing: plain TCP
     Outbox& outbox_;
@@ -63,6 +66,11 @@ private:
     std::vector<std::byte> control_;  // HELLO, BYE
     std::size_t control_sent_ = 0;
     bool welcomed_ = false;
+    // Nothing: before WELCOME, or the recorder speaks protocol 1 and may be silent.
+    std::optional<SteadyTime> beat_;  // when to look whether both sides said something since the last
+    std::chrono::milliseconds heartbeat_{0};
+    bool sent_since_beat_ = false, received_since_beat_ = false;
+    unsigned silent_beats_ = 0;
     std::uint64_t credit_ = 0;        // bytes that may be begun on this connection, in all
     std::uint64_t begun_ = 0;
     std::deque<Writing> writing_;     // the first may be partly written

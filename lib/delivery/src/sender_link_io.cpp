@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sender_link.hpp"
 #include "weir/base/assert.hpp"
@@ -45,6 +46,7 @@ Result<SenderLink::Pace> SenderLink::write_some() {
             return fail(Errc::io, fmt::format("the connection to {} was lost", to_string(host_)));
         if (result->state == transport::Transfer::State::would_block) return Pace::full;
         turn += result->count;
+        sent_since_beat_ = true;
         written(result->count);
     }
     return Pace::full;  // the socket may take more: it is reported writable at once
@@ -83,6 +85,7 @@ Result<> SenderLink::read_some() {
     if (read->state == transport::Transfer::State::would_block) return {};
     if (read->state == transport::Transfer::State::closed)
         return fail(Errc::io, fmt::format("{} closed the connection", to_string(host_)));
+    received_since_beat_ = true;
     ConstData input = std::span(staging_).first(read->count);
     while (true) {
         switch (assembler_.feed(input)) {
@@ -143,6 +146,19 @@ Result<> SenderLink::welcome() {
     if (welcome->protocol > wire::protocol_version)
         return protocol_error(fmt::format("it answers with protocol {}, {} was offered", welcome->protocol,
                                           wire::protocol_version));
+    if (std::exchange(join_run_, false)) {
+        if (welcome->protocol < 2) {
+            failed_ = true;
+            outbox_.give_up({Errc::unsupported, 0, fmt::format("{} does not say which run it records; name the run", to_string(host_))});
+            return fail(Errc::unsupported, "the run is not known");
+        }
+        lane_.run = welcome->run;
+        outbox_.joined(welcome->run);
+    }
+    if (welcome->protocol >= 2 && welcome->heartbeat_ms > 0) {
+        heartbeat_ = std::chrono::milliseconds(welcome->heartbeat_ms);
+        beat_ = std::chrono::steady_clock::now() + heartbeat_;
+    }
     for (const auto& range : welcome->durable.intervals()) {
         if (outbox_.acknowledge(range, settled_)) continue;
         // Continuing would lose events in silence: the recorder would take new ones for old.
@@ -174,6 +190,7 @@ Result<> SenderLink::bye() {
         case wire::ByeReason::unsupported_version:
         case wire::ByeReason::wrong_run:
         case wire::ByeReason::run_closed:
+        case wire::ByeReason::not_allowed:
         case wire::ByeReason::format_mismatch:  // the same HELLO would end the same way
             failed_ = true;
             outbox_.disconnected(text);

@@ -52,16 +52,30 @@ weir::Result<delivery::SenderOptions> read_options(const weir_sender_options& fr
     if (from.window_bytes != 0) options.window = weir::Bytes{from.window_bytes};
     options.give_up_after = std::chrono::milliseconds(from.give_up_after_ms);
     const auto path = [](const char* text) { return std::filesystem::path(text == nullptr ? "" : text); };
+    options.join_run = from.join_run != 0;
+    if (from.on_final != nullptr) {
+        options.on_final = [call = from.on_final, context = from.on_final_context](
+                               weir::Sequence sequence, std::optional<wire::RejectReason> rejected) {
+            call(context, weir::number(sequence), rejected ? static_cast<std::uint32_t>(*rejected) : std::uint32_t{WEIR_ACKNOWLEDGED});
+        };
+    }
     options.tls = {path(from.tls_certificate), path(from.tls_key), path(from.tls_ca)};
     return options;
 }
 
-weir::Result<delivery::EventDescription> read_event(const weir_event& from) {
+weir::Result<delivery::EventDescription> read_event(const weir_event* given, const void* payload, std::size_t size) {
+    if (given == nullptr) return weir::fail(weir::Errc::usage, "no event was given (NULL)");
+    if (payload == nullptr && size > 0) return weir::fail(weir::Errc::usage, "the payload is NULL and has a size");
+    const auto& from = *given;
+    if (from.streams == nullptr && from.stream_count > 0)
+        return weir::fail(weir::Errc::usage, "the streams of an event are NULL, and their count is not 0");
     delivery::EventDescription event;
     event.global_id = weir::GlobalEventId{from.global_id};
     event.level1_id = weir::Level1Id{from.level1_id};
     event.lumi_block = weir::LumiBlock{from.lumi_block};
     for (std::size_t i = 0; i < from.stream_count; ++i) {
+        if (from.streams[i] == nullptr)
+            return weir::fail(weir::Errc::usage, "stream " + std::to_string(i + 1) + " of an event is NULL");
         auto tag = weir::parse_stream_key(from.streams[i]);
         if (!tag) return std::unexpected(tag.error());
         event.tags.push_back(std::move(*tag));
@@ -97,6 +111,7 @@ int guarded(weir_sender& sender, Call&& call) noexcept {
 
 weir_sender* weir_sender_create(const weir_sender_options* options, char* error, size_t error_size) {
     try {
+        if (options == nullptr) return put_text("no options were given (NULL)", error, error_size), nullptr;
         auto read = read_options(*options);
         if (!read) return put_text(read.error().message(), error, error_size), nullptr;
         auto opened = delivery::Sender::open(std::move(*read));
@@ -113,7 +128,7 @@ weir_sender* weir_sender_create(const weir_sender_options* options, char* error,
 int weir_sender_send(weir_sender* sender, const weir_event* event, const void* payload, size_t size,
                      uint64_t* sequence) {
     return guarded(*sender, [&]() -> weir::Result<int> {
-        const auto described = read_event(*event);
+        const auto described = read_event(event, payload, size);
         if (!described) return std::unexpected(described.error());
         const auto sent = sender->sender->send(*described, {static_cast<const std::byte*>(payload), size});
         if (!sent) return std::unexpected(sent.error());
@@ -125,7 +140,7 @@ int weir_sender_send(weir_sender* sender, const weir_event* event, const void* p
 int weir_sender_try_send_owned(weir_sender* sender, const weir_event* event, const void* payload, size_t size,
                                void (*release)(void* context), void* context, uint64_t* sequence) {
     return guarded(*sender, [&]() -> weir::Result<int> {
-        const auto described = read_event(*event);
+        const auto described = read_event(event, payload, size);
         if (!described) return std::unexpected(described.error());
         // Armed only when the event was taken: before, a dying copy must not release it.
         const auto armed = std::make_shared<bool>(false);
@@ -156,11 +171,17 @@ void weir_sender_get_stats(const weir_sender* sender, weir_sender_stats* stats) 
     stats->accepted = now.accepted;
     stats->acknowledged = now.acknowledged;
     stats->rejected = std::accumulate(now.rejected.begin(), now.rejected.end(), std::uint64_t{0});
+    static_assert(sizeof(stats->rejected_by) == sizeof(now.rejected));
+    std::ranges::copy(now.rejected, stats->rejected_by);
     stats->held = now.held;
     stats->sent = now.sent;
     stats->resent = now.resent;
     stats->reconnects = now.reconnects;
     stats->connected = now.connected ? 1 : 0;
+}
+
+const char* weir_reject_reason_name(uint32_t reason) {
+    return reason < wire::reject_reason_count ? wire::name(static_cast<wire::RejectReason>(reason)) : "unknown";
 }
 
 const char* weir_sender_error(const weir_sender* sender) {

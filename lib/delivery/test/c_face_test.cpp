@@ -92,6 +92,76 @@ TEST(CFace, SaysWhyACallFailed) {
     std::jthread([&c] { EXPECT_STREQ(weir_sender_error(c.sender), ""); }).join();
 }
 
+TEST(CFace, SaysHowEachEventEndedAndWhy) {
+    Recorder recorder;
+    recorder.start();
+    struct Ends {
+        std::mutex mutex;
+        std::map<std::uint64_t, std::uint32_t> reasons;
+    } ends;
+    weir_sender_options options{};
+    const auto host = host_of(recorder);
+    options.host = host.c_str();
+    options.name = "from-c";
+    options.join_run = 1;
+    options.on_final = [](void* context, std::uint64_t sequence, std::uint32_t reason) {
+        auto& all = *static_cast<Ends*>(context);
+        const std::scoped_lock lock(all.mutex);
+        all.reasons[sequence] = reason;
+    };
+    options.on_final_context = &ends;
+    auto* sender = weir_sender_create(&options, nullptr, 0);
+    ASSERT_NE(sender, nullptr);
+    const char* stream = "physics_Main";
+    const weir_event event{.global_id = 1, .level1_id = 1, .lumi_block = 1, .streams = &stream, .stream_count = 1};
+    EXPECT_EQ(weir_sender_send(sender, &event, "taken", 5, nullptr), WEIR_DELIVERY_OK);
+    EXPECT_EQ(weir_sender_flush(sender, 60'000), WEIR_DELIVERY_OK);
+    {
+        const std::scoped_lock lock(recorder.sink.mutex);
+        recorder.sink.reject_all = true;
+    }
+    EXPECT_EQ(weir_sender_send(sender, &event, "not taken", 9, nullptr), WEIR_DELIVERY_OK);
+    EXPECT_EQ(weir_sender_flush(sender, 60'000), WEIR_DELIVERY_OK);
+    {
+        const std::scoped_lock lock(ends.mutex);
+        EXPECT_EQ(ends.reasons, (std::map<std::uint64_t, std::uint32_t>{{1, WEIR_ACKNOWLEDGED}, {2, WEIR_REJECT_STREAMS_EXCEEDED}}));
+    }
+    weir_sender_stats stats{};
+    weir_sender_get_stats(sender, &stats);
+    EXPECT_EQ(stats.rejected, 1U);
+    EXPECT_EQ(stats.rejected_by[WEIR_REJECT_STREAMS_EXCEEDED], 1U);
+    EXPECT_STREQ(weir_reject_reason_name(WEIR_REJECT_STREAMS_EXCEEDED), "streams_exceeded");
+    EXPECT_STREQ(weir_reject_reason_name(4711), "unknown");
+    weir_sender_destroy(sender);
+}
+
+TEST(CFace, EveryRejectReasonHasItsNumber) {
+    for (const auto reason : wire::reject_reasons)
+        EXPECT_STREQ(weir_reject_reason_name(static_cast<std::uint32_t>(reason)), wire::name(reason));
+    EXPECT_EQ(static_cast<int>(WEIR_REJECT_NOT_SELECTED), static_cast<int>(wire::RejectReason::not_selected));
+    EXPECT_EQ(wire::reject_reasons.size(), 15U);
+}
+
+TEST(CFace, NullIsAnErrorAndNoCrash) {
+    std::array<char, 100> why{};
+    EXPECT_EQ(weir_sender_create(nullptr, why.data(), why.size()), nullptr);
+    EXPECT_NE(std::string(why.data()).find("NULL"), std::string::npos);
+    const CSender c("localhost:1");
+    ASSERT_NE(c.sender, nullptr);
+    const std::array<const char*, 2> streams{"physics_Main", nullptr};
+    const auto refuses = [&](const weir_event* event, const void* payload, std::size_t size) {
+        EXPECT_EQ(weir_sender_send(c.sender, event, payload, size, nullptr), WEIR_DELIVERY_FAILED);
+        EXPECT_NE(std::string(weir_sender_error(c.sender)).find("NULL"), std::string::npos) << weir_sender_error(c.sender);
+    };
+    const weir_event second_is_null{.global_id = 1, .level1_id = 0, .lumi_block = 0, .streams = streams.data(), .stream_count = 2};
+    const weir_event none{.global_id = 1, .level1_id = 0, .lumi_block = 0, .streams = nullptr, .stream_count = 1};
+    const weir_event good{.global_id = 1, .level1_id = 0, .lumi_block = 0, .streams = streams.data(), .stream_count = 1};
+    refuses(&second_is_null, "x", 1);
+    refuses(&none, "x", 1);
+    refuses(nullptr, "x", 1);
+    refuses(&good, nullptr, 1);
+}
+
 int run_program(const char* program, const std::string& host) {
     std::string name = program, where = host, number_text = std::to_string(number(run));
     const std::array<char*, 4> arguments{name.data(), where.data(), number_text.data(), nullptr};
@@ -110,6 +180,15 @@ TEST(Example, InCppAndInCRecordTheirEvents) {
     EXPECT_EQ(run_program(WEIR_EXAMPLE_C, host_of(recorder)), 0);
     EXPECT_EQ(recorder.stats().acknowledged, 200U);
     EXPECT_TRUE(recorder.sink.each_once());
+}
+
+TEST(Example, EndsWithOneWhenEventsWereRejected) {
+    Recorder recorder;
+    recorder.sink.reject_all = true;
+    recorder.start();
+    EXPECT_EQ(run_program(WEIR_EXAMPLE_CPP, host_of(recorder)), 1);
+    EXPECT_EQ(run_program(WEIR_EXAMPLE_C, host_of(recorder)), 1);
+    EXPECT_EQ(recorder.stats().rejected_by_sink[wire::index(wire::RejectReason::streams_exceeded)], 200U);
 }
 
 }  // namespace

@@ -73,6 +73,110 @@ TEST(Delivery, ARejectedEventIsFinalWithItsReason) {
     EXPECT_EQ(recorder.stats().rejected_by_sink[wire::index(wire::RejectReason::streams_exceeded)], 1U);
 }
 
+TEST(Delivery, FlushReturnsAfterTheLastCallOfOnFinal) {
+    Recorder recorder;
+    recorder.start();
+    std::atomic<int> finals{0};
+    auto options = to_recorder(recorder);
+    options.on_final = [&](Sequence, std::optional<wire::RejectReason>) {
+        std::this_thread::sleep_for(1ms);  // a slow owner
+        ++finals;
+    };
+    const auto sender = Sender::open(options).value();
+    for (int sent = 1; sent <= 60; ++sent) {
+        ASSERT_TRUE(sender->send(described(static_cast<std::uint64_t>(sent)), as_data("x")).has_value());
+        ASSERT_TRUE(sender->flush(60s).value());
+        ASSERT_EQ(finals, sent);
+    }
+}
+
+TEST(Delivery, CloseReleasesWhatIsNotFinal) {
+    Recorder recorder;
+    recorder.sink.answers = false;
+    recorder.start();
+    const auto sender = Sender::open(to_recorder(recorder)).value();
+    const auto owner = std::make_shared<std::string>("payload");
+    const std::weak_ptr<std::string> watched = owner;
+    {
+        const Piece piece{as_data(*owner), owner};
+        for (std::uint64_t id = 1; id <= 3; ++id) ASSERT_TRUE(sender->send(described(id), std::span(&piece, 1)).has_value());
+    }
+    ASSERT_TRUE(eventually([&] { return recorder.sink.holding() == 3; }));
+    EXPECT_EQ(owner.use_count(), 4);
+    sender->close();
+    EXPECT_EQ(owner.use_count(), 1);
+    const auto stats = sender->stats();
+    EXPECT_EQ(stats.released, 3U);
+    EXPECT_EQ(stats.accepted, stats.acknowledged + sum(stats.rejected) + stats.held + stats.taken_back + stats.released);
+    EXPECT_FALSE(sender->flush(0ms).has_value()) << "what became of them is not known";
+    EXPECT_TRUE(sender->take_back().empty());
+}
+
+TEST(Delivery, ASenderThatNamesNoRunJoinsTheOneThatIsRecorded) {
+    Recorder recorder;
+    recorder.start();
+    auto options = to_recorder(recorder);
+    options.run = RunNumber{};
+    options.join_run = true;
+    const auto sender = Sender::open(options).value();
+    EXPECT_EQ(sender->run(60s).value(), run);
+    ASSERT_TRUE(sender->send(described(1), as_data("x")).has_value());
+    EXPECT_TRUE(sender->flush(60s).value());
+    EXPECT_EQ(sender->lane().run, run);
+    options.first_sequence = Sequence{2};
+    options.incarnation = 7;
+    EXPECT_EQ(Sender::open(options).error().code, Errc::usage);
+}
+
+/// A recorder that takes connections and says WELCOME, and then nothing more.
+TEST(Delivery, ARecorderThatFallsSilentIsLeftAndAnsweredToAgain) {
+    auto listener = transport::Listener::open({"127.0.0.1", 0}).value();
+    SenderOptions options;
+    options.host = "127.0.0.1:" + std::to_string(listener.port());
+    options.run = run;
+    options.backoff_first = options.backoff_last = 2ms;
+    std::vector<std::byte> welcome;
+    wire::encode(wire::Welcome{.credit = 1U << 20, .event_size_max = 1U << 20, .run = run, .heartbeat_ms = 20}, welcome);
+    const auto sender = Sender::open(options).value();
+    std::vector<transport::Socket> connections;
+    ASSERT_TRUE(eventually([&] {
+        auto socket = listener.accept();
+        if (socket && *socket) {
+            connections.push_back(std::move(**socket));
+            EXPECT_TRUE(connections.back().write(welcome).has_value());
+        }
+        return connections.size() >= 3;
+    }));
+    EXPECT_NE(sender->stats().last_problem.find("said nothing for"), std::string::npos) << sender->stats().last_problem;
+}
+
+TEST(Delivery, ARecorderSaysThatItIsThereAndEndsTheConnectionOfASenderThatDoesNot) {
+    ReceiverOptions receiver_options;
+    receiver_options.heartbeat = 100ms;
+    Recorder recorder(receiver_options);
+    recorder.start();
+    RawPeer silent(recorder.receiver->port());
+    ASSERT_TRUE(silent.say_message(hello_as("silent")));
+    ASSERT_TRUE(silent.hear_welcome());
+    const auto welcome = wire::decode_welcome(silent.meta).value();
+    EXPECT_EQ(welcome.heartbeat_ms, 100U);
+    EXPECT_EQ(welcome.run, run);
+    silent.wants_alive = true;
+    EXPECT_EQ(silent.hear(), static_cast<int>(wire::MessageType::alive));
+    EXPECT_EQ(silent.hear_bye(), wire::ByeReason::too_slow);
+
+    RawPeer old(recorder.receiver->port());  // it speaks protocol 1, so it may be silent
+    auto hello = hello_as("old");
+    hello.protocol = 1;
+    ASSERT_TRUE(old.say_message(hello));
+    ASSERT_TRUE(old.hear_welcome());
+    EXPECT_EQ(wire::decode_welcome(old.meta).value().protocol, 1);
+    old.wants_alive = true;
+    EXPECT_EQ(old.hear(600ms), 0);
+    ASSERT_TRUE(old.say(event_message(1, "still there")));
+    EXPECT_EQ(old.hear(), static_cast<int>(wire::MessageType::ack));
+}
+
 TEST(Delivery, BeginsAsSoonAsThereIsARecorder) {
     std::uint16_t port = 0;
     {

@@ -32,14 +32,17 @@
 
 namespace weir::delivery {
 
-/// How an event ended: nothing = acknowledged, otherwise rejected for this reason. Called from the I/O
-/// thread, which it must not hold up, and in which it must not call the sender.
+/// How an event ended: nothing = acknowledged, otherwise rejected for this reason. Called once for each event that send()
+/// accepted, unless it was taken back or released by close(); all calls for what was accepted before flush() are done
+/// when flush() returns true. Called from the I/O thread, which it must not hold up, and in which it must not call the
+/// sender.
 using OnFinal = std::function<void(Sequence, std::optional<wire::RejectReason>)>;
 
 struct SenderOptions {
     std::string host = "localhost:9000";  // "host:port" of the recorder
     std::string name = "sender";          // wire::valid_sender_name
     RunNumber run{};
+    bool join_run = false;          // instead of `run`: the one that is being recorded, see Sender::run()
     wire::EventFormat format = wire::EventFormat::opaque;
     std::uint64_t incarnation = 0;  // 0: a random one; give one only to continue an earlier lane
     std::uint32_t connection = 0;   // to have several lanes in one process
@@ -78,12 +81,13 @@ struct ReturnedEvent {
 };
 
 struct SenderStats {
-    // accepted = acknowledged + sum(rejected) + held + taken_back
+    // accepted = acknowledged + sum(rejected) + held + taken_back + released
     std::uint64_t accepted = 0;  // by send()
     std::uint64_t acknowledged = 0;
     std::array<std::uint64_t, wire::reject_reason_count> rejected{};  // by wire::index(reason)
     std::uint64_t held = 0;
     std::uint64_t taken_back = 0;
+    std::uint64_t released = 0;  // by close(): their owners have them again, and whether they are recorded is not known
     std::uint64_t bytes_held = 0;
     std::uint64_t bytes_accepted = 0;  // payload
     std::uint64_t sent = 0;            // EVENT messages that went to the socket, repeated ones included
@@ -108,7 +112,8 @@ public:
     /// Copies the payload.
     [[nodiscard]] Result<Sequence> send(const EventDescription& event, ConstData payload);
 
-    /// Waits until every accepted event is final: true. False: the time is over. Error: the sender failed.
+    /// Waits until every accepted event is final and on_final was called for each: true. False: the time is over. Error:
+    /// the sender failed.
     [[nodiscard]] Result<bool> flush(std::chrono::milliseconds timeout);
 
     /// Events in the order sent that are not final, after which the sender has none; for sending them to
@@ -116,10 +121,15 @@ public:
     [[nodiscard]] std::vector<ReturnedEvent> take_back();
 
     /// Says BYE and ends the I/O thread; does not wait for answers: call flush() before. Every waiting
-    /// send() ends. Events that are not final are released.
+    /// send() ends. Events that are not final are released before it returns; to have them, call take_back() instead.
     void close();
 
+    /// The run that is sent to; with `join_run` it waits until a recorder says it. Nothing: the time is over. Error: the
+    /// sender failed.
+    [[nodiscard]] Result<std::optional<RunNumber>> run(std::chrono::milliseconds timeout);
+
     [[nodiscard]] SenderStats stats() const;
+    /// Its run is 0 as long as it is to be joined and not known yet.
     [[nodiscard]] wire::LaneKey lane() const;
 
 private:

@@ -17,6 +17,29 @@ typedef struct weir_sender weir_sender;
 enum { WEIR_DELIVERY_OK = 0, WEIR_DELIVERY_FULL = 1, WEIR_DELIVERY_TIMEOUT = 2, WEIR_DELIVERY_FAILED = -1 };
 enum { WEIR_FORMAT_EVENT_5_0 = 1, WEIR_FORMAT_EVENT_3_0 = 2, WEIR_FORMAT_OPAQUE = 3 };
 
+/* Why an event was rejected: the reasons of docs/formats/delivery-protocol.md. Others may come from later recorders. */
+enum {
+    WEIR_ACKNOWLEDGED = 0, /* not rejected: it is on stable storage */
+    WEIR_REJECT_DUPLICATE = 1,
+    WEIR_REJECT_CORRUPT_PAYLOAD = 2,
+    WEIR_REJECT_MALFORMED_EVENT = 3,
+    WEIR_REJECT_TOO_LARGE = 4,
+    WEIR_REJECT_NO_TAGS = 5,
+    WEIR_REJECT_BAD_TAG = 6,
+    WEIR_REJECT_STREAMS_EXCEEDED = 7,
+    WEIR_REJECT_FORMAT_MISMATCH = 8,
+    WEIR_REJECT_WRONG_RUN = 9,
+    WEIR_REJECT_RUN_CLOSED = 10,
+    WEIR_REJECT_STOPPING = 11,
+    WEIR_REJECT_LATE = 12,
+    WEIR_REJECT_CANNOT_CUT = 13,
+    WEIR_REJECT_OTHER = 14,
+    WEIR_REJECT_NOT_SELECTED = 15
+};
+
+/* "no_tags"; "unknown" for a number that is not known here. Never NULL. */
+const char* weir_reject_reason_name(uint32_t reason);
+
 /* Fill with zeros first: a zero means the default. Texts are copied. */
 typedef struct {
     const char* host;            /* "recorder:9000"; needed */
@@ -31,6 +54,12 @@ typedef struct {
     const char* tls_certificate; /* PEM files for mutual TLS: all three, or none for plain TCP */
     const char* tls_key;
     const char* tls_ca;
+    /* How an event ended: WEIR_ACKNOWLEDGED or WEIR_REJECT_.... Once for each event that was taken and is not released by
+     * destroy; all calls are done when flush returns WEIR_DELIVERY_OK. In a thread of the sender, which it must not hold
+     * up, and in which it must not call the sender. NULL: not called. */
+    void (*on_final)(void* context, uint64_t sequence, uint32_t reason);
+    void* on_final_context;
+    int join_run; /* not 0: the run that is being recorded, whichever it is; `run` is not looked at */
 } weir_sender_options;
 
 typedef struct {
@@ -44,6 +73,7 @@ typedef struct {
 typedef struct {
     uint64_t accepted, acknowledged, rejected, held, sent, resent, reconnects;
     int connected;
+    uint64_t rejected_by[16]; /* by WEIR_REJECT_...; [0]: for reasons that are not known here */
 } weir_sender_stats;
 
 /* NULL when an option is wrong; `error` (may be NULL) then receives the reason, cut to error_size. */
@@ -59,7 +89,7 @@ int weir_sender_send(weir_sender* sender, const weir_event* event, const void* p
 int weir_sender_try_send_owned(weir_sender* sender, const weir_event* event, const void* payload, size_t size,
                                void (*release)(void* context), void* context, uint64_t* sequence);
 
-/* WEIR_DELIVERY_OK: every event is on stable storage or was rejected. */
+/* WEIR_DELIVERY_OK: every event is on stable storage or was rejected (see rejected in weir_sender_stats). */
 int weir_sender_flush(weir_sender* sender, uint32_t timeout_ms);
 
 void weir_sender_get_stats(const weir_sender* sender, weir_sender_stats* stats);
