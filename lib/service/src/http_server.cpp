@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -12,8 +13,10 @@
 #include <boost/beast/http.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
+#include <list>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "endpoint.hpp"
 #include "weir/base/named_thread.hpp"
@@ -35,25 +38,45 @@ struct Gate {
     asio::io_context* io = nullptr;  // nullptr: closed
 };
 
+class Session;
+
 struct Shared {  // what the server shares with its connections; touched by its thread only, but for the gate
     HttpServerOptions options;
     std::vector<HttpRoute> routes;
-    std::uint32_t connections = 0;
+    std::list<Session*> sessions{};  // those that wait for their peers in the order since when
     std::shared_ptr<Gate> gate = std::make_shared<Gate>();
 };
 
 /// One connection: reads a request, answers, and again, until somebody has had enough.
 class Session : public std::enable_shared_from_this<Session> {  // shared by its pending operations
 public:
-    Session(Tcp::socket socket, Shared& shared)
-        : stream_(std::move(socket)), timer_(stream_.get_executor()), buffer_(shared.options.header_size_max), shared_(shared) {
-        ++shared_.connections;
-    }
+    Session(Tcp::socket socket, asio::ip::address peer, Shared& shared)
+        : stream_(std::move(socket)),
+          timer_(stream_.get_executor()),
+          buffer_(shared.options.header_size_max),
+          peer_(std::move(peer)),
+          shared_(shared),
+          listed_(shared.sessions.insert(shared.sessions.end(), this)) {}
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
-    ~Session() { --shared_.connections; }
+    ~Session() {
+        if (listed_) shared_.sessions.erase(*listed_);
+    }
+
+    [[nodiscard]] const asio::ip::address& peer() const noexcept { return peer_; }
+    /// It waits for its peer: for a request to come, or an answer to leave.
+    [[nodiscard]] bool waits() const noexcept { return waits_; }
+    /// It has asked something before.
+    [[nodiscard]] bool has_asked() const noexcept { return served_total_ > 0; }
+    /// Ends at once, for another connection that comes.
+    void make_room() {
+        shared_.sessions.erase(*std::exchange(listed_, std::nullopt));
+        beast::error_code ignored;  // closed in any case
+        stream_.socket().close(ignored);
+    }
 
     void read() {
+        wait_for_peer();
         parser_.emplace();
         parser_->header_limit(shared_.options.header_size_max);
         parser_->body_limit(shared_.options.body_size_max.count());
@@ -72,7 +95,14 @@ public:
     }
 
 private:
+    void wait_for_peer() {
+        waits_ = true;
+        if (listed_) shared_.sessions.splice(shared_.sessions.end(), shared_.sessions, *listed_);
+    }
+
     void take(const beast::error_code& ec) {
+        waits_ = false;
+        if (!listed_) return;  // it has made room
         head_ = false;
         keep_ = false;
         if (too_slow_ && ec) return parser_->got_some() ? respond(http_error(408, "the request did not arrive in time")) : void();
@@ -148,6 +178,7 @@ private:
 
     void respond(HttpResponse answer) {
         ++served_total_;
+        wait_for_peer();
         response_ = {};
         response_.version(11);
         response_.result(answer.status);
@@ -191,7 +222,10 @@ private:
     beast::flat_buffer buffer_;
     std::optional<http::request_parser<http::string_body>> parser_;
     http::response<http::string_body> response_;
+    const asio::ip::address peer_;
     Shared& shared_;
+    std::optional<std::list<Session*>::iterator> listed_;  // nothing: it has made room
+    bool waits_ = false;
     std::string allow_;
     std::uint32_t served_ = 0;
     std::uint64_t served_total_ = 0;
@@ -261,9 +295,30 @@ private:
                 });
                 return;
             }
-            if (shared_.connections < shared_.options.connections_max) std::make_shared<Session>(std::move(socket), shared_)->read();
+            beast::error_code gone;
+            const auto peer = socket.remote_endpoint(gone);
+            if (!gone && make_room(peer.address())) std::make_shared<Session>(std::move(socket), peer.address(), shared_)->read();
             accept();
         });
+    }
+
+    /// There is room for one more of this address, or was made: whoever sends half a request keeps nobody out, because a
+    /// whole one comes and is answered sooner. False: all are being answered.
+    bool make_room(const asio::ip::address& peer) {
+        auto& sessions = shared_.sessions;
+        const auto of_peer = std::ranges::count_if(sessions, [&](const Session* session) { return session->peer() == peer; });
+        const bool peer_is_full = of_peer >= static_cast<std::ptrdiff_t>(shared_.options.connections_per_peer_max);
+        if (!peer_is_full && sessions.size() < shared_.options.connections_max) return true;
+        const auto longest = [&](bool asked) {
+            return std::ranges::find_if(sessions, [&](const Session* session) {
+                return session->waits() && session->has_asked() == asked && (!peer_is_full || session->peer() == peer);
+            });
+        };
+        auto at = longest(false);
+        if (at == sessions.end()) at = longest(true);  // those that asked before stay longer: run control, scrapers
+        if (at == sessions.end()) return false;
+        (*at)->make_room();
+        return true;
     }
 
     Shared shared_;  // the sessions end, with io_, before it

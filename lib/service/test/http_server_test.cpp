@@ -6,7 +6,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace weir {
@@ -47,6 +51,13 @@ public:
             if (got < 0) return std::nullopt;
             all.append(buffer, static_cast<std::size_t>(got));
         }
+    }
+
+    /// What comes first.
+    [[nodiscard]] std::string receive_some() const {
+        char buffer[4096];
+        const auto got = ::recv(fd_, buffer, sizeof buffer, 0);
+        return got > 0 ? std::string(buffer, static_cast<std::size_t>(got)) : std::string();
     }
 
 private:
@@ -109,19 +120,62 @@ TEST_F(HttpServing, ASlowRequestIsRefusedAtTheDeadlineAndASilentConnectionClosed
     EXPECT_THAT(slow.receive_all().value_or(""), StartsWith("HTTP/1.1 408 "));
 }
 
-TEST_F(HttpServing, ConnectionsBeyondTheLimitAreClosedAndPlacesComeBack) {
+TEST_F(HttpServing, HalfRequestsKeepNobodyOut) {
+    HttpServerOptions options;
+    options.deadline = 1h;  // places come back by nothing else
+    const auto server = serve(options);
+    std::vector<std::unique_ptr<Client>> half;
+    for (int i = 0; i < 40; ++i) {
+        half.push_back(std::make_unique<Client>(server.port()));
+        half.back()->send("GET /metr");
+    }
+    for (int i = 0; i < 40; ++i)
+        EXPECT_THAT(ask(server.port(), "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
+    EXPECT_EQ(half.front()->receive_all(), "") << "the one that waited longest made room";
+}
+
+TEST_F(HttpServing, WhoHasAskedBeforeStaysLongerThanWhoSendsHalfARequest) {
+    HttpServerOptions options;
+    options.deadline = 1h;
+    options.connections_per_peer_max = 4;
+    const auto server = serve(options);
+    const Client known(server.port());
+    known.send("GET /elsewhere HTTP/1.1\r\n\r\n");
+    ASSERT_THAT(known.receive_some(), StartsWith("HTTP/1.1 404 "));
+    std::vector<std::unique_ptr<Client>> half;
+    for (int i = 0; i < 10; ++i) {
+        half.push_back(std::make_unique<Client>(server.port()));
+        half.back()->send("GET /metr");
+    }
+    EXPECT_EQ(half.front()->receive_all(), "");
+    known.send("GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n");
+    EXPECT_THAT(known.receive_all().value_or("no end"), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpServing, WhileAllAreBeingAnsweredOneMoreIsClosedAndPlacesComeBack) {
     HttpServerOptions options;
     options.connections_max = 2;
-    options.deadline = 1h;  // places come back by closing alone
-    const auto server = serve(options);
-    std::vector<Client> idle;
-    idle.emplace_back(server.port());
-    idle.emplace_back(server.port());
-    EXPECT_EQ(ask(server.port(), "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n"), "");
-    idle.clear();
+    options.deadline = 1h;
+    std::mutex mutex;
+    std::vector<HttpAnswer> asked;
+    auto server = HttpServer::start(options, {{.method = HttpRoute::Method::get, .path = "/slow", .handle = [&](const HttpRequest&, HttpAnswer answer) {
+        const std::scoped_lock lock(mutex);
+        asked.push_back(std::move(answer));
+    }}}).value();
+    const auto count = [&] {
+        const std::scoped_lock lock(mutex);
+        return asked.size();
+    };
+    const Client first(server.port()), second(server.port());
+    for (const auto* client : {&first, &second}) client->send("GET /slow HTTP/1.1\r\nConnection: close\r\n\r\n");
+    while (count() < 2) std::this_thread::yield();
+    EXPECT_EQ(ask(server.port(), "GET /slow HTTP/1.1\r\nConnection: close\r\n\r\n"), "");
+    for (const auto& answer : asked) answer({.status = 200, .body = "done"});
+    EXPECT_THAT(first.receive_all().value_or("no end"), StartsWith("HTTP/1.1 200 "));
+    EXPECT_THAT(second.receive_all().value_or("no end"), StartsWith("HTTP/1.1 200 "));
     std::string answer;
-    for (int i = 0; i < 200 && answer.empty(); ++i) answer = ask(server.port(), "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n");
-    EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 "));
+    for (int i = 0; i < 200 && answer.empty(); ++i) answer = ask(server.port(), "GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 404 "));
 }
 
 TEST_F(HttpServing, StopEndsAtOnceWithConnectionsOpen) {

@@ -20,7 +20,8 @@ namespace weir {
 
 struct HttpServerOptions {
     std::string listen = "127.0.0.1:0";   // address:port; port 0: the system chooses; "[::1]:9100" for IPv6
-    std::uint32_t connections_max = 32;   // further ones are closed at once
+    std::uint32_t connections_max = 32;   // one more takes the place of the one that has waited longest for a request
+    std::uint32_t connections_per_peer_max = 16;  // of one address, in the same way; each at least 1
     std::uint32_t header_size_max = 8192;
     Bytes body_size_max{8U << 20};
     std::uint32_t requests_max = 1000;    // over one connection
