@@ -32,6 +32,16 @@ class Send(ProgramTest):
                 self.assertEqual(sent["events"], {"sent": events, "acknowledged": events, "rejected": 0})
                 self.assertEqual(self.assertEnds(recorder.stop(), 0).json["events"]["received"], events)
 
+    def test_a_sender_that_names_no_run_joins_the_one_that_is_recorded(self):
+        with Recorder(self.folder, run_number=7) as recorder:
+            sent = self.assertEnds(self.send(recorder, "--source", BES3), 0).json  # a file of run 91668
+            self.assertEqual((sent["run"], sent["events"]["acknowledged"]), (7, 10))
+            sent = self.assertEnds(self.send(recorder, "--events", 5, "--first-id", 100), 0).json
+            self.assertEqual((sent["run"], sent["events"]["acknowledged"]), (7, 5))
+            ended = self.assertEnds(self.send(recorder, "--source", BES3, "--keep-ids"), 1)
+            self.assertIn("run 7 is being recorded here, not run 91668", ended.err)
+            self.assertEnds(recorder.stop(), 0)
+
     def test_another_run_is_refused_in_the_words_of_the_recorder(self):
         with Recorder(self.folder, run_number=7) as recorder:
             ended = self.assertEnds(self.send(recorder, "--run", 8, "--events", 3), 1)

@@ -31,6 +31,8 @@ public:
     virtual ~EventSource() = default;
 
     [[nodiscard]] virtual RunNumber run() const = 0;
+    /// Instead of its own run; before the first make().
+    virtual void set_run(RunNumber run) = 0;
     [[nodiscard]] virtual event::Format format() const = 0;
 
     /// Events after which the source is at its end or begins again; nothing: it goes on for ever.

@@ -37,6 +37,7 @@ public:
                                                                     FileSystem& system = real_file_system());
 
     [[nodiscard]] RunNumber run() const override { return run_; }
+    void set_run(RunNumber run) override { run_ = run; }
     [[nodiscard]] event::Format format() const override { return format_; }
     [[nodiscard]] std::optional<std::uint64_t> events_once() const override { return events_.size(); }
     [[nodiscard]] bool repeats() const override { return !keep_ids_; }

@@ -20,6 +20,7 @@
 #include "sending.hpp"
 #include "signals.hpp"
 #include "weir/base/stream_tag.hpp"
+#include "weir/delivery/sender.hpp"
 #include "weir/wire/lane.hpp"
 #include "workload_source.hpp"
 
@@ -40,7 +41,7 @@ struct SendOptions {
     std::uint32_t connections = 1;
     std::uint64_t seed = 1;
     std::optional<RunNumber> run{};
-    std::string name = "send";
+    std::optional<std::string> name{};
     std::optional<std::string> stream{};
     std::optional<Bytes> window{};
     GlobalEventId first_id{1};
@@ -63,7 +64,7 @@ Result<> check(const SendOptions& options) {
         return fail(Errc::usage, "--rate is a number of events a second, or 0 for no limit");
     if (options.connections == 0 || options.connections > connections_max)
         return fail(Errc::usage, fmt::format("--connections is 1 to {}", connections_max));
-    if (!wire::valid_sender_name(options.name))
+    if (options.name && !wire::valid_sender_name(*options.name))
         return fail(Errc::usage, fmt::format("--name is 1 to {} letters, digits and -_.:", wire::sender_name_size_max));
     if (options.window == Bytes{0}) return fail(Errc::usage, "--window is at least one byte; 64MiB is a good size");
     return {};
@@ -188,8 +189,39 @@ int judge(const SendOptions& options, const Sending& sending, const SendingCount
     return exit_good;
 }
 
+/// With TLS a sender may only have a name of its certificate, so that is the one it has by itself.
+Result<std::string> find_name(const SendOptions& options) {
+    if (options.name) return *options.name;
+    if (!options.tls.any()) return "send";
+    const auto tls = transport::TlsContext::for_client(options.tls);
+    if (!tls) return std::unexpected(tls.error());
+    auto name = tls->certificate_name();
+    if (!wire::valid_sender_name(name))
+        return fail(Errc::usage, fmt::format("{} has no name that a sender can have; give one with --name", options.tls.certificate.native()));
+    return name;
+}
+
+/// The run that is being recorded. Nothing: a signal came first.
+Result<std::optional<RunNumber>> ask_for_run(const SendOptions& options, const std::string& name, Signals& signals, const Clock& clock) {
+    auto sender = delivery::Sender::open({.host = to_string(options.to),
+                                          .name = name,
+                                          .join_run = true,
+                                          .give_up_after = options.give_up_after,
+                                          .tls = options.tls});
+    if (!sender) return std::unexpected(std::move(sender.error()));
+    ProgressLine line(clock);
+    while (!signals.wait(0ns)) {
+        const auto run = (*sender)->run(100ms);
+        if (!run || *run) return run;
+        if (line.due()) line.show(fmt::format("waiting for {}: {}", to_string(options.to), (*sender)->stats().last_problem));
+    }
+    return std::nullopt;
+}
+
 int run_send(const SendOptions& options) {
     if (auto checked = check(options); !checked) return fail_with(command_name, checked.error());
+    const auto name = find_name(options);
+    if (!name) return fail_with(command_name, name.error());
     allow_open_files(3 * std::uint64_t{options.connections} + 64);  // a connection takes three
     Signals signals;  // before any thread begins
     const SystemClock clock;
@@ -197,9 +229,15 @@ int run_send(const SendOptions& options) {
     if (!source) return fail_with(command_name, source.error());
     for (const auto& remark : (*source)->remarks()) complain(command_name, remark);
 
+    if (!options.run && !options.keep_ids) {  // ids are kept in the run that they are of
+        const auto run = ask_for_run(options, *name, signals, clock);
+        if (!run) return fail_with(command_name, run.error());
+        if (!*run) return fail_with(command_name, {Errc::io, 0, fmt::format("ended by a signal before {} answered", to_string(options.to))});
+        (*source)->set_run(**run);
+    }
     const auto events = options.events ? options.events : (*source)->events_once();
     auto sending = Sending::start({.to = to_string(options.to),
-                                   .name = options.name,
+                                   .name = *name,
                                    .connections = options.connections,
                                    .events = events,
                                    .rate_hz = options.rate_hz,
@@ -242,7 +280,7 @@ void add_send(CLI::App& parent, Command& chosen) {
     add_value(command, "--rate", options->rate_hz, "EVENTS/S", "over all connections; 0: as fast as they are taken");
     add_value(command, "--connections", options->connections, "K", "to send over, 1 to 1000");
     add_value(command, "--seed", options->seed, "S", "of the workload: the same seed, the same events");
-    add_value(command, "--run", options->run, "N", "run number; else that of the file, 1 for a workload");
+    add_value(command, "--run", options->run, "N", "run number; else the one that is being recorded");
     add_value(command, "--name", options->name, "SENDER", "name that the recorder knows this sender by");
     add_value(command, "--stream", options->stream, "TYPE_NAME", "for replayed events that name no stream");
     add_flag(command, "--keep-ids", options->keep_ids, "replay each event once, unchanged");

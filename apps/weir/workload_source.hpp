@@ -41,6 +41,7 @@ public:
     explicit WorkloadSource(const WorkloadOptions& options);
 
     [[nodiscard]] RunNumber run() const override { return run_; }
+    void set_run(RunNumber run) override { run_ = run; }
     [[nodiscard]] event::Format format() const override { return event::Format::event_5_0; }
     [[nodiscard]] std::optional<std::uint64_t> events_once() const override { return std::nullopt; }
     [[nodiscard]] bool repeats() const override { return true; }
@@ -58,7 +59,7 @@ private:
                                                             std::span<const event::PlannedEvent> plans);
     [[nodiscard]] event::EventIds ids_of(std::uint64_t n) const;
 
-    const RunNumber run_;
+    RunNumber run_;
     const GlobalEventId first_id_;
     const WallTime begin_;
     const std::chrono::seconds lumi_block_length_;

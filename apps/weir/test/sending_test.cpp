@@ -24,6 +24,7 @@ public:
     explicit SmallEvents(std::size_t underway_max = 1000, std::uint64_t larger_each = 0)
         : underway_max_(underway_max), larger_each_(larger_each) {}
     RunNumber run() const override { return RunNumber{5}; }
+    void set_run(RunNumber) override {}
     event::Format format() const override { return event::Format::opaque; }
     std::optional<std::uint64_t> events_once() const override { return std::nullopt; }
     bool repeats() const override { return true; }
