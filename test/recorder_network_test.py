@@ -188,7 +188,7 @@ class Network(ProgramTest):
         self.finish()
 
     def test_descriptors_run_out_for_connections_and_never_for_files(self):
-        self.record(prefix=["prlimit", "--nofile=256:256"])
+        self.record('idle_when_full = "1h"\n', prefix=["prlimit", "--nofile=256:256"])
         self.assertRegex(self.recorder.err, r"at most \d+ connections")
         self.good_sender()
         peer = self.connect()
@@ -205,11 +205,24 @@ class Network(ProgramTest):
         self.connect(b"another").close()
         self.finish(others=1)
 
+    def test_silent_sessions_keep_no_place_from_a_sender_that_has_events(self):
+        self.record('connections_max = 300\nidle_when_full = "1s"\n')
+        self.good_sender()
+        silent = [self.connect(b"silent-%d" % n) for n in range(299)]
+        sent = run("send", "--to", self.recorder.address, "--events", 20, "--first-id", 10_000_000, "--name", "late", "--json")
+        self.assertEqual(self.assertEnds(sent, 0).json["events"]["acknowledged"], 20)
+        self.assertGreater(self.metric('weir_connections_closed_total{reason="too_many_connections"}'), 0)
+        for one in silent:
+            one.close()
+        self.finish()
+
     def test_a_hostile_scraper_disturbs_nobody(self):
         self.record()
         self.good_sender()
         port = int(self.recorder.said(r"metrics on port (\d+)").group(1))
         scrapers = [socket.create_connection(("127.0.0.1", port), SLOW) for _ in range(40)]
+        for _ in range(40):
+            self.assertIsNotNone(self.scraped(), "a whole request is answered while half ones wait")
         for n, one in enumerate(scrapers):
             try:
                 one.send((b"GET /metr", bytes(range(256)) * 4, b"GET / HTTP/1.1\r\nX: " + b"x" * 100_000)[n % 3])

@@ -3,6 +3,7 @@
 import shutil
 import socket
 import sys
+import time
 
 import recorder_wire as wire
 from recorder_certificates import Authority
@@ -63,6 +64,25 @@ class Tls(ProgramTest):
             self.assertEqual(sent["reconnects"], 0)
             ended = self.assertEnds(recorder.stop(), 0)
             self.assertEqual(ended.json["events"]["received"], sent["events"]["sent"])
+
+    def test_a_certificate_speaks_for_its_own_name_only(self):
+        with RecorderProcess(self.folder, self.directory, *self.ours.options("recorder")) as recorder:
+            ended = self.assertEnds(self.send(recorder, "--name", "other", *self.ours.options("sender")), 1)
+            self.assertIn("its certificate is made out to sender", ended.err)
+            self.assertEqual(recorder.metrics()['weir_connections_closed_total{reason="not_allowed"}'], 1)
+            self.assertEnds(self.send(recorder, "--name", "sender-2", *self.ours.options("sender")), 0)
+            self.assertEnds(recorder.stop(), 0)
+
+    def test_a_certificate_that_has_ended_or_soon_will_is_an_alarm_and_a_metric(self):
+        for days, says in ((-1, "ended on"), (2, "ends on"), (90, None)):
+            with self.subTest(days=days), \
+                    RecorderProcess(self.folder, self.folder / str(days), *self.ours.options("recorder", days=days)) as recorder:
+                ends = recorder.metrics()["weir_tls_certificate_ends_timestamp_seconds"]
+                self.assertAlmostEqual(ends, time.time() + days * 86400, delta=3600)
+                if says:
+                    recorder.said(f"ALARM certificate.*{says}")
+                self.assertEqual("ALARM certificate" in recorder.err, says is not None)
+                self.assertEnds(recorder.stop(), 0)
 
     def test_a_sender_with_tls_refuses_a_recorder_without(self):
         with RecorderProcess(self.folder, self.directory) as recorder:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <csignal>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -44,8 +45,9 @@ struct RecordOptions {
 };
 
 json::object summary_json(const storage::RecorderSummary& summary) {
-    json::object rejected;
+    json::object rejected, events_rejected;
     for (const auto& [reason, count] : summary.copies_rejected) rejected[reason] = count;
+    for (const auto& [reason, count] : summary.events_rejected) events_rejected[reason] = count;
     json::array streams;
     for (const auto& stream : summary.streams) {
         streams.push_back({{"name", stream.name},
@@ -54,7 +56,8 @@ json::object summary_json(const storage::RecorderSummary& summary) {
                            {"files", stream.files}});
     }
     return {{"run", number(summary.run)},
-            {"events", {{"received", summary.receiver.received}}},
+            {"events",
+             {{"received", summary.receiver.received}, {"acknowledged", summary.receiver.acknowledged}, {"rejected", events_rejected}}},
             {"copies", {{"received", summary.copies_received}, {"stored", summary.copies_stored}, {"rejected", rejected}}},
             {"bytes_stored", summary.bytes_stored},
             {"files", summary.files},
@@ -62,10 +65,18 @@ json::object summary_json(const storage::RecorderSummary& summary) {
             {"seconds", std::chrono::duration<double>(summary.running).count()}};
 }
 
+std::uint64_t total(const std::map<std::string, std::uint64_t>& by_reason) {
+    std::uint64_t sum = 0;
+    for (const auto& [reason, count] : by_reason) sum += count;
+    return sum;
+}
+
 std::string status_line(const storage::RecorderSummary& now, const storage::RecorderSummary& before) {
     const auto seconds = std::chrono::duration<double>(now.running - before.running).count();
-    return fmt::format("run {}  {} connections  {} events  {:.2f} GB/s  {} stored in {} files  {} free{}", number(now.run),
+    const auto rejected = total(now.events_rejected);
+    return fmt::format("run {}  {} connections  {} events{}  {:.2f} GB/s  {} stored in {} files  {} free{}", number(now.run),
                        now.receiver.connections, with_commas(now.receiver.received),
+                       rejected > 0 ? fmt::format("  {} rejected", with_commas(rejected)) : "",
                        gb_per_s(now.bytes_stored - before.bytes_stored, seconds), human(Bytes{now.bytes_stored}), now.files,
                        human(now.free_space), now.paused ? "  PAUSED: no disk takes events" : now.waits_for_closing ? "  WAITS: too many files are to be closed" : "");
 }
@@ -211,9 +222,10 @@ int run_record(RecordOptions& options) {
     if (options.json) {
         print_json(summary_json(summary));
     } else {
-        print("run {}: {} received, {} stored in {}, {} rejected, {} in {:.1f} s\n", number(summary.run),
-              counted(summary.receiver.received, "event"), counted(summary.copies_stored, "copy", "copies"),
-              counted(summary.files, "file"), summary.copies_received - summary.copies_stored - summary.copies_in_hand,
+        print("run {}: {} received, {} rejected; {} stored in {}, {} rejected; {} in {:.1f} s\n", number(summary.run),
+              counted(summary.receiver.received, "event"), with_commas(total(summary.events_rejected)),
+              counted(summary.copies_stored, "copy", "copies"), counted(summary.files, "file"),
+              with_commas(total(summary.copies_rejected)),
               human(Bytes{summary.bytes_stored}), std::chrono::duration<double>(summary.running).count());
     }
     if (!stopped) return fail_with(command_name, stopped.error());

@@ -14,6 +14,9 @@ Metrics::Collection collect_recorder(Metrics& metrics, const storage::Recorder& 
         sink.counter("weir_received_events_total", "whole events received", {}, real(s.receiver.received));
         sink.counter("weir_received_bytes_total", "payload bytes of events taken", {}, real(s.receiver.bytes));
         sink.counter("weir_acknowledged_events_total", "events on stable storage", {}, real(s.receiver.acknowledged));
+        for (const auto& [reason, count] : s.events_rejected)
+            sink.counter("weir_rejected_events_total", "events received and neither acknowledged nor in hand, by reason",
+                         {{"reason", reason}}, real(count));
         sink.counter("weir_duplicate_events_total", "events received again and dropped", {}, real(s.receiver.duplicates));
         sink.counter("weir_unchecked_events_total", "with unique_events: events taken without looking for their twins", {}, real(s.events_unchecked));
         sink.counter("weir_partial_events_total", "events cut off by the end of their connection", {}, real(s.receiver.partial));
@@ -22,6 +25,9 @@ Metrics::Collection collect_recorder(Metrics& metrics, const storage::Recorder& 
             sink.counter("weir_connections_closed_total", "connections that the recorder ended, by reason",
                          {{"reason", wire::name(static_cast<wire::ByeReason>(i))}}, real(s.receiver.closed[i]));
         sink.counter("weir_insecure_connections_total", "connections that ended because of TLS: certificates, or other bytes", {}, real(s.receiver.insecure));
+        if (const auto ends = recorder.certificate_ends())
+            sink.gauge("weir_tls_certificate_ends_timestamp_seconds", "when the recorder's own certificate ends, seconds since 1970", {},
+                       seconds(ends->time_since_epoch()));
         sink.gauge("weir_connections", "connections open now", {}, real(s.receiver.connections));
         for (const auto& stream : s.streams) {
             const Labels labels{{"stream", stream.name}};

@@ -50,6 +50,8 @@ void RecorderSettings::declare(Settings& settings, const std::string& section) {
     settings.add(section, "full_warning", o.full_warning, "alarm when the disks will be full sooner at the present rate; 0s: none");
     settings.add(section, "receivers", o.receiver.threads, "threads that receive; 0: one a core, at most 4").at_most(256);
     settings.add(section, "connections_max", o.receiver.connections_max, "connections at once").at_least(1);
+    settings.add(section, "idle_when_full", o.receiver.idle_when_full, "when all connections are taken, those without an event for so long "
+                                                                      "make room");
     settings.add(section, "header_deadline", o.receiver.header_deadline, "for HELLO, and to finish a header once begun");
     settings.add(section, "payload_idle_max", o.receiver.payload_idle_max, "without one byte of an event that was begun");
     settings.add(section, "payload_rate_min", o.receiver.payload_rate_min, "bytes per second of an event that was begun; 0B: any");
@@ -57,6 +59,10 @@ void RecorderSettings::declare(Settings& settings, const std::string& section) {
     settings.add(section, "checksum_cutoff", checksum_cutoff, "mode parallel: smaller events are not split; 0B: measured at start");
     settings.add(section, "tls_certificate", tls_certificate, "PEM file; senders must speak TLS and show a certificate of tls_ca");
     settings.add(section, "tls_key", tls_key, "PEM file: the key of tls_certificate");
+    settings.add(section, "tls_any_name", options.receiver.tls_any_name,
+                 "true: a certificate of tls_ca speaks for senders of every name, not of its own alone");
+    settings.add(section, "heartbeat", options.receiver.heartbeat, "each end of a connection says something this often; three times "
+                                                                 "nothing ends it. 0s: never");
     settings.add(section, "tls_ca", tls_ca, "PEM file: the authority that signs the certificates of senders");
     settings.add(section, "plain", plain, "true: plain TCP also on addresses that other machines reach");
     settings.add(section, "unique_events", o.unique_events, "true: an event whose global id is stored already in this run, from whichever "

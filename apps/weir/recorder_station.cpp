@@ -135,7 +135,10 @@ StationStatus RecorderStation::status() const {
     status.ledger.stored = now.copies_stored;
     status.ledger.rejected = now.copies_rejected;
     status.ledger.in_hand = now.copies_in_hand;
+    std::uint64_t events_rejected = 0;
+    for (const auto& [reason, count] : now.events_rejected) events_rejected += count;
     status.counters = {{"events", static_cast<double>(now.receiver.received)},
+                       {"events_rejected", static_cast<double>(events_rejected)},
                        {"bytes_stored", static_cast<double>(now.bytes_stored)},
                        {"files", static_cast<double>(now.files)},
                        {"connections", static_cast<double>(now.receiver.connections)},

@@ -3,9 +3,13 @@
 // refused comes from the counts of the recorder, now and then, and at the end of a run what has no fate at all.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "weir/catalogue/rows.hpp"
+#include "weir/delivery/receiver.hpp"
 #include "weir/storage/ledger.hpp"
 
 namespace weir::storage {
@@ -13,5 +17,9 @@ namespace weir::storage {
 /// Nothing: there is nothing to tell. `at_the_end`: nothing is in hand, so a copy that was received, and neither stored nor
 /// rejected, is lost; it is told as received, and the ledger does not balance.
 [[nodiscard]] std::optional<LedgerRow> ledger_change(const Ledger::Counts& now, const Ledger::Counts& told, bool at_the_end);
+
+/// Events, not copies, by reason: what was received and neither acknowledged nor is in hand. An event that names no
+/// stream has no copies and stands only here.
+[[nodiscard]] std::map<std::string, std::uint64_t> events_rejected(const delivery::ReceiverStats& stats);
 
 }  // namespace weir::storage

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/storage/recorder.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -10,6 +11,7 @@
 #include <deque>
 #include <utility>
 
+#include "ledger_change.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/base/named_thread.hpp"
 #include "weir/checksum/kernels.hpp"
@@ -147,9 +149,12 @@ Result<> Recorder::open_all() {
         std::error_code ignored;
         std::filesystem::remove(directory / SpaceReserve::file_name, ignored);
     }
-    // The port first: a recorder that cannot listen must not open a run.
+    // The port first: a recorder that cannot listen must not open a run. Nobody can connect before the run is known to be
+    // good and all that is here of it was read.
+    auto receiver_options = options_.receiver;
+    receiver_options.name = options_.recorder;
     auto receiver = delivery::Receiver::open(
-        options_.receiver, buffers_, *this,
+        receiver_options, buffers_, *this,
         [this](const delivery::Report& report) {
             if (report.kind == delivery::Report::Kind::gap) return alarm("sequence gap", report.text);
             say(RecorderReport::Severity::warning, report.text);
@@ -208,7 +213,29 @@ Result<> Recorder::open_all() {
         if (auto restored = restore_promises(); !restored) return restored;
     }
     // From the beginning: whoever recovers this run sees that its ids are to be kept.
-    return options_.unique_events ? catalogue_->set_marks(take_changed_marks()) : Result<>{};
+    if (options_.unique_events) {
+        if (auto kept = catalogue_->set_marks(take_changed_marks()); !kept) return kept;
+    }
+    check_certificate();
+    return receiver_->listen();
+}
+
+/// Said at the start, and once more when it gets worse: with a certificate that has ended no sender can connect.
+void Recorder::check_certificate() {
+    constexpr std::chrono::hours warning{24 * 30};
+    const auto ends = receiver_->certificate_ends();
+    if (!ends) return;
+    const auto left = *ends - clock_.wall();
+    const auto state = left <= std::chrono::seconds{0} ? CertificateState::ended
+                       : left < warning                ? CertificateState::ends_soon
+                                                       : CertificateState::good;
+    if (state <= certificate_) return;
+    certificate_ = state;
+    const auto when = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(*ends)));
+    const auto& file = options_.receiver.tls.certificate.native();
+    alarm("certificate", state == CertificateState::ended
+                             ? fmt::format("{} ended on {}: senders refuse it; give a new one and start again", file, when)
+                             : fmt::format("{} ends on {}; give a new one and start again before that", file, when));
 }
 
 Recorder::~Recorder() {
@@ -288,6 +315,7 @@ void Recorder::watch_disks(const std::stop_token& stop) {
             std::unique_lock lock(mutex);
             never.wait_for(lock, stop, interval, [] { return false; });
         }
+        check_certificate();
         for (auto& volume : volumes_) volume->check_silence(options_.disk_silence_max);
         watch_closing();
         const auto now = clock_.now();
@@ -357,6 +385,7 @@ Result<> Recorder::stop(std::chrono::milliseconds deadline) {
     }
     const auto close_until = std::max(until, clock_.now() + closing_least);
     const auto left_open = keeper_->stop(close_until);
+    report_rejections(true);  // after the keeper's thread, which does it too
     for (auto& volume : volumes_) volume->stop();
     const auto marks = take_changed_marks();
     auto kept = catalogue_->set_marks(marks);
@@ -396,6 +425,7 @@ RecorderSummary Recorder::summary() const {
     RecorderSummary s;
     s.run = run_;
     s.receiver = receiver_->stats();
+    s.events_rejected = events_rejected(s.receiver);
     const auto add = [&](const Ledger::Counts& counts) {
         s.copies_received += counts.received;
         s.copies_stored += counts.stored;

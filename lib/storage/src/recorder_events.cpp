@@ -39,6 +39,7 @@ struct Recorder::EventInHand {
 };
 
 void Recorder::dropped(const wire::EventMeta& event, wire::RejectReason reason) {
+    if (reason != wire::RejectReason::duplicate) last_rejected_.store(number(event.global_id), std::memory_order_relaxed);
     const std::shared_lock lock(streams_mutex_);
     for (const auto& tag : event.tags) {
         const auto found = streams_.find(stream_key(tag));

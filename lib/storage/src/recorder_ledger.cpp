@@ -50,6 +50,7 @@ void Recorder::tell_ledger_now_and_then() {
     if (const auto now = clock_.now(); now >= ledger_due_) {
         ledger_due_ = now + interval;
         if (const auto told = tell_ledger(false); !told) alarm("catalogue", told.error().message());
+        report_rejections(false);
     }
 }
 
@@ -63,6 +64,43 @@ void Recorder::close_blocks() {
         blocks_.put_back(*closed);
         alarm("catalogue", told.error().message());
     }
+}
+
+std::map<std::string, std::uint64_t> events_rejected(const delivery::ReceiverStats& stats) {
+    std::map<std::string, std::uint64_t> rejected;
+    const auto add = [&](const char* reason, std::uint64_t count) {
+        if (count > 0) rejected[reason] += count;
+    };
+    for (std::size_t i = 0; i < wire::reject_reason_count; ++i)
+        add(wire::name(static_cast<wire::RejectReason>(i)), stats.rejected_here[i] + stats.rejected_by_sink[i]);
+    add(wire::name(wire::RejectReason::duplicate), stats.duplicates);
+    add(Ledger::given_back_name, stats.given_back);
+    add("discarded", stats.discarded);
+    return rejected;
+}
+
+/// One line for all events since the last, so that a sender whose every event is rejected does not fill the log. Those
+/// that are stored already, or come again, are counted without a line.
+void Recorder::report_rejections(bool at_the_end) {
+    constexpr std::chrono::seconds interval{10};
+    const auto now = clock_.now();
+    if (!at_the_end && now < rejections_due_) return;
+    auto rejected = events_rejected(receiver_->stats());
+    for (const auto* normal : {"duplicate", Ledger::given_back_name, "discarded"}) rejected.erase(normal);
+    std::uint64_t events = 0;
+    std::string reasons;
+    for (const auto& [reason, count] : rejected) {
+        const auto more = count - rejections_reported_[reason];
+        if (more == 0) continue;
+        events += more;
+        reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", reason, more);
+    }
+    if (events == 0) return;
+    rejections_reported_ = std::move(rejected);
+    rejections_due_ = now + interval;
+    say(RecorderReport::Severity::warning,
+        fmt::format("run {}: {} events were rejected ({}), the last with global id {}; their senders have the reason of each",
+                    number(run_), events, reasons, last_rejected_.load(std::memory_order_relaxed)));
 }
 
 }  // namespace weir::storage

@@ -60,6 +60,7 @@ struct DutyProgress {
 struct RecorderSummary {
     RunNumber run{};
     delivery::ReceiverStats receiver;
+    std::map<std::string, std::uint64_t> events_rejected;  // by reason; events received = acknowledged + these + in hand
     std::vector<StreamSummary> streams;  // in the order of their names
     std::uint64_t copies_received = 0, copies_stored = 0, bytes_stored = 0;
     std::map<std::string, std::uint64_t> copies_rejected;  // by reason
@@ -107,6 +108,10 @@ public:
     /// One line a volume: directory and how it is written.
     [[nodiscard]] std::vector<std::string> volumes() const;
 
+    /// When the recorder's own certificate ends; nothing without TLS.
+    [[nodiscard]] std::optional<WallTime> certificate_ends() const { return receiver_->certificate_ends(); }
+
+    [[nodiscard]] std::optional<RunNumber> joined_run() override { return run_; }
     [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::LaneId lane, const wire::Hello& hello) override;
     [[nodiscard]] delivery::Taken take(delivery::IncomingEvent& event) override;
     void dropped(const wire::EventMeta& event, wire::RejectReason reason) override;
@@ -156,8 +161,10 @@ private:
     [[nodiscard]] Result<> tell_ledger(bool at_the_end);
     void tell_ledger_now_and_then();
     void close_blocks();  // in the catalogue, those that are over
+    void report_rejections(bool at_the_end);
     void watch_disks(const std::stop_token& stop);
     void watch_closing();
+    void check_certificate();
     void say(RecorderReport::Severity severity, std::string text) const;
     void alarm(std::string name, std::string text) const;
 
@@ -192,6 +199,9 @@ private:
     Ledger unplaced_;  // copies that were refused before they had a stream
     std::map<std::string, Ledger::Counts> ledger_told_;  // to the catalogue, by the keeper's thread, then by stop()
     SteadyTime ledger_due_{};
+    std::atomic<std::uint64_t> last_rejected_{0};  // global id
+    std::map<std::string, std::uint64_t> rejections_reported_;  // by the keeper's thread, then by stop()
+    SteadyTime rejections_due_{};
 
     std::atomic<bool> nowhere_{false};  // somebody waits for a new file; the keeper's thread looks, and the closing ones
     std::optional<SteadyTime> waits_for_closing_since_;  // disk watch only
@@ -200,6 +210,8 @@ private:
 
     mutable std::mutex rate_mutex_;
     std::optional<std::chrono::seconds> until_full_;
+    enum class CertificateState { good, ends_soon, ended };
+    CertificateState certificate_ = CertificateState::good;  // as reported; by open(), then by the disk watch
     std::jthread disk_watch_;  // ends before the volumes, in stop() or the destructor
 
     std::unique_ptr<delivery::Receiver> receiver_;  // the last member: its threads call into all the others
