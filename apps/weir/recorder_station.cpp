@@ -10,6 +10,7 @@
 #include "recorder_metrics.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/event/raw_file_name.hpp"
+#include "weir/service/event_ids.hpp"
 
 namespace weir::app {
 namespace {
@@ -85,6 +86,7 @@ Result<> RecorderStation::start(RunNumber run) {
     }
     (*recorder)->start();
     const std::scoped_lock lock(mutex_);
+    last_events_.reset();
     recorder_ = std::move(*recorder);
     collection_ = collect_recorder(services_.metrics, *recorder_);
     return {};
@@ -102,6 +104,7 @@ void RecorderStation::end_recorder() {
     const std::scoped_lock lock(mutex_);
     if (!recorder_) return;
     last_ = recorder_->summary();
+    last_events_ = recorder_->stored_events();
     ended = std::move(recorder_);
 }
 
@@ -141,8 +144,12 @@ StationStatus RecorderStation::status() const {
                        {"events_rejected", static_cast<double>(events_rejected)},
                        {"bytes_stored", static_cast<double>(now.bytes_stored)},
                        {"files", static_cast<double>(now.files)},
+                       {"events_recorded", static_cast<double>(options_.unique_events ? now.events_stored : now.copies_stored)},
                        {"connections", static_cast<double>(now.receiver.connections)},
                        {"paused", recorder_ && now.paused ? 1.0 : 0.0}};
+    if (last_events_) {
+        if (const EventIds events(*last_events_); events.known()) status.events["recorded"] = events.text();
+    }
     return status;
 }
 

@@ -55,6 +55,7 @@ private:
     mutable std::mutex mutex_;  // of what status() looks at
     std::unique_ptr<storage::Recorder> recorder_;
     storage::RecorderSummary last_{};
+    std::optional<wire::SequenceSet> last_events_;  // of the run that has ended: see Recorder::stored_events()
     Metrics::Collection collection_;
 };
 

@@ -35,6 +35,7 @@ void Assigner::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
 
 void Assigner::start_run() {
     counts_ = {};
+    events_ = {};
     accept_credit_told_ = decided_by_supervisor_ = 0;
     waiting_.clear();
     assigned_.clear();
@@ -79,6 +80,7 @@ void Assigner::accept(const wire::Accept& message, SteadyTime now) {
         }
         ++counts_.accepted;
         ++counts_.waiting;
+        events_.accepted.insert(ticket.global_id);
         waiting_.push_back({.ticket = ticket});
     }
     for (const auto id : message.rejected) {
@@ -100,8 +102,14 @@ void Assigner::built(wire::StationId from, const wire::Built& message, SteadyTim
         switch (event.outcome) {
             case wire::EventOutcome::incomplete: ++counts_.incomplete; [[fallthrough]];
             case wire::EventOutcome::stored: ++counts_.stored; break;
-            case wire::EventOutcome::rejected: ++counts_.not_selected; break;
-            case wire::EventOutcome::failed: ++counts_.failed; break;
+            case wire::EventOutcome::rejected:
+                ++counts_.not_selected;
+                events_.rejected.insert(event.global_id);
+                break;
+            case wire::EventOutcome::failed:
+                ++counts_.failed;
+                events_.failed.insert(event.global_id);
+                break;
         }
         --counts_.assigned;
         done_with(found->second.ticket.level1_id, now);
@@ -122,6 +130,7 @@ void Assigner::take_back(wire::StationId builder, const char* why, SteadyTime no
         if (event.builds >= options_.builds_max) {  // no builder lives through it, or none gets to its end
             --counts_.assigned;
             ++counts_.failed;
+            events_.failed.insert(event.ticket.global_id);
             if (remarks_.size() < remarks_max)
                 remarks_.push_back(fmt::format("event {} was given to {} builders and ended in none: given up",
                                                number(event.ticket.global_id), event.builds));
@@ -252,6 +261,8 @@ void Assigner::give_up() {
     if (counts_.waiting + counts_.assigned > 0)
         remarks_.push_back(fmt::format("{} events were given up: the run had to end", counts_.waiting + counts_.assigned));
     counts_.given_up += counts_.waiting + counts_.assigned;
+    for (const auto& event : waiting_) events_.given_up.insert(event.ticket.global_id);
+    for (const auto& [id, event] : assigned_) events_.given_up.insert(event.ticket.global_id);
     counts_.waiting = counts_.assigned = 0;
     waiting_.clear();
     assigned_.clear();

@@ -38,6 +38,16 @@ public:
         status.counters["posts_resent"] = double(stats.exchange.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
+        if (status.ledger.in_hand == 0) {
+            const auto& events = assigner_.events();
+            const auto tell = [&](const char* what, const EventIds& ids) {
+                if (ids.known()) status.events[what] = ids.text();
+            };
+            tell("accepted", events.accepted);
+            tell("rejected", events.rejected);
+            tell("failed", events.failed);
+            tell("given up", events.given_up);
+        }
         status_.write(std::move(status), assigner_.idle() && heard_by_all());
     }
 

@@ -65,6 +65,7 @@ void Supervisor::start_run(SteadyTime now) {
     rejected_.clear();
     no_result_.clear();
     told_.clear();
+    accepted_ids_ = {};
     assigner_credit_ = assigner_told_ = 0;
     window_ = 0;
     for (auto& [id, unit] : units_) unit = {.name = unit.name};
@@ -227,6 +228,7 @@ void Supervisor::tell() {
 
 void Supervisor::remember(const wire::EventTicket& ticket, bool accepted) {
     ++(accepted ? counts_.accepted : counts_.rejected);
+    if (accepted) accepted_ids_.insert(ticket.global_id);
     told_.push_back({ticket, accepted});
     while (told_.size() > window_) told_.pop_front();
 }

@@ -47,6 +47,7 @@ public:
         status.counters["posts_resent"] = double(stats.exchange.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
+        if (supervisor_.idle() && supervisor_.accepted().known()) status.events["accepted"] = supervisor_.accepted().text();
         status_.write(std::move(status), supervisor_.idle() && heard());
     }
 

@@ -448,6 +448,7 @@ RecorderSummary Recorder::summary() const {
     s.files_waiting = keeper_->files_waiting();
     s.waits_for_closing = !keeper_->may_open();
     s.events_unchecked = unique_.unchecked();
+    s.events_stored = unique_.stored_count();
     s.catalogue_changes_waiting = catalogue_->changes_waiting().value_or(0);
     s.running = clock_.now() - started_;
     const auto pool = buffers_.stats();

@@ -32,4 +32,9 @@ std::vector<LaneMark> Recorder::take_changed_marks() {
     return marks;
 }
 
+std::optional<wire::SequenceSet> Recorder::stored_events() const {
+    if (!options_.unique_events || unique_.unchecked() > 0) return std::nullopt;
+    return unique_.stored();
+}
+
 }  // namespace weir::storage

@@ -39,6 +39,7 @@ wire::SequenceSet united(const wire::SequenceSet& a, const wire::SequenceSet& b)
 void UniqueEvents::restore(EventHoldings holdings) {
     const std::scoped_lock lock(mutex_);
     taken_ = durable_ = std::move(holdings.durable);
+    stored_count_.store(durable_.count(), std::memory_order_relaxed);
     for (auto& [event, some] : holdings.some)
         left_.insert_or_assign(event, Left{{some.copies_found, nullptr, true}, 0, std::move(some.streams)});
 }
@@ -96,7 +97,7 @@ std::vector<UniqueEvents::Twin> UniqueEvents::take_twins(GlobalEventId event) {
 
 std::vector<UniqueEvents::Twin> UniqueEvents::durable(GlobalEventId event) {
     const std::scoped_lock lock(mutex_);
-    durable_.insert(as_sequence(event));
+    if (durable_.insert(as_sequence(event))) stored_count_.fetch_add(1, std::memory_order_relaxed);
     changed_ = true;
     return take_twins(event);
 }
@@ -112,6 +113,11 @@ std::vector<UniqueEvents::Twin> UniqueEvents::stopped(GlobalEventId event, Left 
     const std::scoped_lock lock(mutex_);
     left_.insert_or_assign(event, std::move(left));
     return take_twins(event);
+}
+
+wire::SequenceSet UniqueEvents::stored() const {
+    const std::scoped_lock lock(mutex_);
+    return durable_;
 }
 
 std::optional<wire::SequenceSet> UniqueEvents::take_changed() {

@@ -16,6 +16,7 @@
 
 #include "weir/base/clock.hpp"
 #include "weir/wire/peer.hpp"
+#include "weir/service/event_ids.hpp"
 #include "weir/service/station.hpp"
 #include "weir/transport/outbox.hpp"
 #include "weir/wire/dataflow.hpp"
@@ -63,6 +64,11 @@ public:
     [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
     [[nodiscard]] std::vector<BuilderCounts> builders() const;
     [[nodiscard]] StationLedger ledger() const;
+    /// Which events they are, of the run. What is in hand is among the accepted only, and so is what was stored.
+    struct Events {
+        EventIds accepted{}, rejected{}, failed{}, given_up{};
+    };
+    [[nodiscard]] const Events& events() const noexcept { return events_; }
     /// Nothing is in hand, and every readout that is there was told about every event.
     [[nodiscard]] bool idle() const noexcept;
     /// Lines for an operator since the last call: a builder was lost, an event was given up.
@@ -113,6 +119,7 @@ private:
     std::map<wire::StationId, Readout> readouts_;
     wire::SequenceSet done_;           // places of the events that are done with
     std::uint64_t newest_place_ = 0;   // seen so far
+    Events events_;
     std::vector<std::string> remarks_;
     std::vector<std::byte> buffer_;    // of the message that is being made
     wire::Accept accept_;

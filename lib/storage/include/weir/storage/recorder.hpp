@@ -66,6 +66,7 @@ struct RecorderSummary {
     std::map<std::string, std::uint64_t> copies_rejected;  // by reason
     std::uint64_t copies_in_hand = 0;
     std::uint64_t files = 0;  // closed
+    std::uint64_t events_stored = 0;  // with unique_events: of the run, whichever process recorded them
     std::chrono::nanoseconds running{0};
     Bytes buffers_in_use, memory_limit, free_space;
     std::uint64_t segments_free = 0, segments = 0;
@@ -105,6 +106,9 @@ public:
     [[nodiscard]] bool continued() const noexcept { return continued_; }
     [[nodiscard]] std::uint16_t port() const noexcept { return receiver_->port(); }
     [[nodiscard]] RecorderSummary summary() const;
+    /// With unique_events: the events of the run of which all copies are durable, whichever process recorded them; members
+    /// of the set are one higher than the ids. Nothing: some were taken without the check.
+    [[nodiscard]] std::optional<wire::SequenceSet> stored_events() const;
     /// One line a volume: directory and how it is written.
     [[nodiscard]] std::vector<std::string> volumes() const;
 

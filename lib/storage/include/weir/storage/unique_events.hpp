@@ -88,6 +88,9 @@ public:
 
     /// What is durable, when that has changed since the last call.
     [[nodiscard]] std::optional<wire::SequenceSet> take_changed();
+    /// What is durable.
+    [[nodiscard]] wire::SequenceSet stored() const;
+    [[nodiscard]] std::uint64_t stored_count() const noexcept { return stored_count_.load(std::memory_order_relaxed); }
     /// Events that were taken without the check.
     [[nodiscard]] std::uint64_t unchecked() const noexcept { return unchecked_.load(std::memory_order_relaxed); }
 
@@ -96,13 +99,14 @@ private:
     [[nodiscard]] bool stopped_here(GlobalEventId event, std::uint64_t streams) const;
 
     const std::uint32_t intervals_max_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     wire::SequenceSet taken_;    // in hand or durable
     wire::SequenceSet durable_;  // of them
     std::map<GlobalEventId, Left> left_;        // of events that stopped on the way, or are taken by halves; nearly always empty
     std::multimap<GlobalEventId, Twin> twins_;  // nearly always empty
     bool changed_ = true;
     std::atomic<std::uint64_t> unchecked_{0};
+    std::atomic<std::uint64_t> stored_count_{0};  // of durable_
 };
 
 }  // namespace weir::storage
