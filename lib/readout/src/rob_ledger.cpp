@@ -25,6 +25,8 @@ const char* name(RobReject reason) noexcept {
             return "full";
         case RobReject::not_cleared:
             return "not_cleared";
+        case RobReject::made_ahead:
+            return "made_ahead";
     }
     return "?";
 }

@@ -332,9 +332,15 @@ void RobStore::stop_waiting() {
 }
 
 void RobStore::reset(Level1Id first) {
+    std::int32_t cleared = -1;  // the newest, as ahead() counts
     for (std::uint32_t i = 0; i < ring_size_; ++i) {
         const std::scoped_lock lock(ring_[i].mutex);
-        if (ring_[i].use == SlotUse::held) ledger_.drop(RobReject::not_cleared, empty(ring_[i]));
+        if (ring_[i].use == SlotUse::cleared) cleared = std::max(cleared, ahead(ring_[i].event));
+    }
+    for (std::uint32_t i = 0; i < ring_size_; ++i) {
+        const std::scoped_lock lock(ring_[i].mutex);
+        const auto reason = ahead(ring_[i].event) < cleared ? RobReject::not_cleared : RobReject::made_ahead;
+        if (ring_[i].use == SlotUse::held) ledger_.drop(reason, empty(ring_[i]));
         ring_[i].use = SlotUse::free;
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) newest_[i].store(0, std::memory_order_relaxed);

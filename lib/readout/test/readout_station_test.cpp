@@ -126,7 +126,7 @@ TEST_F(ReadoutOverSockets, ServesRunAfterRunOverRealSocketsAndItsLedgerBalances)
         ASSERT_TRUE(station.stop(1s).has_value());
         const auto ledger = station.status().ledger;
         EXPECT_EQ(ledger.in_hand, 0U);
-        EXPECT_EQ(ledger.received, ledger.stored + ledger.rejected.at("not_cleared"));
+        EXPECT_EQ(ledger.received, ledger.stored + ledger.rejected.at("made_ahead"));
         EXPECT_TRUE(ledger.balances());
     }
     ASSERT_TRUE(station.disconnect().has_value());

@@ -161,9 +161,11 @@ TEST(RobStore, AnAnswerThatWouldBeTooLargeSaysNotYetOfTheRest) {
 
 TEST(RobStore, AtStopWhatIsHeldIsRejectedByName) {
     RobStore store(sample_options());
-    ASSERT_EQ(put(store, 1, 0x10, "a"), PutResult::stored);
+    for (const std::uint32_t event : {1, 2, 3, 4}) ASSERT_EQ(put(store, event, 0x10, "a"), PutResult::stored);
+    store.clear(std::vector{Level1Id{2}});
     store.reset(Level1Id{1});
     EXPECT_EQ(rejected(store, RobReject::not_cleared), 1U);
+    EXPECT_EQ(rejected(store, RobReject::made_ahead), 2U);
     EXPECT_EQ(store.ledger().counts().in_hand, 0U);
     EXPECT_EQ(state(store, 1, 0x10), RobState::not_yet);
 }

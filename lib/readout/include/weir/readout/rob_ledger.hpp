@@ -18,9 +18,10 @@ enum class RobReject : std::uint8_t {
     level1_mismatch,  // its own level-1 id is not that of the event it was sent for
     too_large,        // larger than all of the memory
     full,             // no room, and its sender does not wait
-    not_cleared,      // was in hand when the run stopped
+    not_cleared,      // was in hand when the run stopped, although a newer event was cleared
+    made_ahead,       // was in hand when the run stopped, newer than all that was cleared: no trigger came to it
 };
-inline constexpr std::size_t rob_reject_count = 9;
+inline constexpr std::size_t rob_reject_count = 10;
 
 /// "late", "unknown_source", ...
 [[nodiscard]] const char* name(RobReject reason) noexcept;

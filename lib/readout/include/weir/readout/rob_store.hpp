@@ -90,7 +90,7 @@ public:
 
     /// Those who wait return, now and from now on, until reset().
     void stop_waiting();
-    /// What is still held is dropped (not_cleared). No other thread uses the store meanwhile.
+    /// What is still held is dropped (not_cleared, made_ahead). No other thread uses the store meanwhile.
     void reset(Level1Id first);
 
     [[nodiscard]] Level1Id oldest() const noexcept { return Level1Id{oldest_.load(std::memory_order_acquire)}; }
