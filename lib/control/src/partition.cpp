@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "partition_file.hpp"
@@ -63,6 +64,63 @@ Result<> check_ports(const std::filesystem::path& file, const std::vector<FileSe
                 return wrong(file, value.line, fmt::format("{} = \"{}\" of [{}] is the port of [{}] already (line {}); give each its own, or port 0 for a free one",
                                                            value.key, value.text, section.path, user->second.section, user->second.line));
         }
+    }
+    return {};
+}
+
+/// A share of a file's sources: from (number - 1)/of to number/of of them.
+struct FilePart {
+    std::uint32_t number = 1, of = 1;
+    std::size_t line = 0;
+};
+
+/// Nothing: it is no such text, which its station says better.
+std::optional<FilePart> parse_file_part(const SectionText& text) {
+    FilePart part{.line = text.line};
+    const auto* end = text.text.data() + text.text.size();
+    const auto first = std::from_chars(text.text.data(), end, part.number);
+    if (first.ec != std::errc{} || first.ptr == end || *first.ptr != '/') return std::nullopt;
+    const auto second = std::from_chars(first.ptr + 1, end, part.of);
+    if (second.ec != std::errc{} || second.ptr != end || part.number < 1 || part.number > part.of) return std::nullopt;
+    return part;
+}
+
+/// Readouts that replay shares of one file have all of it together: a forgotten one would be missing from every event.
+Result<> check_parts(const std::filesystem::path& file, const std::vector<FileSection>& sections) {
+    std::map<std::string, std::vector<FilePart>> parts_of;  // by raw file; "": the one of --source
+    std::set<std::string> unknown;                          // files of which a readout chooses sources in another way
+    for (const auto& [section, station] : sections) {
+        if (!station || station->kind != StationKind::readout) continue;
+        const auto find = [&](std::string_view key) {
+            const auto found = std::ranges::find(section.texts, key, &SectionText::key);
+            return found == section.texts.end() ? nullptr : &*found;
+        };
+        if (const auto* source = find("source"); source == nullptr || source->text != "file") continue;
+        const auto* named = find("file");
+        const auto raw = named != nullptr ? named->text : std::string{};
+        const auto* share = find("part");
+        const auto part = share != nullptr ? parse_file_part(*share) : FilePart{.line = section.line};
+        if (part && find("sources") == nullptr) {
+            parts_of[raw].push_back(*part);
+        } else {
+            unknown.insert(raw);
+        }
+    }
+    for (auto& [raw, parts] : parts_of) {
+        if (unknown.contains(raw)) continue;
+        const auto below = [](std::uint64_t a, std::uint64_t of_a, std::uint64_t b, std::uint64_t of_b) { return a * of_b < b * of_a; };
+        std::ranges::sort(parts, [&](const FilePart& a, const FilePart& b) { return below(a.number - 1, a.of, b.number - 1, b.of); });
+        FilePart reached{.number = 0, .of = 1};
+        const auto gap = [&](std::uint32_t to, std::uint32_t of) {
+            return wrong(file, parts.front().line, fmt::format("the parts of the readouts do not cover {}: nobody has its sources from {}/{} to {}/{}, and no event would; add the "
+                                                               "readout, or list the sources that are wanted in [data] sources",
+                                                               raw.empty() ? "the file" : raw, reached.number, reached.of, to, of));
+        };
+        for (const auto& part : parts) {
+            if (below(reached.number, reached.of, part.number - 1, part.of)) return gap(part.number - 1, part.of);
+            if (below(reached.number, reached.of, part.number, part.of)) reached = part;
+        }
+        if (reached.number != reached.of) return gap(1, 1);
     }
     return {};
 }
@@ -140,6 +198,9 @@ Result<Partition> parse_partition(std::string_view text, const std::filesystem::
     }
     if (auto whole = check_whole(partition); !whole) return std::unexpected(whole.error());
     if (auto ports = check_ports(file, *sections); !ports) return std::unexpected(ports.error());
+    if (partition.sources.empty()) {  // else those that are wanted are listed, and checked when the readouts are known
+        if (auto parts = check_parts(file, *sections); !parts) return std::unexpected(parts.error());
+    }
     return partition;
 }
 

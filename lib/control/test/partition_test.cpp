@@ -81,6 +81,23 @@ TEST(Partition, ASourceIsNamedOnceAndReadable) {
     EXPECT_THAT(error_of("[data]\nsources = [\"tracker\"]\n"), HasSubstr("\"tracker\" is not a source"));
 }
 
+TEST(Partition, ReadoutsThatShareAFileCoverAllOfIt) {
+    const auto shares = [](std::initializer_list<const char*> parts, std::string_view more = "") {
+        std::string text(more);
+        text += "[assign.dfm]\n[build.sfi-1]\n[supervise.l2sv]\n[record.rec-1]\n";
+        int number = 0;
+        for (const auto* part : parts) text += "[readout.ros-" + std::to_string(++number) + "]\nsource = \"file\"\npart = \"" + part + "\"\n";
+        return text;
+    };
+    EXPECT_EQ(error_of(shares({"1/3", "2/3", "3/3"})), "no error");
+    EXPECT_EQ(error_of(shares({"2/4", "2/2", "1/4"})), "no error");
+    EXPECT_THAT(error_of(shares({"1/6", "2/6", "3/6", "4/6", "6/6"})),
+                HasSubstr("p.toml:7: the parts of the readouts do not cover the file: nobody has its sources from 4/6 to 5/6"));
+    EXPECT_THAT(error_of(shares({"1/2"})), HasSubstr("from 1/2 to 1/1"));
+    EXPECT_THAT(error_of(shares({"2/2"})), HasSubstr("from 0/1 to 1/2"));
+    EXPECT_EQ(error_of(shares({"1/2"}, "[data]\nsources = [\"0x10\"]\n")), "no error");
+}
+
 TEST(Partition, PeersMustServeEverySourceOnce) {
     const auto partition = *parse_partition(good, "p.toml");
     const Peer one{"ros-1", StationKind::readout, {}, "127.0.0.1:1", "", {SourceId{0x10}}};
