@@ -202,6 +202,49 @@ class Replay(RunTest):
         self.assertRecorded(partition.directory, range(1, result["events"]["recorded"] + 1))
 
 
+    def test_a_run_that_ends_by_itself_loses_nothing_though_its_filters_are_slower_than_the_stop_deadline(self):
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(run={"stop_deadline": '"5s"'}, select={"selection": '"all"'}, filter={"selection": '"sleep:100ms"'}))
+        with Partition(self.folder, file, "--events", 1000) as partition:
+            partition.said("stops: all events are done", 300)
+            begun = time.monotonic()
+            result = self.assertEnds(partition.wait(300), 0).json
+            self.assertGreater(time.monotonic() - begun, 5, "the filters still had work for longer than the stop's deadline")
+        self.assertEqual(result["problems"], [])
+        self.assertEqual(result["account"]["lost"], [])
+        self.assertRecorded(partition.directory, range(1, 1001))
+
+    def test_what_an_operators_stop_abandons_is_listed_by_global_id_and_is_exactly_what_no_file_has(self):
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(run={"stop_deadline": '"5s"'}, select={"selection": '"all"'}, filter={"selection": '"sleep:200ms"'}))
+        with Partition(self.folder, file, "--events", 100_000) as partition:
+            partition.until_built(20)
+            partition.signal(signal.SIGINT)
+            ended = self.assertEnds(partition.wait(300), 1)
+        result = ended.json
+        recorded, _ = self.assertRecorded(partition.directory)
+        lost = set()
+        for part in (part for cause in result["account"]["lost"] for part in cause["ids"].split(",")):
+            first, _, last = part.partition("-")
+            lost |= set(range(int(first), int(last or first) + 1))
+        self.assertEqual(set(recorded) | lost, set(range(1, result["events"]["accepted"] + 1)))
+        self.assertEqual(set(recorded) & lost, set())
+        self.assertIn("in no file: abandoned at the stop", ended.err)
+
+    def test_a_second_ctrl_c_ends_all_at_once_and_leaves_a_result(self):
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(select={"selection": '"all"'}, filter={"selection": '"sleep:200ms"'}))
+        with Partition(self.folder, file, "--events", 100_000) as partition:
+            partition.until_built(20)
+            partition.signal(signal.SIGINT)
+            partition.said("stops: interrupted")
+            begun = time.monotonic()
+            partition.signal(signal.SIGINT)
+            ended = self.assertEnds(partition.wait(), 1)
+            self.assertLess(time.monotonic() - begun, 10)
+        self.assertEqual(ended.json["reason"], "interrupted")
+        self.assertIn("interrupted twice", ended.json["problems"][0])
+
     def test_the_stop_of_a_finished_run_takes_less_than_10_s(self):
         with Partition(self.folder, REPLAY, "--events", 500) as partition:
             partition.said("stops: all events are done")
@@ -318,6 +361,29 @@ class Faults(RunTest):
     def test_a_supervisor_that_stands_still_for_5_s(self):
         self.survived("l2sv")
 
+    def test_a_run_control_that_stood_still_for_13_s_kills_nobody(self):
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(supervise={"rate": "500"}))
+        with Partition(self.folder, file, "--events", 2000) as partition:
+            partition.until_built(300)
+            partition.signal(signal.SIGSTOP)
+            time.sleep(13)
+            partition.signal(signal.SIGCONT)
+            result = self.assertEnds(partition.wait(200), 0).json
+        self.assertEqual(sum(s["restarts"] for s in result["stations"]), 0)
+        self.assertRecorded(partition.directory, range(1, 2001))
+
+    def test_a_filter_is_replaced_by_command(self):
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(supervise={"rate": "500"}))
+        with Partition(self.folder, file, "--events", 2000) as partition:
+            partition.until_built(300)
+            self.assertEnds(run("run", "replace", "ef-1", "--dir", partition.directory), 0)
+            self.assertOneLine(run("run", "replace", "dfm", "--dir", partition.directory), 1, "only it knows which events there are")
+            result = self.assertEnds(partition.wait(200), 0).json
+        self.assertEqual({s["name"]: s["restarts"] for s in result["stations"] if s["restarts"]}, {"ef-1": 1})
+        self.assertRecorded(partition.directory, range(1, 2001))
+
     def test_no_station_outlives_a_run_control_that_is_killed(self):
         file = self.folder / "p.toml"
         file.write_text(partition_of(supervise={"rate": "400"}))
@@ -328,6 +394,9 @@ class Faults(RunTest):
         wait_until(lambda: not any(pathlib.Path(f"/proc/{pid}").exists() for pid in pids), "all stations have ended")
         recorded, _ = self.assertRecorded(partition.directory)
         self.assertGreaterEqual(len(recorded), 50, "100 events were built before")
+        with Partition(self.folder, file, "--events", 10, directory=partition.directory) as after:
+            after.said("run 1 was not stopped: the run control before this one was killed")
+            self.assertEnds(after.wait(), 0)
 
 
 class BadPartitions(ProgramTest):
@@ -344,6 +413,10 @@ class BadPartitions(ProgramTest):
 
     def test_an_unknown_section(self):
         self.refused(REPLAY.read_text() + "[bild.sfi-3]\n", "bad.toml:", "unknown section [bild.sfi-3]", "build")
+
+    def test_a_part_of_the_file_that_no_readout_has(self):
+        self.refused(REPLAY.read_text().replace('[readout.ros-5]\nsource = "file"\npart = "5/6"\n', ""),
+                     "do not cover the file: nobody has its sources from 4/6 to 5/6")
 
     def test_two_dfms(self):
         self.refused(REPLAY.read_text() + "[assign.dfm-2]\n", "a second assign station beside [assign.dfm]")

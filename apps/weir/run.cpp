@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir run`: all stations of a partition on this machine, with run control, in the foreground.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <csignal>
@@ -53,7 +54,7 @@ public:
         const auto text = one_line(report);
         const std::scoped_lock lock(mutex_);
         book_.add(clock_.wall(), "run", text);
-        file_ << text << '\n' << std::flush;
+        file_ << time_of_line(report.when) << ' ' << text << '\n' << std::flush;
         line_.print_above([&] { complain(command_name, on_terminal(report, text)); });
         if (said_.size() < said_max) said_.insert(report.what);
     }
@@ -65,6 +66,12 @@ public:
 
 private:
     static constexpr std::size_t said_max = 10'000;
+    /// As in the logs of the stations.
+    static std::string time_of_line(WallTime when) {
+        const auto seconds = std::chrono::floor<std::chrono::seconds>(when);
+        const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(when - seconds).count();
+        return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)), milliseconds);
+    }
     /// Without "error run: ": who reads the terminal sees that it is run control.
     static std::string on_terminal(const Report& report, const std::string& text) {
         const auto begin = fmt::format("{} {}: ", name(report.severity), report.who);
@@ -98,17 +105,17 @@ class Foreground {
 public:
     Foreground(const RunOptions& options, control::RunControl& control, ProgressLine& line) : options_(options), control_(control), line_(line) {}
 
-    /// False: a second signal came, and nothing is waited for any more.
-    bool drive(Signals& signals) {
-        if (!control_.bring_up()) return true;
+    /// A second signal waits for nothing any more.
+    void drive(Signals& signals) {
+        if (!control_.bring_up()) return;
         while (true) {
             control_.step();
             const auto now = control_.view();
-            if (now.state == control::PartitionState::down) return true;
+            if (now.state == control::PartitionState::down) return;
             next(now);
             show(now);
             if (!signals.wait(20ms)) continue;
-            if (interrupted_) return false;
+            if (interrupted_) return control_.abandon("interrupted twice: the stations were killed, and what they had in hand is lost");
             interrupted_ = true;
             control_.shut_down("interrupted");
         }
@@ -125,7 +132,7 @@ private:
             }
         }
         if (now.state == control::PartitionState::running && options_.duration > 0ms && now.seconds >= std::chrono::duration<double>(options_.duration).count())
-            static_cast<void>(control_.stop("the time is over"));
+            static_cast<void>(control_.stop("the time is over", control::Drain::complete));
     }
 
     void show(const control::PartitionView& now) {
@@ -175,7 +182,7 @@ int run_run(RunOptions& options) {
     if (!directory) return fail_with(command_name, directory.error());
     auto numbers = control::RunNumbers::open(directory->path());
     if (!numbers) return fail_with(command_name, numbers.error());
-    control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues());
+    control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues(), control::OpenRun(directory->path() / "run-open.json"));
 
     std::signal(SIGPIPE, SIG_IGN);
     Signals signals;  // before any thread begins
@@ -201,9 +208,8 @@ int run_run(RunOptions& options) {
     if (options.wait) complain(command_name, fmt::format("run control is at {}; weir run start --dir {}", server->address(), directory->path().native()));
 
     Foreground foreground(options, control, line);
-    const bool ended = foreground.drive(signals);
+    foreground.drive(signals);
     line.clear();
-    if (!ended) return fail_with(command_name, Error{Errc::io, 0, "interrupted twice: the stations are killed, and what they had in hand is lost"});
     return report(options, control.view(), directory->path(), said);
 }
 

@@ -26,7 +26,7 @@ constexpr Bytes answer_max = 64_MiB;
 struct RemoteOptions {
     std::string command;
     std::filesystem::path directory{"weir-run"};
-    std::string comment, reason;
+    std::string comment, reason, station;
     std::vector<std::string> parameters;  // "beam=on"
     std::chrono::seconds wait{120};
     bool follow = false;
@@ -113,6 +113,7 @@ int run_remote(const RemoteOptions& options) {
     }
     json::object command{{"command", options.command}};
     if (!options.comment.empty()) command["comment"] = json_text(options.comment);
+    if (!options.station.empty()) command["station"] = json_text(options.station);
     if (!options.reason.empty()) command["reason"] = json_text(options.reason);
     json::object parameters;
     for (const auto& parameter : options.parameters) {
@@ -216,10 +217,13 @@ void add_run_remote(CLI::App& run, Command& chosen) {
         const char* help;
     };
     for (const auto& [name, help] : {Word{"status", "how the partition and its stations are"}, Word{"start", "begins a run"}, Word{"stop", "stops the run"},
-                                     Word{"pause", "no more triggers"}, Word{"resume", "triggers again"}, Word{"log", "what the stations said"}}) {
+                                     Word{"pause", "no more triggers"}, Word{"resume", "triggers again"}, Word{"replace", "ends a station and starts it again"},
+                                     Word{"log", "what the stations said"}}) {
         auto options = std::make_shared<RemoteOptions>();
         options->command = name;
-        auto& command = add_command(run, group_stations, name, help, fmt::format("weir run {} --dir D", name));
+        const bool replace = options->command == "replace";
+        auto& command = add_command(run, group_stations, name, help, fmt::format("weir run {} {}--dir D", name, replace ? "ef-1 " : ""));
+        if (replace) add_value(command, "station", options->station, "STATION", "its name in the partition file").required();
         add_value(command, "--dir", options->directory, "D", "where weir run works");
         if (options->command == "start") {
             add_value(command, "--comment", options->comment, "TEXT", "goes into the catalogue with the run");

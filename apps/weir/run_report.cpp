@@ -41,6 +41,22 @@ std::uint64_t number_of(const json::object& object, const char* key) {
     return none ? 0 : number;
 }
 
+double real_of(const json::object& object, const char* key) {
+    const auto* value = object.if_contains(key);
+    boost::system::error_code none;
+    const auto number = value != nullptr ? value->to_number<double>(none) : 0;
+    return none ? 0 : number;
+}
+
+/// Of all reasons.
+std::uint64_t rejected_of(const json::object& ledger) {
+    std::uint64_t sum = 0;
+    if (const auto* rejected = ledger.if_contains("rejected"); rejected != nullptr && rejected->is_object()) {
+        for (const auto& [reason, count] : rejected->get_object()) sum += number_of(rejected->get_object(), std::string(reason).c_str());
+    }
+    return sum;
+}
+
 }  // namespace
 
 std::string progress_text(const control::PartitionView& now, const control::PartitionView& before) {
@@ -91,8 +107,8 @@ void print_status(const json::object& partition) {
     if (number_of(partition, "run") > 0) print(", run {}", number_of(partition, "run"));
     if (const auto comment = text_of(partition, "comment"); !comment.empty()) print(": {}", printable(comment));
     print("\n\n");
-    Table table({{"station"}, {"kind"}, {"state"}, {"received", Table::Align::right}, {"stored", Table::Align::right}, {"in hand", Table::Align::right},
-                 {"restarts", Table::Align::right}, {"control"}});
+    Table table({{"station"}, {"kind"}, {"state"}, {"received", Table::Align::right}, {"rate/s", Table::Align::right}, {"stored", Table::Align::right},
+                 {"rejected", Table::Align::right}, {"in hand", Table::Align::right}, {"restarts", Table::Align::right}, {"control"}});
     if (const auto* stations = partition.if_contains("stations"); stations != nullptr && stations->is_array()) {
         for (const auto& value : stations->as_array()) {
             const auto* station = value.if_object();
@@ -101,7 +117,8 @@ void print_status(const json::object& partition) {
             const json::object none;
             const auto& counts = ledger != nullptr && ledger->is_object() ? ledger->get_object() : none;
             table.add({text_of(*station, "name"), text_of(*station, "kind"), text_of(*station, "state"), with_commas(number_of(counts, "received")),
-                       with_commas(number_of(counts, "stored")), with_commas(number_of(counts, "in_hand")), with_commas(number_of(*station, "restarts")),
+                       fmt::format("{:.0f}", real_of(*station, "rate")), with_commas(number_of(counts, "stored")), with_commas(rejected_of(counts)),
+                       with_commas(number_of(counts, "in_hand")), with_commas(number_of(*station, "restarts")),
                        text_of(*station, "control")});
         }
     }

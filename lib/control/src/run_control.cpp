@@ -4,10 +4,39 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "run_control_state.hpp"
 
 namespace weir::control {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The time in which run control did not run (it was stopped, or its machine was) counts as this at most.
+constexpr auto step_max = 1s;
+// Supervisor and DFM have nothing in hand and disagree about how much there was: no message is under way that long.
+constexpr auto disagreement_max = 10s;
+constexpr auto note_every = 1s;
+constexpr auto still_after = 60s;  // a drain without progress is said
+
+/// What a run's end leaves in the catalogues.
+std::map<std::string, std::string> parameters_of(const RunResult& result) {
+    const auto& e = result.events;
+    std::map<std::string, std::string> all{{"stop reason", result.reason},
+                                           {"triggers", fmt::to_string(e.triggers)},
+                                           {"accepted", fmt::to_string(e.accepted)},
+                                           {"built", fmt::to_string(e.built)},
+                                           {"incomplete", fmt::to_string(e.incomplete)},
+                                           {"recorded", fmt::to_string(e.recorded)}};
+    if (!result.account) return all;
+    for (const auto& [cause, events] : result.account->lost) all["lost: " + cause] = events.text();
+    if (!result.account->twice.empty()) all["recorded twice"] = result.account->twice.text();
+    if (!result.account->unaccepted.empty()) all["recorded, never accepted"] = result.account->unaccepted.text();
+    return all;
+}
+
+}  // namespace
 
 const char* name(PartitionState state) noexcept {
     switch (state) {
@@ -25,13 +54,18 @@ const char* name(PartitionState state) noexcept {
 
 RunControl::State::State(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch, Launcher& launcher,
                          StationLinks& links, RunKeeper& keeper, Reports& reports, LogBook& log, const Clock& clock)
-    : partition_(partition), options_(options), keeper_(keeper), reports_(reports), log_(log), clock_(clock), now_(clock.now()) {
-    for (const auto& entry : partition.stations)
-        stations_.push_back(std::make_unique<StationControl>(entry, launch(entry), StationTimes{options.poll, options.silent_after}, launcher, links));
+    : partition_(partition), options_(options), keeper_(keeper), reports_(reports), log_(log), clock_(clock), now_(clock.now()), seen_(now_) {
+    for (const auto& entry : partition.stations) {
+        const bool one = entry.kind == StationKind::supervise || entry.kind == StationKind::assign;
+        const StationTimes times{options.poll, one ? std::max(options.silent_after, options.silent_after_single) : options.silent_after};
+        stations_.push_back(std::make_unique<StationControl>(entry, launch(entry), times, launcher, links));
+    }
 }
 
 void RunControl::State::step() {
-    now_ = clock_.now();
+    const auto seen = clock_.now();
+    now_ += std::min<SteadyTime::duration>(seen - seen_, step_max);
+    seen_ = seen;
     const auto present = peers();
     for (const auto& station : stations_) {
         station->step(now_, run_, present, [&](std::string_view line) { log_.add(clock_.wall(), station->entry().name, line); });
@@ -43,12 +77,14 @@ void RunControl::State::step() {
     }
     look_after_replaced();
     replace_what_is_gone();
+    replace_what_hangs();
     advance();
+    if (run_active() && seen_ - noted_ >= note_every) note_run();
     if (state != PartitionState::running || !options_.stop_when_finished) return;
     for (const auto& station : stations_) {
         const auto& report = station->report();
         if (station->entry().kind == StationKind::supervise && report.status.finished && report.run == run_ && station->reported())
-            return stop("all events are done");
+            return stop("all events are done", Drain::complete);
     }
 }
 
@@ -64,16 +100,19 @@ void RunControl::State::advance() {
         if (!begun_) begin(phases_.front());
         begun_ = true;
         if (waits(phases_.front())) return;
-        const bool introduces = phases_.front().introduces;
+        const auto done = phases_.front();
         phases_.pop_front();
         begun_ = false;
-        if (introduces) introduce();
+        if (done.introduces) introduce();
+        if (done.what == Phase::What::drain) drain_over();
         if (phases_.empty()) return phases_done();
     }
     if (state == PartitionState::ending && std::ranges::all_of(stations_, &StationControl::gone)) state = PartitionState::down;
 }
 
 void RunControl::State::begin(const Phase& phase) {
+    if (phase.what == Phase::What::drain) drain_begun_ = now_;
+    if (phase.what != Phase::What::step) return;
     for (const auto& station : stations_) {
         if (phase.kind && station->entry().kind != *phase.kind) continue;
         switch (phase.step.kind) {
@@ -94,6 +133,9 @@ void RunControl::State::begin(const Phase& phase) {
 }
 
 bool RunControl::State::waits(const Phase& phase) {
+    if (phase.what == Phase::What::assemble) return waits_for_assembly();
+    if (phase.what == Phase::What::drain) return waits_for_drain();
+    if (draining() && drain_until_ && now_ >= *drain_until_) return false;  // the supervisor has not paused in time
     bool waiting = false;
     for (const auto& station : stations_) {
         if ((phase.kind && station->entry().kind != *phase.kind) || station->idle()) continue;
@@ -106,6 +148,70 @@ bool RunControl::State::waits(const Phase& phase) {
         }
     }
     return waiting;
+}
+
+/// Every station is connected; those that failed after the last run are started again.
+bool RunControl::State::waits_for_assembly() {
+    for (const auto& station : stations_) {
+        if (!given_up_.contains(station->entry().name)) continue;
+        problem(fmt::format("{} is not there: it died too often; weir run replace {} tries once more", station->entry().name, station->entry().name));
+        stop(problems_.back(), Drain::bounded);
+        return true;
+    }
+    return !std::ranges::all_of(stations_, [](const auto& s) { return s->up() && s->idle() && !s->ending() && s->state() == StationState::connected; });
+}
+
+bool RunControl::State::assembling() const noexcept {
+    return state == PartitionState::starting && !phases_.empty() && phases_.front().what == Phase::What::assemble;
+}
+
+const StationControl* RunControl::State::single(StationKind kind) const noexcept {
+    const auto found = std::ranges::find_if(stations_, [&](const auto& s) { return s->entry().kind == kind; });
+    return found == stations_.end() ? nullptr : found->get();
+}
+
+/// Every accepted event is final: the supervisor makes none and has told all, and the DFM heard of them and has none in
+/// hand. Without a DFM nobody knows, and nothing can be waited for.
+bool RunControl::State::drained() const {
+    const auto* dfm = single(StationKind::assign);
+    const auto* supervisor = single(StationKind::supervise);
+    if (dfm == nullptr || !dfm->up() || dfm->ending() || dfm->state() != StationState::running) return dfm == nullptr || dfm->idle() || !dfm->up();
+    const bool supervised = supervisor != nullptr && supervisor->up() && !supervisor->ending() && supervisor->state() != StationState::connected;
+    if (supervised && (!supervisor->idle() || supervisor->report_asked() < drain_begun_ || supervisor->status().ledger.in_hand > 0)) return false;
+    if (dfm->report_asked() < drain_begun_ || dfm->status().ledger.in_hand > 0) return false;
+    if (!supervised || dfm->status().ledger.received == supervisor->status().ledger.received) return true;
+    return progress_ && now_ - progress_->since >= disagreement_max;  // said at the end, as a ledger that does not balance
+}
+
+bool RunControl::State::waits_for_drain() {
+    const auto* dfm = single(StationKind::assign);
+    const auto in_hand = dfm != nullptr ? dfm->status().ledger.in_hand : 0;
+    if (!progress_ && in_hand > 0)
+        say(Severity::information, fmt::format("run {} waits for {} accepted events that are not final", number(run_), in_hand));
+    if (!progress_ || progress_->in_hand != in_hand) progress_ = Progress{in_hand, now_};
+    if (drained()) return false;
+    if (drain_until_ && now_ >= *drain_until_) return false;
+    if (now_ - progress_->since < still_after) return true;
+    Report report;
+    report.severity = Severity::warning;
+    report.what = fmt::format("run {} has waited {} for {} accepted events, and none became final", number(run_),
+                              to_string(std::chrono::duration_cast<std::chrono::seconds>(now_ - progress_->since)), in_hand);
+    report.advice = "see the stations' alarms; weir run stop gives the run its stop_deadline to end";
+    reports_.raise("the run does not end", std::move(report));
+    progress_->since = now_;
+    return true;
+}
+
+void RunControl::State::drain_over() {
+    drain_over_ = true;
+    set_phases(phases_stop(now_, stop_until_.value_or(now_ + options_.stop_deadline)));
+}
+
+/// What is not final by then is abandoned.
+void RunControl::State::bound_drain() {
+    if (drain_until_) return;
+    drain_until_ = now_ + drain_share(options_);
+    stop_until_ = now_ + options_.stop_deadline;
 }
 
 void RunControl::State::introduce() {
@@ -124,7 +230,7 @@ void RunControl::State::phases_done() {
             break;
         case PartitionState::starting: {
             state = PartitionState::running;
-            run_begin_ = now_;
+            run_begin_ = seen_;
             auto parameters = request_.parameters;
             if (!request_.comment.empty()) parameters["comment"] = request_.comment;
             parameters["partition"] = partition_.name;
@@ -147,17 +253,54 @@ void RunControl::State::end_of_run() {
     }
     balance(result);
     result.alarms = latched_alarms();
-    const auto& e = result.events;
-    if (auto kept = keeper_.keep(run_, {{"stop reason", result.reason}, {"triggers", fmt::to_string(e.triggers)}, {"accepted", fmt::to_string(e.accepted)},
-                                        {"built", fmt::to_string(e.built)}, {"incomplete", fmt::to_string(e.incomplete)}});
-        !kept)
+    if (auto kept = keeper_.keep(run_, parameters_of(result)); !kept)
         reports_.submit(report_of(Severity::warning, "the end of the run is not in the catalogue", kept.error()));
     say(result.good() ? Severity::information : Severity::error,
         fmt::format("run {} is over: {}{}", number(run_), stop_reason_, result.good() || result.problems.front() == stop_reason_ ? "" : fmt::format("; {}", result.problems.front())));
+    keeper_.over();
+    if (result.account && !result.account->good()) {
+        for (const auto& line : result.problems) {
+            if (line != result.problems.front() && std::ranges::find(problems_, line) == problems_.end()) say(Severity::error, line);
+        }
+    }
     last_ = std::move(result);
     ++runs_;
     state = PartitionState::ready;
     if (ending_wanted_) end_all();
+}
+
+/// A run control before this one was killed in a run: its stations have stopped by themselves, and closed the run.
+void RunControl::State::look_for_run_left_open() {
+    const auto left = keeper_.left();
+    if (!left) {
+        reports_.submit(report_of(Severity::warning, "cannot tell whether the run before was stopped", left.error()));
+        return;
+    }
+    if (!*left) return;
+    const auto& [run, noted] = **left;
+    auto parameters = noted;
+    parameters["stop reason"] = "run control ended without stopping the run; its counts are those of a second before, or older";
+    Report report;
+    report.severity = Severity::error;
+    const auto accepted = noted.contains("accepted") ? noted.at("accepted") : std::string("0");
+    report.what = fmt::format("run {} was not stopped: the run control before this one was killed", number(run));
+    report.why = fmt::format("{} events were accepted when it was last noted", accepted);
+    report.advice = "weir ls and weir verify show what its recorders have";
+    reports_.raise("run not stopped", std::move(report));
+    if (auto kept = keeper_.keep(run, parameters); !kept)
+        reports_.submit(report_of(Severity::warning, "the end of the run before is not in the catalogue", kept.error()));
+    keeper_.over();
+}
+
+void RunControl::State::note_run() {
+    noted_ = seen_;
+    const auto e = events_of(results());
+    const std::map<std::string, std::string> counts{{"triggers", fmt::to_string(e.triggers)}, {"accepted", fmt::to_string(e.accepted)},
+                                                    {"built", fmt::to_string(e.built)},       {"incomplete", fmt::to_string(e.incomplete)},
+                                                    {"recorded", fmt::to_string(e.recorded)}};
+    const auto noted = keeper_.note(run_, counts);
+    if (!noted && !note_failed_) reports_.submit(report_of(Severity::warning, "what is known of the run cannot be noted", noted.error()));
+    note_failed_ = !noted;
 }
 
 void RunControl::State::end_all() {
@@ -179,6 +322,7 @@ Result<> RunControl::State::bring_up() {
     if (auto good = must_be(PartitionState::down, "bring the partition up"); !good) return good;
     failure_.reset();
     ending_wanted_ = false;
+    look_for_run_left_open();
     state = PartitionState::coming_up;
     set_phases(phases_up(options_));
     return {};
@@ -186,20 +330,23 @@ Result<> RunControl::State::bring_up() {
 
 Result<RunNumber> RunControl::State::start(const RunRequest& request) {
     if (auto good = must_be(PartitionState::ready, "start a run"); !good) return std::unexpected(good.error());
-    for (const auto& station : stations_) {
-        if (!station->up() || !station->idle() || station->planned() != StationState::connected)
-            return fail(Errc::refused, fmt::format("cannot start a run: {} is not ready", station->entry().name));
-    }
+    for (const auto& name : given_up_)
+        return fail(Errc::refused, fmt::format("cannot start a run: {0} died too often and is not started again; weir run replace {0} tries once more", name));
     const auto run = keeper_.next_run();
     if (!run) return std::unexpected(run.error());
     run_ = *run;
     request_ = request;
     started_ = clock_.wall();
-    run_begin_ = now_;
+    run_begin_ = seen_;
+    run_seconds_ = 0;
     stop_reason_.clear();
     problems_.clear();
-    for (const auto& station : stations_) station->restarts = 0;
+    for (const auto& station : stations_) {
+        station->restarts = 0;
+        station->begin_run();
+    }
     state = PartitionState::starting;
+    note_run();
     set_phases(phases_start(options_));
     say(Severity::information, fmt::format("run {} starts{}", number(run_), request.comment.empty() ? "" : ": " + request.comment));
     return run_;
@@ -208,26 +355,54 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
 Result<> RunControl::State::pause(Transition transition) {
     const bool resume = transition == Transition::resume;
     if (auto good = must_be(resume ? PartitionState::paused : PartitionState::running, weir::name(transition)); !good) return good;
-    if (!phases_.empty()) return fail(Errc::refused, "cannot pause: an earlier pause is under way");
     state = resume ? PartitionState::running : PartitionState::paused;
-    set_phases(phases_pause(options_, transition));
+    std::ranges::copy(phases_pause(options_, transition), std::back_inserter(phases_));  // behind an earlier one
     say(Severity::information, fmt::format("run {} {}", number(run_), resume ? "goes on" : "pauses"));
     return {};
 }
 
-void RunControl::State::stop(const std::string& reason) {
-    if (!run_active() || state == PartitionState::stopping) return;
+void RunControl::State::stop(const std::string& reason, Drain drain) {
+    if (!run_active()) return;
+    if (state == PartitionState::stopping) {
+        if (!draining() || drain != Drain::bounded || drain_until_) return;
+        bound_drain();
+        return say(Severity::information, fmt::format("run {} waits {} more for its last events: {}", number(run_), to_string(drain_share(options_)), reason));
+    }
     stop_reason_ = reason;
-    run_seconds_ = state == PartitionState::starting ? 0 : std::chrono::duration<double>(now_ - run_begin_).count();
+    run_seconds_ = state == PartitionState::starting ? 0 : std::chrono::duration<double>(seen_ - run_begin_).count();
     state = PartitionState::stopping;
-    set_phases(phases_stop(options_, now_));
+    drain_over_ = false;
+    drain_until_.reset();
+    stop_until_.reset();
+    progress_.reset();
+    if (drain == Drain::bounded) bound_drain();
+    set_phases(phases_drain(options_, drain));
     say(Severity::information, fmt::format("run {} stops: {}", number(run_), reason));
 }
 
 void RunControl::State::shut_down(const std::string& reason) {
     ending_wanted_ = true;
-    if (run_active()) return stop(reason);
+    if (run_active()) return stop(reason, Drain::bounded);
     if (state != PartitionState::down && state != PartitionState::ending) end_all();
+}
+
+void RunControl::State::abandon(const std::string& reason) {
+    for (const auto& station : stations_) station->kill_soon();  // all, before one is waited for
+    for (const auto& station : stations_) station->kill();
+    const bool run = run_active();
+    if (run && stop_reason_.empty()) {
+        stop_reason_ = reason;
+        run_seconds_ = state == PartitionState::starting ? 0 : std::chrono::duration<double>(seen_ - run_begin_).count();
+    }
+    phases_.clear();
+    begun_ = false;
+    replacing_.clear();
+    ending_wanted_ = false;
+    if (run) {
+        problem(reason);
+        end_of_run();
+    }
+    state = PartitionState::down;
 }
 
 // Views --------------------------------------------------------------------------------------------------------------
@@ -254,8 +429,8 @@ std::vector<Peer> RunControl::State::peers() const {
 std::vector<StationResult> RunControl::State::results() const {
     std::vector<StationResult> all;
     for (const auto& station : stations_) {
-        const auto& status = station->report().status;
-        all.push_back({station->entry().name, station->entry().kind, status.ledger, status.counters, station->restarts});
+        const auto& status = station->status();
+        all.push_back({station->entry().name, station->entry().kind, status.ledger, status.counters, status.events, station->restarts});
     }
     return all;
 }
@@ -266,13 +441,15 @@ PartitionView RunControl::State::view() const {
     view.run = run_;
     view.comment = request_.comment;
     view.started = started_;
-    view.seconds = state == PartitionState::running || state == PartitionState::paused ? std::chrono::duration<double>(now_ - run_begin_).count() : run_seconds_;
+    view.seconds = state == PartitionState::running || state == PartitionState::paused ? std::chrono::duration<double>(seen_ - run_begin_).count() : run_seconds_;
     view.stop_reason = stop_reason_;
     view.failure = failure_;
     view.events = events_of(results());
     for (const auto& station : stations_) {
         const auto shown = station->gone() ? "gone" : !station->up() ? "launching" : weir::name(station->state());
-        view.stations.push_back({station->entry(), shown, station->pid(), station->address(), station->restarts, station->report()});
+        auto report = station->report();
+        report.status = station->status();
+        view.stations.push_back({station->entry(), shown, station->pid(), station->address(), station->restarts, station->rate(), std::move(report)});
     }
     view.last = last_;
     view.runs = runs_;
@@ -311,18 +488,28 @@ Result<> RunControl::resume() {
     return state_->pause(Transition::resume);
 }
 
-Result<> RunControl::stop(const std::string& reason) {
+Result<> RunControl::stop(const std::string& reason, Drain drain) {
     const std::scoped_lock lock(state_->mutex);
-    if (state_->state != PartitionState::paused && state_->state != PartitionState::starting) {
+    if (state_->state != PartitionState::paused && state_->state != PartitionState::starting && !state_->drains_without_deadline()) {
         if (auto good = state_->must_be(PartitionState::running, "stop the run"); !good) return good;
     }
-    state_->stop(reason);
+    state_->stop(reason, drain);
     return {};
+}
+
+Result<> RunControl::replace(const std::string& station) {
+    const std::scoped_lock lock(state_->mutex);
+    return state_->replace_by_command(station);
 }
 
 void RunControl::shut_down(const std::string& reason) {
     const std::scoped_lock lock(state_->mutex);
     state_->shut_down(reason);
+}
+
+void RunControl::abandon(const std::string& reason) {
+    const std::scoped_lock lock(state_->mutex);
+    state_->abandon(reason);
 }
 
 PartitionView RunControl::view() const {

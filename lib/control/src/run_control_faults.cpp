@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What run control does when a station fails. Builders, selection units and filters are replaced: their events are given
 // to others, or come again. A recorder comes back and recovers; a readout comes back, and what it missed becomes empty
-// ROBs. Without supervisor or DFM nobody knows which events there are: the run stops.
+// ROBs. Without supervisor or DFM nobody knows which events there are: the run stops. So it is until a stop has drained
+// the run; what fails after that costs no event, and only a recorder is started again, to close its files.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "run_control_state.hpp"
+#include "weir/base/suggest.hpp"
 
 namespace weir::control {
 namespace {
@@ -71,43 +76,65 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
             if (!trouble.died && !trouble.answered) station.kill();
             return;  // replace_what_is_gone() takes care
         case PartitionState::starting:
+            if (assembling()) {
+                say(Severity::error, what);
+                if (!trouble.died) station.kill();
+                return;
+            }
             problem(what);
             if (!trouble.died && !trouble.answered) station.end(now_, 1s);
-            return stop(what);
+            return stop(what, Drain::bounded);
         case PartitionState::running:
         case PartitionState::paused: return trouble_in_run(station, trouble, what);
-        case PartitionState::stopping: return trouble_in_stop(station, trouble, what);
+        case PartitionState::stopping: return draining() ? trouble_in_drain(station, trouble, what) : trouble_in_stop(station, trouble, what);
     }
+}
+
+/// It is alone, and may only be slow: what it was asked is asked again. Its silence has a limit of its own.
+void RunControl::State::ask_again(StationControl& station, const std::string& what) {
+    say(Severity::warning, what);
+    const bool pauses = station.entry().kind == StationKind::supervise && (state == PartitionState::paused || draining());
+    if (pauses && after(station.planned(), Transition::pause)) station.add({StationStep::Kind::transition, Transition::pause, options_.pause_deadline});
+    station.add({StationStep::Kind::change_peers, Transition::connect, options_.connect_deadline});
 }
 
 void RunControl::State::trouble_in_run(StationControl& station, const StationTrouble& trouble, const std::string& what) {
     const auto kind = station.entry().kind;
     if (!trouble.died && trouble.answered && station.state() == StationState::running) return say(Severity::warning, what);  // it refused a change, and runs
+    if (!trouble.died && !trouble.answered && ends_the_run(kind)) return ask_again(station, what);
     if (!station.gone()) station.kill();
     if (ends_the_run(kind)) {
         problem(what);
-        return stop(what);
+        return stop(what, Drain::complete);  // what the other one of the two still knows is not given up
     }
     if (replace(station, what)) return;
     problem(fmt::format("{}, {} times within {}", what, options_.restarts_max + 1, to_string(options_.restarts_window)));
-    stop(problems_.back());
+    stop(problems_.back(), Drain::bounded);
+}
+
+void RunControl::State::trouble_in_drain(StationControl& station, const StationTrouble& trouble, const std::string& what) {
+    const auto kind = station.entry().kind;
+    const bool runs = station.state() == StationState::running || station.state() == StationState::paused;
+    if (!trouble.died && trouble.answered && runs) return say(Severity::warning, what);
+    if (!trouble.died && !trouble.answered && ends_the_run(kind)) return ask_again(station, what);
+    if (!station.gone()) station.kill();
+    if (ends_the_run(kind)) return problem(what);
+    if (replace(station, what)) return;
+    problem(fmt::format("{}, {} times within {}", what, options_.restarts_max + 1, to_string(options_.restarts_window)));
+    bound_drain();
 }
 
 void RunControl::State::trouble_in_stop(StationControl& station, const StationTrouble& trouble, const std::string& what) {
-    const auto kind = station.entry().kind;
-    const bool collecting = !phases_.empty() && !phases_.front().kind;
-    const auto present = phases_.empty() || collecting ? stop_rank(StationKind::readout) + 1 : stop_rank(*phases_.front().kind);
-    const bool has_stopped = stop_rank(kind) < present;
     if (!trouble.died) {
         problem(what);
         if (!trouble.answered) station.end(now_, 1s);
         return;
     }
-    if (has_stopped) return problem(fmt::format("{} after it had stopped", what));
-    // Who still waits for events of the others is needed to the end; a recorder has to close its files.
-    const bool needed = !ends_the_run(kind) && (stop_rank(kind) > present || kind == StationKind::record);
-    if (!needed) return problem(what);
-    if (!replace(station, what)) return problem(what);
+    const auto kind = station.entry().kind;
+    const bool collecting = phases_.empty() || !phases_.front().kind;
+    const auto present = collecting ? stop_rank(StationKind::readout) + 1 : stop_rank(*phases_.front().kind);
+    if (stop_rank(kind) < present) return problem(fmt::format("{} after it had stopped", what));
+    if (kind != StationKind::record || !replace(station, what)) return problem(what);
     if (stop_rank(kind) == present) station.add({StationStep::Kind::transition, Transition::stop, options_.stop_deadline});
 }
 
@@ -123,10 +150,50 @@ bool RunControl::State::replace(StationControl& station, const std::string& what
     report.what = what;
     report.advice = "it is started again";
     reports_.raise(fmt::format("{} died", name), std::move(report));
+    start_again(station);
+    return true;
+}
+
+void RunControl::State::start_again(StationControl& station) {
+    const auto& name = station.entry().name;
     replacing_.insert(name);
     told_.erase(name);
-    for (const auto& step : steps_of_replacement(options_, run_active())) station.add(step);
-    return true;
+    const bool run = run_active() && !assembling();
+    for (const auto& step : steps_of_replacement(options_, run)) station.add(step);
+}
+
+/// A selection that does not come back keeps its thread, and its event, for ever: another process gets the event.
+void RunControl::State::replace_what_hangs() {
+    if (state != PartitionState::running && state != PartitionState::paused && !draining()) return;
+    for (const auto& station : stations_) {
+        const auto since = station->hanging_since();
+        if (!since || now_ - *since < options_.hanging_after || !station->up() || replacing_.contains(station->entry().name)) continue;
+        station->kill();
+        trouble_of(*station, {true, false, fmt::format("had a selection that hung for {} and was killed", to_string(options_.hanging_after))});
+    }
+}
+
+Result<> RunControl::State::replace_by_command(const std::string& name) {
+    const auto found = std::ranges::find_if(stations_, [&](const auto& station) { return station->entry().name == name; });
+    if (found == stations_.end()) {
+        std::vector<std::string> names;
+        for (const auto& station : stations_) names.push_back(station->entry().name);
+        return fail(Errc::usage, fmt::format("there is no station \"{}\"{}; there are {}", name, did_you_mean(name, names), fmt::join(names, ", ")));
+    }
+    auto& station = **found;
+    const bool run = state == PartitionState::running || state == PartitionState::paused || draining();
+    if (state != PartitionState::ready && !run)
+        return fail(Errc::refused, fmt::format("cannot replace {}: the partition is {}", name, weir::control::name(state)));
+    if (replacing_.contains(name)) return fail(Errc::refused, fmt::format("{} is being replaced already", name));
+    if (run && ends_the_run(station.entry().kind))
+        return fail(Errc::refused, fmt::format("cannot replace {}: only it knows which events there are, and the run would lose them; weir run stop comes first", name));
+    given_up_.erase(name);
+    station.restarted.clear();
+    station.kill();
+    ++station.restarts;
+    say(Severity::information, fmt::format("{} station {} is replaced by command", weir::name(station.entry().kind), name));
+    start_again(station);
+    return {};
 }
 
 void RunControl::State::look_after_replaced() {
@@ -146,13 +213,15 @@ void RunControl::State::look_after_replaced() {
 void RunControl::State::tell_others(const StationControl& station) {
     for (const auto& other : stations_) {
         const bool knows_peers = other->planned() != StationState::initial && other->planned() != StationState::configured;
-        if (other.get() != &station && other->up() && !other->ending() && knows_peers)
+        const bool runs = other->state() == StationState::running || other->state() == StationState::paused;
+        const bool stops = runs && other->planned() == StationState::connected;
+        if (other.get() != &station && other->up() && !other->ending() && knows_peers && !stops)  // what stops needs no new peer
             other->add({StationStep::Kind::change_peers, Transition::connect, options_.connect_deadline});
     }
 }
 
 void RunControl::State::replace_what_is_gone() {
-    if (state != PartitionState::ready) return;
+    if (state != PartitionState::ready && !assembling()) return;
     for (const auto& station : stations_) {
         const auto& name = station->entry().name;
         if (!station->gone() || !station->idle() || given_up_.contains(name)) continue;

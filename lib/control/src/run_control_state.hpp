@@ -20,8 +20,12 @@ public:
     [[nodiscard]] Result<> bring_up();
     [[nodiscard]] Result<RunNumber> start(const RunRequest& request);
     [[nodiscard]] Result<> pause(Transition transition);
-    void stop(const std::string& reason);
+    void stop(const std::string& reason, Drain drain);
+    [[nodiscard]] Result<> replace_by_command(const std::string& name);
     void shut_down(const std::string& reason);
+    void abandon(const std::string& reason);
+    /// A stop can still be given a deadline.
+    [[nodiscard]] bool drains_without_deadline() const noexcept { return draining() && !drain_until_; }
     [[nodiscard]] Result<> must_be(PartitionState state, std::string_view what) const;
     [[nodiscard]] PartitionView view() const;
 
@@ -34,15 +38,28 @@ private:
     void advance();
     void begin(const Phase& phase);
     [[nodiscard]] bool waits(const Phase& phase);
+    [[nodiscard]] bool waits_for_assembly();
+    [[nodiscard]] bool waits_for_drain();
+    [[nodiscard]] bool drained() const;
+    void drain_over();
+    void bound_drain();
+    [[nodiscard]] bool draining() const noexcept { return state == PartitionState::stopping && !drain_over_; }
+    [[nodiscard]] bool assembling() const noexcept;
     void phases_done();
     void introduce();
     void end_of_run();
+    void look_for_run_left_open();
+    void note_run();
     void end_all();
     // Faults (run_control_faults.cpp)
     void trouble_of(StationControl& station, const StationTrouble& trouble);
     void trouble_in_run(StationControl& station, const StationTrouble& trouble, const std::string& what);
+    void trouble_in_drain(StationControl& station, const StationTrouble& trouble, const std::string& what);
     void trouble_in_stop(StationControl& station, const StationTrouble& trouble, const std::string& what);
+    void ask_again(StationControl& station, const std::string& what);
     [[nodiscard]] bool replace(StationControl& station, const std::string& what);
+    void start_again(StationControl& station);
+    void replace_what_hangs();
     void look_after_replaced();
     void tell_others(const StationControl& station);
     void replace_what_is_gone();
@@ -52,6 +69,7 @@ private:
 
     void say(Severity severity, std::string what);
     [[nodiscard]] bool run_active() const noexcept;
+    [[nodiscard]] const StationControl* single(StationKind kind) const noexcept;
     [[nodiscard]] std::vector<Peer> peers() const;
     [[nodiscard]] std::vector<StationResult> results() const;
 
@@ -62,7 +80,8 @@ private:
     LogBook& log_;
     const Clock& clock_;
     std::vector<std::unique_ptr<StationControl>> stations_;
-    SteadyTime now_{};
+    SteadyTime now_{};   // goes on only while run control itself does: what it did not see is nobody's silence
+    SteadyTime seen_{};  // of the clock, at the last step
 
     std::deque<Phase> phases_;
     bool begun_ = false;  // the first of them
@@ -76,13 +95,24 @@ private:
     RunNumber run_{};
     RunRequest request_;
     WallTime started_{};
-    SteadyTime run_begin_{};
+    SteadyTime run_begin_{};                 // of the clock
+    bool drain_over_ = false;                // of this stop
+    std::optional<SteadyTime> drain_until_;  // then what is not final is abandoned
+    std::optional<SteadyTime> stop_until_;
+    SteadyTime drain_begun_{};
+    struct Progress {
+        std::uint64_t in_hand = 0;
+        SteadyTime since{};
+    };
+    std::optional<Progress> progress_;       // of the drain
     double run_seconds_ = 0;
     std::string stop_reason_;
     std::vector<std::string> problems_;
     std::optional<std::string> failure_;
     std::optional<RunResult> last_;
     std::uint32_t runs_ = 0;
+    SteadyTime noted_{};  // of the clock
+    bool note_failed_ = false;  // it was said
 };
 
 }  // namespace weir::control

@@ -41,6 +41,7 @@ json::object to_json(const StationView& station) {
             {"pid", station.pid},
             {"control", station.control},
             {"restarts", station.restarts},
+            {"rate", station.rate},
             {"error", optional_text(report.error)},
             {"finished", report.status.finished},
             {"ledger", control::to_json(report.status.ledger)},
@@ -64,6 +65,19 @@ json::object to_json(const SelectionFaults& s) {
     return {{"forced", s.forced()}, {"threw", s.threw}, {"timed_out", s.timed_out}, {"crashed", s.crashed}, {"hanging", s.hanging}};
 }
 
+json::value to_json(const std::optional<EventAccount>& account) {
+    if (!account) return nullptr;
+    const auto ids = [](const EventIds& events) { return json::object{{"events", events.count()}, {"ids", events.text()}}; };
+    json::array lost;
+    for (const auto& [cause, events] : account->lost) {
+        auto one = ids(events);
+        one["cause"] = cause;
+        lost.push_back(std::move(one));
+    }
+    return json::object{{"accepted", account->accepted}, {"recorded", account->recorded}, {"rejected", account->rejected},
+                        {"lost", std::move(lost)}, {"twice", ids(account->twice)}, {"unaccepted", ids(account->unaccepted)}};
+}
+
 json::object to_json(const RunResult& result) {
     json::array stations;
     for (const auto& station : result.stations) {
@@ -83,6 +97,7 @@ json::object to_json(const RunResult& result) {
             {"events", to_json(result.events)},
             {"stations", std::move(stations)},
             {"problems", std::move(problems)},
+            {"account", to_json(result.account)},
             {"selection", to_json(result.selection)},
             {"alarms", std::move(alarms)},
             {"files", result.files},
@@ -122,6 +137,7 @@ Result<RunCommand> parse_run_command(std::string_view text) {
     RunCommand command;
     command.request.comment = fields.text("comment", "", comment_max);
     command.reason = fields.text("reason", "", comment_max);
+    command.station = fields.text("station", "");
     if (const auto* parameters = fields.object("parameters")) {
         if (parameters->size() > parameters_max) fields.fail_with(fmt::format("more than {} parameters", parameters_max));
         JsonFields values(document->get_object().at("parameters"), "parameters");
@@ -130,11 +146,12 @@ Result<RunCommand> parse_run_command(std::string_view text) {
     }
     fields.no_others();
     if (auto read = fields.result(); !read) return std::unexpected(read.error());
-    const std::array words{std::string("start"), std::string("stop"), std::string("pause"), std::string("resume"), std::string("exit")};
+    const std::array words{std::string("start"), std::string("stop"), std::string("pause"), std::string("resume"), std::string("exit"), std::string("replace")};
     const auto found = std::ranges::find(words, word);
     if (found == words.end())
-        return fail(Errc::usage, fmt::format("unknown command \"{}\"; there are start, stop, pause, resume and exit{}", word, did_you_mean(word, words)));
+        return fail(Errc::usage, fmt::format("unknown command \"{}\"; there are start, stop, pause, resume, exit and replace{}", word, did_you_mean(word, words)));
     command.kind = static_cast<RunCommand::Kind>(found - words.begin());
+    if (command.kind == RunCommand::Kind::replace && command.station.empty()) return fail(Errc::usage, "replace: which \"station\"?");
     return command;
 }
 

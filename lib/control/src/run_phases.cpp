@@ -12,15 +12,16 @@ struct StopShare {
     StationKind kind;
     double until;  // of the whole time
 };
-// The DFM's stop waits for every event that was accepted; it gets most. The recorder syncs and closes files.
-constexpr std::array stop_order{StopShare{StationKind::supervise, 0.10}, StopShare{StationKind::select, 0.20}, StopShare{StationKind::assign, 0.60},
-                                StopShare{StationKind::build, 0.68},     StopShare{StationKind::filter, 0.76}, StopShare{StationKind::record, 0.92},
-                                StopShare{StationKind::readout, 0.96}};
+// Nothing is in hand then, or it is abandoned. The recorder syncs and closes files, and gets most.
+constexpr std::array stop_order{StopShare{StationKind::supervise, 0.05}, StopShare{StationKind::select, 0.10}, StopShare{StationKind::assign, 0.15},
+                                StopShare{StationKind::build, 0.30},     StopShare{StationKind::filter, 0.45}, StopShare{StationKind::record, 0.85},
+                                StopShare{StationKind::readout, 0.92}};
+constexpr double drain_part = 0.6;  // of an operator's stop
 constexpr std::array start_order{StationKind::record,  StationKind::filter, StationKind::build,    StationKind::readout,
                                  StationKind::assign, StationKind::select, StationKind::supervise};
 
 Phase all(Kind kind, std::chrono::milliseconds limit, Transition transition = Transition::configure) {
-    return {{kind, transition, limit}, std::nullopt, std::nullopt, false};
+    return {Phase::What::step, {kind, transition, limit}, std::nullopt, std::nullopt, false};
 }
 
 }  // namespace
@@ -33,22 +34,33 @@ std::vector<Phase> phases_up(const RunControlOptions& o) {
 }
 
 std::vector<Phase> phases_start(const RunControlOptions& o) {
-    std::vector<Phase> phases;
-    for (const auto kind : start_order) phases.push_back({{Kind::transition, Transition::start, o.start_deadline}, kind, std::nullopt, false});
+    std::vector<Phase> phases{{Phase::What::assemble, {}, std::nullopt, std::nullopt, false}};
+    for (const auto kind : start_order) phases.push_back({Phase::What::step, {Kind::transition, Transition::start, o.start_deadline}, kind, std::nullopt, false});
     return phases;
 }
 
-std::vector<Phase> phases_stop(const RunControlOptions& o, SteadyTime now) {
+std::chrono::milliseconds drain_share(const RunControlOptions& o) noexcept {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(o.stop_deadline * drain_part);
+}
+
+std::vector<Phase> phases_drain(const RunControlOptions& o, Drain drain) {
+    // A silent supervisor has the time of the drain, or as long as it lives.
+    const auto limit = drain == Drain::bounded ? drain_share(o) : std::chrono::milliseconds(std::chrono::hours(1));
+    return {{Phase::What::step, {Kind::transition, Transition::pause, limit}, StationKind::supervise, std::nullopt, false},
+            {Phase::What::drain, {}, std::nullopt, std::nullopt, false}};
+}
+
+std::vector<Phase> phases_stop(SteadyTime now, SteadyTime until) {
     std::vector<Phase> phases;
-    const auto part = [&](double share) { return std::chrono::duration_cast<std::chrono::milliseconds>(o.stop_deadline * share); };
+    const auto part = [&](double share) { return std::chrono::duration_cast<std::chrono::milliseconds>((until - now) * share); };
     for (const auto& [kind, share] : stop_order)
-        phases.push_back({{Kind::transition, Transition::stop, part(share)}, kind, now + part(share), false});
-    phases.push_back({{Kind::report, Transition::stop, part(0.04)}, std::nullopt, now + o.stop_deadline, false});
+        phases.push_back({Phase::What::step, {Kind::transition, Transition::stop, part(share)}, kind, now + part(share), false});
+    phases.push_back({Phase::What::step, {Kind::report, Transition::stop, part(1)}, std::nullopt, until, false});
     return phases;
 }
 
 std::vector<Phase> phases_pause(const RunControlOptions& o, Transition transition) {
-    return {{{Kind::transition, transition, o.pause_deadline}, StationKind::supervise, std::nullopt, false}};
+    return {{Phase::What::step, {Kind::transition, transition, o.pause_deadline}, StationKind::supervise, std::nullopt, false}};
 }
 
 std::vector<StationStep> steps_of_replacement(const RunControlOptions& o, bool run) {

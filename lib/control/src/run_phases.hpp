@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // In which order a partition's stations go through their transitions, and how the time of a stop is shared out. Events
 // flow from the supervisor to the recorders: whoever takes them is there before whoever gives them, and stops after.
+// A stop begins with the drain: no more triggers, and all stations go on until every accepted event is final. While it
+// lasts a station that fails is replaced as in a run. Only then the stations stop, one kind after the other.
 #pragma once
 
 #include <optional>
@@ -12,6 +14,11 @@
 namespace weir::control {
 
 struct Phase {
+    enum class What {
+        step,      // stations go through `step`
+        assemble,  // until every station is connected
+        drain,     // until every accepted event is final
+    } what = What::step;
     StationStep step{};
     std::optional<StationKind> kind{};   // nothing: all stations at once
     std::optional<SteadyTime> until{};   // a stop's: whoever is not done then is ended
@@ -20,8 +27,12 @@ struct Phase {
 
 [[nodiscard]] std::vector<Phase> phases_up(const RunControlOptions& options);
 [[nodiscard]] std::vector<Phase> phases_start(const RunControlOptions& options);
-/// The phases end with the deadline at the latest. One that is done early leaves its time to those behind it.
-[[nodiscard]] std::vector<Phase> phases_stop(const RunControlOptions& options, SteadyTime now);
+/// No more triggers, and the drain.
+[[nodiscard]] std::vector<Phase> phases_drain(const RunControlOptions& options, Drain drain);
+/// They end at `until` at the latest. One that is done early leaves its time to those behind it.
+[[nodiscard]] std::vector<Phase> phases_stop(SteadyTime now, SteadyTime until);
+/// How much of the time of a stop the drain has.
+[[nodiscard]] std::chrono::milliseconds drain_share(const RunControlOptions& options) noexcept;
 /// Of the supervisor only: without triggers the others have nothing new to do.
 [[nodiscard]] std::vector<Phase> phases_pause(const RunControlOptions& options, Transition transition);
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 namespace weir::control {
 namespace {
@@ -43,6 +45,81 @@ std::uint64_t rejected_as(const StationResult& station, const std::string& reaso
     return found == station.ledger.rejected.end() ? 0 : found->second;
 }
 
+/// The union of what the stations of a kind say; nothing: one of them does not know.
+std::optional<EventIds> ids_of(const RunResult& result, StationKind kind, const std::string& what) {
+    EventIds all;
+    for (const auto& station : result.stations) {
+        if (station.kind != kind) continue;
+        const auto found = station.events.find(what);
+        const auto ids = found == station.events.end() ? Result<EventIds>(fail(Errc::limit, what)) : EventIds::parse(found->second);
+        if (!ids || !ids->known()) return std::nullopt;
+        all = all | *ids;
+    }
+    if (!all.known()) return std::nullopt;
+    return all;
+}
+
+/// Recorded ids against accepted ones, in both directions.
+std::optional<EventAccount> account_of(const RunResult& result) {
+    const auto supervised = ids_of(result, StationKind::supervise, "accepted");
+    const auto assigned = ids_of(result, StationKind::assign, "accepted");
+    const auto recorded = ids_of(result, StationKind::record, "recorded");
+    if ((!supervised && !assigned) || !recorded) return std::nullopt;
+    const auto accepted = supervised.value_or(EventIds{}) | assigned.value_or(EventIds{});
+    const auto rejected = ids_of(result, StationKind::assign, "rejected");
+    const auto failed = ids_of(result, StationKind::assign, "failed");
+    const auto given_up = ids_of(result, StationKind::assign, "given up");
+
+    EventAccount account;
+    account.accepted = accepted.count();
+    account.recorded = recorded->count();
+    account.rejected = rejected.value_or(EventIds{}).count();
+    account.unaccepted = *recorded - accepted;
+    EventIds seen;
+    for (const auto& station : result.stations) {
+        if (station.kind != StationKind::record) continue;
+        const auto here = EventIds::parse(station.events.at("recorded")).value_or(EventIds{});
+        account.twice = account.twice | (seen & here);
+        seen = seen | here;
+    }
+    auto missing = (accepted - *recorded) - rejected.value_or(EventIds{});
+    if (!missing.known() || !account.twice.known() || !account.unaccepted.known()) return std::nullopt;
+    const auto lost = [&](const char* cause, const EventIds& ids) {
+        if (auto those = missing & ids; !those.empty()) account.lost.push_back({cause, std::move(those)});
+        missing = missing - ids;
+    };
+    lost("could not be built", failed.value_or(EventIds{}));
+    lost("abandoned at the stop", given_up.value_or(EventIds{}));
+    if (!missing.empty())
+        account.lost.push_back({rejected ? "nobody knows what became of them" : "the DFM died; filters may have rejected some of them", std::move(missing)});
+    return account;
+}
+
+constexpr std::size_t ids_in_line_max = 400;
+
+std::string ids_in_line(const EventIds& ids) {
+    auto text = ids.text();
+    if (text.size() <= ids_in_line_max) return text;
+    text.resize(text.rfind(',', ids_in_line_max));
+    return text + ",... (all of them: weir run --json)";
+}
+
+/// "1 event is", "2 events are"
+std::string are(std::uint64_t count, std::string_view what) {
+    return count == 1 ? fmt::format("1 {} is", what) : fmt::format("{} {}s are", count, what);
+}
+
+void say_account(RunResult& result) {
+    const auto& account = *result.account;
+    for (const auto& [cause, events] : account.lost)
+        result.problems.push_back(fmt::format("{} in no file: {}: {}", are(events.count(), "accepted event"), cause, ids_in_line(events)));
+    if (!account.twice.empty())
+        result.problems.push_back(fmt::format("{} in the files of two recorders: {}", are(account.twice.count(), "event"), ids_in_line(account.twice)));
+    if (!account.unaccepted.empty())
+        result.problems.push_back(fmt::format("{} in files and {} never accepted: {}", are(account.unaccepted.count(), "event"),
+                                              account.unaccepted.count() == 1 ? "was" : "were", ids_in_line(account.unaccepted)));
+}
+
 /// What one kind of station gave, the next one must have. A process that died took its counts with it, so that nothing can
 /// be said of its kind.
 void check_neighbours(RunResult& result) {
@@ -55,7 +132,7 @@ void check_neighbours(RunResult& result) {
         say(fmt::format("the supervisor decided {} events, and the DFM heard of {}", supervise.received, assign.received));
     if (assign.stations > 0 && build.stations > 0 && assign.whole && build.whole && build.stored < assign.stored)
         say(fmt::format("the DFM counts {} events as stored, and the builders {}", assign.stored, build.stored));
-    if (assign.stations > 0 && record.stations > 0 && record.whole && record.stored < assign.stored)
+    if (!result.account && assign.stations > 0 && record.stations > 0 && record.whole && record.stored < assign.stored)
         say(fmt::format("the DFM counts {} events as stored, and the recorders hold {} copies", assign.stored, record.stored));
 }
 
@@ -74,7 +151,7 @@ RunEvents events_of(const std::vector<StationResult>& stations) {
                 events.built += station.ledger.stored + rejected_as(station, "not selected");
                 events.incomplete += counter(station, "incomplete");
                 break;
-            case StationKind::record: events.recorded += station.ledger.stored; break;
+            case StationKind::record: events.recorded += station.counters.contains("events_recorded") ? counter(station, "events_recorded") : station.ledger.stored; break;
             default: break;
         }
     }
@@ -96,6 +173,11 @@ SelectionFaults selection_faults_of(const std::vector<StationResult>& stations) 
 void balance(RunResult& result) {
     result.events = events_of(result.stations);
     result.selection = selection_faults_of(result.stations);
+    result.account = account_of(result);
+    if (result.account) {
+        result.events.recorded = result.account->recorded;
+        say_account(result);
+    }
     result.files = result.bytes_stored = 0;
     for (const auto& station : result.stations) {
         if (station.kind == StationKind::record) {
@@ -104,7 +186,7 @@ void balance(RunResult& result) {
         }
         const auto& l = station.ledger;
         for (const auto* lost : {"failed", "given up"}) {
-            if (const auto events = rejected_as(station, lost); events > 0 && station.kind == StationKind::assign)
+            if (const auto events = rejected_as(station, lost); events > 0 && station.kind == StationKind::assign && !result.account)
                 result.problems.push_back(fmt::format("{} {} were lost: {} ({})", events, l.what, lost, station.name));
         }
         if (l.in_hand > 0) result.problems.push_back(fmt::format("{} has {} {} in hand after the stop", station.name, l.in_hand, l.what));

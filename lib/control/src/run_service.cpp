@@ -72,6 +72,7 @@ HttpResponse obey(RunControl& control, std::string_view body) {
         case RunCommand::Kind::stop: done = control.stop(command->reason.empty() ? "stopped by command" : command->reason); break;
         case RunCommand::Kind::pause: done = control.pause(); break;
         case RunCommand::Kind::resume: done = control.resume(); break;
+        case RunCommand::Kind::replace: done = control.replace(command->station); break;
         case RunCommand::Kind::exit: control.shut_down(command->reason.empty() ? "ended by command" : command->reason); break;
     }
     if (!done) return refusal(done.error());

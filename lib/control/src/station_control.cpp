@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 std::string seconds_text(std::chrono::milliseconds time) { return to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(time)); }
 
 constexpr std::size_t error_max = 500;
+constexpr auto rate_over = 3s;
 
 /// A report of that severity, or a command that gives up: "weir readout: ...".
 bool says_an_error(std::string_view line) {
@@ -47,6 +48,15 @@ std::string StationStep::text() const {
 
 StationControl::StationControl(const StationEntry& entry, LaunchRequest request, const StationTimes& times, Launcher& launcher, StationLinks& links)
     : entry_(entry), request_(std::move(request)), times_(times), launcher_(launcher), links_(links), log_(request_.log, 16_MiB) {}
+
+StationControl::~StationControl() { forget_process(); }
+
+void StationControl::begin_run() noexcept {
+    of_this_run_ = false;
+    started_.reset();
+    counted_.clear();
+    rate_ = 0;
+}
 
 void StationControl::add(const StationStep& step) {
     if (step.kind == StationStep::Kind::launch) planned_ = StationState::initial;
@@ -91,9 +101,7 @@ void StationControl::look_at_reports(SteadyTime now) {
         if (auto report = link_->report()) {
             asking_ = false;
             if (*report) {
-                heard_ = now;
-                reported_ = true;
-                report_ = std::move(**report);
+                take_report(std::move(**report), now);
             } else {
                 fresh_ = false;
             }
@@ -112,6 +120,27 @@ void StationControl::look_at_reports(SteadyTime now) {
     fail({true, false, fmt::format("did not answer for {} and was killed", seconds_text(times_.silent_after))});
 }
 
+void StationControl::take_report(StationReport report, SteadyTime now) {
+    heard_ = now;
+    reported_ = true;
+    report_ = std::move(report);
+    report_asked_ = asked_;
+    of_this_run_ = of_this_run_ || (started_ && asked_ >= *started_);
+    const auto hanging = report_.status.counters.find("hanging");
+    if (hanging == report_.status.counters.end() || hanging->second <= 0) {
+        hanging_since_.reset();
+    } else if (!hanging_since_) {
+        hanging_since_ = now;
+    }
+    if (!of_this_run_) return;
+    const auto received = report_.status.ledger.received;
+    if (!counted_.empty() && received < counted_.back().received) counted_.clear();  // another process
+    counted_.push_back({now, received});
+    while (counted_.size() > 2 && now - counted_[1].at >= rate_over) counted_.pop_front();
+    const std::chrono::duration<double> time = counted_.back().at - counted_.front().at;
+    rate_ = time.count() > 0 ? static_cast<double>(received - counted_.front().received) / time.count() : 0;
+}
+
 void StationControl::go_on(SteadyTime now, RunNumber run, const std::vector<Peer>& peers) {
     while (!steps_.empty()) {
         if (!begun_) {
@@ -124,24 +153,46 @@ void StationControl::go_on(SteadyTime now, RunNumber run, const std::vector<Peer
             case StationStep::Kind::launch: ready = launched(now); break;
             case StationStep::Kind::report: ready = fresh_ && !asking_; break;
             case StationStep::Kind::transition:
-            case StationStep::Kind::change_peers: {
-                const auto answer = link_->answer();
-                if (!answer) break;
-                if (!*answer) return fail({false, answer->error().answered, fmt::format("{}: {}", step.text(), answer->error().why)});
-                ready = true;
-            }
+            case StationStep::Kind::change_peers: ready = answered(now, run, peers); break;
         }
         if (steps_.empty()) return;
         if (!ready) {
-            if (now - *begun_ >= step.limit) fail({false, false, fmt::format("did not answer {} within {}", step.text(), seconds_text(step.limit))});
+            if (now - *begun_ >= step.limit)
+                fail({false, false, fmt::format("did not answer {} within {}{}", step.text(), seconds_text(step.limit), unanswered_ ? ": " + *unanswered_ : "")});
             return;
         }
-        done();
+        done(now);
     }
+}
+
+/// A call that got no answer (its connection broke, or its time went by while this program was stopped) may have been
+/// heard all the same: the station's status says whether it is done, goes on, or has to be called again.
+bool StationControl::answered(SteadyTime now, RunNumber run, const std::vector<Peer>& peers) {
+    const auto& step = steps_.front();
+    if (const auto answer = link_->answer()) {
+        if (*answer) return true;
+        if (answer->error().answered) {
+            fail({false, true, fmt::format("{}: {}", step.text(), answer->error().why)});
+            return false;
+        }
+        unanswered_ = answer->error().why;
+        unanswered_at_ = now;
+    }
+    if (!unanswered_ || report_asked_ <= unanswered_at_ || report_.transition) return false;
+    if (step.kind == StationStep::Kind::transition) {
+        if (report_.error) {
+            fail({false, true, fmt::format("{}: {}", step.text(), *report_.error)});
+            return false;
+        }
+        if (report_.state == after(state_, step.transition)) return true;
+    }
+    call(run, peers);
+    return false;
 }
 
 void StationControl::begin(SteadyTime now, RunNumber run, const std::vector<Peer>& peers) {
     begun_ = now;
+    unanswered_.reset();
     const auto& step = steps_.front();
     if (step.kind == StationStep::Kind::launch) {
         forget_process();
@@ -156,6 +207,12 @@ void StationControl::begin(SteadyTime now, RunNumber run, const std::vector<Peer
         fresh_ = false;
         return;
     }
+    call(run, peers);
+}
+
+void StationControl::call(RunNumber run, const std::vector<Peer>& peers) {
+    unanswered_.reset();
+    const auto& step = steps_.front();
     const bool change = step.kind == StationStep::Kind::change_peers;
     const auto deadline = step.limit * 9 / 10;  // what gives up by itself is heard in time
     StationRequest request{change ? StationRequestKind::change_peers : StationRequestKind::transition, step.transition, {}, deadline, {}};
@@ -180,9 +237,12 @@ bool StationControl::launched(SteadyTime now) {
     return true;
 }
 
-void StationControl::done() {
+void StationControl::done(SteadyTime now) {
     if (steps_.front().kind == StationStep::Kind::report) introduced_ = report_.self.has_value();
-    if (steps_.front().kind == StationStep::Kind::transition) state_ = after(state_, steps_.front().transition).value_or(state_);
+    if (steps_.front().kind == StationStep::Kind::transition) {
+        state_ = after(state_, steps_.front().transition).value_or(state_);
+        if (steps_.front().transition == Transition::start) started_ = now;
+    }
     steps_.pop_front();
     begun_.reset();
 }
@@ -195,6 +255,7 @@ void StationControl::fail(StationTrouble trouble) {
 }
 
 void StationControl::forget_process() {
+    hanging_since_.reset();
     process_.reset();  // it is killed first, so that the link has nobody to wait for
     link_.reset();
     kill_at_.reset();
@@ -210,6 +271,10 @@ void StationControl::end(SteadyTime now, std::chrono::milliseconds grace) {
     if (!process_ || ending()) return;
     process_->terminate();
     kill_at_ = now + grace;
+}
+
+void StationControl::kill_soon() noexcept {
+    if (process_) process_->kill();
 }
 
 void StationControl::kill() {

@@ -39,6 +39,9 @@ struct StationTimes {
 class StationControl {
 public:
     StationControl(const StationEntry& entry, LaunchRequest request, const StationTimes& times, Launcher& launcher, StationLinks& links);
+    ~StationControl();
+    StationControl(const StationControl&) = delete;
+    StationControl& operator=(const StationControl&) = delete;
 
     void add(const StationStep& step);
     /// Does what is due. `run` and `peers` are for calls that begin now.
@@ -53,6 +56,8 @@ public:
     void end(SteadyTime now, std::chrono::milliseconds grace);
     /// SIGKILL; its end is no trouble.
     void kill();
+    /// SIGKILL, and nothing else: its end is seen in a later step. For many at once, so that none waits for another.
+    void kill_soon() noexcept;
 
     [[nodiscard]] const StationEntry& entry() const noexcept { return entry_; }
     [[nodiscard]] bool up() const noexcept { return link_ != nullptr; }
@@ -64,6 +69,16 @@ public:
     /// Its latest, also of a process that is gone.
     [[nodiscard]] const StationReport& report() const noexcept { return report_; }
     [[nodiscard]] bool reported() const noexcept { return reported_; }
+    /// When that was asked for.
+    [[nodiscard]] SteadyTime report_asked() const noexcept { return report_asked_; }
+    /// A run begins: counts are those of the run before, until the station has started.
+    void begin_run() noexcept;
+    /// What it counts in this run; nothing before it has started.
+    [[nodiscard]] const StationStatus& status() const noexcept { return of_this_run_ ? report_.status : none_; }
+    /// What it received, a second, of late.
+    [[nodiscard]] double rate() const noexcept { return rate_; }
+    /// Since when a selection of it hangs; nothing: none does.
+    [[nodiscard]] std::optional<SteadyTime> hanging_since() const noexcept { return hanging_since_; }
     /// This process has said how the others reach it.
     [[nodiscard]] bool introduced() const noexcept { return introduced_; }
     [[nodiscard]] std::int64_t pid() const noexcept { return process_ ? process_->pid() : 0; }
@@ -76,10 +91,13 @@ private:
     void read_log(const std::function<void(std::string_view)>& log_line);
     void look_at_process(SteadyTime now, const std::function<void(std::string_view)>& log_line);
     void look_at_reports(SteadyTime now);
+    void take_report(StationReport report, SteadyTime now);
+    [[nodiscard]] bool answered(SteadyTime now, RunNumber run, const std::vector<Peer>& peers);
+    void call(RunNumber run, const std::vector<Peer>& peers);
     void go_on(SteadyTime now, RunNumber run, const std::vector<Peer>& peers);
     void begin(SteadyTime now, RunNumber run, const std::vector<Peer>& peers);
     [[nodiscard]] bool launched(SteadyTime now);
-    void done();
+    void done(SteadyTime now);
     void fail(StationTrouble trouble);
     void forget_process();
 
@@ -104,10 +122,22 @@ private:
 
     StationReport report_;
     bool reported_ = false;
+    bool of_this_run_ = true;                 // its counts
+    std::optional<SteadyTime> started_;       // in this run: reports that were asked for later are of it
+    StationStatus none_;
+    double rate_ = 0;
+    struct Counted {
+        SteadyTime at{};
+        std::uint64_t received = 0;
+    };
+    std::deque<Counted> counted_;             // of the last seconds
+    std::optional<SteadyTime> hanging_since_;
+    SteadyTime unanswered_at_{};
+    std::optional<std::string> unanswered_;   // the call of the step under way got no answer; its status says more
     bool introduced_ = false;
     bool asking_ = false;
     bool fresh_ = false;  // the report under way, or here, was asked for by the step under way
-    SteadyTime asked_{}, heard_{};
+    SteadyTime asked_{}, heard_{}, report_asked_{};
 };
 
 }  // namespace weir::control

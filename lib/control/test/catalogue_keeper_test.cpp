@@ -28,7 +28,7 @@ protected:
 };
 
 TEST_F(CatalogueKeeperTest, ANumberIsAboveThoseOfTheCatalogueAndThoseGivenOut) {
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {opener()});
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {opener()}, OpenRun(directory / "run-open.json"));
     EXPECT_EQ(keeper.next_run(), RunNumber{1});  // there is no catalogue yet
     {
         const auto made = open_sqlite_catalogue(catalogue());
@@ -43,7 +43,7 @@ TEST_F(CatalogueKeeperTest, ParametersOfARunAreInTheCatalogueAlsoWhenItIsClosed)
     const auto made = open_sqlite_catalogue(catalogue());
     ASSERT_TRUE(made);
     ASSERT_TRUE((*made)->open_run({.run = RunNumber{7}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
-    CatalogueKeeper keeper(*RunNumbers::open(directory), {opener()});
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {opener()}, OpenRun(directory / "run-open.json"));
     EXPECT_TRUE(keeper.keep(RunNumber{7}, {{"beam", "on"}}));
     ASSERT_TRUE((*made)->close_run(RunNumber{7}, "rec-1", {}));
     EXPECT_TRUE(keeper.keep(RunNumber{7}, {{"stop reason", "enough"}}));

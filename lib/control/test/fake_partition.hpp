@@ -22,6 +22,8 @@ struct FakeStation {
     bool deaf_to_sigterm = false;
     std::string hangs_in;    // never answers this transition
     std::string refuses;     // answers no to this one
+    std::string loses_answer_to;  // once: makes it, and the answer is lost
+    std::string loses_call_of;    // once: never gets it
     StationReport report{};
     std::vector<Peer> peers{};
     std::optional<RunNumber> started{};
@@ -33,6 +35,7 @@ struct FakeWorld {
     std::vector<std::string> calls;  // "sfi-1 start"
     std::vector<std::string> kept;   // "7 comment=..."
     std::uint32_t last_run = 0;
+    std::optional<OpenRun::Left> open{};
 
     [[nodiscard]] std::size_t place(const std::string& call, std::size_t from = 0) const {
         for (auto i = from; i < calls.size(); ++i) {
@@ -100,6 +103,8 @@ public:
         if (!station.alive) return CallAnswer(std::unexpected(CallFailure{false, "gone"}));
         if (station.hangs_in == what) return std::nullopt;
         const auto request = *std::exchange(request_, std::nullopt);
+        const CallAnswer lost(std::unexpected(CallFailure{false, "did not answer"}));
+        if (station.loses_call_of == what) return station.loses_call_of.clear(), lost;
         world_.calls.push_back(name_ + " " + what);
         if (station.refuses == what) return CallAnswer(std::unexpected(CallFailure{true, "will not"}));
         if (!request.peers.empty()) station.peers = request.peers;
@@ -112,6 +117,7 @@ public:
                                        station.sources};
         }
         if (request.run) station.started = station.report.run = request.run;
+        if (station.loses_answer_to == what) return station.loses_answer_to.clear(), lost;
         return CallAnswer{};
     }
     void ask() override {}
@@ -146,6 +152,13 @@ public:
         for (const auto& [key, value] : parameters) world_.kept.push_back(fmt::format("{} {}={}", number(run), key, value));
         return {};
     }
+
+    [[nodiscard]] Result<> note(RunNumber run, const std::map<std::string, std::string>& parameters) override {
+        world_.open = OpenRun::Left{run, parameters};
+        return {};
+    }
+    void over() override { world_.open.reset(); }
+    [[nodiscard]] Result<std::optional<OpenRun::Left>> left() override { return world_.open; }
 
 private:
     FakeWorld& world_;

@@ -236,18 +236,209 @@ TEST_F(RunControlTest, AStopEndsWithinItsDeadlineAlthoughStationsHang) {
     EXPECT_THAT(problems(), Contains(HasSubstr("rec-1 did not answer stop in time")));
 }
 
-TEST_F(RunControlTest, ABuilderThatDiesWhileTheDfmDrainsIsReplaced) {
+TEST_F(RunControlTest, ARunThatEndsByItselfWaitsUntilEveryAcceptedEventIsFinalHoweverLongThatTakes) {
     start_run();
-    station("dfm").hangs_in = "stop";
+    station("l2sv").report.status.ledger = {"events", 10, 10, {}, 0};
+    station("l2sv").report.status.finished = true;
+    station("dfm").report.status.ledger = {"events", 10, 4, {}, 6};
+    pass(3 * options.stop_deadline);
+    EXPECT_EQ(control->view().state, PartitionState::stopping);
+    EXPECT_EQ(world.count("dfm stop"), 0U);
+    station("dfm").report.status.ledger = {"events", 10, 10, {}, 0};
+    station("sfi-1").report.status.ledger = {"events", 10, 10, {}, 0};
+    station("rec-1").report.status.ledger = {"copies", 10, 10, {}, 0};
+    pass(1s);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(RunControlTest, ADrainWithoutProgressIsAnAlarmAndAStopGivesItADeadline) {
+    start_run();
+    station("l2sv").report.status.finished = true;
+    station("dfm").report.status.ledger = {"events", 10, 4, {}, 6};
+    pass(65s);
+    EXPECT_THAT(said, Contains(HasSubstr("has waited 1min for 6 accepted events")));
+    ASSERT_TRUE(control->stop("enough"));
+    EXPECT_FALSE(control->stop("more than enough"));
+    pass(options.stop_deadline);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+}
+
+TEST_F(RunControlTest, AnOperatorsStopWaitsForAcceptedEventsWithinItsDeadline) {
+    start_run();
+    station("dfm").report.status.ledger = {"events", 10, 4, {}, 6};
+    ASSERT_TRUE(control->stop("enough"));
+    pass(options.stop_deadline / 2);
+    EXPECT_EQ(world.count("l2sv pause"), 1U);
+    EXPECT_EQ(world.count("dfm stop"), 0U);
+    pass(options.stop_deadline / 2);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+}
+
+TEST_F(RunControlTest, TheOnlyBuilderThatDiesDuringAStopIsReplacedAndTheDfmGivesItsEventsToTheNewOne) {
+    start_run();
+    station("dfm").report.status.ledger = {"events", 10, 4, {}, 6};
+    station("l2sv").report.status.ledger = {"events", 10, 10, {}, 0};
     ASSERT_TRUE(control->stop("enough"));
     pass(100ms);
     world.kill("sfi-1");
     pass(500ms);
     EXPECT_EQ(station("sfi-1").report.state, StationState::running);
-    station("dfm").hangs_in.clear();
-    pass(500ms);
+    EXPECT_THAT(station("dfm").peers, Contains(*station("sfi-1").report.self));
+    station("dfm").report.status.ledger = {"events", 10, 10, {}, 0};
+    station("sfi-2").report.status.ledger = {"events", 10, 10, {}, 0};
+    station("rec-1").report.status.ledger = {"copies", 10, 10, {}, 0};
+    pass(800ms);
     EXPECT_EQ(control->view().state, PartitionState::ready);
     EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(RunControlTest, ADfmThatIsSilentForHalfAMinuteWhileItDrainsIsWaitedFor) {
+    start_run();
+    station("l2sv").report.status.finished = true;
+    station("l2sv").report.status.ledger = {"events", 10, 10, {}, 0};
+    station("dfm").report.status.ledger = {"events", 10, 4, {}, 6};
+    pass(500ms);
+    station("dfm").mute = true;
+    pass(30s);
+    EXPECT_EQ(station("dfm").processes, 1);
+    station("dfm").mute = false;
+    station("dfm").report.status.ledger = {"events", 10, 10, {}, 0};
+    station("sfi-1").report.status.ledger = {"events", 10, 10, {}, 0};
+    station("rec-1").report.status.ledger = {"copies", 10, 10, {}, 0};
+    pass(1s);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(RunControlTest, TheTimeInWhichRunControlWasStoppedIsNobodysSilence) {
+    start_run();
+    for (auto& [name, fake] : world.stations) fake.mute = true;  // their answers have not been read
+    pass(1s);
+    clock.advance(13min);
+    control->step();
+    for (auto& [name, fake] : world.stations) fake.mute = false;
+    pass(1s);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+    for (const auto& [name, fake] : world.stations) EXPECT_EQ(fake.processes, 1) << name;
+}
+
+TEST_F(RunControlTest, ACallWhoseAnswerWasLostIsLookedUpInTheStationsStatus) {
+    start_run();
+    station("ros-1").loses_answer_to = "stop";
+    station("ros-2").loses_call_of = "stop";
+    ASSERT_TRUE(control->stop("enough"));
+    pass(2s);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_THAT(problems(), IsEmpty());
+    EXPECT_EQ(world.count("ros-1 stop"), 1U);
+    EXPECT_EQ(world.count("ros-2 stop"), 1U);
+}
+
+TEST_F(RunControlTest, AFilterWhoseSelectionHangsIsReplacedAfterAWhile) {
+    start_run();
+    station("ef-1").report.status.counters["hanging"] = 1;
+    pass(options.hanging_after / 2);
+    EXPECT_EQ(station("ef-1").processes, 1);
+    pass(options.hanging_after / 2 + 1s);
+    EXPECT_EQ(station("ef-1").processes, 2);
+    EXPECT_EQ(station("ef-1").report.state, StationState::running);
+    EXPECT_THAT(reports.alarms().front().report.what, HasSubstr("ef-1 had a selection that hung for 10s"));
+}
+
+TEST_F(RunControlTest, AnOperatorReplacesAStationButNeitherTheDfmNorTheSupervisorOfARun) {
+    start_run();
+    ASSERT_TRUE(control->replace("ef-1"));
+    pass(500ms);
+    EXPECT_EQ(station("ef-1").processes, 2);
+    EXPECT_EQ(station("ef-1").report.state, StationState::running);
+    EXPECT_THAT(control->replace("dfm").error().context, HasSubstr("only it knows which events there are"));
+    EXPECT_THAT(control->replace("ef-7").error().context, HasSubstr("there is no station \"ef-7\""));
+    EXPECT_EQ(reports.latched(), 0U);
+}
+
+TEST_F(RunControlTest, ARunCanBeStartedRightAfterTheDfmDied) {
+    start_run();
+    world.kill("dfm");
+    for (int i = 0; i < 500 && control->view().runs == 0; ++i) pass(10ms);
+    ASSERT_EQ(control->view().state, PartitionState::ready);
+    const auto run = control->start({});
+    ASSERT_TRUE(run) << run.error().message();
+    pass(1s);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+    EXPECT_EQ(station("dfm").started, *run);
+}
+
+TEST_F(RunControlTest, AResumeRightAfterAPauseComesBehindIt) {
+    start_run();
+    ASSERT_TRUE(control->pause());
+    ASSERT_TRUE(control->resume());
+    pass(200ms);
+    EXPECT_EQ(world.count("l2sv pause"), 1U);
+    EXPECT_GT(world.place("l2sv resume"), world.place("l2sv pause"));
+    EXPECT_EQ(station("l2sv").report.state, StationState::running);
+}
+
+TEST_F(RunControlTest, WhatIsAbandonedHasAResultAllTheSame) {
+    start_run();
+    for (auto& [name, fake] : world.stations) fake.hangs_in = "stop";
+    ASSERT_TRUE(control->stop("interrupted"));
+    pass(100ms);
+    control->abandon("interrupted twice: the stations were killed");
+    EXPECT_EQ(control->view().state, PartitionState::down);
+    EXPECT_EQ(control->view().last->reason, "interrupted");
+    EXPECT_THAT(problems(), Contains(HasSubstr("interrupted twice")));
+    for (const auto& [name, fake] : world.stations) EXPECT_FALSE(fake.alive) << name;
+}
+
+TEST_F(RunControlTest, WhatIsLostIsCountedByWhoKnowsAndListedByGlobalId) {
+    start_run();
+    station("l2sv").report.status.ledger = {"events", 100, 100, {}, 0};
+    station("l2sv").report.status.events = {{"accepted", "1-100"}};
+    station("dfm").report.status.ledger = {"events", 100, 70, {{"not selected", 10}, {"given up", 20}}, 0};
+    station("dfm").report.status.events = {{"accepted", "1-100"}, {"rejected", "11-20"}, {"failed", ""}, {"given up", "81-100"}};
+    station("sfi-1").report.status.ledger = {"events", 100, 90, {{"not selected", 10}}, 0};
+    station("rec-1").report.status.ledger = {"copies", 87, 87, {}, 0};
+    station("rec-1").report.status.events = {{"recorded", "1-10,22-97,101"}};
+    ASSERT_TRUE(control->stop("enough"));
+    pass(1s);
+    EXPECT_THAT(problems(), testing::ElementsAre("3 accepted events are in no file: abandoned at the stop: 98-100",
+                                                 "1 accepted event is in no file: nobody knows what became of them: 21",
+                                                 "1 event is in files and was never accepted: 101"));
+    EXPECT_EQ(control->view().last->events.recorded, 87U);
+    EXPECT_THAT(world.kept, Contains(HasSubstr("lost: abandoned at the stop=98-100")));
+    EXPECT_THAT(said, Contains("1 event is in files and was never accepted: 101"));
+}
+
+TEST_F(RunControlTest, ARunWhoseRunControlWasKilledGetsItsStopReasonAndCountsAtTheNextStart) {
+    start_run();
+    station("l2sv").report.status.ledger = {"events", 500, 500, {}, 0};
+    pass(3s);
+    control.reset();  // as it is killed
+    ASSERT_TRUE(world.open);
+    control.emplace(partition, options, [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; }, launcher, links,
+                    keeper, reports, log, clock);
+    come_up();
+    EXPECT_THAT(world.kept, Contains(HasSubstr("1 stop reason=run control ended without stopping the run")));
+    EXPECT_THAT(world.kept, Contains("1 accepted=500"));
+    EXPECT_THAT(said, Contains("run 1 was not stopped: the run control before this one was killed"));
+    EXPECT_FALSE(world.open);
+}
+
+TEST_F(RunControlTest, ANewRunDoesNotShowTheCountsOfTheOneBefore) {
+    start_run();
+    station("l2sv").report.status.ledger = {"events", 10, 10, {}, 0};
+    station("dfm").report.status.ledger = {"events", 10, 10, {}, 0};
+    ASSERT_TRUE(control->stop("enough"));
+    pass(1s);
+    EXPECT_EQ(control->view().events.triggers, 10U);
+    ASSERT_TRUE(control->start({}));
+    EXPECT_EQ(control->view().events.triggers, 0U);
+    station("l2sv").report.status = {};
+    pass(1s);
+    station("l2sv").report.status.ledger = {"events", 500, 500, {}, 0};
+    pass(1s);
+    EXPECT_EQ(control->view().events.triggers, 500U);
 }
 
 TEST_F(RunControlTest, ARecorderThatDiesWhileItStopsIsStartedAgainToCloseItsFiles) {
@@ -283,7 +474,7 @@ TEST_F(RunControlTest, WhatTheSupervisorDecidedTheDfmMustHaveHeardOf) {
     station("sfi-1").report.status.ledger = {"events", 9, 9, {}, 0};
     station("rec-1").report.status.ledger = {"copies", 9, 9, {}, 0};
     ASSERT_TRUE(control->stop("enough"));
-    pass(500ms);
+    pass(11s);
     EXPECT_THAT(problems(), testing::ElementsAre("the supervisor decided 10 events, and the DFM heard of 9"));
 }
 
@@ -348,6 +539,26 @@ TEST_F(RunControlTest, WhatDiesBetweenRunsIsThereForTheNext) {
     pass(500ms);
     EXPECT_EQ(station("ros-1").report.state, StationState::connected);
     EXPECT_TRUE(control->start({}));
+}
+
+TEST(RunResult, EventsInTheFilesOfTwoRecordersAreAProblem) {
+    RunResult result;
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, {{"accepted", "1-9"}}},
+                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, {{"recorded", "1-6"}}},
+                       {"rec-2", StationKind::record, {"copies", 5, 5, {}, 0}, {}, {{"recorded", "5-9"}}}};
+    balance(result);
+    EXPECT_THAT(result.problems, testing::ElementsAre("2 events are in the files of two recorders: 5-6"));
+    EXPECT_EQ(result.events.recorded, 9U);
+}
+
+TEST(RunResult, ARecorderThatDoesNotKnowIdsLeavesTheCounts) {
+    RunResult result;
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, {{"accepted", "1-9"}}},
+                       {"dfm", StationKind::assign, {"events", 9, 9, {}, 0}, {}, {}},
+                       {"rec-1", StationKind::record, {"copies", 8, 8, {}, 0}, {}, {}}};
+    balance(result);
+    EXPECT_FALSE(result.account);
+    EXPECT_THAT(result.problems, testing::ElementsAre("the DFM counts 9 events as stored, and the recorders hold 8 copies"));
 }
 
 }  // namespace

@@ -17,14 +17,19 @@ using OpenCatalogue = std::function<Result<std::unique_ptr<Catalogue>>()>;
 
 class CatalogueKeeper final : public RunKeeper {
 public:
-    CatalogueKeeper(RunNumbers numbers, std::vector<OpenCatalogue> catalogues) : numbers_(std::move(numbers)), catalogues_(std::move(catalogues)) {}
+    CatalogueKeeper(RunNumbers numbers, std::vector<OpenCatalogue> catalogues, OpenRun open_run)
+        : numbers_(std::move(numbers)), catalogues_(std::move(catalogues)), open_run_(std::move(open_run)) {}
 
     [[nodiscard]] Result<RunNumber> next_run() override;
     [[nodiscard]] Result<> keep(RunNumber run, const std::map<std::string, std::string>& parameters) override;
+    [[nodiscard]] Result<> note(RunNumber run, const std::map<std::string, std::string>& parameters) override { return open_run_.note(run, parameters); }
+    void over() override { open_run_.over(); }
+    [[nodiscard]] Result<std::optional<OpenRun::Left>> left() override { return open_run_.left(); }
 
 private:
     RunNumbers numbers_;
     const std::vector<OpenCatalogue> catalogues_;
+    const OpenRun open_run_;
 };
 
 }  // namespace weir::control

@@ -17,6 +17,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/control/launcher.hpp"
 #include "weir/control/log_book.hpp"
+#include "weir/control/open_run.hpp"
 #include "weir/control/partition.hpp"
 #include "weir/control/run_result.hpp"
 #include "weir/control/station_link.hpp"
@@ -39,12 +40,14 @@ enum class PartitionState {
 struct RunControlOptions {
     std::chrono::milliseconds poll{200};              // of each station's status
     std::chrono::milliseconds silent_after{10'000};   // a station that answers nothing for so long is replaced
+    std::chrono::milliseconds silent_after_single{60'000};  // the supervisor or the DFM: there is one, and its end costs events
+    std::chrono::milliseconds hanging_after{10'000};  // a selection that does not come back for so long has its station replaced
     std::chrono::milliseconds launch_deadline{15'000};
     std::chrono::milliseconds configure_deadline{15'000};
     std::chrono::milliseconds connect_deadline{15'000};
     std::chrono::milliseconds start_deadline{30'000};  // a recorder recovers what a crash left
     std::chrono::milliseconds pause_deadline{5'000};
-    std::chrono::milliseconds stop_deadline{60'000};   // of the whole run
+    std::chrono::milliseconds stop_deadline{60'000};   // of an operator's stop; of what follows the drain when the run ends by itself
     std::chrono::milliseconds exit_deadline{5'000};
     std::uint32_t restarts_max = 5;                    // of a station, in restarts_window
     std::chrono::milliseconds restarts_window{60'000};
@@ -59,11 +62,23 @@ public:
     [[nodiscard]] virtual Result<RunNumber> next_run() = 0;
     /// Into the catalogues, which know the run.
     [[nodiscard]] virtual Result<> keep(RunNumber run, const std::map<std::string, std::string>& parameters) = 0;
+    /// While a run goes on, now and then: what is known of it when this program is killed.
+    [[nodiscard]] virtual Result<> note(RunNumber run, const std::map<std::string, std::string>& parameters) = 0;
+    /// The run has ended, and is kept.
+    virtual void over() = 0;
+    /// The run that a run control before this one did not end, as it was noted last.
+    [[nodiscard]] virtual Result<std::optional<OpenRun::Left>> left() = 0;
 };
 
 struct RunRequest {
     std::string comment{};
     std::map<std::string, std::string> parameters{};
+};
+
+/// How a stop treats events that are accepted and not final.
+enum class Drain {
+    complete,  // waits for all of them: a run that ends by itself
+    bounded,   // within the stop's deadline: what is left is abandoned, and listed
 };
 
 struct StationView {
@@ -72,7 +87,8 @@ struct StationView {
     std::int64_t pid = 0;
     std::string control{};
     std::uint32_t restarts = 0;
-    StationReport report{};
+    double rate = 0;  // of what it receives, a second, of late
+    StationReport report{};  // its counts are of the present run
 };
 
 struct PartitionView {
@@ -105,9 +121,14 @@ public:
     [[nodiscard]] Result<RunNumber> start(const RunRequest& request);
     [[nodiscard]] Result<> pause();
     [[nodiscard]] Result<> resume();
-    [[nodiscard]] Result<> stop(const std::string& reason);
+    /// A bounded one also gives its deadline to a complete one that is under way.
+    [[nodiscard]] Result<> stop(const std::string& reason, Drain drain = Drain::bounded);
+    /// Ends a station and starts it again, as when it had died. Errc::usage: there is none of that name.
+    [[nodiscard]] Result<> replace(const std::string& station);
     /// Stops a run that there is, and ends all stations. Never refused.
     void shut_down(const std::string& reason);
+    /// Kills all stations at once. A run that there was has its result, from what they said last. Never refused.
+    void abandon(const std::string& reason);
 
     [[nodiscard]] PartitionView view() const;
 

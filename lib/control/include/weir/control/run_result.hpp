@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of a run: every station's ledger, what the stations say together, and each reason why all is not well.
+// What became of a run: every station's ledger, what the stations say together, and each reason why all is not well. What is
+// lost, or in files twice, is known by global id: the supervisor says what it accepted, and the recorders what is in files.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "weir/base/ids.hpp"
+#include "weir/service/event_ids.hpp"
 #include "weir/service/station.hpp"
 
 namespace weir::control {
@@ -17,13 +20,28 @@ struct StationResult {
     StationKind kind = StationKind::readout;
     StationLedger ledger{};
     std::map<std::string, double> counters{};
+    std::map<std::string, std::string> events{};  // StationStatus::events
     std::uint32_t restarts = 0;  // a process that died took its part of the ledger with it
 };
 
 struct RunEvents {
     std::uint64_t triggers = 0, accepted = 0, rejected = 0;  // of the supervisor
     std::uint64_t built = 0, incomplete = 0;                 // of the DFM: final downstream; among them with empty ROBs
-    std::uint64_t recorded = 0;                              // copies in files
+    std::uint64_t recorded = 0;                              // in files, at each recorder
+};
+
+/// Accepted events against recorded ones, by global id.
+struct EventAccount {
+    std::uint64_t accepted = 0, recorded = 0, rejected = 0;  // recorded: each once; rejected: downstream of the builders
+    struct Lost {
+        std::string cause{};
+        EventIds events{};
+    };
+    std::vector<Lost> lost{};  // accepted, not rejected, and in no file
+    EventIds twice{};          // in the files of more than one recorder
+    EventIds unaccepted{};     // in files, and never accepted
+
+    [[nodiscard]] bool good() const noexcept { return lost.empty() && twice.empty() && unaccepted.empty(); }
 };
 
 /// Of all units and filters: events that were kept because their selection failed, by how; and where one hangs still.
@@ -43,6 +61,7 @@ struct RunResult {
     std::vector<StationResult> stations{};
     std::vector<std::string> problems{};  // one line each; none: all is well
     SelectionFaults selection{};
+    std::optional<EventAccount> account{};  // nothing: not known; the problems say why, unless recorders do not know ids at all
     std::vector<std::string> alarms{};    // that stations had latched at the end, one line each
 
     [[nodiscard]] bool good() const noexcept { return problems.empty(); }
@@ -52,7 +71,7 @@ struct RunResult {
 [[nodiscard]] RunEvents events_of(const std::vector<StationResult>& stations);
 [[nodiscard]] SelectionFaults selection_faults_of(const std::vector<StationResult>& stations);
 
-/// Fills `events`, `selection`, `files` and `bytes_stored`, and adds a problem for each ledger that does not balance: of a station by
+/// Fills `events`, `account`, `selection`, `files` and `bytes_stored`, and adds a problem for each ledger that does not balance: of a station by
 /// itself, and between neighbours where no process died with its counts.
 void balance(RunResult& result);
 

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/control/open_run.hpp"
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <limits>
+#include <span>
+#include <system_error>
+
+#include "weir/base/file.hpp"
+#include "weir/json/parse.hpp"
+
+namespace weir::control {
+namespace {
+
+namespace json = boost::json;
+
+constexpr Bytes size_max = 1_MiB;
+constexpr std::size_t text_max = 4096;
+
+}  // namespace
+
+Result<> OpenRun::note(RunNumber run, const std::map<std::string, std::string>& parameters) const {
+    json::object texts;
+    for (const auto& [name, value] : parameters) texts[json_safe(name)] = json_safe(value);
+    const auto text = json::serialize(json::object{{"run", number(run)}, {"parameters", std::move(texts)}}) + "\n";
+    auto fresh = file_;
+    fresh += ".new";
+    auto file = File::open(fresh, File::Mode::open_or_create);
+    if (!file) return std::unexpected(file.error());
+    if (auto empty = file->truncate(0); !empty) return empty;
+    if (auto written = file->write_at(0, std::as_bytes(std::span(text))); !written) return written;
+    if (auto closed = file->close(); !closed) return closed;
+    std::error_code failed;
+    std::filesystem::rename(fresh, file_, failed);
+    if (failed) return fail_errno(failed.value(), "cannot write " + file_.native());
+    return {};
+}
+
+void OpenRun::over() const noexcept {
+    std::error_code absent;
+    std::filesystem::remove(file_, absent);
+}
+
+Result<std::optional<OpenRun::Left>> OpenRun::left() const {
+    std::error_code unknown;
+    if (!std::filesystem::exists(file_, unknown)) return std::nullopt;
+    const auto text = read_text(file_, size_max);
+    if (!text) return std::unexpected(text.error());
+    const auto document = parse_json(*text, {.size = size_max, .depth = 4});
+    if (!document) return std::unexpected(document.error());
+    JsonFields fields(*document, file_.native());
+    Left left;
+    left.run = RunNumber{static_cast<std::uint32_t>(fields.number("run", std::nullopt, std::numeric_limits<std::uint32_t>::max()))};
+    if (const auto* parameters = fields.object("parameters")) {
+        JsonFields values(document->get_object().at("parameters"), "parameters of " + file_.native());
+        for (const auto& [name, value] : *parameters) left.parameters[std::string(name)] = values.text(name, std::nullopt, text_max);
+        if (auto read = values.result(); !read) return std::unexpected(read.error());
+    }
+    if (auto read = fields.result(); !read) return std::unexpected(read.error());
+    return left;
+}
+
+}  // namespace weir::control
