@@ -61,6 +61,7 @@ void append(storage::RecoveryResult& all, storage::RecoveryResult one) {
     for (auto& file : one.files) all.files.push_back(std::move(file));
     for (auto& path : one.removed) all.removed.push_back(std::move(path));
     for (auto& error : one.failed) all.failed.push_back(std::move(error));
+    for (auto& error : one.doubts) all.doubts.push_back(std::move(error));
 }
 
 constexpr std::chrono::seconds carry_deadline{60};  // for what an absence of the shared catalogue has left
@@ -124,7 +125,7 @@ Result<storage::RecoveryResult> recover_file(const fs::path& path, const Options
 }
 
 json::object json_of(const storage::RecoveryResult& result) {
-    json::array files, removed, failed;
+    json::array files, removed, failed, doubts;
     for (const auto& file : result.files)
         files.push_back(json::object{{"path", json_text(file.path.native())},
                                      {"events", file.closed.events},
@@ -134,25 +135,37 @@ json::object json_of(const storage::RecoveryResult& result) {
                                                                          : json::value(nullptr)},
                                      {"without_journal", file.without_journal},
                                      {"rest", file.rest ? json::value(json_text(file.rest->native())) : json::value(nullptr)},
+                                     {"not_in_journal", file.not_in_journal},
+                                     {"senders_unknown", file.walked},
                                      {"was_closed", file.closed_by_recorder}});
     for (const auto& path : result.removed) removed.emplace_back(json_text(path.native()));
     for (const auto& error : result.failed) failed.emplace_back(json_text(error.message()));
-    return {{"files", std::move(files)}, {"removed", std::move(removed)}, {"failed", std::move(failed)}};
+    for (const auto& error : result.doubts) doubts.emplace_back(json_text(error.message()));
+    return {{"files", std::move(files)}, {"removed", std::move(removed)}, {"failed", std::move(failed)}, {"doubts", std::move(doubts)}};
 }
 
 void print_files(const storage::RecoveryResult& result) {
     for (const auto& file : result.files) {
-        print("{}: {} kept, {} cut{}{}{}\n", printable(file.path.native()), counted(file.closed.events, "event"),
-              counted(file.bytes_cut, "byte"), file.without_journal ? "; no journal, found by walking the file" : "",
+        print("{}: {} kept, {} cut{}{}{}{}\n", printable(file.path.native()), counted(file.closed.events, "event"),
+              counted(file.bytes_cut, "byte"),
+              file.not_in_journal > 0 ? fmt::format("; {} of the events are in no journal", with_commas(file.not_in_journal)) : "",
+              file.without_journal ? "; no journal, found by walking the file" : "",
               file.rest ? fmt::format("; what was cut is kept as {}", printable(file.rest->filename().native())) : "",
               file.closed_by_recorder ? "; it was closed already, the catalogue may not have known" : "");
     }
     for (const auto& path : result.removed) print("{}: removed, it never held an acknowledged event\n", printable(path.native()));
 }
 
+/// What somebody has to know, and whether it was all good.
+int conclude(const storage::RecoveryResult& result) {
+    for (const auto& error : result.doubts) complain(me, error.message());
+    for (const auto& error : result.failed) complain(me, error.message());
+    return result.failed.empty() && result.doubts.empty() ? exit_good : exit_bad;
+}
+
 void print_report(const storage::RecoveryResult& result) {
     print_files(result);
-    if (result.files.empty() && result.removed.empty() && result.failed.empty()) print("nothing to do\n");
+    if (result.files.empty() && result.removed.empty() && result.failed.empty() && result.doubts.empty()) print("nothing to do\n");
 }
 
 /// With --rebuild and --adopt: the whole catalogue, not only what was open.
@@ -192,8 +205,7 @@ int run_rebuild(const Options& options) {
         print("{}: {} read, {} and {} entered\n", printable(where.native()), counted(rebuilt->files, "file"),
               counted(rebuilt->files_added, "file"), counted(rebuilt->runs_added, "run"));
     }
-    for (const auto& error : rebuilt->recovery.failed) complain(me, error.message());
-    return rebuilt->recovery.failed.empty() ? exit_good : exit_bad;
+    return conclude(rebuilt->recovery);
 }
 
 int run_recover(const Options& options) {
@@ -244,8 +256,7 @@ int run_recover(const Options& options) {
     } else {
         print_report(result);
     }
-    for (const auto& error : result.failed) complain(me, error.message());
-    return result.failed.empty() ? exit_good : exit_bad;
+    return conclude(result);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ namespace {
 
 constexpr const char* me = "weir verify";
 constexpr unsigned threads_max = 256;
+constexpr int exit_malformed = 4;
 
 struct Options {
     std::vector<std::filesystem::path> paths;
@@ -42,6 +43,7 @@ struct Verdict {
     std::uint64_t bytes = 0;
     double seconds = 0;
     std::vector<storage::Damage> damages;
+    std::vector<storage::Damage> malformed;  // stored as they were received, and badly made by their senders
 };
 
 Verdict verdict_of(const VerifyPlan& plan, const storage::VerificationReport& report, double seconds) {
@@ -49,7 +51,7 @@ Verdict verdict_of(const VerifyPlan& plan, const storage::VerificationReport& re
     verdict.files = plan.files().size() + plan.files_missing();
     verdict.seconds = seconds;
     verdict.damages = plan.damages();
-    verdict.damages.insert(verdict.damages.end(), report.damages.begin(), report.damages.end());
+    for (const auto& damage : report.damages) (damage.as_received ? verdict.malformed : verdict.damages).push_back(damage);
     std::set<std::filesystem::path> bad;
     for (const auto& damage : verdict.damages) bad.insert(damage.path);
     for (const auto& file : report.files) {
@@ -94,17 +96,24 @@ json::array json_of(const std::vector<VerifyPlan::LedgerProof>& ledgers) {
     return rows;
 }
 
-void print_report(const VerifyPlan& plan, const Verdict& verdict, bool by_run) {
-    for (const auto& damage : verdict.damages) {
+void print_damages(const std::vector<storage::Damage>& damages, std::string_view mark) {
+    for (const auto& damage : damages) {
         const auto event = damage.event ? fmt::format("event {}, ", *damage.event) : std::string();
-        print("{}: {}offset {}: {}\n", printable(damage.path.native()), event, damage.offset, printable(damage.reason));
+        print("{}: {}offset {}: {}{}\n", printable(damage.path.native()), event, damage.offset, mark, printable(damage.reason));
     }
+}
+
+void print_report(const VerifyPlan& plan, const Verdict& verdict, bool by_run) {
+    print_damages(verdict.damages, "");
+    print_damages(verdict.malformed, "malformed, as it was received: ");
     if (by_run) print_ledgers(plan.ledgers());
     for (const auto& note : plan.notes()) print("note: {}\n", printable(note));
+    for (const auto& reason : plan.empty()) print("note: {}\n", printable(reason));
     const auto& left_out = plan.left_out();
     if (left_out.open > 0)
         print("not verified: {} open; they are being written, or their recorder died (weir recover)\n", counted(left_out.open, "file"));
-    if (left_out.quarantined > 0) print("not verified: {} quarantined\n", counted(left_out.quarantined, "file"));
+    if (plan.quarantined() > 0)
+        print("{} of these in quarantine; the lines above say what is damaged, and the alarms why\n", counted(plan.quarantined(), "file is", "files are"));
     if (left_out.deleted > 0) print("not verified: {} deleted after transfer\n", counted(left_out.deleted, "file"));
     if (verdict.without_index > 0)
         print("{} without a whole index: structure and the checksums inside the events only\n",
@@ -113,28 +122,36 @@ void print_report(const VerifyPlan& plan, const Verdict& verdict, bool by_run) {
           counted(verdict.events, "event"), human(Bytes{verdict.bytes}), verdict.seconds,
           gb_per_s(verdict.bytes, verdict.seconds));
     if (!verdict.damages.empty()) print("DAMAGED: {}\n", counted(verdict.damages.size(), "thing is", "things are") + " not as recorded");
+    if (!verdict.malformed.empty())
+        print("MALFORMED: {} stored as received, and badly made by the sender\n", counted(verdict.malformed.size(), "event is", "events are"));
 }
 
-json::object json_of(const VerifyPlan& plan, const Verdict& verdict) {
-    json::array bad;
-    for (const auto& damage : verdict.damages) {
+json::array json_of(const std::vector<storage::Damage>& damages) {
+    json::array all;
+    for (const auto& damage : damages) {
         json::object object{{"path", json_text(damage.path.native())},
                             {"event", nullptr},
                             {"offset", damage.offset},
                             {"reason", json_text(damage.reason)}};
         if (damage.event) object["event"] = *damage.event;
-        bad.push_back(std::move(object));
+        all.push_back(std::move(object));
     }
+    return all;
+}
+
+json::object json_of(const VerifyPlan& plan, const Verdict& verdict) {
     json::array notes;
     for (const auto& note : plan.notes()) notes.emplace_back(json_text(note));
+    for (const auto& reason : plan.empty()) notes.emplace_back(json_text(reason));
     return {{"files", verdict.files},
             {"ok", verdict.good},
-            {"bad", std::move(bad)},
+            {"bad", json_of(verdict.damages)},
+            {"malformed", json_of(verdict.malformed)},
             {"events", verdict.events},
             {"without_index", verdict.without_index},
             {"not_verified", json::object{{"open", plan.left_out().open},
-                                          {"quarantined", plan.left_out().quarantined},
                                           {"deleted", plan.left_out().deleted}}},
+            {"quarantined", plan.quarantined()},
             {"ledgers", json_of(plan.ledgers())},
             {"notes", std::move(notes)},
             {"bytes", verdict.bytes},
@@ -158,6 +175,7 @@ int run_verify(const Options& options) {
     for (const auto& path : options.paths) {
         if (auto added = plan.add(path); !added) return fail_with(me, added.error());
     }
+    if (plan.empty().size() == options.paths.size()) return fail_missing(me, plan.empty().front());
     const SystemClock clock;
     ByteProgress progress(clock, "verify", plan.size());
     const auto begin = clock.now();
@@ -175,7 +193,8 @@ int run_verify(const Options& options) {
     } else {
         print_report(plan, verdict, options.run.has_value());
     }
-    return verdict.damages.empty() ? exit_good : exit_bad;
+    if (!verdict.damages.empty()) return exit_bad;
+    return verdict.malformed.empty() ? exit_good : exit_malformed;
 }
 
 }  // namespace

@@ -66,13 +66,34 @@ Result<> VerifyPlan::add_directory(const fs::path& directory) {
         if (auto added = add_catalogue(directory, **catalogue); !added) return added;
     }
     const auto before = files_.size();
+    const auto damages_before = damages_.size();
     if (auto added = add_unknown_files(directory); !added) return added;
-    if (!*catalogue && files_.size() == before)
-        return fail_errno(ENOENT, fmt::format("{} has neither a catalogue nor .data files{}; name the directory of a recorder",
-                                              directory.native(), run_ ? fmt::format(" of run {}", number(*run_)) : ""));
+    if (!*catalogue && files_.size() == before && damages_.size() == damages_before) {
+        const auto below = add_recorders_below(directory);
+        if (!below) return std::unexpected(below.error());
+        if (!*below)
+            empty_.push_back(fmt::format("{} has neither a catalogue nor .data files{}; name the directory of a recorder",
+                                         directory.native(), run_ ? fmt::format(" of run {}", number(*run_)) : ""));
+        return {};
+    }
     if (*catalogue && files_.size() > before)
         notes_.push_back(fmt::format("{}: {} of the files are not in the catalogue", directory.native(), files_.size() - before));
     return {};
+}
+
+/// Of the directory of a run with several recorders: each has one below it. Whether there are any.
+Result<bool> VerifyPlan::add_recorders_below(const fs::path& directory) {
+    std::error_code error;
+    std::vector<fs::path> found;
+    for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+        if (is_there(storage::catalogue_path(it->path()))) found.push_back(it->path());
+    }
+    if (error) return fail_errno(error.value(), fmt::format("cannot read directory {}", directory.native()));
+    std::ranges::sort(found);
+    for (const auto& place : found) {
+        if (auto added = add_directory(place); !added) return std::unexpected(added.error());
+    }
+    return !found.empty();
 }
 
 Result<> VerifyPlan::add_file(const fs::path& path) {
@@ -108,12 +129,19 @@ void VerifyPlan::add_row(const fs::path& directory, const FileRow& row) {
     if (row.file_state == FileState::deleted) {
         ++left_out_.deleted;
     } else if (row.file_state == FileState::opened) {
-        ++left_out_.open;
+        // It may be closed at this very moment: then it has its other name.
+        auto closed = path;
+        closed.replace_extension(".data");
         known_.insert(place_of(path));
-    } else if (row.file_health == FileHealth::quarantined) {
-        ++left_out_.quarantined;
-        known_.insert(place_of(path));
+        if (is_there(path) || is_there(closed)) {
+            ++left_out_.open;
+        } else if (known_.insert(place_of(closed)).second) {
+            ++files_missing_;
+            damages_.push_back({path, std::nullopt, 0, "the file is not there; the catalogue has it as OPENED, and what was "
+                                                       "acknowledged in it is gone with it; put it back, then run weir recover"});
+        }
     } else if (is_there(path)) {
+        if (row.file_health == FileHealth::quarantined) ++quarantined_;
         add_once(path, row);
     } else if (known_.insert(place_of(path)).second) {
         ++files_missing_;
@@ -162,6 +190,9 @@ Result<> VerifyPlan::add_unknown_files(const fs::path& directory) {
         if (!of_this_run(path) || known_.contains(place_of(path))) continue;
         if (path.extension() == ".data") found.push_back(path);
         if (path.extension() == ".writing" && path.stem().extension() != ".index") ++left_out_.open;
+        if (path.extension().native().starts_with(".cut-"))
+            damages_.push_back({path, std::nullopt, 0, "recovery has set this aside: it may hold acknowledged events; look at it, then "
+                                                       "remove it"});
     }
     if (error) return fail_errno(error.value(), fmt::format("cannot read directory {}", directory.native()));
     std::ranges::sort(found);

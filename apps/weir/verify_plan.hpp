@@ -35,10 +35,14 @@ public:
     /// Files that are not proved, and why not.
     struct LeftOut {
         std::uint64_t open = 0;         // still written, or their recorder died
-        std::uint64_t quarantined = 0;  // known to be bad
         std::uint64_t deleted = 0;      // on purpose, after a transfer
     };
     [[nodiscard]] const LeftOut& left_out() const noexcept { return left_out_; }
+    /// Files among files() that the catalogue has as QUARANTINED: somebody has to find out why.
+    [[nodiscard]] std::uint64_t quarantined() const noexcept { return quarantined_; }
+
+    /// What was named and has nothing to verify, and why.
+    [[nodiscard]] const std::vector<std::string>& empty() const noexcept { return empty_; }
 
     /// Promise 1 of each closed run, stream and recorder; one that does not add up is a damage too.
     struct LedgerProof {
@@ -53,6 +57,7 @@ public:
 private:
     [[nodiscard]] Result<> add_directory(const std::filesystem::path& directory);
     [[nodiscard]] Result<> add_shared_directory(const std::filesystem::path& directory);
+    [[nodiscard]] Result<bool> add_recorders_below(const std::filesystem::path& directory);
     [[nodiscard]] Result<> add_file(const std::filesystem::path& path);
     [[nodiscard]] Result<> add_catalogue(const std::filesystem::path& directory, Catalogue& catalogue);
     [[nodiscard]] Result<> check_ledgers(const std::filesystem::path& path, Catalogue& catalogue);
@@ -69,6 +74,8 @@ private:
     std::vector<storage::Damage> damages_;
     std::uint64_t files_missing_ = 0;
     LeftOut left_out_;
+    std::uint64_t quarantined_ = 0;
+    std::vector<std::string> empty_;
     std::vector<LedgerProof> ledgers_;
     std::vector<std::string> notes_;
 };

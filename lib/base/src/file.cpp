@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "weir/base/assert.hpp"
+#include "weir/base/rename_way.hpp"
 #include "weir/base/thread_account.hpp"
 
 namespace weir {
@@ -30,8 +31,13 @@ int FileSystem::fsync(int fd) {
     return ::fsync(fd);
 }
 int FileSystem::ftruncate(int fd, off_t size) { return ::ftruncate(fd, size); }
+// A file system that lacks the best way has the next one.
 int FileSystem::rename_new(const char* from, const char* to) {
-    return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+    for (const auto way : rename_ways) {
+        if (rename_by(way, from, to) == 0) return 0;
+        if (!lacks_way(errno)) break;
+    }
+    return -1;
 }
 int FileSystem::unlink(const char* path) { return ::unlink(path); }
 int FileSystem::fallocate(int fd, int mode, off_t offset, off_t size) { return ::fallocate(fd, mode, offset, size); }

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "weir/storage/journal_writer.hpp"
+
 namespace weir::storage {
 
 std::filesystem::path IndexWriter::path_of(const std::filesystem::path& directory, const std::string& name) {
@@ -12,11 +14,13 @@ std::filesystem::path IndexWriter::path_of(const std::filesystem::path& director
 }
 
 Result<IndexWriter> IndexWriter::create(const std::filesystem::path& directory, const FileOpened& opened,
-                                        LaneNames lane_names, FileSystem& system) {
+                                        LaneNames lane_names, FileSystem& system, std::string_view ending) {
     auto target = path_of(directory, opened.name);
-    auto file = File::open(target.native() + ".writing", File::Mode::open_or_create, system, O_TRUNC);
+    std::filesystem::path made = target.native() + std::string(ending);
+    auto file = File::open(made, File::Mode::open_or_create, system, O_TRUNC);
     if (!file) return std::unexpected(file.error());
-    IndexWriter writer(std::move(target), std::move(*file), std::move(lane_names), system);
+    IndexWriter writer(std::move(target), std::move(made), std::move(*file), std::move(lane_names), system);
+    encode(JournalBegins{.run = opened.run, .boot = system_boot()}, writer.pending_);
     encode(opened, writer.pending_);
     return writer;
 }
@@ -27,9 +31,16 @@ void IndexWriter::add(const StoredCopy& copy) {
 }
 
 Result<> IndexWriter::write() {
+    if (pending_.empty()) return {};
+    if (!std::exchange(round_begun_, true)) {
+        std::vector<std::byte> head;
+        encode(JournalCommit{end_}, head);
+        pending_.insert(pending_.begin(), head.begin(), head.end());
+    }
     if (auto written = file_.write_at(end_, pending_); !written) return written;
     end_ += pending_.size();
     pending_.clear();
+    round_begun_ = false;
     return {};
 }
 
@@ -44,7 +55,7 @@ Result<> IndexWriter::sync() {
 }
 
 Result<> IndexWriter::rename() {
-    return rename_new(target_.native() + ".writing", target_, *system_);
+    return rename_new(made_, target_, *system_);
 }
 
 Result<> IndexWriter::close(const FileClosed& closed) {

@@ -26,7 +26,8 @@ enum Kind : std::uint16_t {
     kind_closed = 4,
     kind_progress = 5,
     kind_continues = 6,
-    kind_commit = 7
+    kind_commit = 7,
+    kind_begins = 8
 };
 
 class Encoder {
@@ -157,6 +158,14 @@ void encode_body(const JournalContinues& r, Encoder& to) { to.number(r.next); }
 
 void encode_body(const JournalCommit& r, Encoder& to) { to.number(r.offset); }
 
+void encode_body(const JournalBegins& r, Encoder& to) {
+    to.number(r.number);
+    to.number(number(r.run));
+    to.raw(r.boot.bytes);
+    to.raw(r.volume.bytes);
+    to.text(r.recorder);
+}
+
 JournalRecord decode_opened(Decoder& from) {
     FileOpened r;
     r.guid = from.guid();
@@ -236,6 +245,16 @@ JournalRecord decode_continues(Decoder& from) { return JournalContinues{from.num
 
 JournalRecord decode_commit(Decoder& from) { return JournalCommit{from.number<std::uint64_t>()}; }
 
+JournalRecord decode_begins(Decoder& from) {
+    JournalBegins r;
+    r.number = from.number<std::uint32_t>();
+    r.run = RunNumber{from.number<std::uint32_t>()};
+    r.boot = from.guid();
+    r.volume = from.guid();
+    r.recorder = from.text();
+    return r;
+}
+
 std::uint32_t header_and_body_crc(ConstData record) {
     return checksum::crc32c(record.subspan(header_size), checksum::crc32c(record.first(12)));
 }
@@ -297,6 +316,7 @@ JournalEnd for_each_record(ConstData data, const std::function<bool(const Journa
             case kind_progress: record = decode_progress(from); break;
             case kind_continues: record = decode_continues(from); break;
             case kind_commit: record = decode_commit(from); break;
+            case kind_begins: record = decode_begins(from); break;
             default: known = false;  // of a later version: checked and passed over
         }
         if (!from.good()) return damaged("record is shorter than its kind");

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
-#include <string_view>
 #include <unordered_map>
 
 #include "weir/base/endian.hpp"
@@ -14,29 +14,30 @@
 namespace weir::storage {
 namespace {
 
-constexpr std::string_view by_hand = "to recover them without it, move the journals away and name each to: weir recover FILE";
+constexpr std::size_t continues_size = journal_header_size + 4;
 
-/// Where the next commit begins, at or behind `from`: what stands before it was synced. In a journal of an older version,
-/// which has none, where the next valid record begins.
-std::optional<std::uint64_t> next_commit(ConstData data, std::uint64_t from, std::uint64_t data_at, bool has_commits) {
+/// Where the next valid record begins, at or behind `from`.
+std::optional<std::uint64_t> next_record(ConstData data, std::uint64_t from) {
     for (auto at = from; at + journal_header_size <= data.size(); ++at) {
-        bool found = false;
         if (load_little<std::uint32_t>(data, at) != journal_magic) continue;
-        for_each_record(data.subspan(at), [&](const JournalRecord& record) {
-            const auto* commit = std::get_if<JournalCommit>(&record);
-            found = !has_commits || (commit != nullptr && commit->offset == data_at + at);
+        bool valid = false;
+        for_each_record(data.subspan(at), [&](const JournalRecord&) {
+            valid = true;
             return false;
         });
-        if (found) return at;
+        if (valid) return at;
     }
     return std::nullopt;
 }
 
-Result<> read_journal(const std::filesystem::path& path, JournalContent& content) {
+Result<> read_journal(const std::filesystem::path& path, bool is_last, JournalContent& content) {
     const auto bytes = read_records(path);
     if (!bytes) return std::unexpected(bytes.error());
+    const auto damaged = [&](const std::string& what) {
+        content.damages.push_back({Errc::corrupt, 0, fmt::format("journal {} {}", path.native(), what)});
+    };
     std::unordered_map<std::uint32_t, std::uint32_t> lane_numbers;
-    bool has_commits = false;
+    std::uint64_t without_lane = 0;
     const auto take = [&](const JournalRecord& record) {
         if (const auto* opened = std::get_if<FileOpened>(&record)) {
             content.opened.insert_or_assign(opened->guid, *opened);
@@ -45,43 +46,42 @@ Result<> read_journal(const std::filesystem::path& path, JournalContent& content
         } else if (const auto* copy = std::get_if<StoredCopy>(&record)) {
             auto known = *copy;
             const auto lane_number = lane_numbers.find(copy->lane);
-            if (lane_number == lane_numbers.end()) {
-                content.damages.push_back({Errc::corrupt, 0, fmt::format("journal {} does not say who sent event {}; its files "
-                                                                         "are left as they are", path.native(), number(copy->event))});
-                return true;
-            }
+            if (lane_number == lane_numbers.end()) return void(++without_lane);
             known.lane = lane_number->second;
             content.copies[copy->guid].push_back(known);
         } else if (const auto* progress = std::get_if<FileProgress>(&record)) {
             const auto found = content.copies[progress->guid].size();
-            if (found >= progress->events) return true;
-            content.lost.emplace(progress->guid, Error{Errc::corrupt, 0, fmt::format("journal {} comes behind {} events of {}, of which {} "
-                                                                                "are found: an earlier journal is missing; put it back, "
-                                                                                "for the file is left as it is; {}",
-                                                                                path.native(), progress->events,
-                                                                                content.opened[progress->guid].name, found, by_hand)});
+            if (found < progress->events)
+                damaged(fmt::format("comes behind {} events of {}, of which {} are found: an earlier journal is missing",
+                                    progress->events, content.opened[progress->guid].name, found));
         } else if (const auto* continues = std::get_if<JournalContinues>(&record)) {
             content.continues_in = continues->next;
-        } else if (std::holds_alternative<JournalCommit>(record)) {
-            has_commits = true;
         }
-        return true;
     };
     content.continues_in = 0;
-    // What is damaged or ends behind the last commit was being written when the recorder died, and never acknowledged.
-    // A commit behind damage is another matter: something that was synced is lost, and nobody may cut files by it.
-    auto rest = ConstData(*bytes);
-    for (std::uint64_t at = 0; !rest.empty();) {
-        const auto end = for_each_record(rest, take);
-        if (end.clean) break;
-        const auto next = next_commit(rest, end.offset + 1, at, has_commits);
-        if (!next) break;
-        content.damages.push_back({Errc::corrupt, 0, fmt::format("journal {} is damaged at offset {} ({}); its files are left "
-                                                                 "as they are; {}",
-                                                                 path.native(), at + end.offset, end.reason, by_hand)});
-        at += *next;
-        rest = rest.subspan(*next);
+    std::vector<JournalRecord> behind;  // damage
+    std::optional<JournalRecord> first;
+    const auto damage = for_each_valid_record(*bytes, [&](const JournalRecord& record, bool behind_damage) {
+        if (!first) first = record;
+        if (behind_damage) behind.push_back(record);
+        else take(record);
+    });
+    // What ends behind the last commit was being written when the recorder died, or it was damaged since: nobody can tell,
+    // and what is whole in it counts as much as what the index says.
+    const bool was_to_continue = damage && !is_last && bytes->size() - damage->offset <= continues_size;
+    const bool synced_is_lost = damage && (damage->commit_behind || (!is_last && !was_to_continue));
+    if (synced_is_lost) std::ranges::for_each(behind, take);
+    if (bytes->empty()) {
+        damaged("is empty");
+    } else if (damage && damage->offset == 0) {
+        damaged(fmt::format("does not begin as a journal does ({})", damage->reason));
+    } else if (synced_is_lost) {
+        damaged(fmt::format("is damaged at offset {} ({})", damage->offset, damage->reason));
     }
+    if (without_lane > 0) damaged(fmt::format("does not say who sent {} of its events", without_lane));
+    const auto* begins = first ? std::get_if<JournalBegins>(&*first) : nullptr;
+    if (begins != nullptr && begins->number != JournalWriter::number_of(path))
+        damaged(fmt::format("is a copy of number {}", begins->number));
     return {};
 }
 
@@ -92,8 +92,7 @@ void find_missing(const std::vector<std::filesystem::path>& journals, JournalCon
         const auto number = i < journals.size() ? JournalWriter::number_of(journals[i - 1]).value() + 1 : content.continues_in;
         if (number == 0 || (i < journals.size() && JournalWriter::number_of(journals[i]) == number)) continue;
         const auto missing = JournalWriter::path_of(journals[i - 1].parent_path(), number);
-        content.damages.push_back({Errc::corrupt, 0, fmt::format("journal {} is missing; put it back, for the files that it may "
-                                                                 "name are left as they are; {}", missing.native(), by_hand)});
+        content.damages.push_back({Errc::corrupt, 0, fmt::format("journal {} is missing", missing.native())});
     }
 }
 
@@ -110,10 +109,28 @@ std::uint32_t JournalContent::lane(LaneDeclared declared) {
     return at->second;
 }
 
+std::optional<RecordDamage> for_each_valid_record(ConstData data, const std::function<void(const JournalRecord&, bool behind_damage)>& each) {
+    std::optional<RecordDamage> damage;
+    for (std::uint64_t at = 0; at < data.size();) {
+        const auto rest = data.subspan(at);
+        const auto end = for_each_record(rest, [&](const JournalRecord& record) {
+            if (damage && std::holds_alternative<JournalCommit>(record)) damage->commit_behind = true;
+            each(record, damage.has_value());
+            return true;
+        });
+        if (end.clean) break;
+        if (!damage) damage = RecordDamage{at + end.offset, end.reason, false};
+        const auto next = next_record(rest, end.offset + 1);
+        if (!next) break;
+        at += *next;
+    }
+    return damage;
+}
+
 Result<JournalContent> read_journals(const std::vector<std::filesystem::path>& journals) {
     JournalContent content;
     for (const auto& journal : journals) {
-        if (auto read = read_journal(journal, content); !read) return std::unexpected(read.error());
+        if (auto read = read_journal(journal, journal == journals.back(), content); !read) return std::unexpected(read.error());
     }
     find_missing(journals, content);
     return content;

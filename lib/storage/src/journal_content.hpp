@@ -3,7 +3,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -17,10 +19,9 @@ namespace weir::storage {
 struct JournalContent {
     std::map<Guid, FileOpened> opened;
     std::map<Guid, std::vector<StoredCopy>> copies;
-    std::map<Guid, Error> lost;      // files of which a journal names more events than are in those before it
     std::uint32_t continues_in = 0;  // what the last journal that was read says; 0: nothing
     std::vector<LaneDeclared> lanes;
-    std::vector<Error> damages;
+    std::vector<Error> damages;  // any: the journals do not name all that was acknowledged
 
     /// The number of a lane here; `declared.number` does not matter.
     std::uint32_t lane(LaneDeclared declared);
@@ -29,8 +30,18 @@ private:
     std::map<std::tuple<std::string, std::uint64_t, std::uint32_t, std::uint32_t>, std::uint32_t> lane_numbers_;
 };
 
+/// Where records stop being valid.
+struct RecordDamage {
+    std::uint64_t offset = 0;
+    std::string reason;
+    bool commit_behind = false;  // a valid one: what is damaged was synced
+};
+
+/// Calls `each` for every valid record, also behind damage. The first damage, when there is any.
+std::optional<RecordDamage> for_each_valid_record(ConstData data, const std::function<void(const JournalRecord&, bool behind_damage)>& each);
+
 /// Reads the journals, in their order, of one directory. The error: one of them cannot be read at all. Damage is
-/// in the content: nobody may then cut files by what the rest says.
+/// in the content, with every record that is valid all the same.
 [[nodiscard]] Result<JournalContent> read_journals(const std::vector<std::filesystem::path>& journals);
 
 }  // namespace weir::storage

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/storage/journal_writer.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +15,15 @@ namespace weir::storage {
 namespace {
 
 constexpr std::string_view prefix = "weir.journal.";
+constexpr std::size_t guid_text_size = 36;
 
 }  // namespace
+
+Guid system_boot() {
+    const auto text = read_text("/proc/sys/kernel/random/boot_id", 64_B);
+    if (!text || text->size() < guid_text_size) return {};
+    return parse_guid(std::string_view(*text).substr(0, guid_text_size)).value_or(Guid{});
+}
 
 std::optional<std::uint32_t> JournalWriter::number_of(const std::filesystem::path& path) {
     const auto name = path.filename().native();
@@ -45,26 +53,42 @@ Result<std::vector<std::filesystem::path>> JournalWriter::find(const std::filesy
 }
 
 Result<JournalWriter> JournalWriter::open(std::filesystem::path directory, LaneNames lane_names, FileSystem& system,
-                                          std::uint64_t begin_anew_at) {
+                                          std::uint64_t begin_anew_at, JournalOwner owner) {
     const auto earlier = find(directory);
     if (!earlier) return std::unexpected(earlier.error());
     const auto last = earlier->empty() ? 0 : number_of(earlier->back()).value_or(0);
-    JournalWriter writer(std::move(directory), std::move(lane_names), system, begin_anew_at);
+    JournalWriter writer(std::move(directory), std::move(lane_names), system, begin_anew_at, std::move(owner));
     if (auto begun = writer.begin(last + 1); !begun) return std::unexpected(begun.error());
     return writer;
 }
 
 Result<> JournalWriter::begin(std::uint32_t number) {
-    auto file = File::open(path_of(directory_, number), File::Mode::create_new, *system_);
+    // With its head on stable storage before it has its name: an empty or headless journal is damaged, never young.
+    const auto made = directory_ / fmt::format("{}new", prefix);
+    const auto path = path_of(directory_, number);
+    std::vector<std::byte> head;
+    encode(JournalBegins{number, owner_.run, system_boot(), owner_.volume, owner_.recorder}, head);
+    auto file = File::open(made, File::Mode::open_or_create, *system_, O_TRUNC);
     if (!file) return std::unexpected(file.error());
-    if (auto synced = sync_directory(directory_, *system_); !synced) {
-        static_cast<void>(remove_file(path_of(directory_, number), *system_));  // so that it can be tried again
-        return synced;
+    const auto named = [&]() -> Result<> {
+        if (auto written = file->write_at(0, head); !written) return written;
+        if (auto synced = file->sync_data(); !synced) return synced;
+        if (auto renamed = rename_new(made, path, *system_); !renamed) return renamed;
+        if (auto synced = sync_directory(directory_, *system_); !synced) {
+            static_cast<void>(remove_file(path, *system_));  // so that it can be tried again
+            return synced;
+        }
+        return {};
+    }();
+    if (!named) {
+        static_cast<void>(remove_file(made, *system_));
+        return named;
     }
+    file->set_path(path);
     if (file_.is_open()) full_ = Full{std::move(file_), end_};
     file_ = std::move(*file);
     number_ = number;
-    end_ = 0;
+    end_ = head_size_ = head.size();
     declared_lanes_.clear();
     needed_by_[number];
     repeat_open_files();
@@ -126,7 +150,7 @@ Result<> JournalWriter::drop() {
     commit_begun_ = false;
     adding_.clear();
     declared_lanes_.clear();  // some may have been in what is dropped; twice does no harm
-    if (end_ == 0) repeat_open_files();
+    if (end_ == head_size_) repeat_open_files();
     return file_.truncate(end_);
 }
 

@@ -234,6 +234,7 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
         std::ranges::move(recovered->files, std::back_inserter(result.recovery.files));
         std::ranges::move(recovered->removed, std::back_inserter(result.recovery.removed));
         std::ranges::move(recovered->failed, std::back_inserter(result.recovery.failed));
+        std::ranges::move(recovered->doubts, std::back_inserter(result.recovery.doubts));
     }
     auto now = find_files(places);
     if (!now) return std::unexpected(now.error());

@@ -99,6 +99,7 @@ Result<> Recorder::open_catalogue_and_run() {
         const auto rebuilt = rebuild_catalogue(options_.directories, *catalogue_, clock_);
         if (!rebuilt) return std::unexpected(rebuilt.error());
         if (!rebuilt->recovery.failed.empty()) return std::unexpected(rebuilt->recovery.failed.front());
+        doubt(rebuilt->recovery);
         say(RecorderReport::Severity::warning,
             fmt::format("the catalogue did not know all that is here: {} runs and {} files were entered from the files",
                         rebuilt->runs_added, rebuilt->files_added));
@@ -109,9 +110,9 @@ Result<> Recorder::open_catalogue_and_run() {
         if (!recovered) return std::unexpected(recovered.error());
         for (const auto& file : recovered->files) {
             say(RecorderReport::Severity::warning,
-                fmt::format("recovered {}: {} events kept, {} unacknowledged bytes cut", file.path.native(),
-                            file.closed.events, file.bytes_cut));
+                fmt::format("recovered {}: {} events kept, {} bytes cut", file.path.native(), file.closed.events, file.bytes_cut));
         }
+        doubt(*recovered);
         if (!recovered->failed.empty()) return std::unexpected(recovered->failed.front());
     }
     if (auto kept = keep_marks(options_.directories, *catalogue_); !kept) return kept;
@@ -165,6 +166,8 @@ Result<> Recorder::open_all() {
 
     for (std::size_t i = 0; i < locks.size(); ++i) {
         const VolumeOptions volume_options{.directory = options_.directories[i],
+                                           .run = run_,
+                                           .recorder = options_.recorder,
                                            .direct = options_.direct,
                                            .queue_depth = options_.queue_depth,
                                            .write_threads = options_.write_threads,
@@ -298,8 +301,13 @@ std::optional<Error> Recorder::failure() const {
 Result<> Recorder::recover_volume(const std::filesystem::path& directory) {
     auto recovered = recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_);
     if (!recovered) return std::unexpected(recovered.error());
+    doubt(*recovered);
     if (!recovered->failed.empty()) return std::unexpected(recovered->failed.front());
     return {};
+}
+
+void Recorder::doubt(const RecoveryResult& recovered) const {
+    for (const auto& error : recovered.doubts) alarm("acknowledged events in doubt", error.message());
 }
 
 void Recorder::watch_disks(const std::stop_token& stop) {

@@ -10,6 +10,7 @@
 
 #include "end_record.hpp"
 #include "journal_content.hpp"
+#include "open_file_content.hpp"
 #include "weir/base/file.hpp"
 #include "weir/base/leaving_file.hpp"
 #include "weir/checksum/adler32.hpp"
@@ -25,6 +26,8 @@
 
 namespace weir::storage {
 namespace {
+
+constexpr std::string_view recovering = ".recovering";  // behind the name of an index that is being made here
 
 /// Ends a file after the copies that are known to be there, and gives it index, attribute and name.
 Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const FileOpened& opened,
@@ -71,20 +74,27 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     if (auto cut = file->truncate(closed.size); !cut) return std::unexpected(cut.error());
     if (auto synced = file->sync_data(); !synced) return std::unexpected(synced.error());
 
-    auto index = IndexWriter::create(directory, opened, [&](std::uint32_t lane) { return lanes.at(lane); }, system);
+    // Not over the index that the recorder left: it may be all that names some of these events.
+    auto index = IndexWriter::create(directory, opened, [&](std::uint32_t lane) { return lanes.at(lane); }, system, recovering);
     if (!index) return std::unexpected(index.error());
     for (const auto& copy : copies) index->add(copy);
-    std::error_code ignored;  // an index of a recovery that was cut short itself is replaced
-    if (const auto old = IndexWriter::path_of(directory, opened.name); std::filesystem::exists(old, ignored)) {
+    if (auto written = index->complete(closed); !written) return std::unexpected(written.error());
+    if (auto synced = index->sync(); !synced) return std::unexpected(synced.error());
+    const auto old = IndexWriter::path_of(directory, opened.name);  // of a recovery that was cut short itself
+    std::error_code ignored;
+    if (std::filesystem::exists(old, ignored)) {
         if (auto removed = remove_file(old, system); !removed) return std::unexpected(removed.error());
     }
-    if (auto done = index->close(closed); !done) return std::unexpected(done.error());
+    if (auto renamed = index->rename(); !renamed) return std::unexpected(renamed.error());
+    if (auto synced = sync_directory(directory, system); !synced) return std::unexpected(synced.error());
     if (opened.has_adler32) {
         const auto set = write_adler32_attribute(*file, closed.adler32, clock.wall());
         if (!set && set.error().code != Errc::unsupported) return std::unexpected(set.error());
     }
     if (auto renamed = rename_new(writing, recovered.path, system); !renamed) return std::unexpected(renamed.error());
     if (auto synced = sync_directory(directory, system); !synced) return std::unexpected(synced.error());
+    if (const auto left = old.native() + ".writing"; std::filesystem::exists(left, ignored))
+        static_cast<void>(remove_file(left, system));  // else the next recovery does it
     return recovered;
 }
 
@@ -104,9 +114,9 @@ Result<std::vector<std::filesystem::path>> files_ending(const std::filesystem::p
 namespace {
 
 /// Nobody has said what of a file without a journal was acknowledged: a copy of what lies behind `end`, up to its last
-/// byte that is not zero, under a name that was free. Nothing: there are only zeros.
+/// byte that is not zero, and at least up to `whole_end`, where whole events end, under a name that was free. Nothing: there are only zeros.
 Result<std::optional<std::filesystem::path>> keep_rest(const std::filesystem::path& writing, std::uint64_t end,
-                                                       FileSystem& system) {
+                                                       std::uint64_t whole_end, FileSystem& system) {
     const auto source = File::open(writing, File::Mode::read, system);
     if (!source) return std::unexpected(source.error());
     std::vector<std::byte> block(1U << 20);
@@ -131,6 +141,11 @@ Result<std::optional<std::filesystem::path>> keep_rest(const std::filesystem::pa
     }
     if (!target) return std::nullopt;
     auto path = target->path();
+    const auto size = target->size();
+    if (!size) return std::unexpected(size.error());
+    if (end + *size < whole_end) {  // the last event ends with zeros
+        if (auto grown = target->truncate(whole_end - end); !grown) return std::unexpected(grown.error());
+    }
     if (auto synced = target->sync_data(); !synced) return std::unexpected(synced.error());
     if (auto synced = sync_directory(writing.parent_path(), system); !synced) return std::unexpected(synced.error());
     return path;
@@ -187,7 +202,7 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
     if (!reader->end()) {
         const auto& last = copies.empty() ? StoredCopy{} : copies.back();
         const auto end = copies.empty() ? opened.start.size() : last.offset + event::separator_size_bytes + last.length;
-        auto kept = keep_rest(writing, end, system);
+        auto kept = keep_rest(writing, end, end, system);
         if (!kept) return std::unexpected(kept.error());
         rest = std::move(*kept);
     }
@@ -236,82 +251,234 @@ Result<RecoveredFile> close_up(const std::filesystem::path& directory, const Fil
     return file;
 }
 
+namespace {
+
+/// The recovery of one directory.
+class DirectoryRecovery {
+public:
+    DirectoryRecovery(const std::filesystem::path& directory, const Clock& clock, const DurableSizes& durable_sizes,
+                      const StoredElsewhere& stored_elsewhere, FileSystem& system)
+        : directory_(directory), clock_(clock), durable_sizes_(durable_sizes), stored_elsewhere_(stored_elsewhere), system_(system) {}
+
+    Result<RecoveryResult> run() {
+        const auto journals = JournalWriter::find(directory_);
+        if (!journals) return std::unexpected(journals.error());
+        auto read = read_journals(*journals);
+        if (!read) return std::unexpected(read.error());
+        journal_ = std::move(*read);
+        has_journal_ = !journals->empty();
+        trusted_ = has_journal_ && journal_.damages.empty();
+        result_.journals_damaged = !journal_.damages.empty();
+        result_.doubts = journal_.damages;
+        // A name that a crash of the recorder left is perhaps only in memory: before anybody hears of it, it is on the disk.
+        if (has_journal_) {
+            if (auto synced = sync_directory(directory_, system_); !synced) return std::unexpected(synced.error());
+        }
+        for (const auto& [guid, size] : durable_sizes_) {
+            if (const auto copies = journal_.copies.find(guid); copies != journal_.copies.end())
+                std::erase_if(copies->second, [&](const StoredCopy& copy) { return copy.offset >= size; });
+        }
+        if (auto put_back = put_back_leaving(directory_, system_); !put_back) result_.failed.push_back(put_back.error());
+        std::map<std::string, const FileOpened*> named;
+        for (const auto& [guid, opened] : journal_.opened) named[opened.name] = &opened;
+        std::error_code error;
+        for (const auto& [name, opened] : named) {
+            if (!std::filesystem::exists(directory_ / (name + ".writing"), error)) closed_or_gone(*opened);
+        }
+        const auto left = files_ending(directory_, ".writing");
+        if (!left) return std::unexpected(left.error());
+        for (const auto& path : *left) {
+            const auto name = path.stem().native();  // without .writing
+            if (name.ends_with(".index")) continue;
+            const auto opened = named.find(name);
+            if (auto done = recover(path, opened == named.end() ? nullptr : opened->second); !done) result_.failed.push_back(done.error());
+        }
+        remove_indexes();
+        return std::move(result_);
+    }
+
+private:
+    /// The journal names it, and it is not open any more.
+    void closed_or_gone(const FileOpened& opened) {
+        const auto data = directory_ / (opened.name + ".data");
+        std::error_code error;
+        if (!std::filesystem::exists(data, error)) {
+            if (!journal_.copies[opened.guid].empty()) result_.vanished.push_back(opened);
+            return;
+        }
+        // Closed, but the catalogue may not have heard of it.
+        const auto index = StoredIndex::read(index_path_of(data));
+        if (index) {
+            result_.files.push_back({data, opened, index->closed, 0, false, true});
+        } else if (std::filesystem::exists(data, error)) {
+            result_.failed.push_back(index.error());
+        } else {  // deleted meanwhile, which the catalogue must know
+            result_.vanished.push_back(opened);
+        }
+    }
+
+    Result<> recover(const std::filesystem::path& writing, const FileOpened* named) {
+        const auto name = writing.stem().native();
+        const auto data = directory_ / (name + ".data");
+        std::error_code error;
+        if (std::filesystem::exists(data, error)) {
+            if (!std::filesystem::equivalent(writing, data, error))
+                return fail(Errc::refused, fmt::format("{} and {} both exist; move one of them away", writing.native(), data.native()));
+            // Linked to its final name when the recorder died, where a file system has no better way: the old one goes.
+            if (auto removed = remove_file(writing, system_); !removed) return removed;
+            if (auto synced = sync_directory(directory_, system_); !synced) return synced;
+            const auto index = StoredIndex::read(index_path_of(data));
+            if (!index) return std::unexpected(index.error());
+            result_.files.push_back({data, index->opened, index->closed, 0, false, true});
+            return {};
+        }
+        auto index = read_open_index(directory_, name, journal_);
+        const auto* opened = named != nullptr ? named : index.opened ? &*index.opened : nullptr;
+        if (opened == nullptr || opened->name != name) return recover_unnamed(writing, index.is_there);
+        const auto durable = durable_sizes_.find(opened->guid);
+        if (durable != durable_sizes_.end())
+            std::erase_if(index.entries, [&](const auto& entry) { return entry.copy.offset >= durable->second; });
+        const auto file = File::open(writing, File::Mode::read, system_);
+        if (!file) return std::unexpected(file.error());
+        auto content = content_of(*file, *opened, journal_.copies[opened->guid], index, trusted_, journal_, stored_elsewhere_,
+                                  durable == durable_sizes_.end() ? std::nullopt : std::optional(durable->second));
+        if (!content) return std::unexpected(content.error());
+        if (content->copies.empty() && named == nullptr && !content->rest_may_count) return remove_young(writing);
+        std::optional<std::filesystem::path> rest;
+        if (content->rest_may_count) {
+            auto kept = keep_rest(writing, content->end, content->whole_end, system_);
+            if (!kept) return std::unexpected(kept.error());
+            rest = std::move(*kept);
+        }
+        auto recovered = finish_file(directory_, *opened, content->copies, journal_.lanes, clock_, system_);
+        if (!recovered) return std::unexpected(recovered.error());
+        recovered->not_in_journal = content->not_in_journal;
+        recovered->walked = content->walked;
+        if (content->walked > 0) recovered->closed.content = {};  // the ids of these events are in nobody's journal
+        recovered->rest = std::move(rest);
+        doubt(*recovered, *content);
+        result_.files.push_back(std::move(*recovered));
+        return {};
+    }
+
+    void doubt(const RecoveredFile& file, const OpenFileContent& content) {
+        const auto say = [&](std::string what) {
+            result_.doubts.push_back({Errc::corrupt, 0, fmt::format("{}: {}", file.path.native(), what)});
+        };
+        if (content.unreached > 0)
+            say(fmt::format("{} acknowledged events lie behind damage and are not in the file", content.unreached));
+        if (file.rest)
+            say(fmt::format("what lies behind its last event may have been acknowledged and is kept as {}; look at it, then remove it",
+                            file.rest->filename().native()));
+        // Between index and journal a crash loses one round; more were in the journal, and are not any more.
+        if (has_journal_ && journal_.damages.empty() && content.rounds_not_in_journal > 1)
+            say(fmt::format("{} events of {} rounds are not in the journal, which was cut or is an older copy; they are kept",
+                            content.not_in_journal, content.rounds_not_in_journal));
+        if (!has_journal_) say(fmt::format("its journal is gone; {} events are kept, {} of them without their senders' names",
+                                           content.copies.size(), content.walked));
+    }
+
+    /// Nothing says whose file this is.
+    Result<> recover_unnamed(const std::filesystem::path& writing, bool has_index) {
+        if (trusted_) {
+            const auto reader = RawFileReader::open(writing, system_);
+            if (!reader && reader.error().os_errno != 0) return std::unexpected(reader.error());
+            if (!reader) return remove_young(writing);
+            FileOpened opened;
+            opened.format = reader->head().format();
+            const auto block = block_number_at(reader->file(), reader->position());
+            if (!block) return std::unexpected(block.error());
+            const auto first = whole_event_at(reader->file(), opened, reader->position(), *block);
+            if (!first) return std::unexpected(first.error());
+            if (!*first) return remove_young(writing);
+            return set_aside(writing);
+        }
+        std::error_code error;
+        if ((has_journal_ || has_index) && std::filesystem::file_size(writing, error) == 0 && !error) return remove_young(writing);
+        auto file = recover_file_by_walking(writing, clock_, system_);
+        if (!file) return std::unexpected(file.error());
+        if (has_journal_ || has_index)
+            result_.doubts.push_back({Errc::corrupt, 0, fmt::format("{}: neither journal nor index names it; {} whole events are kept",
+                                                                    file->path.native(), file->closed.events)});
+        result_.files.push_back(std::move(*file));
+        return {};
+    }
+
+    Result<std::uint32_t> block_number_at(const File& file, std::uint64_t offset) const {
+        std::vector<std::byte> words(event::separator_size_bytes);
+        const auto got = file.read_some_at(offset, words);
+        if (!got) return std::unexpected(got.error());
+        const auto separator = event::parse_separator(ConstData(words).first(*got), offset);
+        return separator ? separator->block_number : 0;
+    }
+
+    /// Nothing of it was acknowledged: the journal is whole and does not name it, and no whole event is in it.
+    Result<> remove_young(const std::filesystem::path& writing) {
+        if (auto removed = remove_file(writing, system_); !removed) return removed;
+        result_.removed.push_back(writing);
+        return {};
+    }
+
+    Result<> set_aside(const std::filesystem::path& writing) {
+        for (int n = 1;; ++n) {
+            const auto aside = directory_ / fmt::format("{}.cut-{}", writing.stem().native(), n);
+            auto renamed = rename_new(writing, aside, system_);
+            if (!renamed && renamed.error().os_errno == EEXIST) continue;
+            if (!renamed) return renamed;
+            if (auto synced = sync_directory(directory_, system_); !synced) return synced;
+            result_.doubts.push_back({Errc::corrupt, 0, fmt::format("{} is in no journal and holds whole events, which may have been "
+                                                                    "acknowledged; it is kept as {}; look at it, then remove it",
+                                                                    writing.native(), aside.filename().native())});
+            return {};
+        }
+    }
+
+    /// Of files that are closed or gone now.
+    void remove_indexes() {
+        for (const auto& ending : {std::string(".index.writing"), ".index" + std::string(recovering)}) {
+            const auto left = files_ending(directory_, ending);
+            if (!left) continue;  // nothing depends on it
+            for (const auto& path : *left) {
+                const auto name = path.native().substr(0, path.native().size() - ending.size());
+                std::error_code error;
+                if (std::filesystem::exists(name + ".writing", error)) continue;
+                if (auto removed = remove_file(path, system_); !removed) result_.failed.push_back(removed.error());
+                else if (ending == ".index.writing") result_.removed.push_back(path);
+            }
+        }
+    }
+
+    const std::filesystem::path& directory_;
+    const Clock& clock_;
+    const DurableSizes& durable_sizes_;
+    const StoredElsewhere& stored_elsewhere_;
+    FileSystem& system_;
+    JournalContent journal_;
+    bool has_journal_ = false;
+    bool trusted_ = false;  // there, and nothing shows that it is damaged
+    RecoveryResult result_;
+};
+
+}  // namespace
+
 Result<RecoveryResult> recover_directory(const std::filesystem::path& directory, const Clock& clock,
-                                         const DurableSizes& durable_sizes, FileSystem& system) {
+                                         const DurableSizes& durable_sizes, const StoredElsewhere& stored_elsewhere,
+                                         FileSystem& system) {
+    return DirectoryRecovery(directory, clock, durable_sizes, stored_elsewhere, system).run();
+}
+
+Result<> set_journals_aside(const std::filesystem::path& directory, FileSystem& system) {
     const auto journals = JournalWriter::find(directory);
     if (!journals) return std::unexpected(journals.error());
-    auto read = read_journals(*journals);
-    if (!read) return std::unexpected(read.error());
-    auto& content = *read;
-    // A name that a crash of the recorder left is perhaps only in memory: before anybody hears of it, it is on the disk.
-    if (!journals->empty()) {
-        if (auto synced = sync_directory(directory, system); !synced) return std::unexpected(synced.error());
-    }
-    for (const auto& [guid, size] : durable_sizes) {
-        if (const auto copies = content.copies.find(guid); copies != content.copies.end())
-            std::erase_if(copies->second, [&](const StoredCopy& copy) { return copy.offset >= size; });
-    }
-    RecoveryResult result;
-    result.failed = content.damages;
-    if (auto put_back = put_back_leaving(directory, system); !put_back) result.failed.push_back(put_back.error());
-    std::error_code error;
-    std::set<std::string> known_names;
-    for (const auto& [guid, opened] : content.opened) {
-        known_names.insert(opened.name);
-        if (!content.damages.empty()) continue;
-        const auto writing = directory / (opened.name + ".writing");
-        const auto data = directory / (opened.name + ".data");
-        if (std::filesystem::exists(writing, error)) {
-            if (std::filesystem::exists(data, error)) {
-                result.failed.push_back({Errc::refused, 0, fmt::format("{} and {} both exist; move one of them away",
-                                                                       writing.native(), data.native())});
-                continue;
-            }
-            if (const auto lost = content.lost.find(guid); lost != content.lost.end()) {
-                result.failed.push_back(lost->second);
-                continue;
-            }
-            auto file = finish_file(directory, opened, content.copies[guid], content.lanes, clock, system);
-            if (file) {
-                result.files.push_back(std::move(*file));
-            } else {
-                result.failed.push_back(file.error());
-            }
-        } else if (std::filesystem::exists(data, error)) {
-            // Closed, but the catalogue may not have heard of it.
-            const auto index = StoredIndex::read(index_path_of(data));
-            if (index) {
-                result.files.push_back({data, opened, index->closed, 0, false, true});
-            } else if (std::filesystem::exists(data, error)) {
-                result.failed.push_back(index.error());
-            } else {  // deleted meanwhile, which the catalogue must know
-                result.vanished.push_back(opened);
-            }
-        } else if (!content.copies[guid].empty()) {
-            result.vanished.push_back(opened);
+    for (const auto& journal : *journals) {
+        for (int n = 1;; ++n) {
+            auto renamed = rename_new(journal, fmt::format("{}.damaged-{}", journal.native(), n), system);
+            if (!renamed && renamed.error().os_errno == EEXIST) continue;
+            if (!renamed) return renamed;
+            break;
         }
     }
-    if (!result.failed.empty()) return result;  // whatever else is there may belong to what failed
-    const auto left_over = files_ending(directory, ".writing");
-    if (!left_over) return std::unexpected(left_over.error());
-    for (const auto& path : *left_over) {
-        auto name = path.stem().native();  // without .writing
-        if (name.ends_with(".index")) name.resize(name.size() - 6);
-        if (known_names.contains(name)) continue;
-        if (path.native().ends_with(".index.writing") || !journals->empty()) {
-            // Not in the journal: nothing of it was ever acknowledged, its senders send it again.
-            if (auto removed = remove_file(path, system); !removed) result.failed.push_back(removed.error());
-            else result.removed.push_back(path);
-            continue;
-        }
-        auto file = recover_file_by_walking(path, clock, system);
-        if (file) {
-            result.files.push_back(std::move(*file));
-        } else {
-            result.failed.push_back(file.error());
-        }
-    }
-    return result;
+    return sync_directory(directory, system);
 }
 
 Result<> remove_journals(const std::filesystem::path& directory, FileSystem& system) {

@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <set>
 
 #include "found_files.hpp"
+#include "journal_content.hpp"
 #include "weir/base/file.hpp"
 #include "weir/event/raw_file_name.hpp"
 #include "weir/storage/durable_lanes.hpp"
 #include "weir/storage/file_keeper.hpp"
+#include "weir/storage/journal_writer.hpp"
 #include "weir/storage/recovery.hpp"
 #include "weir/storage/stored_index.hpp"
 
@@ -73,8 +77,9 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
 
 namespace {
 
-/// Files that were opened and never held an acknowledged event are gone; the catalogue still waits for them.
-Result<> forget_vanished(const std::filesystem::path& directory, Catalogue& catalogue) {
+/// Files that were opened and never held an acknowledged event are gone; the catalogue still waits for them. Where no
+/// journal can say that they held none, they stay in the catalogue as TRUNCATED: somebody has to look for them.
+Result<> forget_vanished(const std::filesystem::path& directory, bool journal_knows, Catalogue& catalogue, RecoveryResult& result) {
     const auto rows = catalogue.files({.volume = directory.native(), .file_state = FileState::opened});
     if (!rows) return std::unexpected(rows.error());
     for (const auto& row : *rows) {
@@ -83,7 +88,16 @@ Result<> forget_vanished(const std::filesystem::path& directory, Catalogue& cata
         auto closed = path;
         closed.replace_extension(".data");
         if (std::filesystem::exists(path, error) || error || std::filesystem::exists(closed, error) || error) continue;
-        if (auto forgotten = catalogue.forget_file(row.guid); !forgotten) return forgotten;
+        if (!journal_knows) {
+            if (row.file_health != FileHealth::sane) continue;  // said already
+            auto missing = row;
+            missing.file_health = FileHealth::truncated;
+            if (auto told = catalogue.put_file(missing); !told) return told;
+            result.doubts.push_back({Errc::corrupt, 0, fmt::format("{} is gone, and no whole journal says that it held no acknowledged "
+                                                                   "event; put it back", path.native())});
+        } else if (auto forgotten = catalogue.forget_file(row.guid); !forgotten) {
+            return forgotten;
+        }
     }
     return {};
 }
@@ -109,6 +123,66 @@ Result<> find_closed(const std::filesystem::path& directory, Catalogue& catalogu
     return {};
 }
 
+/// What else of a run is in files of its recorder: closed ones, and what the journals say of open ones.
+class StoredOfRuns {
+public:
+    StoredOfRuns(const std::filesystem::path& directory, const std::string& recorder, Catalogue& catalogue)
+        : directory_(directory), recorder_(recorder), catalogue_(catalogue) {}
+
+    bool contains(const LaneDeclared& lane, const StoredCopy& copy) {
+        const auto [at, is_new] = runs_.try_emplace(lane.run);
+        auto& holdings = at->second;
+        if (is_new) read(lane.run, holdings);
+        if (holdings.events && can_be_unique(copy.event) && holdings.events->durable.contains(as_sequence(copy.event))) return true;
+        const wire::LaneKey key{lane.sender, lane.incarnation, lane.connection, lane.run};
+        if (const auto known = holdings.durable.find(key); known != holdings.durable.end() && known->second.contains(copy.sequence)) return true;
+        const auto some = holdings.partial.find({key, copy.sequence});
+        return some != holdings.partial.end() && copy.copy < 64 && ((some->second >> copy.copy) & 1) != 0;
+    }
+
+private:
+    /// What cannot be read says nothing: then an event is kept rather than cut.
+    void read(RunNumber run, RunHoldings& holdings) {
+        const auto marks = catalogue_.marks(run);
+        const auto kept = [&](const LaneMark& mark) { return is_mark_of_events(mark); };
+        if (marks && std::ranges::any_of(*marks, kept)) holdings.events.emplace();
+        std::set<std::filesystem::path> directories{directory_};
+        if (const auto rows = catalogue_.files({.run = run, .recorder = recorder_})) {
+            for (const auto& row : *rows) directories.insert(row.volume);
+        }
+        std::error_code error;
+        for (const auto& directory : directories) {
+            if (const auto indexes = files_ending(directory, ".index")) {
+                for (const auto& path : *indexes) {
+                    const auto name = event::parse_raw_file_name(path.filename().native());
+                    auto data = path;
+                    if (!name || name->name.run != run || !std::filesystem::exists(data.replace_extension(".data"), error)) continue;
+                    if (const auto index = StoredIndex::read(path)) holdings.add(*index);
+                }
+            }
+            const auto journals = JournalWriter::find(directory);
+            const auto content = journals ? read_journals(*journals) : Result<JournalContent>(std::unexpected(journals.error()));
+            if (!content) continue;
+            for (const auto& [guid, copies] : content->copies) {
+                const auto opened = content->opened.find(guid);
+                if (opened == content->opened.end() || opened->second.run != run) continue;
+                // A closed one was counted already.
+                if (!std::filesystem::exists(directory / (opened->second.name + ".writing"), error)) continue;
+                StoredIndex index;
+                index.opened = opened->second;
+                for (const auto& declared : content->lanes) index.lanes.emplace(declared.number, declared);
+                index.copies = copies;
+                holdings.add(index);
+            }
+        }
+    }
+
+    const std::filesystem::path& directory_;
+    const std::string& recorder_;
+    Catalogue& catalogue_;
+    std::map<RunNumber, RunHoldings> runs_;
+};
+
 }  // namespace
 
 Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, const std::string& recorder,
@@ -121,7 +195,9 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     if (!failed) return std::unexpected(failed.error());
     DurableSizes durable_sizes;
     for (const auto& row : *failed) durable_sizes[row.guid] = row.bytes;
-    auto result = recover_directory(directory, clock, durable_sizes, system);
+    StoredOfRuns stored(directory, recorder, catalogue);
+    auto result = recover_directory(directory, clock, durable_sizes,
+                                    [&](const LaneDeclared& lane, const StoredCopy& copy) { return stored.contains(lane, copy); }, system);
     if (!result) return result;
     for (const auto& opened : result->vanished) {
         const auto row = catalogue.file(opened.guid);
@@ -134,8 +210,12 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     // What was recovered is told even when something else failed: the next time it looks like closed by its recorder.
     if (auto told = record_recovery(*result, recorder, catalogue, clock); !told) return std::unexpected(told.error());
     if (!result->failed.empty()) return result;
-    if (auto told = forget_vanished(directory, catalogue); !told) return std::unexpected(told.error());
-    if (auto removed = remove_journals(directory, system); !removed) return std::unexpected(removed.error());
+    const auto journals = JournalWriter::find(directory);
+    if (!journals) return std::unexpected(journals.error());
+    const bool journal_knows = !journals->empty() && !result->journals_damaged;
+    if (auto told = forget_vanished(directory, journal_knows, catalogue, *result); !told) return std::unexpected(told.error());
+    const auto done = result->journals_damaged ? set_journals_aside(directory, system) : remove_journals(directory, system);
+    if (!done) return std::unexpected(done.error());
     std::error_code error;
     std::filesystem::remove(directory / "weir.reserve", error);  // of the recorder that died
     return result;

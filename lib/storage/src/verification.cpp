@@ -31,9 +31,9 @@ class Examination {
 public:
     Examination(FileVerification& result, const VerificationOptions& options) : result_(result), options_(options) {}
 
-    void damage(std::optional<std::uint64_t> event, std::uint64_t offset, std::string reason) {
+    void damage(std::optional<std::uint64_t> event, std::uint64_t offset, std::string reason, bool as_received = false) {
         if (result_.damages.size() < options_.damages_max)
-            result_.damages.push_back({result_.path, event, offset, std::move(reason)});
+            result_.damages.push_back({result_.path, event, offset, std::move(reason), as_received});
     }
 
     void read(std::uint64_t bytes) {
@@ -51,9 +51,9 @@ public:
                fmt::format("{} is not what was recorded", what));
     }
 
-    void event(ConstData bytes, event::Format format, std::uint64_t number, std::uint64_t offset) {
+    void event(ConstData bytes, event::Format format, std::uint64_t number, std::uint64_t offset, bool as_received) {
         if (const auto good = event::check_event(bytes, format, options_.depth, options_.rules); !good)
-            damage(number, offset, good.error().context);
+            damage(number, offset, good.error().context, as_received);
     }
 
 private:
@@ -158,7 +158,8 @@ void verify_with_index(const File& file, const StoredIndex& index, Examination& 
         if (event_crc32c != copy.crc32c || placed_crc32c(copy.guid, copy.offset, event_crc32c, copy.length) != copy.placed_crc32c)
             examination.damage(number, event_offset, fmt::format("crc32c of the event (id {}) is {:08x}, recorded was {:08x}",
                                                                  weir::number(copy.event), event_crc32c, copy.crc32c));
-        examination.event(bytes, opened.format, number, event_offset);
+        const bool as_received = event_crc32c == copy.crc32c && (!opened.has_adler32 || event_adler32 == copy.adler32);
+        examination.event(bytes, opened.format, number, event_offset, as_received);
     }
     buffer.resize(closed.end.size());
     if (read_range(examination, file, end, buffer, std::nullopt)) {
@@ -202,7 +203,7 @@ void verify_by_walking(RawFileReader& reader, Examination& examination, FileVeri
         if (reader.head().version != event::file_version_bes3 && last_block && number != *last_block + 1)
             examination.damage(result.events, offset, fmt::format("data block number {} does not follow {}", number, *last_block));
         last_block = number;
-        examination.event(bytes, reader.head().format(), result.events, offset + event::separator_size_bytes);
+        examination.event(bytes, reader.head().format(), result.events, offset + event::separator_size_bytes, false);
     }
     if (!reader.end()) return examination.damage(std::nullopt, reader.size(), "the file has no end record: it was not closed");
     const auto end = reader.size() - event::file_end_size_bytes;

@@ -14,6 +14,7 @@
 #include "side_by_side.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/base/named_thread.hpp"
+#include "weir/base/rename_way.hpp"
 
 namespace weir::storage {
 namespace {
@@ -69,7 +70,12 @@ Volume::Volume(const VolumeOptions& options, DirectoryLock lock, SegmentPool& po
 
 Result<std::unique_ptr<Volume>> Volume::open(const VolumeOptions& options, DirectoryLock lock, SegmentPool& pool,
                                              Callbacks callbacks, const Clock& clock, FileSystem& system) {
+    const auto renames = find_rename_way(options.directory);
+    if (!renames) return std::unexpected(renames.error());
     std::unique_ptr<Volume> volume(new Volume(options, std::move(lock), pool, std::move(callbacks), clock, system));
+    if (*renames != RenameWay::no_replace)
+        volume->callbacks_.inform(fmt::format("{} cannot rename without overwriting; files get their names there by {}",
+                                              options.directory.native(), name(*renames)));
     const bool want_direct = options.direct == DirectIo::on ||
                              (options.direct == DirectIo::automatic && direct_by_itself(options.directory));
     if (want_direct) {
@@ -82,7 +88,8 @@ Result<std::unique_ptr<Volume>> Volume::open(const VolumeOptions& options, Direc
         }
     }
     if (!volume->writer_) volume->writer_ = make_thread_writer(options.write_threads);
-    auto journal = JournalWriter::open(options.directory, volume->callbacks_.lane_names, volume->system_);
+    auto journal = JournalWriter::open(options.directory, volume->callbacks_.lane_names, volume->system_, JournalWriter::size_max,
+                                       {.run = options.run, .recorder = options.recorder});
     if (!journal) return std::unexpected(journal.error());
     volume->journal_ = std::move(*journal);
     if (auto reserved = volume->reserve_.make(); !reserved) volume->pause(&reserved.error());

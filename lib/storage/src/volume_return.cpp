@@ -37,7 +37,8 @@ void Volume::try_again() {
         return;
     }
     const std::scoped_lock journal_lock(journal_mutex_);
-    auto journal = JournalWriter::open(options_.directory, callbacks_.lane_names, system_);
+    auto journal = JournalWriter::open(options_.directory, callbacks_.lane_names, system_, JournalWriter::size_max,
+                                       {.run = options_.run, .recorder = options_.recorder});
     if (!journal) return;
     journal_ = std::move(*journal);
     reserve_.release();  // recovery has removed it

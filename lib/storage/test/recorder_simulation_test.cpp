@@ -7,11 +7,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <charconv>
-#include <cstdlib>
 #include <random>
 #include <thread>
 
+#include "number_in_environment.hpp"
 #include "storm.hpp"
 
 namespace weir::storage {
@@ -24,17 +23,6 @@ using testing::Kept;
 // A sanitizer makes each recording ten times slower; it looks for other things than rare interleavings.
 constexpr std::uint64_t seeds_by_default = sanitized ? 120 : 2000;
 constexpr std::uint64_t shares = 16;  // of the seeds, to be run side by side, and each soon over
-
-std::optional<std::uint64_t> number_in(const char* variable) {
-    const char* text = std::getenv(variable);
-    if (text == nullptr) return std::nullopt;
-    std::uint64_t value = 0;
-    const std::string_view all(text);
-    const auto read = std::from_chars(all.data(), all.data() + all.size(), value);
-    if (read.ec != std::errc{} || read.ptr != all.data() + all.size())
-        throw std::runtime_error(fmt::format("{} is \"{}\"; give it a number", variable, all));
-    return value;
-}
 
 class Simulation {
 public:

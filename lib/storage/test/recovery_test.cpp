@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/ranges.h>
+
 #include <fstream>
+#include <mutex>
 
 #include "long_recording.hpp"
 #include "recording_fixture.hpp"
@@ -49,14 +52,29 @@ protected:
         return files;
     }
 
-    /// The recorder does not start, says why, and has touched nothing.
-    void expect_refused(const std::string& because) {
-        const auto before = open_files();
-        const auto refused = Recorder::open(options_, {}, clock_);
-        ASSERT_FALSE(refused.has_value());
-        EXPECT_NE(refused.error().message().find(because), std::string::npos) << refused.error().message();
-        EXPECT_EQ(open_files(), before);
-        EXPECT_TRUE(data_files().empty());
+    /// A recorder starts and says what it is in doubt about.
+    std::vector<std::string> doubts_at_start() {
+        std::vector<std::string> doubts;
+        std::mutex mutex;
+        const auto recorder = Recorder::open(options_, [&](const RecorderReport& report) {
+            const std::scoped_lock lock(mutex);
+            if (report.alarm == "acknowledged events in doubt") doubts.push_back(report.text);
+        }, clock_);
+        EXPECT_TRUE(recorder.has_value()) << (recorder ? "" : recorder.error().message());
+        if (!recorder) return doubts;
+        (*recorder)->start();
+        EXPECT_TRUE((*recorder)->stop(60s).has_value());
+        return doubts;
+    }
+
+    /// Every acknowledged event is in a file, and what was wrong is said.
+    void expect_all_kept_and_said(const std::string& because, std::size_t files = 1) {
+        const auto doubts = doubts_at_start();
+        EXPECT_TRUE(std::ranges::any_of(doubts, [&](const auto& doubt) { return doubt.contains(because); }))
+            << because << " is not among " << fmt::format("{}", fmt::join(doubts, "; "));
+        ASSERT_EQ(data_files().size(), files);
+        for (const auto& path : data_files()) EXPECT_EQ(StoredIndex::read(index_path_of(path))->copies.size(), events_sent);
+        expect_all_good(files);
     }
 
     void expect_all_kept(std::size_t files = 1) {
@@ -86,19 +104,89 @@ TEST_F(RecoveryTest, AFileThatAHandOffWasAboutToDeleteWhenItDiedHasItsNameBack) 
     EXPECT_EQ(data_files().front(), file);
 }
 
-TEST_F(RecoveryTest, ADamagedRecordBeforeOthersLeavesEveryFileAsItIs) {
+TEST_F(RecoveryTest, ADamagedRecordBeforeOthersCostsNoEventAndIsSaid) {
     crash();
-    const auto whole = bytes_of(journal());
+    auto damaged = bytes_of(journal());
     const auto round_size = (16U + 8U) + (16U + 88U);  // commit and copy
-    for (const std::size_t before_the_end : {round_size + 1, 3 * round_size, 5 * round_size + 50}) {
-        auto damaged = whole;
-        damaged[damaged.size() - before_the_end] ^= std::byte{4};
-        write(journal(), damaged);
-        expect_refused("journal.000001 is damaged");
-        EXPECT_EQ(bytes_of(journal()), damaged);
+    damaged[damaged.size() - 3 * round_size] ^= std::byte{4};
+    write(journal(), damaged);
+    expect_all_kept_and_said("journal.000001 is damaged");
+    EXPECT_EQ(bytes_of(journal().native() + ".damaged-1"), damaged);  // for whoever wants to see it
+    EXPECT_TRUE(JournalWriter::find(directory_).value().empty());
+}
+
+TEST_F(RecoveryTest, AnEmptyJournalIsDamagedAndNeverYoung) {
+    crash();
+    write(journal(), {});
+    expect_all_kept_and_said("journal.000001 is empty");
+}
+
+TEST_F(RecoveryTest, AJournalThatIsGoneCostsNoEventAndIsSaid) {
+    crash();
+    ASSERT_TRUE(std::filesystem::remove(journal()));
+    expect_all_kept_and_said("its journal is gone");
+}
+
+TEST_F(RecoveryTest, AJournalThatWasCutBetweenRoundsCostsNoEventAndIsSaid) {
+    crash();
+    auto bytes = bytes_of(journal());
+    bytes.resize(bytes.size() - 3 * ((16U + 8U) + (16U + 88U)));
+    write(journal(), bytes);
+    expect_all_kept_and_said("3 events of 3 rounds are not in the journal");
+}
+
+TEST_F(RecoveryTest, ARoundThatIsInTheIndexAndNotInTheJournalIsKeptWithoutAlarm) {
+    crash();
+    auto bytes = bytes_of(journal());
+    bytes.resize(bytes.size() - ((16U + 8U) + (16U + 88U)));  // as when the recorder is killed between the two
+    write(journal(), bytes);
+    EXPECT_TRUE(doubts_at_start().empty());
+    expect_all_good(1);
+    EXPECT_EQ(StoredIndex::read(index_path_of(data_files().front()))->copies.size(), events_sent);
+}
+
+TEST_F(RecoveryTest, WithoutJournalAndIndexWholeEventsAreKeptAndNobodySaysWhoSentThem) {
+    crash();
+    write(journal(), {});
+    for (const auto& [path, bytes] : open_files()) {
+        if (path.native().ends_with(".index.writing")) std::filesystem::remove(path);
     }
-    write(journal(), whole);
-    expect_all_kept();
+    const auto result = recover_directory(directory_, clock_).value();
+    ASSERT_EQ(result.files.size(), 1U);
+    EXPECT_EQ(result.files.front().closed.events, events_sent);
+    EXPECT_FALSE(result.doubts.empty());
+}
+
+TEST_F(RecoveryTest, WhatStandsBehindAJournalThatWasCutIsSetAsideWhereTheIndexIsGoneToo) {
+    options_.direct = DirectIo::off;
+    crash();
+    auto bytes = bytes_of(journal());
+    bytes.resize(bytes.size() - 2 * ((16U + 8U) + (16U + 88U)));
+    write(journal(), bytes);
+    for (const auto& [path, content] : open_files()) {
+        if (path.native().ends_with(".index.writing")) std::filesystem::remove(path);
+    }
+    const auto result = recover_directory(directory_, clock_).value();
+    ASSERT_EQ(result.files.size(), 1U);
+    const auto& file = result.files.front();
+    EXPECT_EQ(file.closed.events, events_sent - 2);
+    ASSERT_TRUE(file.rest);
+    EXPECT_GE(bytes_of(*file.rest).size(), 2U * 3000);
+    ASSERT_EQ(result.doubts.size(), 1U);
+    EXPECT_NE(result.doubts.front().message().find(file.rest->filename().native()), std::string::npos);
+}
+
+TEST_F(RecoveryTest, AFileThatHasBothItsNamesIsOneAndKeepsTheFinalOne) {
+    crash();
+    ASSERT_TRUE(start()->stop(60s).has_value());
+    const auto data = data_files().front();
+    auto writing = data;
+    writing.replace_extension(".writing");  // killed between link and unlink, where no rename keeps what is there
+    std::filesystem::create_hard_link(data, writing);
+    const auto result = recover_directory(directory_, clock_);
+    ASSERT_TRUE(result.has_value() && result->failed.empty());
+    EXPECT_FALSE(std::filesystem::exists(writing));
+    expect_all_good(1);
 }
 
 TEST_F(RecoveryTest, AWriteOfWhichOnlyTheEndReachedTheDiskWasNeverAcknowledged) {
@@ -119,26 +207,24 @@ TEST_F(RecoveryTest, AWriteOfWhichOnlyTheEndReachedTheDiskWasNeverAcknowledged) 
     expect_all_kept();
 }
 
-TEST_F(RecoveryTest, AJournalThatIsMissingBetweenTwoLeavesEveryFileAsItIs) {
+TEST_F(RecoveryTest, AJournalThatIsMissingBetweenTwoCostsNoEventAndIsSaid) {
     crash();
     // As if the journal had been begun anew twice: what each repeats, and its share of the copies. The last has
     // none yet, so without the second nothing but the numbers shows that copies are missing.
-    std::vector<std::byte> repeated;
+    std::vector<JournalRecord> repeated;
     std::vector<StoredCopy> copies;
     for_each_record(bytes_of(journal()), [&](const JournalRecord& record) {
         if (const auto* copy = std::get_if<StoredCopy>(&record)) copies.push_back(*copy);
-        else encode(record, repeated);
+        else if (std::holds_alternative<FileOpened>(record) || std::holds_alternative<LaneDeclared>(record)) repeated.push_back(record);
         return true;
     });
     ASSERT_EQ(copies.size(), events_sent);
-    auto first = repeated, second = repeated;
-    for (std::size_t i = 0; i < copies.size(); ++i) encode(copies[i], i < 2 ? first : second);
+    std::vector<std::byte> first, third;
+    for (const auto& record : repeated) encode(record, first), encode(record, third);
+    for (std::size_t i = 0; i < 2; ++i) encode(copies[i], first);
     write(journal(1), first);
-    write(journal(3), repeated);
-    expect_refused("journal.000002 is missing");
-    write(journal(2), second);
-    expect_all_kept();
-    EXPECT_TRUE(JournalWriter::find(directory_).value().empty());
+    write(journal(3), third);
+    expect_all_kept_and_said("journal.000002 is missing");
 }
 
 /// Three journals as the writer makes them when each is full after two events; the recorder dies behind the last.
@@ -168,15 +254,19 @@ protected:
         ASSERT_EQ(JournalWriter::find(directory_).value().size(), 4U);  // the last is begun and empty
     }
 
-    void expect_needed(std::uint32_t number, const std::string& because) {
+    void expect_needed(std::uint32_t number, const std::string& because) const {
         const auto aside = directory_ / "aside";
-        std::filesystem::rename(journal(number), aside);
-        expect_refused(because);
-        std::filesystem::rename(aside, journal(number));
+        std::filesystem::remove_all(aside);
+        std::filesystem::copy(directory_, aside);
+        ASSERT_TRUE(std::filesystem::remove(JournalWriter::path_of(aside, number)));
+        const auto result = recover_directory(aside, clock_).value();
+        ASSERT_EQ(result.files.size(), 1U);
+        EXPECT_EQ(result.files.front().closed.events, events_sent);
+        EXPECT_TRUE(std::ranges::any_of(result.doubts, [&](const Error& doubt) { return doubt.message().contains(because); })) << because;
     }
 };
 
-TEST_F(SeveralJournals, AnyOneThatIsMissingLeavesTheFilesAsTheyAre) {
+TEST_F(SeveralJournals, AnyOneThatIsMissingCostsNoEventAndIsSaid) {
     expect_needed(1, "journal.000002 comes behind 2 events");
     expect_needed(2, "journal.000002 is missing");
     expect_needed(3, "journal.000003 is missing");

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "weir/base/file.hpp"
@@ -17,12 +18,13 @@ class IndexWriter {
 public:
     using LaneNames = std::function<LaneDeclared(std::uint32_t lane)>;
 
-    /// Creates `<data file without ending>.index.writing`, replacing what a crash left there.
+    /// Creates `<data file without ending>.index.writing`, or with another `ending`, replacing what a crash left there.
     [[nodiscard]] static Result<IndexWriter> create(const std::filesystem::path& directory, const FileOpened& opened,
-                                                    LaneNames lane_names, FileSystem& system = real_file_system());
+                                                    LaneNames lane_names, FileSystem& system = real_file_system(),
+                                                    std::string_view ending = ".writing");
 
     void add(const StoredCopy& copy);
-    /// Appends what was added since.
+    /// Appends what was added since, as one round.
     [[nodiscard]] Result<> write();
     /// Completes the index, syncs it, gives it its final name and syncs that: complete(), sync() and rename(). So it is
     /// there before the data file has its own.
@@ -37,15 +39,16 @@ public:
     [[nodiscard]] static std::filesystem::path path_of(const std::filesystem::path& directory, const std::string& name);
 
 private:
-    IndexWriter(std::filesystem::path target, File file, LaneNames lane_names, FileSystem& system)
-        : target_(std::move(target)), file_(std::move(file)), lane_names_(std::move(lane_names)), system_(&system) {}
+    IndexWriter(std::filesystem::path target, std::filesystem::path made, File file, LaneNames lane_names, FileSystem& system)
+        : target_(std::move(target)), made_(std::move(made)), file_(std::move(file)), lane_names_(std::move(lane_names)), system_(&system) {}
 
-    std::filesystem::path target_;
+    std::filesystem::path target_, made_;
     File file_;
     LaneNames lane_names_;
     FileSystem* system_;
     std::uint64_t end_ = 0;
     std::vector<std::byte> pending_;
+    bool round_begun_ = false;  // pending_ has its head already
     std::set<std::uint32_t> declared_lanes_;
     bool complete_ = false;  // the last record is written, or pending
 };

@@ -115,15 +115,29 @@ struct JournalContinues {
     bool operator==(const JournalContinues&) const = default;
 };
 
-/// The first record of what a round appends: everything before it was synced by then. So damage behind the last one is
-/// of a write that a crash tore, in whatever order its sectors reached the disk, and nothing in it was acknowledged.
+/// The first record of what a round appends, to a journal or an index: in a journal everything before it was synced by
+/// then. So damage that a commit follows is of what was synced. Damage behind the last one is of a write that a crash
+/// tore, or of a round that was acknowledged: the journal cannot say which.
 struct JournalCommit {
     std::uint64_t offset = 0;  // of itself
 
     bool operator==(const JournalCommit&) const = default;
 };
 
-using JournalRecord = std::variant<FileOpened, LaneDeclared, StoredCopy, FileClosed, FileProgress, JournalContinues, JournalCommit>;
+/// The first record of a journal: on stable storage before the journal has its name, so that an empty or headless one is
+/// a damaged one, never a young one.
+struct JournalBegins {
+    std::uint32_t number = 0;  // of the journal, as in its name
+    RunNumber run{};
+    Guid boot{};    // of the system that wrote it; see system_boot()
+    Guid volume{};  // of the directory, as its marker has it; zeros: it has none
+    std::string recorder{};
+
+    bool operator==(const JournalBegins&) const = default;
+};
+
+using JournalRecord = std::variant<FileOpened, LaneDeclared, StoredCopy, FileClosed, FileProgress, JournalContinues, JournalCommit,
+                                   JournalBegins>;
 
 inline constexpr std::uint32_t journal_magic = 0x31524a57;  // "WJR1"
 inline constexpr std::size_t journal_header_size = 16;

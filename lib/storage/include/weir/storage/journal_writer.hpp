@@ -15,6 +15,17 @@
 
 namespace weir::storage {
 
+/// Whose journals these are; in the head of each.
+struct JournalOwner {
+    RunNumber run{};
+    Guid volume{};  // of the directory's marker; zeros: none
+    std::string recorder{};
+};
+
+/// Which start of the system this is: the same as long as the kernel has not gone down, so that what was written and not
+/// synced before is there. Zeros when the system does not say.
+[[nodiscard]] Guid system_boot();
+
 /// Used by one thread at a time; the volume sees to that.
 class JournalWriter {
 public:
@@ -26,7 +37,7 @@ public:
     /// Begins a new journal file after the highest number that is there.
     [[nodiscard]] static Result<JournalWriter> open(std::filesystem::path directory, LaneNames lane_names,
                                                     FileSystem& system = real_file_system(),
-                                                    std::uint64_t begin_anew_at = size_max);
+                                                    std::uint64_t begin_anew_at = size_max, JournalOwner owner = {});
 
     JournalWriter(JournalWriter&&) = default;
     JournalWriter& operator=(JournalWriter&&) = default;
@@ -71,11 +82,13 @@ private:
         std::uint64_t end;
     };
 
-    JournalWriter(std::filesystem::path directory, LaneNames lane_names, FileSystem& system, std::uint64_t begin_anew_at)
+    JournalWriter(std::filesystem::path directory, LaneNames lane_names, FileSystem& system, std::uint64_t begin_anew_at,
+                  JournalOwner owner)
         : directory_(std::move(directory)),
           lane_names_(std::move(lane_names)),
           system_(&system),
-          begin_anew_at_(begin_anew_at) {}
+          begin_anew_at_(begin_anew_at),
+          owner_(std::move(owner)) {}
     [[nodiscard]] Result<> begin(std::uint32_t number);
     void require(const Guid& guid);
     void repeat_open_files();
@@ -84,8 +97,10 @@ private:
     LaneNames lane_names_;
     FileSystem* system_;
     std::uint64_t begin_anew_at_;  // size of a journal file
+    JournalOwner owner_;
     std::uint32_t number_ = 0;
     File file_;
+    std::uint64_t head_size_ = 0;
     std::uint64_t end_ = 0;
     bool sync_failed_ = false;
     std::vector<std::byte> pending_;

@@ -82,6 +82,8 @@ struct RecorderSummary {
     std::optional<std::chrono::seconds> until_full;  // at the rate of the last minutes; nothing: nothing is written
 };
 
+struct RecoveryResult;
+
 class Recorder final : public delivery::EventSink {
 public:
     /// Takes the directories, recovers what an earlier recorder left there, opens the run, listens.
@@ -162,6 +164,7 @@ private:
     void ask_again(const std::vector<UniqueEvents::Twin>& twins, std::vector<delivery::Answer>& again);
     [[nodiscard]] Result<std::vector<FileRow>> recover_what_is_left(bool also_good_volumes);
     [[nodiscard]] Result<> recover_volume(const std::filesystem::path& directory);
+    void doubt(const RecoveryResult& recovered) const;
     [[nodiscard]] Result<> tell_ledger(bool at_the_end);
     void tell_ledger_now_and_then();
     void close_blocks();  // in the catalogue, those that are over

@@ -24,6 +24,8 @@ struct Damage {
     std::optional<std::uint64_t> event;  // number in the file, from 1; nothing: not inside an event
     std::uint64_t offset = 0;            // in the file, of the damaged thing
     std::string reason;
+    /// Its sums are those of its receipt: the sender made it so, and nothing happened to it here.
+    bool as_received = false;
 };
 
 struct VerificationOptions {

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorder dies, and its journal is damaged before anybody recovers: whatever is done to it, no acknowledged event
+// is gone without a word. WEIR_DAMAGES=1000 WEIR_SEED=7 tries more of them than the tests do.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "number_in_environment.hpp"
+#include "recording_fixture.hpp"
+#include "weir/base/testing/sanitized.hpp"
+#include "weir/storage/journal_writer.hpp"
+#include "weir/storage/raw_file_reader.hpp"
+#include "weir/storage/stored_index.hpp"
+
+namespace weir::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t damages_by_default = testing::sanitized ? 60 : 240;
+constexpr std::uint64_t rounds = 8;
+
+std::vector<std::byte> bytes_of(const fs::path& path) { return read_records(path).value(); }
+
+void write(const fs::path& path, ConstData bytes) {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+std::size_t count_in(ConstData all, ConstData part) {
+    std::size_t count = 0;
+    while (const auto* at = static_cast<const std::byte*>(::memmem(all.data(), all.size(), part.data(), part.size()))) {
+        ++count;
+        all = all.subspan(static_cast<std::size_t>(at - all.data()) + part.size());
+    }
+    return count;
+}
+
+class DamagedJournal : public RecordingFixture {
+protected:
+    /// What a recorder leaves that dies: two streams, each round acknowledged; an older copy of its journal too.
+    void SetUp() override {
+        options_.direct = DirectIo::off;
+        left_ = directory_ / "left";
+        options_.directories = {left_};
+        fs::create_directory(left_);
+        const auto recorder = start();
+        const auto sender = connect(*recorder);
+        std::uint64_t id = 0;
+        for (std::uint64_t round = 1; round <= rounds; ++round) {
+            for (std::uint64_t n = 1 + round % 3; n > 0; --n) {
+                ++id;
+                const auto bytes = event(id, 600 + 100 * (id % 4));
+                std::vector tags{stream("physics_Main")};
+                if (id % 3 == 0) tags.push_back(stream("express_express"));
+                acknowledged_.push_back({bytes, tags.size()});
+                ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, tags}, bytes).has_value());
+            }
+            ASSERT_TRUE(flushed(*sender));
+            if (round == rounds / 2) older_ = bytes_of(journal_in(left_));
+        }
+    }
+
+    static fs::path journal_in(const fs::path& directory) { return JournalWriter::path_of(directory, 1); }
+
+    /// Where the rounds of a journal begin.
+    static std::vector<std::size_t> rounds_of(ConstData journal) {
+        std::vector<std::size_t> begins;
+        for_each_record(journal, [&](const JournalRecord& record) {
+            if (const auto* commit = std::get_if<JournalCommit>(&record)) begins.push_back(commit->offset);
+            return true;
+        });
+        return begins;
+    }
+
+    /// One damage, drawn; says what it was.
+    std::string damage(const fs::path& directory, std::mt19937_64& random) {
+        const auto below = [&](std::uint64_t bound) { return random() % bound; };
+        const auto path = journal_in(directory);
+        auto bytes = bytes_of(path);
+        const auto begins = rounds_of(bytes);
+        const auto at = below(bytes.size());
+        const auto size = std::min<std::size_t>(1 + below(300), bytes.size() - at);
+        const auto where = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+        const auto there = fmt::format(" {} bytes at {} of {}", size, at, bytes.size());
+        std::string what;
+        switch (below(12)) {
+            case 0: std::ranges::fill(bytes, std::byte{0}), what = "all zeros"; break;
+            case 1: std::fill_n(where, size, std::byte{0}), what = "zeroed" + there; break;
+            case 2: bytes.resize(at), what = fmt::format("cut at {}", at); break;
+            case 3: bytes.resize(begins[below(begins.size())]), what = fmt::format("cut to {} between rounds", bytes.size()); break;
+            case 4: bytes.insert(where, size, std::byte{0x5a}), what = "inserted" + there; break;
+            case 5: bytes.erase(where, where + static_cast<std::ptrdiff_t>(size)), what = "removed" + there; break;
+            case 6: bytes[begins.back() + below(bytes.size() - begins.back())] ^= std::byte{1}, what = "the last round flipped"; break;
+            case 7:
+                std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(begins.back()), bytes.end(), std::byte{0});
+                what = "the last round zeroed";
+                break;
+            case 8: fs::remove(path); return "absent";
+            case 9: bytes.clear(), what = "empty"; break;
+            case 10: bytes = older_, what = "an older copy"; break;
+            default: bytes[at] ^= static_cast<std::byte>(1U << below(8)), what = fmt::format("flipped at {}", at);
+        }
+        write(path, bytes);
+        return what;
+    }
+
+    /// Every acknowledged copy is in a closed file, once; where that is not so, recovery has said something, and the
+    /// bytes are still there.
+    void expect_nothing_lost_in_silence(const fs::path& directory, const RecoveryResult& result) const {
+        std::vector<std::byte> closed, aside;
+        for (const auto& entry : fs::directory_iterator(directory)) {
+            const auto name = entry.path().filename().native();
+            auto* const to = name.ends_with(".data") ? &closed
+                             : name.contains(".cut-") || name.ends_with(".writing") ? &aside : nullptr;
+            if (to == nullptr) continue;
+            const auto bytes = bytes_of(entry.path());
+            to->insert(to->end(), bytes.begin(), bytes.end());
+        }
+        std::size_t missing = 0;
+        for (const auto& [bytes, copies] : acknowledged_) {
+            const auto found = count_in(closed, bytes);
+            EXPECT_LE(found, copies) << "stored more than once";
+            if (found >= copies) continue;
+            ++missing;
+            EXPECT_GE(found + count_in(aside, bytes), copies) << "an acknowledged event is nowhere";
+        }
+        if (missing > 0) {
+            EXPECT_TRUE(said(result)) << missing << " acknowledged events are in no file, and nobody says so";
+        }
+    }
+
+    static bool said(const RecoveryResult& result) { return !result.failed.empty() || !result.doubts.empty(); }
+
+    struct Acknowledged {
+        std::vector<std::byte> bytes;
+        std::size_t copies = 0;
+    };
+    fs::path left_;
+    std::vector<Acknowledged> acknowledged_;
+    std::vector<std::byte> older_;
+};
+
+TEST_F(DamagedJournal, OfAnyKindLosesNoAcknowledgedEventInSilence) {
+    const auto seed = number_in("WEIR_SEED").value_or(1);
+    const auto damages = number_in("WEIR_DAMAGES").value_or(damages_by_default);
+    std::uint64_t bad = 0;
+    for (auto n = seed; n < seed + damages; ++n) {
+        std::mt19937_64 random(n);
+        const auto here = directory_ / "here";
+        fs::remove_all(here);
+        fs::copy(left_, here);
+        auto what = damage(here, random);
+        if (random() % 4 == 0) {  // as after a power failure: what was not synced is gone too
+            what += ", no index either";
+            for (const auto& entry : fs::directory_iterator(left_)) {
+                if (entry.path().native().ends_with(".index.writing")) fs::remove(here / entry.path().filename());
+            }
+        }
+        SCOPED_TRACE(fmt::format("WEIR_SEED={}: {}", n, what));
+        const auto result = recover_directory(here, clock_);
+        ASSERT_TRUE(result.has_value()) << result.error().message();
+        const auto before = ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count();
+        expect_nothing_lost_in_silence(here, *result);
+        if (::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count() != before) ++bad;
+    }
+    EXPECT_EQ(bad, 0U) << "of " << damages << " damages";
+}
+
+}  // namespace
+}  // namespace weir::storage
