@@ -144,6 +144,7 @@ void Builder::begin(wire::EventTicket ticket, SteadyTime now) {
 }
 
 std::optional<SteadyTime> Builder::step(SteadyTime now) {
+    run_on(now);
     offer();
     begin_events(now);
     if (now >= next_look_) {
@@ -151,6 +152,7 @@ std::optional<SteadyTime> Builder::step(SteadyTime now) {
             if (!readouts_[i].asked.empty() || !readouts_[i].resting.empty()) look_for_losses(i, now);
         }
         look_at_deadlines(now);
+        longest_trip_ -= longest_trip_ / 1024;
         next_look_ = now + std::chrono::milliseconds(1);
     }
     ask(now);
@@ -189,7 +191,7 @@ void Builder::answered(const transport::IncomingMessage& message, SteadyTime now
         return;
     }
     const bool asked = slot.state == SlotState::asked;
-    if (asked && slot.tries == 1 && slot.request == data_.head.request) readout.trip.sample(now - slot.at);
+    if (asked) time_trip(readout, slot, data_.head.request, now);
     for (const auto& part : data_.head.robs) {
         if (part.state == RobState::cleared) return abandon(found->second);
         if (part.state != RobState::not_yet) continue;
@@ -212,6 +214,7 @@ void Builder::answered(const transport::IncomingMessage& message, SteadyTime now
         window_.answered(slot.booked, now - slot.at);
         slot.booked = 0;
         --readout.outstanding;
+        readout.answered = ran_;
         for (auto& earlier : readout.asked) {  // what was asked for before and has not come: overtaken, or lost
             if (earlier.request >= slot.request) break;
             if (earlier.overtaker == slot.request) continue;
@@ -221,6 +224,11 @@ void Builder::answered(const transport::IncomingMessage& message, SteadyTime now
         if (!readout.to_ask.empty()) queue(from->second);
     }
     slot_done(assembly, from->second);
+    while (!readout.asked.empty()) {  // what came in turn needs no look any more
+        const auto* first = find(readout.asked.front(), from->second);
+        if (first != nullptr && first->state == SlotState::asked && first->request == readout.asked.front().request) break;
+        readout.asked.pop_front();
+    }
     if (!readout.asked.empty() && readout.asked.front().overtaken >= 3) look_for_losses(from->second, now);
     if (assembly.missing == 0) complete(found->second);
 }

@@ -54,6 +54,7 @@ std::size_t Builder::ask_one(Readout& readout, std::uint32_t index, SteadyTime n
         slot->booked = static_cast<std::uint32_t>(std::min<std::uint64_t>(readout.answer_size, 1U << 30));
         window_.asked(slot->booked);
         next.request = next_request_;
+        next.ran = ran_;
         next.overtaken = 0;
         next.overtaker = 0;
         readout.asked.push_back(next);
@@ -78,6 +79,33 @@ void Builder::end_asking(Readout& readout, Slot& slot) {
     if (!readout.to_ask.empty()) queue(static_cast<std::uint32_t>(&readout - readouts_.data()));
 }
 
+void Builder::run_on(SteadyTime now) {
+    constexpr std::chrono::nanoseconds step_max = std::chrono::milliseconds(3);  // steps come every millisecond, at least
+    if (last_step_ != SteadyTime{}) ran_ += std::min<std::chrono::nanoseconds>(now - last_step_, step_max);
+    last_step_ = now;
+}
+
+/// One slow readout holds up the asking again of the others by a bounded factor only.
+std::chrono::nanoseconds Builder::least_wait() const noexcept {
+    const std::chrono::nanoseconds least = options_.reask_min, most = std::min<std::chrono::nanoseconds>(8 * least, options_.reask_max);
+    return std::clamp(2 * longest_trip_, std::min(least, most), most);
+}
+
+/// A request is one sample, however many events it asks for. Eight that are alike would make the variation small, and the
+/// wait so short that the next longer trip is taken for a loss.
+void Builder::time_trip(Readout& readout, const Slot& slot, std::uint64_t request, SteadyTime now) {
+    if (readout.timed_request != request) {
+        if (readout.timed_trip.count() > 0) readout.trip.sample(readout.timed_trip);
+        readout.timed_request = request;
+        readout.timed_trip = {};
+    }
+    if (slot.tries == 1 && slot.request == request) {
+        readout.timed_trip = now - slot.at;
+        longest_trip_ = std::max(longest_trip_, readout.timed_trip);
+    }
+    if (readout.trip.smoothed().count() == 0 && readout.timed_trip.count() > 0) readout.trip.sample(readout.timed_trip);
+}
+
 void Builder::look_for_losses(std::uint32_t index, SteadyTime now) {
     auto& readout = readouts_[index];
     while (!readout.asked.empty()) {
@@ -89,7 +117,9 @@ void Builder::look_for_losses(std::uint32_t index, SteadyTime now) {
         }
         const auto waited = now - slot->at;
         const bool overtaken = ask.overtaken >= 3 && waited > readout.trip.smoothed() + readout.trip.smoothed() / 2;
-        if (!overtaken && waited < readout.trip.wait(slot->tries - 1U, options_.reask_min, options_.reask_max)) break;
+        // While the readout answers others in turn, it is only slow: what is lost among them is overtaken (RFC 6298, 5.3).
+        const auto silent = ran_ - std::max(ask.ran, readout.answered);
+        if (!overtaken && silent < readout.trip.wait(slot->tries - 1U, least_wait(), options_.reask_max)) break;
         readout.asked.pop_front();
         lost_on_the_way(index, ask, now);
     }

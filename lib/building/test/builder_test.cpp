@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "memory_outbox.hpp"
 #include "weir/event/event_view.hpp"
 #include "weir/event/rob_builder.hpp"
@@ -154,6 +156,29 @@ TEST_F(BuilderTest, AnAnswerThatIsLostIsAskedForAgain) {
     ASSERT_EQ(sink.events.size(), 1U);
     EXPECT_EQ(sink.events[0]->robs_lost, 0U);
     EXPECT_EQ(builder->counts().asked_again, 1U);
+}
+
+TEST_F(BuilderTest, WhileAReadoutAnswersInTurnNothingIsAskedForAgain) {
+    assign(1, 16);
+    std::map<wire::StationId, std::vector<std::pair<std::uint64_t, std::uint32_t>>> asked;
+    for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+        for (const auto event : request.events) asked[to].emplace_back(request.request, number(event));
+    }
+    for (std::size_t i = 0; i < 16; ++i) {
+        for (int ms = 0; ms < 5; ++ms) step(1ms);
+        for (const auto& [to, all] : asked) answer(to, all.at(i).first, all.at(i).second);
+    }
+    EXPECT_EQ(sink.events.size(), 16U);
+    EXPECT_EQ(builder->counts().asked_again, 0U);
+}
+
+TEST_F(BuilderTest, TheTimeInWhichTheBuilderStoodStillIsNotTheReadouts) {
+    assign(1);
+    step(100ms);  // the answers lie in the socket
+    EXPECT_EQ(builder->counts().asked_again, 0U);
+    answer_all();
+    EXPECT_EQ(sink.events.size(), 1U);
+    EXPECT_EQ(builder->counts().late_or_double, 0U);
 }
 
 TEST_F(BuilderTest, AnAnswerThatComesTwiceIsCountedAndDoesNoHarm) {

@@ -115,6 +115,7 @@ private:
     struct Ask {
         std::uint32_t assembly = 0, generation = 0;
         std::uint64_t request = 0;
+        std::chrono::nanoseconds ran{};  // when it was asked: see ran_
         std::uint32_t overtaken = 0;   // later requests of which an answer came before
         std::uint64_t overtaker = 0;   // the latest of them
     };
@@ -130,12 +131,18 @@ private:
         bool queued = false;           // stands in ready_
         bool suspect = false;
         std::uint64_t answer_size = 4096;  // smoothed
-        transport::RoundTrip trip{};
+        transport::RoundTrip trip{};   // from asking to the last answer of a request
+        std::uint64_t timed_request = 0;           // the latest of which answers came
+        std::chrono::nanoseconds timed_trip{};     // of its last answer so far; 0: it is not to be taken
+        std::chrono::nanoseconds answered{};       // the last answer to something asked for: see ran_
     };
 
     void assigned(const wire::Assign& message, SteadyTime now);
     void begin_events(SteadyTime now);
     void begin(wire::EventTicket ticket, SteadyTime now);
+    void run_on(SteadyTime now);
+    [[nodiscard]] std::chrono::nanoseconds least_wait() const noexcept;
+    void time_trip(Readout& readout, const Slot& slot, std::uint64_t request, SteadyTime now);
     void ask(SteadyTime now);
     std::size_t ask_one(Readout& readout, std::uint32_t index, SteadyTime now);
     void queue(std::uint32_t readout);
@@ -184,6 +191,12 @@ private:
     std::uint64_t event_size_ = 64 << 10;                          // smoothed, for the chunks of its memory
     std::uint32_t suspects_ = 0;
     SteadyTime next_look_{};
+    // For how long the builder has run. Time in which its thread stood still does not count: what came meanwhile was not read,
+    // so no answer is missing because of it.
+    std::chrono::nanoseconds ran_{};
+    // About the longest trip of the last second, of all readouts: they share a line and its queue, and what is in that is slow, not lost.
+    std::chrono::nanoseconds longest_trip_{};
+    SteadyTime last_step_{};
     std::vector<std::string> remarks_;
     std::vector<std::byte> buffer_;
     wire::DataView data_;
