@@ -351,7 +351,7 @@ std::optional<SteadyTime> Connection::message_deadline() const {
     if (parked_ != Parked::no || !reading_) return std::nullopt;  // it waits for us, not we for it
     if (assembler_.inside_payload()) {
         auto when = last_byte_ + options.payload_idle_max;
-        if (const auto rate = options.payload_rate_min.count(); rate > 0) {
+        if (const auto rate = options.payload_rate_min.count() * context_.reception.pace_factor(); rate > 0) {
             // The time at which the bytes so far would be fewer than the rate asks for.
             const auto came = assembler_.header().payload_size - assembler_.payload_missing();
             const auto earned = std::chrono::milliseconds(came * 1000 / rate);

@@ -49,7 +49,7 @@ private:
 class Connection {
 public:
     enum class State { greeting, running, leaving, ended };
-    enum class Parked { no, for_memory, for_sink };
+    enum class Parked { no, for_share, for_memory, for_sink };
 
     static constexpr std::size_t staging_size = 32 * 1024;  // per read, and kept at most while parked
     static constexpr std::size_t chunk_size = 256 * 1024;   // of a payload per turn; summed while in cache
@@ -104,6 +104,7 @@ private:
     struct Underway {
         wire::EventMeta meta;
         memory::Buffer buffer;
+        ReceptionMemory::Hold hold;  // until the event is whole
         std::uint64_t message_size = 0;
         bool duplicate = false;
         std::optional<wire::RejectReason> rejected;
@@ -115,6 +116,7 @@ private:
     void hello(SteadyTime now);
     void event_begins(SteadyTime now);
     void decide(SteadyTime now);
+    [[nodiscard]] Parked take_memory(bool others_wait);
     void event_ends(SteadyTime now);
     void deliver();
     void reject(wire::RejectReason reason, std::string text);

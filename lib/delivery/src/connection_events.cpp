@@ -79,15 +79,22 @@ void Connection::decide(SteadyTime now) {
     if (underway_.rejected) return assembler_.skip();
 
     // Whoever waits longer is served first, or else small events would overtake a large one for ever.
-    auto buffer = memory_wanted_ ? std::nullopt : context_.pool.try_take(header.payload_size);
-    if (!buffer) {
-        parked_ = Parked::for_memory;
-        ++stalls_;
-        context_.ledger.update([](ReceiverStats& stats) { ++stats.waits_for_memory; });
-        return;
-    }
+    parked_ = take_memory(memory_wanted_);
+    if (parked_ == Parked::no) return;
+    ++stalls_;
+    context_.ledger.update([](ReceiverStats& stats) { ++stats.waits_for_memory; });
+}
+
+Connection::Parked Connection::take_memory(bool others_wait) {
+    const auto size = assembler_.header().payload_size;
+    auto hold = context_.reception.try_hold(size);
+    if (!hold) return Parked::for_share;
+    auto buffer = others_wait ? std::nullopt : context_.pool.try_take(size);
+    if (!buffer) return Parked::for_memory;
+    underway_.hold = std::move(hold);
     underway_.buffer = std::move(*buffer);
     assembler_.keep(underway_.buffer.data());
+    return Parked::no;
 }
 
 void Connection::reject(wire::RejectReason reason, std::string text) {
@@ -96,12 +103,9 @@ void Connection::reject(wire::RejectReason reason, std::string text) {
 }
 
 void Connection::resume(SteadyTime now) {
-    if (parked_ == Parked::for_memory) {
-        auto buffer = context_.pool.try_take(assembler_.header().payload_size);
-        if (!buffer) return;
-        underway_.buffer = std::move(*buffer);
-        assembler_.keep(underway_.buffer.data());
-        parked_ = Parked::no;
+    if (parked_ == Parked::for_memory || parked_ == Parked::for_share) {
+        parked_ = take_memory(parked_ == Parked::for_share && memory_wanted_);
+        if (parked_ != Parked::no) return;
         began_ = last_byte_ = now;  // the time that it was parked is not the sender's
     } else if (parked_ == Parked::for_sink) {
         parked_ = Parked::no;
@@ -130,6 +134,7 @@ void Connection::event_ends(SteadyTime now) {
     auto begun = Lane::Begun::duplicate;
     if (!event.duplicate && !event.rejected) begun = lane_->begin(id_, event.meta.sequence);
 
+    event.hold.release();  // whole: how long its memory is held is up to us now
     const auto size = assembler_.header().payload_size;
     const auto reason = event.rejected;
     context_.ledger.update([&](ReceiverStats& stats) {

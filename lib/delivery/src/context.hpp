@@ -10,6 +10,7 @@
 #include "ledger.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/base/guid.hpp"
+#include "reception_memory.hpp"
 #include "weir/delivery/receiver.hpp"
 
 namespace weir::delivery {
@@ -21,6 +22,7 @@ struct Context {
         : options(receiver_options),
           tls(std::move(tls_context)),
           pool(buffer_pool),
+          reception(buffer_pool),
           sink(event_sink),
           report_(std::move(report_to)),
           instance(load_little<std::uint64_t>(Guid::random().bytes)),
@@ -29,6 +31,7 @@ struct Context {
     const ReceiverOptions options;
     const std::optional<transport::TlsContext> tls;  // nothing: plain TCP
     memory::BufferPool& pool;
+    ReceptionMemory reception;
     EventSink& sink;
     const std::function<void(const Report&)> report_;
     const std::uint64_t instance;  // of this process, for the senders: new at each start

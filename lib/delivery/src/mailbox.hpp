@@ -35,6 +35,7 @@ struct Letters {
     std::vector<ConnectionId> touched;        // answers or credit wait to be sent
     std::vector<End> ends;
     bool memory_freed = false;
+    bool reception_freed = false;  // an event is whole, or will not be: others may begin
     bool sink_has_room = false;
     bool make_room = false;          // all connections are taken: those that are idle end
     std::optional<SteadyTime> stop;  // until when answers may come

@@ -53,6 +53,9 @@ public:
             threads_.push_back(std::make_unique<ReceiverThread>(context, (*mailboxes)[i], clock, i,
                                                                 std::exchange(entrance, std::nullopt)));
         // The pool may call while this object is destroyed: it holds the mailboxes, not the object.
+        context.reception.on_released([shared = mailboxes] {
+            write_to_all(*shared, [](Letters& letters) { letters.reception_freed = true; });
+        });
         ticket_ = pool.subscribe([shared = mailboxes] {
             write_to_all(*shared, [](Letters& letters) { letters.memory_freed = true; });
         });

@@ -98,6 +98,7 @@ void ReceiverThread::settle(Connection& connection, Connection::Parked was_parke
             for_memory_.push_back(connection.id());
             memory_wanted_ = true;
         }
+        if (connection.parked() == Connection::Parked::for_share) for_share_.push_back(connection.id());
         if (connection.parked() == Connection::Parked::for_sink) for_sink_.push_back(connection.id());
     }
     if (const auto interest = connection.interest(); interest != connection.watched) {
@@ -161,12 +162,13 @@ void ReceiverThread::read_letters(SteadyTime now) {
     }
     if (letters.make_room) make_room(now);
     if (letters.memory_freed) resume(for_memory_, Connection::Parked::for_memory, now);
+    if (letters.reception_freed) resume(for_share_, Connection::Parked::for_share, now);
     if (letters.sink_has_room) resume(for_sink_, Connection::Parked::for_sink, now);
 }
 
 void ReceiverThread::resume(std::deque<ConnectionId>& parked, Connection::Parked as, SteadyTime now) {
     // The longest waiting first. Memory ends with the first who gets none; a full sink may still take
-    // the events of others (another stream, say), so there each has one try.
+    // the events of others (another stream, say), and a share may do for a smaller event, so there each has one try.
     auto round = std::exchange(parked, {});
     std::deque<ConnectionId> still;
     memory_wanted_ = false;
@@ -276,6 +278,7 @@ void ReceiverThread::stop_receiving(SteadyTime now) {
         watch_listener(false);
         entrance_.reset();  // closes the port: new senders are refused by the system
     }
+    for_share_.clear();
     for_memory_.clear();
     for_sink_.clear();
     memory_wanted_ = false;

@@ -62,7 +62,8 @@ private:
     bool listening_ = false;
 
     std::unordered_map<ConnectionId, std::unique_ptr<Connection>> connections_;
-    std::deque<ConnectionId> for_memory_;  // parked, in the order in which they asked
+    std::deque<ConnectionId> for_share_;   // parked, in the order in which they asked
+    std::deque<ConnectionId> for_memory_;  // the same
     std::deque<ConnectionId> for_sink_;
     std::vector<ConnectionId> unread_;     // have bytes that epoll does not know of
     bool memory_wanted_ = false;  // for_memory_ is not empty

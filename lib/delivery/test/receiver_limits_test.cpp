@@ -81,6 +81,26 @@ TEST(ReceiverLimits, HundredsOfSilentAndSlowConnectionsDoNotDelayAGoodOne) {
     EXPECT_EQ(recorder.stats().connections, 301U);
 }
 
+TEST(ReceiverLimits, LargeEventsThatComeSlowlyLeaveMemoryToOrdinaryOnes) {
+    ReceiverOptions options;  // so patient that the slow ones outlast the test
+    options.header_deadline = options.payload_idle_max = std::chrono::minutes(10);
+    options.threads = 1;
+    options.event_size_max = Bytes{300'000};
+    Recorder recorder(options, Bytes{1'000'000});
+    recorder.start();
+    std::vector<std::unique_ptr<RawPeer>> slow;
+    for (int i = 0; i < 8; ++i) {
+        slow.push_back(std::make_unique<RawPeer>(recorder.receiver->port()));
+        slow.back()->say_message(hello_as("slow-" + std::to_string(i)));
+        slow.back()->say(ConstData(event_message(1, std::string(250'000, 'x'))).first(500));
+    }
+    ASSERT_TRUE(eventually([&] { return recorder.stats().waits_for_memory >= 5; }));
+    auto sender = Sender::open(to_recorder(recorder)).value();
+    const std::string payload(10'000, 'x');
+    for (std::uint64_t i = 1; i <= 100; ++i) ASSERT_TRUE(sender->send(described(i), as_data(payload)).has_value());
+    EXPECT_TRUE(sender->flush(std::chrono::minutes(1)).value());
+}
+
 TEST(ReceiverLimits, AThousandSendersAreServed) {
     Recorder recorder;
     recorder.start();
