@@ -55,6 +55,25 @@ class Alarms(ProgramTest):
         self.assertFalse(self.assertEnds(acknowledged, 0).json["recorder_runs"])
         self.assertEqual(self.alarms(0)["latched"], 0)
 
+    def test_a_directory_of_no_recorder_is_not_one_without_alarms(self):
+        self.directory.mkdir()
+        (self.directory / "photographs").mkdir()
+        self.assertOneLine(run("alarms", "--dir", self.directory), 3, str(self.directory), "no recorder", "--dir")
+
+    def test_a_directory_of_several_recorders_stands_for_each(self):
+        """As weir run makes it: each recorder has its own below."""
+        for name in ("sfo-1", "sfo-2"):
+            with RecorderProcess(self.folder, self.directory / name) as recorder:
+                if name == "sfo-2":
+                    self.raise_a_gap(recorder)
+                self.assertEnds(recorder.stop(), 0)
+        alarm, = self.alarms(1)["alarms"]
+        self.assertEqual((alarm["name"], alarm["directory"]), ("sequence gap", str(self.directory / "sfo-2")))
+        self.assertIn("sfo-2  sequence gap", run("alarms", "--dir", self.directory).out)
+        self.assertEnds(run("alarms", "--dir", self.directory, "--acknowledge", "sequence gap"), 0)
+        files = self.assertEnds(run("ls", self.directory, "--json"), 0).json["files"]
+        self.assertEqual([file["path"].split("/")[-2] for file in files], ["sfo-2"])
+
     def test_a_directory_that_is_not_there_is_named(self):
         self.assertOneLine(run("alarms", "--dir", self.folder / "no"), 3, str(self.folder / "no"), "--dir")
 

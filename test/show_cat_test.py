@@ -158,6 +158,22 @@ class Cat(RealEvents):
         self.assertEqual(words, list(struct.unpack_from(f"<{size // 4}I", self.data, offset)))
         self.assertEqual(int(lines[3].split()[0], 16), 3 * 32)
 
+    def test_events_without_a_file_around_them_are_shown_as_those_in_one(self):
+        """As GET /sample of a control port gives one, and --payload several."""
+        in_file = self.assertEnds(run("cat", "--json", BES3), 0).json["events"]
+        bare = self.put(self.assertEnds(run("cat", BES3, "--payload", binary=True), 0).out)
+        shown = self.assertEnds(run("cat", "--json", bare), 0).json["events"]
+        told = ("number", "bytes", "adler32", "global_id", "level1_id", "robs", "tags")
+        self.assertEqual([[event[name] for name in told] for event in shown], [[event[name] for name in told] for event in in_file])
+        self.assertEqual(self.assertEnds(run("cat", bare, "--event", "2", "--payload", binary=True), 0).out,
+                         self.data[self.places[1][0]:sum(self.places[1])])
+        self.assertOneLine(run("cat", bare, "--event", "11"), 3, "10 events")
+        whole = bare.read_bytes()
+        self.put(whole[:-4])
+        cut = self.assertEnds(run("cat", "--json", bare), 1)
+        self.assertEqual(len(cut.json["events"]), 9)
+        self.assertIn("says it has", cut.err)
+
     def test_events_limits_how_many(self):
         self.assertEqual(len(self.assertEnds(run("cat", "--json", "--events", "4", BES3), 0).json["events"]), 4)
 

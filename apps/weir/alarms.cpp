@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -16,6 +15,7 @@
 
 #include "commands.hpp"
 #include "output.hpp"
+#include "recorder_directories.hpp"
 #include "weir/service/alarm_keeper.hpp"
 #include "weir/storage/catalogue_place.hpp"
 #include "weir/storage/hand_off_lock.hpp"
@@ -55,6 +55,7 @@ struct Station {
 json::object json_of(const Station& station, const Alarm& alarm) {
     json::object object{{"name", json_text(alarm.name)},
                         {"station", station.name},
+                        {"directory", json_text(station.place.directory.native())},
                         {"latched", !alarm.acknowledged_at},
                         {"severity", std::string(name(alarm.report.severity))},
                         {"text", json_text(alarm.report.what)},
@@ -130,8 +131,16 @@ int run_alarms(const Options& options) {
     if (!std::filesystem::is_directory(options.directory, error))
         return fail_missing(me, fmt::format("{} is not a directory; name the first directory of a recorder with --dir",
                                             options.directory.native()));
-    std::array stations{Station{.name = "recorder", .place = {.directory = options.directory}},
-                        Station{.name = "hand-off", .place = {.directory = options.directory, .station = hand_off_station}}};
+    const auto directories = directories_with_alarms(options.directory);
+    if (directories.empty())
+        return fail_missing(me, fmt::format("no recorder and no hand-off keeps its alarms in {}; name the first directory of a "
+                                            "recorder, or that of a run, with --dir",
+                                            options.directory.native()));
+    std::vector<Station> stations;
+    for (const auto& directory : directories) {
+        stations.push_back({.name = "recorder", .place = {.directory = directory}});
+        stations.push_back({.name = "hand-off", .place = {.directory = directory, .station = hand_off_station}});
+    }
     for (auto& station : stations) {
         if (auto looked = look(station); !looked) return fail_with(me, looked.error());
     }
@@ -143,21 +152,29 @@ int run_alarms(const Options& options) {
     }
     std::uint64_t latched = 0;
     json::array list;
-    Table table({{"alarm"}, {"state"}, {"raised", Table::Align::right}, {"last"}, {"what"}});
+    std::vector<Table::Column> columns{{"alarm"}, {"state"}, {"raised", Table::Align::right}, {"last"}, {"what"}};
+    const bool several = directories.size() > 1;
+    if (several) columns.insert(columns.begin(), {"of"});
+    Table table(columns);
     for (const auto& station : stations) {
         for (const auto& alarm : station.alarms) {
             latched += alarm.acknowledged_at ? 0U : 1U;
             list.push_back(json_of(station, alarm));
-            table.add({alarm.name, alarm.acknowledged_at ? "acknowledged by " + *alarm.acknowledged_by : "LATCHED",
-                       with_commas(alarm.raised), utc(alarm.last), alarm.report.what});
+            std::vector<std::string> row{alarm.name, alarm.acknowledged_at ? "acknowledged by " + *alarm.acknowledged_by : "LATCHED",
+                                         with_commas(alarm.raised), utc(alarm.last), alarm.report.what};
+            if (several) row.insert(row.begin(), station.place.directory.filename().native());
+            table.add(std::move(row));
         }
     }
     const int code = latched > 0 && options.acknowledge.empty() ? exit_bad : exit_good;
     if (options.json) {
+        const auto runs = [&](std::string_view which) {
+            return std::ranges::any_of(stations, [&](const Station& station) { return station.running && station.name == which; });
+        };
         print_json(json::object{{"alarms", std::move(list)},
                                 {"latched", latched},
-                                {"recorder_runs", stations[0].running},
-                                {"hand_off_runs", stations[1].running}});
+                                {"recorder_runs", runs("recorder")},
+                                {"hand_off_runs", runs("hand-off")}});
         return code;
     }
     if (!table.empty()) print(table.text());
@@ -171,7 +188,7 @@ void add_alarms(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();
     auto& command = add_command(parent, group_look, "alarms", "lists what a recorder or hand-off raised; acknowledges it",
                                 "weir alarms --dir data --acknowledge \"sequence gap\"");
-    add_value(command, "--dir", options->directory, "D", "first directory of a recorder, running or not");
+    add_value(command, "--dir", options->directory, "D", "first directory of a recorder, running or not; or of a run with several");
     add_value(command, "--acknowledge", options->acknowledge, "NAME", "this alarm was seen and dealt with; it is kept");
     add_value(command, "--by", options->person, "PERSON", "who acknowledges; else the user who runs this");
     add_json_flag(command, options->json);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bare_events.hpp"
 #include "commands.hpp"
 #include "event_summary.hpp"
 #include "file_walk.hpp"
@@ -83,13 +84,13 @@ public:
         if (options_.json) print(R"({"events":[)");
     }
 
-    void file(const FileWalk& walk) {
+    void file(const std::filesystem::path& path) {
         if (options_.json || options_.only_bytes()) return;
-        if (options_.files.size() > 1) print("# {}\n", printable(walk.path().native()));
+        if (options_.files.size() > 1) print("# {}\n", printable(path.native()));
         if (!options_.words) print(titles);
     }
 
-    void event(const FileWalk& walk, const EventSummary& summary, ConstData bytes) {
+    void event(const std::filesystem::path& path, const EventSummary& summary, ConstData bytes) {
         if (options_.payload) return print(as_text(bytes));
         if (options_.results) {
             for (const auto& result : summary.results) print(as_text(result.bytes));
@@ -97,7 +98,7 @@ public:
         }
         if (options_.json) {
             auto object = json_of(summary);
-            object["path"] = json_text(walk.path().native());
+            object["path"] = json_text(path.native());
             return part(object);
         }
         if (options_.words) return print_words(summary, bytes);
@@ -141,13 +142,13 @@ private:
 int cat_file(const std::filesystem::path& path, const Options& options, Printer& printer) {
     auto walk = FileWalk::open(path);
     if (!walk) return fail_with(me, walk.error());
-    printer.file(*walk);
+    printer.file(path);
     std::vector<std::byte> bytes;
     int code = exit_good;
     const auto show = [&](const FileWalk::Block& block) -> Result<> {
         if (auto read = walk->read(block, bytes); !read) return read;
         const auto summary = summarize(block, bytes, walk->head().format());
-        printer.event(*walk, summary, bytes);
+        printer.event(path, summary, bytes);
         if (summary.trouble && summary.trouble->code != Errc::unsupported) {
             code = exit_bad;
             if (options.only_bytes() || options.words)
@@ -174,6 +175,34 @@ int cat_file(const std::filesystem::path& path, const Options& options, Printer&
         }
         if (auto shown = show(**block); !shown) return fail_with(me, shown.error());
     }
+    return code;
+}
+
+/// The exit code for one file of events without a raw file around them.
+int cat_bare_events(const std::filesystem::path& path, const Options& options, Printer& printer) {
+    auto events = BareEvents::open(path);
+    if (!events) return fail_with(me, events.error());
+    if (!options.event) printer.file(path);
+    std::vector<std::byte> bytes;
+    int code = exit_good;
+    std::uint64_t seen = 0;
+    while (std::ferror(stdout) == 0 && (!options.events || seen < *options.events)) {
+        const auto block = events->next(bytes);
+        if (!block) return fail_with(me, block.error());
+        if (!*block) break;
+        ++seen;
+        if (options.event && seen < *options.event) continue;
+        if (options.event) printer.file(path);
+        const auto summary = summarize(**block, bytes, BareEvents::format_of(bytes));
+        printer.event(path, summary, bytes);
+        if (summary.trouble) {
+            code = exit_bad;
+            if (options.only_bytes() || options.words)
+                complain(me, fmt::format("{}, event {}: {}", path.native(), seen, summary.trouble->message()));
+        }
+        if (options.event) return code;
+    }
+    if (options.event) return fail_missing(me, fmt::format("{} has {}, no event {}", path.native(), counted(seen, "event"), *options.event));
     return code;
 }
 
@@ -213,7 +242,8 @@ int run_cat(const Options& options) {
         if (code != exit_good) printer.incomplete();
         worst = std::max(worst, code);
     };
-    for (const auto& path : of_events) note(cat_file(path, options, printer));
+    for (const auto& path : of_events)
+        note(holds_bare_events(path) ? cat_bare_events(path, options, printer) : cat_file(path, options, printer));
     if (!of_objects.empty()) printer.begin_objects();
     for (const auto& path : of_objects) note(cat_objects(path, printer));
     printer.end();
@@ -224,9 +254,9 @@ int run_cat(const Options& options) {
 
 void add_cat(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
-    auto& command = add_command(parent, group_look, "cat", "prints the events of raw files, a line each, words or bytes; and objects",
+    auto& command = add_command(parent, group_look, "cat", "prints the events of raw files, a line each, words or bytes; sampled events; objects",
                                 "weir cat FILE.data --event 3 --words | less");
-    add_value(command, "file", options->files, "FILE", "raw file, open or closed; or a file of objects").required();
+    add_value(command, "file", options->files, "FILE", "raw file, open or closed; or a file of bare events or of objects").required();
     add_value(command, "--event", options->event, "N", "only event N of each file, counted from 1");
     add_value(command, "--events", options->events, "N", "only the first N events of each file");
     add_flag(command, "--words", options->words, "the words of the events in hex, 8 a line, after their byte offset");

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir ls: what the catalogues of some directories know of their files.
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "commands.hpp"
 #include "output.hpp"
+#include "recorder_directories.hpp"
 #include "weir/base/stream_tag.hpp"
 #include "weir/storage/catalogue_place.hpp"
 
@@ -23,6 +26,7 @@ struct Options {
     std::optional<RunNumber> run;
     std::string stream;
     std::optional<FileState> state;
+    bool complete = false;
     bool json = false;
 };
 
@@ -51,12 +55,36 @@ json::object json_of(const FileRow& row) {
             {"sequence", row.sequence},
             {"events", row.events},
             {"bytes", row.bytes},
+            {"first_event", row.first_event ? json::value(number(*row.first_event)) : json::value(nullptr)},
+            {"last_event", row.last_event ? json::value(number(*row.last_event)) : json::value(nullptr)},
             {"guid", to_string(row.guid)},
             {"sums", std::move(sums)},
             {"file_state", std::string(name(row.file_state))},
             {"transfer_state", std::string(name(row.transfer_state))},
             {"file_health", std::string(name(row.file_health))}};
 }
+
+/// Lumi blocks of streams, over the catalogues that were asked: complete where each of them that knows one says so.
+class CompleteBlocks {
+public:
+    [[nodiscard]] Result<> add(Catalogue& catalogue, std::optional<RunNumber> run) {
+        const auto blocks = catalogue.block_progress(run);
+        if (!blocks) return std::unexpected(blocks.error());
+        for (const auto& block : *blocks) {
+            const bool complete = block.progress != Progress::opened;
+            auto& known = blocks_.try_emplace({block.run, block.stream_type, block.stream_name, block.lumi_block}, true).first->second;
+            known = known && complete;
+        }
+        return {};
+    }
+    [[nodiscard]] bool has(const FileRow& row) const {
+        const auto found = blocks_.find({row.run, row.stream_type, row.stream_name, row.lumi_block});
+        return found != blocks_.end() && found->second;
+    }
+
+private:
+    std::map<std::tuple<RunNumber, std::string, std::string, LumiBlock>, bool> blocks_;
+};
 
 void print_table(const std::vector<FileRow>& rows) {
     using enum Table::Align;
@@ -87,22 +115,29 @@ int run_ls(const Options& options) {
         return fail_usage(me, "--catalogue and directories name catalogues in two ways; give one of them");
     std::vector<std::string> places;
     for (const auto& directory : options.directories) {
-        const auto path = storage::catalogue_path(directory);
-        std::error_code error;
-        if (options.catalogue.empty() && !std::filesystem::exists(path, error))
-            return fail_missing(me, fmt::format("{} has no catalogue ({}); name the first directory of a recorder",
-                                                directory.native(), path.filename().native()));
-        places.push_back(path.native());
+        const auto with_catalogue = directories_with_catalogue(directory);
+        if (options.catalogue.empty() && with_catalogue.empty())
+            return fail_missing(me, fmt::format("{} has no catalogue ({}), nor has a directory in it; name the first directory of a "
+                                                "recorder, or that of a run",
+                                                directory.native(), storage::catalogue_path(directory).filename().native()));
+        for (const auto& one : with_catalogue) places.push_back(storage::catalogue_path(one).native());
     }
     if (!options.catalogue.empty()) places = {options.catalogue};
     std::vector<FileRow> rows;
+    CompleteBlocks complete;
     for (const auto& place : places) {
         const auto catalogue = storage::open_named_catalogue(place);
         if (!catalogue) return fail_with(me, catalogue.error());
         auto found = (*catalogue)->files(query);
         if (!found) return fail_with(me, found.error());
         rows.insert(rows.end(), std::make_move_iterator(found->begin()), std::make_move_iterator(found->end()));
+        if (!options.complete) continue;
+        if (!(*catalogue)->knows_other_recorders())
+            return fail_with(me, {Errc::refused, 0, fmt::format("{} is carried over into a shared catalogue, which alone knows the "
+                                                                "other recorders of its runs; name that one with --catalogue", place)});
+        if (auto added = complete.add(**catalogue, options.run); !added) return fail_with(me, added.error());
     }
+    if (options.complete) std::erase_if(rows, [&](const FileRow& row) { return !complete.has(row); });
     if (!options.json) return print_table(rows), exit_good;
     json::array files;
     for (const auto& row : rows) files.push_back(json_of(row));
@@ -117,13 +152,14 @@ void add_ls(CLI::App& parent, Command& chosen) {
     auto& command = add_command(parent, group_look, "ls", "lists the files that were recorded, from the catalogue",
                                 "weir ls data --run 7 --stream physics_Main");
     auto& directories =
-        add_value(command, "dir", options->directories, "DIR", "first directory of a recorder: its catalogue is there");
+        add_value(command, "dir", options->directories, "DIR", "first directory of a recorder: its catalogue is there; or of a run with several");
     add_value(command, "--catalogue", options->catalogue, "URI", "instead: the one that recorders share, postgresql://...");
     add_value(command, "--run", options->run, "N", "only files of this run");
     add_value(command, "--stream", options->stream, "TYPE_NAME", "only files of this stream");
     add_choice(command, "--state", options->state,
                {{"opened", FileState::opened}, {"closed", FileState::closed}, {"deleted", FileState::deleted}},
                "only files in this state");
+    add_flag(command, "--complete", options->complete, "only files of lumi blocks that every recorder of the run has closed");
     add_json_flag(command, options->json);
     command.callback([options, &directories, &chosen] {
         options->directories_given = directories.count() > 0;
