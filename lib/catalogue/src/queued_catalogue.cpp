@@ -282,6 +282,15 @@ Result<> QueuedCatalogue::claim(const std::string& recorder) {
                             recorder, database.name()));
 }
 
+/// Those that were closed when this recorder joined: both catalogues say the same.
+Result<> QueuedCatalogue::blocks_closed_below(const RunStart& start, std::uint64_t& below) {
+    const auto found = shared_->database().number_of("SELECT blocks_closed_below FROM runs WHERE run = ? AND recorder = ?",
+                                                     {start.run, start.recorder});
+    if (!found) return std::unexpected(found.error());
+    below = found->value_or(0);
+    return {};
+}
+
 Result<RunOpening> QueuedCatalogue::open_run(const RunStart& start) {
     const auto rows = own_->runs(start.run);
     if (!rows) return std::unexpected(rows.error());
@@ -289,13 +298,19 @@ Result<RunOpening> QueuedCatalogue::open_run(const RunStart& start) {
     const bool continues = mine != rows->end() && mine->state == OpenState::opened;
     if (mine != rows->end() && !continues) return own_->open_run(start);  // refused, and why
     auto asked = carry_all();                                             // so that it knows what we know
+    std::uint64_t closed_below = 0;
     if (asked) {
         asked = shared_->change([&]() -> Result<> {
             WEIR_TRY(claim(start.recorder));
-            return apply_change(OpenRun{start}, *shared_);
+            WEIR_TRY(apply_change(OpenRun{start}, *shared_));
+            return blocks_closed_below(start, closed_below);
         });
     }
-    if (asked) return own_->open_run(start);
+    if (asked) {
+        auto opened = own_->open_run(start);
+        if (opened) WEIR_TRY(own_->lumi_blocks_closed({start.run, start.recorder, closed_below, {}, start.at}));
+        return opened;
+    }
     if (asked.error().code != Errc::io) return std::unexpected(std::move(asked.error()));
     if (!continues)
         return std::unexpected(Error{Errc::io, asked.error().os_errno,
