@@ -42,12 +42,14 @@ def hello(run, name=b"test", incarnation=1, connection=0, form=OPAQUE, oldest=1)
     return header(HELLO, meta) + meta
 
 
-def event(sequence, payload, *, size=None, id=None, tag=(b"calibration", b"Test"), oldest=1):
-    """Header, meta and payload; `size` says another length of payload than comes; no `tag`: it names no stream."""
-    meta = struct.pack("<QQQIIIHxx", sequence, oldest, sequence if id is None else id, sequence, 0, crc32c(payload), 1 if tag else 0)
-    if tag:
-        kind, name = tag
-        meta += struct.pack("<BBBxHH", len(kind), len(name), 0, 0, 0) + kind + name
+def event(sequence, payload, *, size=None, id=None, tag=(b"calibration", b"Test"), oldest=1, tags=None, block=None):
+    """Header, meta and payload; `size` says another length of payload than comes; no `tag`: it names no stream. `tags`
+    instead of one; with a `block` they obey lumi blocks."""
+    tags = tags or ([tag] if tag else [])
+    meta = struct.pack("<QQQIIIHxx", sequence, oldest, sequence if id is None else id, sequence, block or 0, crc32c(payload),
+                       len(tags))
+    for kind, name in tags:
+        meta += struct.pack("<BBBxHH", len(kind), len(name), 0 if block is None else 1, 0, 0) + kind + name
     return header(EVENT, meta, len(payload) if size is None else size) + meta + payload
 
 
