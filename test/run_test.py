@@ -428,11 +428,6 @@ class BadPartitions(ProgramTest):
         self.assertEnds(ended, 1)
         self.assertEqual(ended.err.count("source 0x123456 of [data] sources is served by no readout"), 1, repr(ended))
 
-    def test_a_replay_without_a_file_says_what_the_station_said(self):
-        ended = self.assertEnds(run("run", REPLAY, "--dir", self.folder / "D"), 1)
-        self.assertIn("--source", ended.err)
-        self.assertEqual(ended.err.count("ended with code"), 1, repr(ended))
-
     def test_a_partition_file_that_is_not_there(self):
         self.assertOneLine(run("run", self.folder / "none.toml", "--dir", self.folder / "D"), 3, "none.toml is not there")
 

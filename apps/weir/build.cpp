@@ -7,11 +7,12 @@
 #include "builder_settings.hpp"
 #include "commands.hpp"
 #include "loop_settings.hpp"
+#include "setting_checks.hpp"
 
 namespace weir::app {
 
 void BuilderSettings::declare(Settings& settings, const std::string& section) {
-    settings.add(section, "listen", listen_, "address and port for datagrams and TCP; port 0: any free one");
+    settings.add(section, "listen", listen_, "address and port for datagrams and TCP; port 0: any free one").each(check_address);
     settings.add(section, "link", link_, "udp or tcp, to readouts and the DFM; empty: as [network] says");
     settings.add(section, "events_max", options_.events_max, "in hand, until they are final downstream: its credit").at_least(1);
     settings.add(section, "building_max", options_.building_max, "of these, asked for at once").at_least(1);
@@ -28,16 +29,12 @@ void BuilderSettings::declare(Settings& settings, const std::string& section) {
     settings.add(section, "threads", threads_, "one, or a thread of its own for input that wakes the builder")
         .one_of({"one", "wake-per-batch", "wake-per-fragment"});
     settings.add(section, "probe", probe_, "at connect: do datagrams of the largest size reach every readout?");
-    settings.add(section, "tag", tag_, "stream (type_name) of events that no filter tags");
+    settings.add(section, "tag", tag_, "stream (type_name) of events that no filter tags").each(check_stream);
 }
 
 Result<> BuilderSettings::check(const StationPlace& place) const {
-    if (auto loop = check_loop(place, listen_, link_); !loop) return loop;
-    const auto dash = tag_.find('_');
-    if (dash == 0 || dash == std::string::npos || dash + 1 == tag_.size())
-        return fail(Errc::usage, fmt::format("[build.{}] tag \"{}\" is not TYPE_NAME, as in physics_Main", place.name, tag_));
     if (window_min_ > window_max_)
-        return fail(Errc::usage, fmt::format("[build.{}] window_min {} is more than window_max {}", place.name, to_string(window_min_), to_string(window_max_)));
+        return fail(Errc::usage, fmt::format("window_min {} is more than window_max {}", to_string(window_min_), to_string(window_max_)));
     if (place.partition.format() == event::Format::opaque)
         return fail(Errc::usage, "[data] format opaque has no fragments to build events of; choose event-5.0 or event-3.0");
     return {};

@@ -3,15 +3,17 @@
 
 #include <utility>
 
+#include "setting_checks.hpp"
+
 namespace weir::app {
 
 using namespace std::chrono_literals;
 
 void FilterSettings::declare(Settings& settings, const std::string& section) {
     plugin_.declare(settings, section);
-    settings.add(section, "listen", listen_, "address and port that builders send to; port 0: any free one");
+    settings.add(section, "listen", listen_, "address and port that builders send to; port 0: any free one").each(check_address);
     settings.add(section, "workers", options_.workers, "threads (or processes) that run the selection").at_least(1).at_most(1024);
-    settings.add(section, "streams", streams_, "of wanted events whose selection names none, and that came with none");
+    settings.add(section, "streams", streams_, "of wanted events whose selection names none, and that came with none").each(check_stream);
     settings.add(section, "stamp_tags", options_.stamp_tags, "true: the tags also go into the event's header (format 5.0), which is then another than was built");
     settings.add(section, "memory", memory_, "of events in hand; builders wait beyond it").at_least(1_MiB);
     settings.add(section, "queue_max", options_.queue_max, "events that wait for a worker").at_least(1);

@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loop_settings.hpp"
 
-#include <fmt/format.h>
-
 #include <chrono>
 
 namespace weir::app {
-
-Result<> check_loop(const StationPlace& place, const std::string& listen, const std::string& link) {
-    if (auto address = transport::parse_host_port(listen); !address)
-        return fail(Errc::usage, fmt::format("[{}.{}] listen: {}", weir::name(place.kind), place.name, address.error().message()));
-    if (!link.empty() && !parse_link(link))
-        return fail(Errc::usage, fmt::format("[{}.{}] link \"{}\" is neither udp nor tcp", weir::name(place.kind), place.name, link));
-    return {};
-}
 
 transport::MessageLoopOptions loop_options(const StationPlace& place, const std::string& listen) {
     transport::MessageLoopOptions options;

@@ -10,9 +10,7 @@
 
 namespace weir::app {
 
-/// Errc::usage names the key.
-[[nodiscard]] Result<> check_loop(const StationPlace& place, const std::string& listen, const std::string& link);
-/// After check_loop() was good.
+/// Of texts that the reader of the file has checked.
 [[nodiscard]] transport::MessageLoopOptions loop_options(const StationPlace& place, const std::string& listen = "127.0.0.1:0");
 [[nodiscard]] transport::LinkKind link_of(const StationPlace& place, const std::string& link);
 

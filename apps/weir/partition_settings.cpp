@@ -8,17 +8,11 @@
 #include <optional>
 #include <utility>
 
+#include "setting_checks.hpp"
 #include "weir/service/configuration_sections.hpp"
 
 namespace weir::app {
-namespace {
-
-struct Offset {
-    SourceId source{};
-    std::int32_t offset = 0;
-};
-
-std::optional<Offset> parse_offset(std::string_view text) {
+std::optional<Level1Offset> parse_level1_offset(std::string_view text) noexcept {
     const auto colon = text.rfind(':');
     if (colon == text.npos) return std::nullopt;
     const auto source = parse_source_id(text.substr(0, colon));
@@ -27,10 +21,8 @@ std::optional<Offset> parse_offset(std::string_view text) {
     std::int32_t offset = 0;
     const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), offset);
     if (!source || digits.empty() || ec != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-    return Offset{*source, offset};
+    return Level1Offset{*source, offset};
 }
-
-}  // namespace
 
 std::optional<SourceId> parse_source_id(std::string_view text) noexcept {
     const bool hex = text.starts_with("0x");
@@ -48,7 +40,7 @@ std::optional<transport::LinkKind> parse_link(std::string_view text) noexcept {
 }
 
 void PartitionSettings::declare(Settings& settings) {
-    settings.add("partition", "name", name, "of the partition, in logs and on the web page");
+    settings.add("partition", "name", name, "of the partition, in logs and in the status of run control");
     settings.add("partition", "key", key, "the same in all its stations; messages of other partitions are dropped");
     settings.add("partition", "directory", directory, "where stations keep files when --dir does not say so; empty: where they are started");
     settings.add("partition", "deadline", deadline, "of a transition, when run control names none").at_least(std::chrono::milliseconds{1});
@@ -56,9 +48,10 @@ void PartitionSettings::declare(Settings& settings) {
         .at_least(std::chrono::milliseconds{1});
     settings.add("data", "format", data.format, "of the events").one_of({"event-5.0", "event-3.0"});
     settings.add("data", "first_level1_id", data.first_level1_id, "level-1 id of the first event of a run; counts up, and wraps at 32 bits");
-    settings.add("data", "level1_offset", data.level1_offset, "SOURCE:N of sources whose level-1 id is higher than the event's by N, for example \"0xa80010:1\"");
-    settings.add("data", "level1_exempt", data.level1_exempt, "sources that carry no level-1 id, for example \"0x7c0000\"");
-    settings.add("data", "sources", data.sources, "ROBs that every event must have; empty: whatever the readouts serve");
+    settings.add("data", "level1_offset", data.level1_offset, "SOURCE:N of sources whose level-1 id is higher than the event's by N, for example \"0xa80010:1\"")
+        .each(check_offset);
+    settings.add("data", "level1_exempt", data.level1_exempt, "sources that carry no level-1 id, for example \"0x7c0000\"").each(check_source);
+    settings.add("data", "sources", data.sources, "ROBs that every event must have; empty: whatever the readouts serve").each(check_source);
     settings.add("network", "link", network.link, "how stations speak; a station may say otherwise for its own links").one_of({"udp", "tcp"});
     settings.add("network", "datagram_max", network.datagram_max, "largest datagram, with our header").at_least(Bytes{512}).at_most(Bytes{65'507});
     settings.add("network", "receive_buffer", network.receive_buffer, "of the kernel for each socket; it may give less").at_least(Bytes{4096});
@@ -67,14 +60,6 @@ void PartitionSettings::declare(Settings& settings) {
 }
 
 Result<> PartitionSettings::check() const {
-    for (const auto& text : data.level1_offset) {
-        if (!parse_offset(text)) return fail(Errc::usage, fmt::format("level1_offset in [data]: \"{}\" is not SOURCE:N, for example \"0xa80010:1\"", text));
-    }
-    for (const auto& [key_name, list] : {std::pair{"level1_exempt", &data.level1_exempt}, std::pair{"sources", &data.sources}}) {
-        for (const auto& text : *list) {
-            if (!parse_source_id(text)) return fail(Errc::usage, fmt::format("{} in [data]: \"{}\" is no source, for example \"0x7c0000\"", key_name, text));
-        }
-    }
     auto all = sources();
     std::ranges::sort(all);
     if (const auto twice = std::ranges::adjacent_find(all); twice != all.end())
@@ -87,7 +72,7 @@ event::Format PartitionSettings::format() const { return event::parse_format(dat
 event::RodRules PartitionSettings::rules() const {
     event::RodRules rules;
     for (const auto& text : data.level1_offset) {
-        if (const auto offset = parse_offset(text)) rules.sources[offset->source].level1_offset = offset->offset;
+        if (const auto offset = parse_level1_offset(text)) rules.sources[offset->source].level1_offset = offset->offset;
     }
     for (const auto& text : data.level1_exempt) {
         if (const auto source = parse_source_id(text)) rules.sources[*source].exempt = true;

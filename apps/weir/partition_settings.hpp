@@ -38,12 +38,13 @@ struct PartitionSettings {
         Bytes receive_buffer{16U << 20};
     } network;
 
-    /// Declares [partition], [data], [network], and leaves [run] and the sections of all kinds of stations to others. The
-    /// table refers to this object.
+    /// Declares [partition], [data], [network], and leaves [run] (unless the table has it) and the sections of all kinds of
+    /// stations to others. The table refers to this object.
     void declare(Settings& settings);
 
-    // Converted; after check() was good.
+    /// What no key alone can be wrong in: Errc::usage.
     [[nodiscard]] Result<> check() const;
+    // Converted; after check() was good.
     [[nodiscard]] event::Format format() const;
     [[nodiscard]] event::RodRules rules() const;
     [[nodiscard]] std::vector<SourceId> sources() const;  // empty: whatever the readouts serve
@@ -54,6 +55,13 @@ struct PartitionSettings {
 [[nodiscard]] std::optional<transport::LinkKind> parse_link(std::string_view text) noexcept;
 /// "0x7c0000" or "8126464".
 [[nodiscard]] std::optional<SourceId> parse_source_id(std::string_view text) noexcept;
+
+struct Level1Offset {
+    SourceId source{};
+    std::int32_t offset = 0;
+};
+/// "0xa80010:1".
+[[nodiscard]] std::optional<Level1Offset> parse_level1_offset(std::string_view text) noexcept;
 
 /// One station as the file lists it.
 struct ListedStation {

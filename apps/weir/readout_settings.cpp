@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "setting_checks.hpp"
 #include "weir/transport/address.hpp"
 
 namespace weir::app {
@@ -13,10 +14,10 @@ void ReadoutSettings::declare(Settings& settings, const std::string& section) {
                                              "network; what the second level found (a pseudo-ROS)")
         .one_of({"generator", "file", "network", "level2"});
     settings.add(section, "file", file_, "source = \"file\": the raw file; empty: the one that --source names");
-    settings.add(section, "part", part_, "source = \"file\": which share of the file's sources, 2/6 for the second of six");
-    settings.add(section, "sources", sources_, "its sources, [\"0x420000\", ...]; needed when they come from the network");
+    settings.add(section, "part", part_, "source = \"file\": which share of the file's sources, 2/6 for the second of six").each(check_part);
+    settings.add(section, "sources", sources_, "its sources, [\"0x420000\", ...]; needed when they come from the network").each(check_source);
     settings.add(section, "robs", o.generator.robs, "source = \"generator\": sources, counted from first_source on").at_least(1).at_most(4096);
-    settings.add(section, "first_source", first_source_, "source = \"generator\": the first of them");
+    settings.add(section, "first_source", first_source_, "source = \"generator\": the first of them").each(check_source);
     settings.add(section, "rob_size", o.generator.rob_size, "source = \"generator\": of each ROB").at_most(Bytes{16ULL << 20});
     settings.add(section, "seed", o.generator.seed, "source = \"generator\": the same seed, the same words");
     settings.add(section, "latency", latency_, "simulation: data come so long after they were asked for; 0s: on their own");
@@ -36,7 +37,7 @@ void ReadoutSettings::declare(Settings& settings, const std::string& section) {
         .at_least(1)
         .at_most(1 << 20);
     settings.add(section, "direct", o.direct, "what is here is answered by the thread that receives, without a handler");
-    settings.add(section, "listen", listen_, "address of its datagrams or connections; port 0: any free one");
+    settings.add(section, "listen", listen_, "address of its datagrams or connections; port 0: any free one").each(check_address);
     settings.add(section, "link", link_, "udp or tcp; empty: as [network] says").one_of({"", "udp", "tcp"});
 }
 
@@ -90,14 +91,20 @@ Result<> ReadoutSettings::check(const StationPlace& place) const {
     if (!made) return std::unexpected(made.error());
     if (made->format == event::Format::opaque)
         return fail(Errc::usage, "a readout serves fragments; [data] format must be event-5.0 or event-3.0");
+    if (made->feed == readout::FeedKind::file && made->replay.file.empty())
+        return fail(Errc::usage, "source = \"file\" needs a file: give --source FILE, or say file = \"...\"");
+    if (std::error_code error; made->feed == readout::FeedKind::file && place.sources.empty() && !std::filesystem::exists(file_, error))
+        return fail(Errc::usage, fmt::format("file = \"{}\" is not there", file_));
+    const auto robs = made->sources.empty() ? made->generator.robs : made->sources.size();
+    if (made->feed == readout::FeedKind::generator && robs * made->generator.rob_size.count() > made->store.bytes_max.count())
+        return fail(Errc::usage, fmt::format("{} ROBs of {} are more than its memory of {}; raise memory", robs, to_string(made->generator.rob_size),
+                                             to_string(made->store.bytes_max)));
     return {};
 }
 
 Result<std::unique_ptr<Station>> ReadoutSettings::make(const StationPlace& place, const StationServices& services) {
     auto made = options(place);
     if (!made) return std::unexpected(std::move(made.error()));
-    if (made->feed == readout::FeedKind::file && made->replay.file.empty())  // not in check(): the file's name may come later
-        return fail(Errc::usage, "source = \"file\" needs a file: give --source FILE, or say file = \"...\"");
     return std::make_unique<readout::ReadoutStation>(std::move(*made), services.clock, services.reports);
 }
 

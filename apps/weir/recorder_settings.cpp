@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "setting_checks.hpp"
 #include "weir/storage/unique_events.hpp"
 
 namespace weir::app {
@@ -16,7 +17,7 @@ void RecorderSettings::declare(Settings& settings, const std::string& section) {
         settings.add(section, "metrics", metrics, "address and port for Prometheus; port 0: any free one; empty: none");
         settings.add(section, "stop_deadline", stop_deadline, "how long a stop waits for events in hand");
     }
-    settings.add(section, "listen", listen, "address and port that senders connect to; port 0: any free one");
+    settings.add(section, "listen", listen, "address and port that senders connect to; port 0: any free one").each(check_address);
     settings.add(section, "directories", directories, "where files go, one directory a disk; the catalogue is in the first");
     settings.add(section, "catalogue", o.catalogue, "postgresql://...: shared with other recorders; a path: another file; "
                                                      "empty: only the one in the first directory");

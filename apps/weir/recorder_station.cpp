@@ -172,6 +172,9 @@ RecorderSettings RecorderStationSettings::with(const StationPlace& place) const 
 
 Result<> RecorderStationSettings::check(const StationPlace& place) const {
     auto all = with(place);
+    if (!all.tls_certificate.empty() || !all.tls_key.empty() || !all.tls_ca.empty())
+        return fail(Errc::usage, "the stations that send to it speak plain TCP, so that nothing would be recorded under TLS; take tls_certificate, "
+                                 "tls_key and tls_ca away");
     if (all.directories.empty()) all.directories.emplace_back(".");  // perhaps --dir names them later
     const auto options = all.to_options();
     if (!options) return std::unexpected(options.error());

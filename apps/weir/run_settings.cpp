@@ -21,14 +21,14 @@ void RunSettings::declare(Settings& settings) {
     settings.add("run", "restarts_max", o.restarts_max, "how often a station may be started again within restarts_window").at_most(1000);
     settings.add("run", "restarts_window", o.restarts_window, "time of restarts_max").at_least(1s);
     settings.add("run", "stop_when_finished", o.stop_when_finished, "the run stops when the supervisor has no more events");
-    for (const auto* section : {"partition", "data", "network"}) settings.leave_to_others(section);
-    for (const auto kind : station_kinds) settings.leave_to_others(name(kind));
 }
 
 Result<RunSettings> read_run_settings(const std::filesystem::path& partition) {
     RunSettings run;
     Settings settings;
     run.declare(settings);
+    for (const auto* section : {"partition", "data", "network"}) settings.leave_to_others(section);
+    for (const auto kind : station_kinds) settings.leave_to_others(name(kind));
     if (auto read = settings.read_file(partition); !read) return std::unexpected(read.error());
     return run;
 }

@@ -13,7 +13,7 @@ namespace weir::app {
 struct RunSettings {
     control::RunControlOptions options;
 
-    /// Declares every key in [run]; the other sections of a partition file are left to others.
+    /// Declares every key in [run].
     void declare(Settings& settings);
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "loop_settings.hpp"
+#include "setting_checks.hpp"
 
 namespace weir::app {
 
@@ -21,7 +22,7 @@ void SelectSettings::declare(Settings& settings, const std::string& section) {
         .at_least(10us);
     settings.add(section, "results_to", options_.results_to, "readout that takes level-2 results; empty: the one with source = \"level2\", if there is one");
     settings.add(section, "memory", memory_, "of messages that come in several datagrams").at_least(1_MiB);
-    settings.add(section, "listen", listen_, "address and port for the other stations; port 0: any free one");
+    settings.add(section, "listen", listen_, "address and port for the other stations; port 0: any free one").each(check_address);
     settings.add(section, "link", link_, "udp or tcp; empty: the partition's").one_of({"", "udp", "tcp"});
 }
 
@@ -33,7 +34,6 @@ Result<selection::UnitStationOptions> SelectSettings::to_options(const StationPl
     options.id = place.id;
     options.unit = options_;
     options.selection = *spec;
-    if (auto good = check_loop(place, listen_, link_); !good) return std::unexpected(good.error());
     options.loop = loop_options(place, listen_);
     options.link = link_of(place, link_);
     options.memory = memory_;

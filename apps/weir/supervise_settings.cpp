@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "loop_settings.hpp"
+#include "setting_checks.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/base/file.hpp"
 #include "weir/event/event_view.hpp"
@@ -70,7 +71,7 @@ void SuperviseSettings::declare(Settings& settings, const std::string& section) 
     settings.add(section, "gives_max", options_.gives_max, "times that an event is given to a unit; then it is accepted").at_least(1).at_most(100);
     settings.add(section, "in_hand_max", options_.in_hand_max, "events that are made and not decided").at_least(1).at_most(1'000'000);
     settings.add(section, "batch", options_.batch, "events in one message").at_least(1).at_most(static_cast<std::int64_t>(wire::tickets_max));
-    settings.add(section, "listen", listen_, "address and port for the other stations; port 0: any free one");
+    settings.add(section, "listen", listen_, "address and port for the other stations; port 0: any free one").each(check_address);
     settings.add(section, "link", link_, "udp or tcp; empty: the partition's").one_of({"", "udp", "tcp"});
 }
 
@@ -84,7 +85,7 @@ Result<selection::SupervisorStationOptions> SuperviseSettings::to_options(const 
     options.supervisor.first_global = GlobalEventId{first_global_};
     options.supervisor.first_level1 = Level1Id{place.partition.data.first_level1_id};
     options.supervisor.lost_decision = lost_decision_ == "accept" ? selection::LostDecision::accept : selection::LostDecision::give_again;
-    if (auto good = check_loop(place, listen_, link_); !good) return std::unexpected(good.error());
+    if (source_ == "file" && place.sources.empty()) return fail(Errc::usage, "source = \"file\": name the raw file with --source");
     options.loop = loop_options(place, listen_);
     options.link = link_of(place, link_);
     return options;
@@ -99,7 +100,6 @@ Result<std::unique_ptr<Station>> SuperviseSettings::make(const StationPlace& pla
     auto options = to_options(place);
     if (!options) return std::unexpected(options.error());
     if (source_ == "file") {
-        if (place.sources.empty()) return fail(Errc::usage, "source = \"file\": name the raw file with --source");
         for (const auto& path : place.sources)
             if (auto read = read_headers(path, options->supervisor.headers); !read) return std::unexpected(read.error());
     }

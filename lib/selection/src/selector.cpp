@@ -150,6 +150,20 @@ Result<std::vector<std::string>> worker_command(const SelectionSpec& spec, const
     return std::vector<std::string>{program->string(), file.string()};
 }
 
+/// What is not built in is a file, here, of one of two kinds.
+Result<> check_file(const std::string& selection) {
+    std::error_code error;
+    const auto file = fs::absolute(selection, error);
+    const auto ending = file.extension();
+    if (ending != ".so" && ending != ".py")
+        return fail(Errc::usage,
+                    fmt::format("\"{}\" is no selection: give all, none, fraction:F, size:SIZE, busy:TIME, sleep:TIME, "
+                                "or a file NAME.so or NAME.py",
+                                selection));
+    if (!fs::exists(file, error)) return fail(Errc::usage, fmt::format("the selection {} is not there", file.string()));
+    return {};
+}
+
 }  // namespace
 
 const char* name(Trouble trouble) noexcept {
@@ -183,20 +197,21 @@ Result<> check_decision(const Decision& decision) {
     return {};
 }
 
+Result<> Selection::check(const std::string& selection) {
+    const auto builtin = builtin_selection(selection);
+    if (!builtin) return std::unexpected(builtin.error());
+    return *builtin ? Result<>{} : check_file(selection);
+}
+
 Result<Selection> Selection::open(const SelectionSpec& spec) {
     auto builtin = builtin_selection(spec.selection);
     if (!builtin) return std::unexpected(builtin.error());
     if (*builtin)
         return Selection(spec.selection, false, [call = **builtin] { return std::make_unique<CallSelector>(call); });
+    if (auto good = check_file(spec.selection); !good) return std::unexpected(std::move(good.error()));
     std::error_code error;
     const auto file = fs::absolute(spec.selection, error);
     const auto ending = file.extension();
-    if (ending != ".so" && ending != ".py")
-        return fail(Errc::usage,
-                    fmt::format("\"{}\" is no selection: give all, none, fraction:F, size:SIZE, busy:TIME, sleep:TIME, "
-                                "or a file NAME.so or NAME.py",
-                                spec.selection));
-    if (!fs::exists(file, error)) return fail(Errc::usage, fmt::format("the selection {} is not there", file.string()));
     const auto command = worker_command(spec, file);
     if (!command) return std::unexpected(command.error());
     if (ending == ".so" && spec.workers_are == WorkersAre::threads) {

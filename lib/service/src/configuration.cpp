@@ -93,6 +93,12 @@ Settings::Key& Settings::Key::at_most(std::chrono::nanoseconds most) {
     return *this;
 }
 
+Settings::Key& Settings::Key::each(std::function<Result<>(const std::string&)> check) {
+    WEIR_ASSERT(kind_ == SettingKind::text || kind_ == SettingKind::list);
+    each_ = std::move(check);
+    return *this;
+}
+
 Result<SettingValue> Settings::Key::in_bounds(std::int64_t value) const {
     if (value < least_) return fail(Errc::usage, fmt::format("is too small; the least is {}", shown(least_)));
     if (value > most_) return fail(Errc::usage, fmt::format("is too large; the most is {}", shown(most_)));

@@ -102,13 +102,14 @@ public:
     }
 
 private:
-    /// Left to others by its whole path, or as one of a kind of which this one is not.
+    /// Left to others by its whole path, or as one of a kind; a section that has keys in this table is not.
     [[nodiscard]] bool of_others(const std::string& section, const std::string& path, bool is_section) const {
-        if (std::ranges::find(settings_.others_, path) != settings_.others_.end()) return true;
         const bool own = std::ranges::any_of(settings_.keys_, [&](const auto& key) {
             return key->section_ == path || key->section_.starts_with(path + ".");
         });
-        return is_section && !own && std::ranges::find(settings_.others_, section + std::string(any_name)) != settings_.others_.end();
+        if (own) return false;
+        if (std::ranges::find(settings_.others_, path) != settings_.others_.end()) return true;
+        return is_section && std::ranges::find(settings_.others_, section + std::string(any_name)) != settings_.others_.end();
     }
 
     struct Problem {
@@ -132,12 +133,29 @@ private:
         auto checked = key.checked(value.value_or(key.kind_ == SettingKind::list ? SettingValue{false}
                                                                                 : SettingValue{std::vector<std::string>{}}));
         if (checked) {
+            check_texts(key, node, path, line);
             taken_.emplace_back(&key, std::move(*checked));
             return;
         }
         const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
         errors_.push_back({line, fmt::format("{}{} {}", on_one_line(path), text != nullptr ? fmt::format(" = {}", in_quotes(*text)) : "",
                                              checked.error().context)});
+    }
+
+    /// The key's own check of a text, or of each text in a list; each has a line of its own.
+    void check_texts(const Settings::Key& key, const toml::node& node, const std::string& path, std::size_t line) {
+        if (!key.each_) return;
+        const auto check = [&](const toml::node& item, std::size_t item_line) {
+            const auto* text = item.as_string();
+            if (text == nullptr) return;
+            if (auto good = key.each_(text->get()); !good)
+                errors_.push_back({item_line, fmt::format("{}: {}", on_one_line(path), on_one_line(good.error().message()))});
+        };
+        if (const auto* list = node.as_array(); list != nullptr) {
+            for (const auto& item : *list) check(item, item.source().begin.line);
+        } else {
+            check(node, line);
+        }
     }
 
     void unknown(const std::string& section, std::string_view name, bool is_section, std::size_t line) {

@@ -106,6 +106,31 @@ TEST_F(Configuration, AWrongTypeOrValueSaysWhatToWrite) {
     for (const auto& [text, expected] : cases) EXPECT_EQ(error_of(text), expected);
 }
 
+TEST_F(Configuration, AKeysOwnCheckIsReportedWithTheLineOfTheText) {
+    Settings checked;
+    std::string listen;
+    std::vector<std::string> volumes;
+    const auto below_root = [](const std::string& text) -> Result<> {
+        if (!text.starts_with('/')) return fail(Errc::usage, "\"" + text + "\" is no absolute path");
+        return {};
+    };
+    checked.add("record", "listen", listen, "a path").each(below_root);
+    checked.add("record", "volumes", volumes, "paths").each(below_root);
+    const auto error_in = [&](std::string_view text) {
+        const auto read = checked.read_text(text, "p.toml");
+        return read ? "no error" : read.error().context;
+    };
+    EXPECT_EQ(error_in("[record]\nlisten = \"/a\"\nvolumes = [\"/a\", \"/b\"]\n"), "no error");
+    EXPECT_EQ(error_in("[record]\nlisten = \"a\"\n"), "p.toml:2: record.listen: \"a\" is no absolute path");
+    EXPECT_EQ(error_in("[record]\nvolumes = [\"/a\",\n  \"b\"]\n"), "p.toml:3: record.volumes: \"b\" is no absolute path");
+    EXPECT_EQ(volumes, (std::vector<std::string>{"/a", "/b"}));  // of the good file
+}
+
+TEST_F(Configuration, ASectionWithKeysInTheTableIsReadAlthoughItIsLeftToOthers) {
+    settings.leave_to_others("record");
+    EXPECT_THAT(error_of("[record]\nreceivers = 0\n"), HasSubstr("p.toml:2: record.receivers is too small"));
+}
+
 TEST_F(Configuration, AnErrorAnywhereLeavesEveryFieldAsItWas) {
     const auto before = settings.effective();
     EXPECT_THAT(error_of("[record]\nlisten = \"changed\"\nreceivers = 9\nmode = \"fast\"\nodd = 1\n"),

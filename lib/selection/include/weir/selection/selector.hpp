@@ -77,6 +77,8 @@ public:
 class Selection {
 public:
     [[nodiscard]] static Result<Selection> open(const SelectionSpec& spec);
+    /// Whether `selection` is built in, or a file that is there. Loads nothing. Errc::usage.
+    [[nodiscard]] static Result<> check(const std::string& selection);
 
     [[nodiscard]] std::unique_ptr<Selector> make() const { return make_(); }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }

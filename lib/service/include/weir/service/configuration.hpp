@@ -51,6 +51,8 @@ public:
         Key& at_most(Bytes most);
         Key& at_least(std::chrono::nanoseconds least);
         Key& at_most(std::chrono::nanoseconds most);
+        /// Of a text, and of each text in a list. The error names the text and what to write; it is reported with key and line.
+        Key& each(std::function<Result<>(const std::string&)> check);
 
     private:
         friend class Settings;
@@ -60,6 +62,7 @@ public:
         std::string description_;
         SettingKind kind_ = SettingKind::text;
         std::vector<std::string> words_;
+        std::function<Result<>(const std::string&)> each_;
         std::int64_t least_ = 0;  // of integers, bytes or nanoseconds
         std::int64_t most_ = std::numeric_limits<std::int64_t>::max();
         SettingValue default_;
@@ -100,8 +103,8 @@ public:
                            narrower ? static_cast<std::int64_t>(std::numeric_limits<T>::max()) : most);
     }
 
-    /// A section that another station reads: its keys are not looked at. "readout.*": every section of that kind, but
-    /// for those that have keys in this table.
+    /// A section that another station reads: its keys are not looked at, unless it has keys in this table. "readout.*": every
+    /// section of that kind.
     void leave_to_others(std::string section);
 
     /// Errc::usage: "partition.toml:12: unknown key "lisetn" in [record]; did you mean "listen"?"
