@@ -40,7 +40,7 @@ std::optional<transport::LinkKind> parse_link(std::string_view text) noexcept {
 }
 
 void PartitionSettings::declare(Settings& settings) {
-    settings.add("partition", "name", name, "of the partition, in logs and in the status of run control");
+    settings.add("partition", "name", name, "of the partition, in logs and in what run control reports");
     settings.add("partition", "key", key, "the same in all its stations; messages of other partitions are dropped");
     settings.add("partition", "directory", directory, "where stations keep files when --dir does not say so; empty: where they are started");
     settings.add("partition", "deadline", deadline, "of a transition, when run control names none").at_least(std::chrono::milliseconds{1});
