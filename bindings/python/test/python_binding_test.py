@@ -28,7 +28,7 @@ def virtual_environment():
             made = run(*command, timeout=300)
             if made.returncode != 0:
                 print(f"NOT TESTED: cannot install {', '.join(NEEDS)} into {venv} (network?)\n{made.stdout}{made.stderr}", file=sys.stderr)
-                sys.exit(1 if os.environ.get("WEIR_PYPI_ABSENT") == "no" else SKIPPED)
+                sys.exit(1 if os.environ.get("CI") else SKIPPED)
         ready.write_text(str(NEEDS))
     return venv / "bin"
 
