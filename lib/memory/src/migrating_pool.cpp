@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include "pool_stock.hpp"
@@ -61,6 +63,15 @@ void add_empty(PoolBin& bin, BlockBatch* empty) noexcept {
     if (empty != nullptr) empty->next = std::exchange(first_empty(bin), empty);
 }
 
+/// A mistake of the program, not of the pool: its blocks would lie in memory that is gone.
+[[noreturn]] void used_after_its_end(std::uint64_t blocks) noexcept {
+    std::fprintf(stderr,
+                 "weir: a MigratingPool ends while %llu blocks that were taken from it are in use; destroy the containers and "
+                 "objects that use it first\n",
+                 static_cast<unsigned long long>(blocks));
+    std::abort();
+}
+
 }  // namespace
 
 MigratingPool::MigratingPool(Options options)
@@ -81,7 +92,7 @@ MigratingPool::~MigratingPool() {
         life_->pool = nullptr;
     }
     const Stats last = stats();
-    WEIR_ASSERT(last.allocations == last.frees);  // what was taken here is given back before the pool ends
+    if (last.allocations != last.frees) used_after_its_end(last.allocations - last.frees);
     while (chunks_ != nullptr) {
         const Chunk chunk = *chunks_;
         unpoison(chunks_, chunk.size);

@@ -231,7 +231,16 @@ TEST(MigratingPoolDeathTest, APoolThatEndsBeforeItsBlocksStopsTheProgram) {
             MigratingPool pool;
             static_cast<void>(pool.try_take(10));
         },
-        "allocations == last.frees");
+        "a MigratingPool ends while 1 blocks .* destroy the containers");
+}
+
+TEST(MigratingPool, NothingIsGivenBackForANullPointer) {
+    MigratingPool pool;
+    for (const std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{1} << 20}) pool.give_back(nullptr, size);
+    EXPECT_EQ(pool.stats().frees, 0U);
+    void* const data = pool.try_take(10);
+    ASSERT_NE(data, nullptr);
+    pool.give_back(data, 10);
 }
 
 #ifdef WEIR_POISONS

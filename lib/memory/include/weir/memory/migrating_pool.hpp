@@ -13,8 +13,8 @@
 //     std::list<int, MigratingAllocator<int>> list{MigratingAllocator<int>(pool)};   // the fast way
 //     std::pmr::map<int, int> map(&pool);                                            // the convenient way
 //
-// Lifetime: the pool outlives what was taken from it; it stops the program (WEIR_ASSERT) when blocks are out at its
-// end. Threads may end before or after it. What a thread had is given back to the stock when it ends, and what its last
+// Lifetime: the pool outlives what was taken from it; it stops the program, with one line on stderr, when blocks are out
+// at its end. Threads may end before or after it. What a thread had is given back to the stock when it ends, and what its last
 // destructors free after that goes there by a lock.
 //
 // Memory comes from `upstream` in chunks and stays with the pool until its end. At the limit `try_take` says nullptr;
@@ -84,9 +84,11 @@ public:
         return data;
     }
 
-    /// With the size and alignment it was taken by.
+    /// With the size and alignment it was taken by. nullptr is ignored.
     [[gnu::always_inline]] inline void give_back(void* data, std::size_t size,
                                                  std::size_t alignment = alignof(std::max_align_t)) noexcept {
+        if (data == nullptr) [[unlikely]]
+            return;
         const std::size_t size_class = size_classes::of(size, alignment);
         if (size_class == size_classes::count) [[unlikely]]
             return give_back_large(data, size, alignment);
