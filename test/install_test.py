@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is not built as a whole is not installed in part."""
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+LITTLE = [f"-DWEIR_{part}=OFF" for part in ("PROGRAM", "TESTS", "BENCHES", "FUZZERS")]
+
+
+class Install(unittest.TestCase):
+    def test_a_build_that_is_not_complete_installs_nothing_and_says_what_to_do(self):
+        with tempfile.TemporaryDirectory(prefix="weir-test-") as folder:
+            build, prefix = pathlib.Path(folder) / "build", pathlib.Path(folder) / "prefix"
+            made = subprocess.run(["cmake", "-S", ROOT, "-B", build, *LITTLE], capture_output=True, text=True, timeout=300)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            ended = subprocess.run(["cmake", "--install", build, "--prefix", prefix], capture_output=True, text=True, timeout=300)
+            self.assertNotEqual(ended.returncode, 0)
+            self.assertIn("cmake --build", " ".join(ended.stderr.split()))
+            self.assertFalse(prefix.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
