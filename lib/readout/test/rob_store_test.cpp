@@ -161,7 +161,7 @@ TEST(RobStore, AnAnswerThatWouldBeTooLargeSaysNotYetOfTheRest) {
 
 TEST(RobStore, AtStopWhatIsHeldIsRejectedByName) {
     RobStore store(sample_options());
-    for (const std::uint32_t event : {1, 2, 3, 4}) ASSERT_EQ(put(store, event, 0x10, "a"), PutResult::stored);
+    for (const std::uint32_t event : {1U, 2U, 3U, 4U}) ASSERT_EQ(put(store, event, 0x10, "a"), PutResult::stored);
     store.clear(std::vector{Level1Id{2}});
     store.reset(Level1Id{1});
     EXPECT_EQ(rejected(store, RobReject::not_cleared), 1U);

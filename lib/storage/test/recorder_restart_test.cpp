@@ -194,8 +194,7 @@ TEST_F(RecorderRestart, WhatCannotBeRecoveredIsLeftAsItIsAndTheRecorderDoesNotSt
     }
     ASSERT_FALSE(writing.empty());
     auto obstacle = writing;
-    obstacle.replace_extension(".index.writing");
-    std::filesystem::remove(obstacle);
+    obstacle.replace_extension(".index.recovering");
     std::filesystem::create_directory(obstacle);  // the index cannot be written
     const auto refused = Recorder::open(options_, {}, clock_);
     ASSERT_FALSE(refused.has_value());
