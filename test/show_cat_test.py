@@ -262,6 +262,9 @@ class Recover(RealEvents):
         self.assertFalse(writing.exists())
         shown = self.assertEnds(run("show", "--json", self.folder / f"{name}.data"), 0).json
         self.assertEqual((shown["state"], shown["events"], shown["end"]["events_in_file"]), ("complete", 6, 6))
+        # Nothing proves that the part of an event behind the last whole one was not acknowledged: somebody looks at it.
+        self.assertIn(f"{name}.cut-1: offset 0: recovery has set this aside", self.assertEnds(run("verify", self.folder), 1).out)
+        (self.folder / f"{name}.cut-1").unlink()
         self.assertEnds(run("verify", self.folder), 0)
         self.assertOneLine(run("recover", writing), 3, "is not there")
         self.assertEqual(self.assertEnds(run("recover", self.folder), 0).out, "nothing to do\n")

@@ -23,8 +23,16 @@ Buffer::Buffer(nanobind::handle object) {
         throw nanobind::python_error();
     }
     if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) == 0) return;
-    // An object that has none any more (a memoryview that was released, an mmap that was closed) says so itself.
-    if (PyErr_ExceptionMatches(PyExc_ValueError) != 0) throw nanobind::python_error();
+    // An object that has none any more (a memoryview that was released, an mmap that was closed) says so itself. NumPy
+    // says the same of bytes that do not lie side by side; those it has, piece by piece.
+    if (PyErr_ExceptionMatches(PyExc_ValueError) != 0) {
+        nanobind::python_error gone;
+        if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FULL_RO) != 0) {
+            PyErr_Clear();
+            throw gone;
+        }
+        PyBuffer_Release(&view_);
+    }
     // Each kind of object has its own words for bytes that do not lie side by side.
     PyErr_Clear();
     const auto message = "the bytes of this '" + kind_of(object) + "' do not lie side by side; make a contiguous copy first";

@@ -214,8 +214,10 @@ void list_tables(const toml::table& table, const std::string& path, std::vector<
         const auto line = key.source().begin.line;
         if (!value) continue;
         if (const auto* one = std::get_if<std::string>(&*value)) section.texts.push_back({std::string(key.str()), *one, line});
-        if (const auto* list = std::get_if<std::vector<std::string>>(&*value)) {
-            for (const auto& item : *list) section.texts.push_back({std::string(key.str()), item, line});
+        if (const auto* list = node.as_array(); list != nullptr) {
+            for (const auto& item : *list) {
+                if (const auto* text = item.as_string()) section.texts.push_back({std::string(key.str()), text->get(), item.source().begin.line});
+            }
         }
     }
     // [a.b] makes a table a, which nobody wrote.
