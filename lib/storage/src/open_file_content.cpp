@@ -66,6 +66,14 @@ Result<std::optional<std::vector<std::byte>>> event_at(const File& file, std::ui
     return bytes;
 }
 
+/// Behind the last event stands the record that ends a file, with the number of these events: the file was complete.
+Result<bool> ends_at(const File& file, const OpenFileContent& content) {
+    std::vector<std::byte> record(event::file_end_size_bytes);
+    if (auto read = file.read_at(content.end, record); !read) return std::unexpected(read.error());
+    const auto end = event::parse_file_end(record, content.end);
+    return end && end->events_in_file == content.copies.size();
+}
+
 }  // namespace
 
 IndexEvidence read_open_index(const std::filesystem::path& directory, const std::string& name, JournalContent& journal) {
@@ -149,7 +157,9 @@ Result<OpenFileContent> content_of(const File& file, const FileOpened& opened, c
     content.rounds_not_in_journal = rounds.size();
     content.unreached = static_cast<std::uint64_t>(std::distance(in_journal.lower_bound(content.end), in_journal.end()));
     if (durable_size) {
-        content.rest_may_count = content.end < *durable_size;
+        const auto ended = *durable_size == content.end + event::file_end_size_bytes ? ends_at(file, content) : Result<bool>(false);
+        if (!ended) return std::unexpected(ended.error());
+        content.rest_may_count = content.end < *durable_size && !*ended;
     } else if (content.unreached > 0) {
         content.rest_may_count = true;
     } else if (stopped || nothing_behind()) {
