@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "recording_fixture.hpp"
+#include "ruled_file_system.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/event/event_view.hpp"
 #include "weir/storage/raw_file_reader.hpp"
@@ -115,20 +116,18 @@ TEST_F(RecorderRestart, ARecorderThatGoesOnWithAnotherRunKeepsWhatItRecoveredOfT
 }
 
 TEST_F(RecorderRestart, AFileThatNeverHeldAnAcknowledgedEventIsGoneAfterACrash) {
-    class NoWrites : public FileSystem {
-    public:
-        ssize_t pwrite(int fd, const void* from, std::size_t size, off_t offset) override {
-            if (size > 2000) held.wait(true);  // of an event; heads of journal and index are smaller
-            return FileSystem::pwrite(fd, from, size, offset);
-        }
-        std::atomic<bool> held{false};
-    } disk;
+    Faulty disk;
+    std::atomic<bool> held{true};
+    disk.hang(
+        [](Call call, const std::string& path) {
+            return call == Call::pwrite && path.ends_with(".writing") && !path.ends_with(".index.writing");
+        },
+        held);
     options_.direct = DirectIo::off;
     {
         auto recorder = Recorder::open(options_, {}, clock_, disk).value();
         recorder->start();
         auto sender = connect(*recorder);
-        disk.held = true;
         const bool sent = sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 5000)).has_value();
         EXPECT_TRUE(sent);
         while (sent && recorder->summary().copies_received == 0) std::this_thread::sleep_for(1ms);
@@ -136,8 +135,8 @@ TEST_F(RecorderRestart, AFileThatNeverHeldAnAcknowledgedEventIsGoneAfterACrash) 
         std::error_code error;
         std::filesystem::copy(directory_, directory_.native() + "-crash", error);
         EXPECT_FALSE(error) << error.message();
-        disk.held = false;
-        disk.held.notify_all();
+        held = false;
+        held.notify_all();
     }
     std::filesystem::remove_all(directory_);
     std::filesystem::rename(directory_.native() + "-crash", directory_);
