@@ -37,6 +37,28 @@ struct Outer {
         int i;
     };
 };
+template <class T, int rows>
+struct Matrix {
+    T value;
+};
+template <std::size_t size, class... T>
+struct Tagged {
+    template <bool big>
+    struct Inner {};
+};
+template <char letter, class T>
+struct Lettered {};
+template <Color color, class T>
+struct Painted {};
+inline namespace v2 {
+struct Wire {
+    int a;
+};
+enum class Layer : int { inner, outer };
+}  // namespace v2
+struct Plane {
+    Layer layer;
+};
 }  // namespace detector
 namespace mystd {
 struct Hit {
@@ -67,6 +89,13 @@ inline constexpr auto weir::serial::description<Derived> =
 template <>
 inline constexpr auto weir::serial::description<mystd::Hit> = weir::serial::members("a");
 template <>
+inline constexpr auto weir::serial::description<detector::Wire> =
+    weir::serial::members("a").class_name("detector::Wire");
+template <>
+inline constexpr std::string_view weir::serial::root_name<detector::Layer> = "detector::Layer";
+template <>
+inline constexpr auto weir::serial::description<detector::Plane> = weir::serial::members("layer");
+template <>
 inline constexpr auto weir::serial::description<Local> = weir::serial::members("a").class_name("Thing");
 
 namespace {
@@ -93,6 +122,38 @@ TEST(ClassName, OfTemplatesAndInnerClassesIsSpelledAlikeByEveryCompiler) {
     EXPECT_EQ(class_name<std::vector<mystd::Hit>>, "vector<mystd::Hit>");
     EXPECT_EQ((class_name<detector::Box<mystd::Hit>>), "detector::Box<mystd::Hit>");
     EXPECT_EQ(class_name<detector::Outer::Inner>, "detector::Outer::Inner");
+}
+
+TEST(ClassName, OfTemplatesThatMixTypesAndValuesIsRoots) {
+    using namespace detector;
+    EXPECT_EQ((class_name<Matrix<short, 2>>), "detector::Matrix<short,2>");
+    EXPECT_EQ((class_name<Matrix<unsigned short, -2>>), "detector::Matrix<unsigned short,-2>");
+    EXPECT_EQ((class_name<Matrix<long, 2>>), "detector::Matrix<long,2>");
+    EXPECT_EQ((class_name<Matrix<unsigned long, 2>>), "detector::Matrix<unsigned long,2>");
+    EXPECT_EQ((class_name<Matrix<long long, 2>>), "detector::Matrix<Long64_t,2>");
+    EXPECT_EQ((class_name<Matrix<unsigned long long, 2>>), "detector::Matrix<ULong64_t,2>");
+    EXPECT_EQ((class_name<Matrix<unsigned char, 2>>), "detector::Matrix<unsigned char,2>");
+    EXPECT_EQ((class_name<Matrix<std::string, 2>>), "detector::Matrix<string,2>");
+    EXPECT_EQ((class_name<Matrix<short*, 2>>), "detector::Matrix<short*,2>");
+    EXPECT_EQ((class_name<Matrix<Matrix<short, 1>, 2>>), "detector::Matrix<detector::Matrix<short,1>,2>");
+    EXPECT_EQ((class_name<Matrix<std::vector<long long>, 2>>), "detector::Matrix<vector<Long64_t>,2>");
+    EXPECT_EQ((class_name<Matrix<std::map<int, std::vector<long>>, 2>>), "detector::Matrix<map<int,vector<long> >,2>");
+    EXPECT_EQ((class_name<Matrix<std::unique_ptr<Thing>, 2>>),
+              "detector::Matrix<unique_ptr<Thing,default_delete<Thing> >,2>");
+    EXPECT_EQ((class_name<Tagged<5, short, std::array<long, 3>>>), "detector::Tagged<5,short,array<long,3> >");
+    EXPECT_EQ((class_name<Tagged<5, short>::Inner<true>>), "detector::Tagged<5,short>::Inner<true>");
+    EXPECT_EQ((class_name<Lettered<'<', short>>), "detector::Lettered<'<',short>");
+    EXPECT_EQ((class_name<Lettered<',', short>>), "detector::Lettered<',',short>");
+    EXPECT_EQ((class_name<Painted<color_green, short>>), "detector::Painted<color_green,short>");
+    EXPECT_EQ((class_name<Box<Matrix<short, 2>>>), "detector::Box<detector::Matrix<short,2> >");
+}
+
+TEST(ClassName, InAnInlineNamespaceIsTheOneThatIsGiven) {
+    EXPECT_EQ(class_name<detector::Wire>, "detector::Wire");
+    EXPECT_EQ(class_name<std::vector<detector::Wire>>, "vector<detector::Wire>");
+    EXPECT_EQ(class_name<std::vector<detector::Layer>>, "vector<detector::Layer>");
+    constexpr auto plane = fold_checksum(fold_checksum(0, "detector::Plane"), 1);
+    EXPECT_EQ(class_checksum<detector::Plane>(), fold_checksum(fold_checksum(plane, "layer"), "detector::Layer"));
 }
 
 static_assert(!streamable<std::unique_ptr<Thing[]>> && !streamable<std::shared_ptr<int[]>>);

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of types as ROOT writes them into buffers and class checksums: no std::, "vector<vector<int> >", Long64_t for
-// long long. What is ours comes from the compiler's own spelling, unless the description gives a name.
+// long long. What is ours comes from the compiler's own spelling, brought into ROOT's, unless the description gives a
+// name. Two things the compiler does not say: which of its namespaces are inline (g++; ROOT leaves them out), and what
+// ROOT has for a type that is not its own. root_name<T> does:
+//
+//     namespace detector { inline namespace v2 { enum class Layer : int { inner, outer }; } }
+//     template <> inline constexpr std::string_view weir::serial::root_name<detector::Layer> = "detector::Layer";
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "weir/serial/shape.hpp"
 
@@ -41,26 +47,124 @@ consteval std::string_view compiler_name() {
     return signature.substr(before, signature.size() - before - after);
 }
 
-/// A template's arguments as ROOT has them: "> >", and no space after a comma.
-constexpr Spelling as_root_spells(std::string_view name) {
-    Spelling out;
-    const auto begins_name = [&out] {
-        const char last = out.size == 0 ? ' ' : out.text[out.size - 1];
-        return last == '<' || last == ',' || last == ' ' || last == '(' || last == '*' || last == '&';
-    };
+/// ROOT's name of a type where the compiler's is another one. For classes, class_name() in the description is the same.
+template <class T>
+inline constexpr std::string_view root_name{};
+
+/// Where the template's argument list that opens at text[open] ends: behind its '>'. Characters may be arguments.
+constexpr std::size_t end_of_arguments(std::string_view text, std::size_t open) {
+    for (int depth = 0;; ++open) {
+        if (text.at(open) == '\'')
+            for (++open; text.at(open) != '\''; ++open) open += text[open] == '\\' ? 1U : 0U;
+        depth += text[open] == '<' ? 1 : text[open] == '>' ? -1 : 0;
+        if (depth == 0) return open + 1;
+    }
+}
+
+/// "short unsigned int", as g++ has it, or "unsigned short", as clang: ROOT's name of it. Nothing for other names.
+constexpr std::string_view integer_name(std::string_view text) {
+    int longs = 0;
+    bool is_unsigned = false, is_short = false, other = text.empty();
+    while (!text.empty()) {
+        const auto word = text.substr(0, text.find(' '));
+        text.remove_prefix(word.size() < text.size() ? word.size() + 1 : text.size());
+        if (word == "long")
+            ++longs;
+        else if (word == "unsigned")
+            is_unsigned = true;
+        else if (word == "short")
+            is_short = true;
+        else
+            other = other || word != "int";
+    }
+    if (other) return {};
+    if (is_short) return is_unsigned ? "unsigned short" : "short";
+    if (longs == 0) return is_unsigned ? "unsigned int" : "int";
+    if (longs == 1) return is_unsigned ? "unsigned long" : "long";
+    return is_unsigned ? "ULong64_t" : "Long64_t";
+}
+
+constexpr void append_root_spelling(Spelling& out, std::string_view name);
+
+/// "<short int, 2>" as "<short,2>".
+constexpr void append_arguments(Spelling& out, std::string_view arguments) {
+    out += "<";
+    for (std::size_t at = 1; at < arguments.size() && arguments[at] != '>';) {
+        auto end = at;
+        while (arguments[end] != ',' && arguments[end] != '>') {
+            if (arguments[end] == '<' || arguments[end] == '\'')
+                end = arguments[end] == '<' ? end_of_arguments(arguments, end) : arguments.find('\'', end + 2) + 1;
+            else
+                ++end;
+        }
+        auto argument = arguments.substr(at, end - at);
+        while (argument.ends_with(' ')) argument.remove_suffix(1);
+        if (at > 1) out += ",";
+        append_root_spelling(out, argument);
+        at = end;
+        while (arguments[at] == ',' || arguments[at] == ' ') ++at;
+    }
+    out += out.view().ends_with('>') ? " >" : ">";
+}
+
+/// A type or value as the compiler spells it, as ROOT does.
+constexpr void append_root_spelling(Spelling& out, std::string_view name) {
+    if (name.starts_with("const ")) {
+        out += "const ";
+        name.remove_prefix(6);
+    }
+    if (!name.empty() && name.front() >= '0' && name.front() <= '9') {  // 2u, 128UL: a number to ROOT
+        while (name.ends_with('u') || name.ends_with('U') || name.ends_with('l') || name.ends_with('L'))
+            name.remove_suffix(1);
+    } else if (name.starts_with('\'')) {
+        out += name;
+        return;
+    }
+    auto core = name;
+    while (core.ends_with('*') || core.ends_with('&') || core.ends_with(' ')) core.remove_suffix(1);
+    if (const auto integer = integer_name(core); !integer.empty()) {
+        out += integer;
+        core = name.substr(core.size());
+        for (const char c : core)
+            if (c != ' ') out += {&c, 1};
+        return;
+    }
+    constexpr std::string_view texts[] = {"std::__cxx11::basic_string<char>", "std::basic_string<char>"};
+    for (const auto text : texts)
+        if (core == text) {
+            out += "string";
+            name.remove_prefix(text.size());
+        }
+    bool begins_name = true, unique = false;
     while (!name.empty()) {
-        if (name.starts_with("std::") && begins_name()) {
+        if (begins_name && name.starts_with("std::")) {
             name.remove_prefix(5);
-        } else if (name.starts_with("__cxx11::") && begins_name()) {
-            name.remove_prefix(9);
-        } else if (name.front() == ' ' && out.view().ends_with(',')) {
+            if (name.starts_with("__cxx11::")) name.remove_prefix(9);
+            unique = name.starts_with("unique_ptr<");
+        } else if (name.front() == '<') {
+            const auto end = end_of_arguments(name, 0);
+            append_arguments(out, name.substr(0, end));
+            if (std::exchange(unique, false)) {  // the one default argument that ROOT writes
+                Spelling target;
+                append_root_spelling(target, name.substr(1, end - 2));
+                out.size -= out.view().ends_with(" >") ? 2U : 1U;
+                ((out += ",default_delete<") += target.view()) += target.view().ends_with('>') ? " > >" : "> >";
+            }
+            name.remove_prefix(end);
+            begins_name = false;
+        } else if (name.front() == ' ' && (name.starts_with(" *") || name.starts_with(" &"))) {
             name.remove_prefix(1);
         } else {
-            if (name.front() == '>' && out.view().ends_with('>')) out += " ";
+            begins_name = name.front() == '(' || name.front() == ' ';
             out += name.substr(0, 1);
             name.remove_prefix(1);
         }
     }
+}
+
+constexpr Spelling as_root_spells(std::string_view name) {
+    Spelling out;
+    append_root_spelling(out, name);
     return out;
 }
 
@@ -80,13 +184,12 @@ constexpr Spelling number_text(std::size_t value) {
     return out += {&last, 1};
 }
 
-/// The name in the description of a class, or nothing.
+/// The name that was given to a type, or nothing.
 template <class T>
 consteval std::string_view own_name() {
     if constexpr (Object<T>)
-        return description<T>.name;
-    else
-        return {};
+        if (!description<T>.name.empty()) return description<T>.name;
+    return root_name<T>;
 }
 
 /// A class template's name and arguments.
