@@ -17,13 +17,16 @@ std::size_t WrittenObjects::slot(const void* object, const char* class_name) con
 }
 
 std::uint32_t WrittenObjects::find(const void* object, std::string_view class_name) const noexcept {
-    return count_ == 0 ? 0 : entries_[slot(object, class_name.data())].offset;
+    if (count_ == 0) return 0;
+    const auto offset = entries_[slot(object, class_name.data())].offset;
+    return object != nullptr && offset < objects_from_ ? 0 : offset;
 }
 
 void WrittenObjects::add(const void* object, std::string_view class_name, std::uint32_t offset) {
     if (2 * (count_ + 1) > entries_.size()) rehash(std::max<std::size_t>(16, 2 * entries_.size()));
-    entries_[slot(object, class_name.data())] = {object, class_name.data(), offset};
-    ++count_;
+    auto& entry = entries_[slot(object, class_name.data())];
+    if (entry.offset == 0) ++count_;  // else it was an object that is forgotten
+    entry = {object, class_name.data(), offset};
 }
 
 void WrittenObjects::empty() noexcept {

@@ -125,6 +125,57 @@ TEST(References, AWriterThatIsClearedHasSeenNothing) {
     EXPECT_EQ(as_text(writer.data()), bytes);
 }
 
+TEST(References, AVariableThatIsWrittenInALoopIsANewObjectEachTimeWhenThatIsSaid) {
+    Writer writer;
+    for (int i = 0; i < 3; ++i) {
+        Ring ring{i, std::make_shared<Ring>(Ring{10 + i, nullptr})};  // its next may lie where the last one's did
+        ASSERT_TRUE(writer.write_new(ring).has_value());
+        ASSERT_TRUE(writer.write_any(&ring).has_value());  // this one is known
+    }
+    Reader reader(writer.data());
+    for (int i = 0; i < 3; ++i) {
+        const auto first = reader.read_any<Ring>();
+        const auto again = reader.read_any<Ring>();
+        ASSERT_TRUE(first && again);
+        EXPECT_EQ((*first)->number, i);
+        EXPECT_EQ((*first)->next->number, 10 + i);
+        EXPECT_EQ(*first, *again);
+    }
+    EXPECT_TRUE(reader.at_end());
+}
+
+TEST(References, ANewObjectNamesItsClassAgainOnlyInANewBuffer) {
+    Writer writer;
+    Thing thing{1};
+    ASSERT_TRUE(writer.write_new(thing).has_value());
+    thing.a = 2;
+    ASSERT_TRUE(writer.write_new(thing).has_value());
+    EXPECT_EQ(to_hex(as_text(writer.data())),
+              "40 00 00 18 ff ff ff ff 54 68 69 6e 67 00 40 00 00 0a 00 00 00 0d a4 f8 00 00 00 01 "
+              "40 00 00 12 80 00 00 06 40 00 00 0a 00 00 00 0d a4 f8 00 00 00 02");
+    const std::string two(as_text(writer.data()));
+    writer.clear();
+    ASSERT_TRUE(writer.write_new(thing) && writer.write_new(thing));
+    EXPECT_EQ(writer.data().size(), two.size());
+}
+
+TEST(References, ANewObjectThatDoesNotFitLeavesNothingThatIsReferredTo) {
+    Writer writer({.bytes_max = 60});
+    Thing thing{1};
+    Holder holder{sample_things<Thing>(10)};
+    ASSERT_TRUE(writer.write_new(thing).has_value());
+    EXPECT_FALSE(writer.write_new(holder).has_value());
+    thing.a = 2;
+    ASSERT_TRUE(writer.write_any(&thing).has_value());
+    EXPECT_EQ(writer.data().size(), 28u + 22u);
+
+    Writer small({.bytes_max = 40});
+    EXPECT_TRUE(small.stream(true) && !small.write_new(holder));
+    small.clear();
+    EXPECT_TRUE(small.write_any(&thing) && small.write_any(&thing));  // the second is a reference
+    EXPECT_EQ(small.data().size(), 28u + 4u);
+}
+
 TEST(References, AnObjectOfAnotherClassIsRefusedOrPassedOver) {
     const Thing thing{1};
     const Other other{2};

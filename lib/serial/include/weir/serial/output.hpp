@@ -32,10 +32,13 @@ public:
     [[nodiscard]] std::uint32_t find(const void* object, std::string_view class_name) const noexcept;
     void add(const void* object, std::string_view class_name, std::uint32_t offset);
     void clear() noexcept {
+        objects_from_ = 0;
         if (count_ > 0) empty();
     }
     /// Forgets those at `offset` and behind.
     void forget_from(std::uint32_t offset);
+    /// Forgets all objects before `offset`, but no class: what lies at their addresses now is something else.
+    void forget_objects_before(std::uint32_t offset) noexcept { objects_from_ = offset; }
 
 private:
     struct Entry {
@@ -49,6 +52,7 @@ private:
 
     std::vector<Entry> entries_;
     std::size_t count_ = 0;
+    std::uint32_t objects_from_ = 0;  // entries of objects before it are not found
 };
 
 class Output {
@@ -104,6 +108,10 @@ public:
         written.clear();
     }
     std::byte* fail_depth() noexcept;
+    /// What is written from now on are other objects than those before, at whatever address.
+    void forget_objects() noexcept {
+        written.forget_objects_before(static_cast<std::uint32_t>(size_) + reference_offset);
+    }
 
 private:
     void reserve(std::size_t size);

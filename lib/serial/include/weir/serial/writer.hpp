@@ -43,10 +43,21 @@ public:
     }
 
     /// Appends an object with its class, as TBufferFile::WriteObjectAny does; a null pointer, and only a reference for
-    /// an object that this buffer has already (which must still live: it is known by its address).
+    /// an object that this buffer has already (which must still live: it is known by its address). So a local variable
+    /// that is written in a loop is written once, and then referred to: use write_new() for that.
     template <class T>
     [[nodiscard]] Result<> write_any(const T* object) {
         return out_.finish(Encoder<Use>(out_).pointer(out_.start(), object));
+    }
+
+    /// Appends an object with its class that this buffer does not have yet, whatever was written from its address, or
+    /// from the addresses of what it points at: all objects before it are forgotten, and may have ended. The reader is
+    /// given as many objects as there were calls. (ROOT: ResetMap() before WriteObjectAny, but that classes which were
+    /// named stay so.)
+    template <class T>
+    [[nodiscard]] Result<> write_new(const T& object) {
+        out_.forget_objects();
+        return write_any(&object);
     }
 
     /// Valid until the next call.
