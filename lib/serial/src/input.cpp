@@ -65,13 +65,22 @@ const std::byte* Input::left_over(const std::byte* at, std::string_view what) {
     return fail(at, Errc::corrupt, what, fmt::format("its byte count is {} larger than what it holds", left(at)));
 }
 
-const std::byte* Input::unknown_shape(const std::byte* at, std::string_view what, std::uint32_t version,
-                                      std::uint32_t checksum, std::uint32_t ours) {
+const std::byte* Input::unknown_checksum(const std::byte* at, std::string_view what, std::uint32_t version,
+                                         std::uint32_t checksum, std::uint32_t ours) {
     const auto theirs = version == 0 ? fmt::format("checksum {:#010x}", checksum) : fmt::format("version {}", version);
-    const auto known =
-        ours == 0 ? std::string("the class here has another") : fmt::format("the class here has {:#010x}", ours);
     return fail(at, Errc::unsupported, what,
-                fmt::format("{} is of no known shape of the class, {}; Unknown::skip passes over it", theirs, known));
+                fmt::format("{} is of no known shape of the class, the class here has {:#010x}; "
+                            "Unknown::skip passes over it",
+                            theirs, ours));
+}
+
+const std::byte* Input::unknown_version(const std::byte* at, std::string_view what, std::uint32_t version,
+                                        std::uint32_t ours) {
+    const auto theirs = version == 0 ? std::string("a checksum") : fmt::format("version {}", version);
+    return fail(at, Errc::unsupported, what,
+                fmt::format("{}, and the class here is version {}: its description says nothing of the other one; say "
+                            "it there with since() or older(), or pass over it with Unknown::skip",
+                            theirs, ours));
 }
 
 Input::Seen& Input::make_seen() {

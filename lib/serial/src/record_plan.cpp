@@ -27,4 +27,9 @@ std::size_t read_records(const RecordPlan& plan, const std::byte* wire, std::siz
 
 std::string_view record_kernel_name() noexcept { return chosen().name; }
 
+RecordPlan prepare_at_run_time(std::span<const WireByte> bytes, std::size_t object_size, std::span<RecordField> fields,
+                               std::span<RecordStep<16>> narrow, std::span<RecordStep<64>> wide) noexcept {
+    return prepare(bytes, object_size, fields, narrow, wide);
+}
+
 }  // namespace weir::serial

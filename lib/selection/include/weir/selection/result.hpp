@@ -68,7 +68,7 @@ void set_result(Decision& decision, const T& object) {
 // Members may be added at the end, with the next version.
 template <>
 inline constexpr auto weir::serial::description<weir::selection::Quantity> =
-    weir::serial::members("name", "value").version(1);
+    weir::serial::members("name", "value").version(1).grows_at_end();
 template <>
 inline constexpr auto weir::serial::description<weir::selection::Findings> =
-    weir::serial::members("selection", "quantities").version(1);
+    weir::serial::members("selection", "quantities").version(1).grows_at_end();

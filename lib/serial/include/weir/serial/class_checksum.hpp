@@ -3,6 +3,7 @@
 // bases with their checksums, and of its members with their types, folded by 3 (docs/formats/root-buffer.md).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -29,23 +30,33 @@ constexpr std::uint32_t fold_member_type(std::uint32_t sum) noexcept {
     return sum;
 }
 
-/// The checksum of T when it had only its first `parts` parts: how readers know the shapes that T grew out of.
-template <Object T, std::size_t parts = Parts<T>::count>
+template <Object T>
     requires(Parts<T>::named)
-consteval std::uint32_t class_checksum() {
-    auto sum = fold_checksum(0, class_name<T>);
-    for_each_part<T>([&](auto index) {
-        if constexpr (index >= parts) return false;
-        using Part = typename Parts<T>::template Type<index>;
-        if constexpr (Parts<T>::template is_base<index>()) {
+consteval std::uint32_t class_checksum();
+
+/// The checksums of T when it had only its first 0, 1, 2 ... parts: how readers know the shapes that T grew out of.
+template <Object T>
+inline constexpr auto checksums_by_parts = [] {
+    std::array<std::uint32_t, Parts<T>::count + 1> sums{fold_checksum(0, class_name<T>)};
+    std::size_t index = 0;
+    each_part_type<T>([&]<class Part, bool base>(PartType<Part, base>) {
+        auto sum = sums[index];
+        if constexpr (base) {
             sum = fold_checksum(fold_checksum(sum, class_name<Part>), class_checksum<Part>());
         } else {
             if (std::is_enum_v<std::remove_all_extents_t<Part>>) sum = fold_checksum(sum, 1);
-            sum = fold_member_type<Part>(fold_checksum(sum, Parts<T>::template name<index>()));
+            sum = fold_member_type<Part>(fold_checksum(sum, Parts<T>::facts[index].name));
         }
+        sums[++index] = sum;
         return true;
     });
-    return sum;
+    return sums;
+}();
+
+template <Object T>
+    requires(Parts<T>::named)
+consteval std::uint32_t class_checksum() {
+    return checksums_by_parts<T>.back();
 }
 
 }  // namespace weir::serial

@@ -158,21 +158,27 @@ private:
         std::uint32_t checksum = 0;
         at += 2;
         if (version == 0 && !in_.has(at, 4)) {  // too small for a checksum: nothing says that it is another class
-            found = {Found::Is::ours, Parts<T>::count};
+            found = {Parts<T>::version == 0 ? Found::Is::ours : Found::Is::unknown};
+        } else {
+            if (version == 0) {
+                checksum = load<std::uint32_t>(at);
+                at += 4;
+            }
+            found = recognise<T>(version, checksum, in_.other_versions());
+        }
+        if (found.is == Found::Is::ours) [[likely]]
             return at;
+        if (found.is != Found::Is::unknown) {
+            ++in_.evolved;
+        } else if (in_.skips_unknown()) {
+            ++in_.skipped;
+        } else {
+            constexpr auto ours = static_cast<std::uint32_t>(Parts<T>::version);
+            if constexpr (ours == 0)
+                return in_.unknown_checksum(start, class_name<T>, version, checksum, class_checksum<T>());
+            else
+                return in_.unknown_version(start, class_name<T>, version, ours);
         }
-        if (version == 0) {
-            checksum = load<std::uint32_t>(at);
-            at += 4;
-        }
-        found = recognise<T>(version, checksum);
-        if (found.is == Found::Is::unknown && !in_.skips_unknown()) {
-            std::uint32_t ours = 0;
-            if constexpr (Parts<T>::version == 0) ours = class_checksum<T>();
-            return in_.unknown_shape(start, class_name<T>, version, checksum, ours);
-        }
-        if (found.is == Found::Is::unknown) ++in_.skipped;
-        if (found.is == Found::Is::other_version || found.is == Found::Is::part_of_ours) ++in_.evolved;
         return at;
     }
 
@@ -184,15 +190,37 @@ private:
         Found found;
         at = version_of<T>(at, found);
         if (at == nullptr) return nullptr;
-        if (found.is != Found::Is::ours) object = T{};
-        const auto lenient = found.is == Found::Is::other_version;
-        for_each_part<T>([&](auto index) {
-            if (index >= found.parts || (lenient && at == in_.end())) return false;
-            at = member(at, part_of<T, index>(object));
+        if (found.is == Found::Is::ours) [[likely]]
+            Parts<T>::each(object, [&](auto& part) { return (at = member(at, part)) != nullptr; });
+        else
+            at = other_shape(at, object, found);
+        return in_.close_frame(at, class_name<T>, outer);
+    }
+
+    /// The parts of an object of another shape than ours, up to the end of the byte count where that is allowed.
+    template <Object T>
+    [[gnu::noinline]] const std::byte* other_shape(const std::byte* at, T& object, const Found& found) {
+        if (found.is == Found::Is::another) {
+            find_older_class<T>(static_cast<std::uint32_t>(found.number), [&](const auto& older) {
+                typename std::remove_cvref_t<decltype(older)>::Class old{};
+                using Old = decltype(old);
+                Parts<Old>::each(old, [&](auto& part) { return (at = member(at, part)) != nullptr; });
+                if (at != nullptr) object = older.convert(std::move(old));
+            });
+            return at;
+        }
+        object = T{};
+        std::size_t index = 0;
+        Parts<T>::each(object, [&](auto& part) {
+            const auto& facts = Parts<T>::facts[index];
+            if (found.has(index++, facts, in_.left(at))) at = member(at, part);
             return at != nullptr;
         });
-        if (at != nullptr && (lenient || found.is == Found::Is::unknown)) at = in_.end();
-        return in_.close_frame(at, class_name<T>, outer);
+        return at == nullptr || !reaches_to_end(found) ? at : in_.end();
+    }
+    /// Whether what follows the parts that were read is passed over.
+    static bool reaches_to_end(const Found& found) noexcept {
+        return found.is == Found::Is::in_order || found.is == Found::Is::unknown;
     }
 
     template <class T, class Get>
@@ -245,35 +273,52 @@ private:
         } else if constexpr (in_columns<C>) {
             Found found;
             at = version_of<Element<C>>(at, found);
-            if (at == nullptr || !ends_are_known<Element<C>>(start, members, found)) return nullptr;
+            if (at == nullptr || !columns_are_certain<Element<C>>(start, members, found)) return nullptr;
             const bool unknown = found.is == Found::Is::unknown;
             at = all(at, [&](const std::byte* place, C& one) {
                 if (!unknown) return columns(place, one, found);
                 one.clear();
                 return place;
             });
-            if (at != nullptr && (unknown || found.is == Found::Is::other_version)) at = in_.end();
+            if (at != nullptr && reaches_to_end(found)) at = in_.end();
         } else {
             return in_.fail(start, Errc::corrupt, class_name<C>, "it is said to be member-wise, which it cannot be");
         }
         return in_.close_frame(at, class_name<C>, outer);
     }
 
-    /// The columns of another version go on to the end of the byte count. Several collections that share one leave
-    /// nobody to say where the second begins.
+    /// The header of columns names the version of the class and none of its bases; and columns of which only the order
+    /// is known go on to the end of the byte count: several collections that share one leave nobody to say where the
+    /// second begins.
     template <Object E>
-    bool ends_are_known(const std::byte* header, std::size_t members, Found& found) {
-        if (found.is != Found::Is::other_version || members < 2) return true;
+    bool columns_are_certain(const std::byte* header, std::size_t members, Found& found) {
+        const char* why = nullptr;
+        if (found.is == Found::Is::in_order && members > 1)
+            why =
+                "another version of the class, in columns of several collections under one byte count: how many "
+                "columns each has is not known; Unknown::skip passes over them";
+        else if (found.is == Found::Is::older && !bases_never_changed<E>())
+            why =
+                "another version of the class, in columns, where nothing says of which version its base is; "
+                "Unknown::skip passes over them";
+        if (why == nullptr) return true;
         if (!in_.skips_unknown()) {
-            in_.fail(header, Errc::unsupported, class_name<E>,
-                     "another version of the class, in columns of several collections under one byte count: how many "
-                     "columns each has is not known; Unknown::skip passes over them");
+            in_.fail(header, Errc::unsupported, class_name<E>, why);
             return false;
         }
-        found.is = Found::Is::unknown;
+        found = {Found::Is::unknown};
         --in_.evolved;
         ++in_.skipped;
         return true;
+    }
+    template <Object E>
+    static consteval bool bases_never_changed() {
+        return each_part_type<E>([]<class Part, bool base>(PartType<Part, base>) {
+            if constexpr (base)
+                return !has_members<Part>() || (Parts<Part>::version == 1 && bases_never_changed<Part>());
+            else
+                return true;
+        });
     }
 
     const std::byte* text(const std::byte* at, std::string& text) {
@@ -367,67 +412,90 @@ private:
 
     template <class E>
     const std::byte* columns(const std::byte* at, std::vector<E>& all, const Found& found) {
+        if (found.is == Found::Is::another) return older_columns(at, all, found);
         std::size_t size = 0;
         // Elements that may have no bytes at all (an empty base comes first) are no more than there are bytes.
-        const std::size_t least = least_columns_size<E>(found.is == Found::Is::ours);
+        const std::size_t least = least_columns_size<E>(found);
         at = count(at, class_name<std::vector<E>>, least == 0 ? 1 : least, size);
         if (at == nullptr) return nullptr;
         all.resize(size);
         if (found.is != Found::Is::ours)
             for (auto& each : all) each = E{};
-        return size == 0 ? at : columns_of<E>(at, all, found);
+        const auto* plan = column_plans<E>().data();
+        return size == 0 ? at : columns_of<E>(at, all, found, 0, plan);
     }
 
-    /// What one element takes at least: of other shapes of the class only the first column is certain.
     template <class E>
-    static constexpr std::size_t least_columns_size(bool ours) {
-        std::size_t size = 0;
-        for_each_part<E>([&](auto index) {
-            using Part = typename Parts<E>::template Type<index>;
-            if constexpr (Parts<E>::template is_base<index>())
-                size += least_columns_size<Part>(ours);
+    const std::byte* older_columns(const std::byte* at, std::vector<E>& all, const Found& found) {
+        find_older_class<E>(static_cast<std::uint32_t>(found.number), [&](const auto& older) {
+            std::vector<typename std::remove_cvref_t<decltype(older)>::Class> old;
+            at = columns(at, old, Found{});
+            all.clear();
+            if (at == nullptr) return;
+            all.reserve(old.size());
+            for (auto& each : old) all.push_back(older.convert(std::move(each)));
+        });
+        return at;
+    }
+
+    /// What one element takes at least: where only the order is known, only the first column is certain.
+    template <class E>
+    static constexpr std::size_t least_columns_size(const Found& found) {
+        std::size_t size = 0, index = 0;
+        each_part_type<E>([&]<class Part, bool base>(PartType<Part, base>) {
+            const auto& facts = Parts<E>::facts[index];
+            if (!found.has(index++, facts, 1)) return true;
+            if constexpr (base)
+                size += least_columns_size<Part>(found.is == Found::Is::in_order ? found : Found{});
             else
                 size += ArrayLeaf<Part>::count * least_wire_size<Leaf<Part>>();
-            return ours;
+            return found.is != Found::Is::in_order;
         });
         return size;
     }
 
-    template <class E, std::size_t... path>
-    const std::byte* columns_of(const std::byte* at, std::vector<E>& all, const Found& found) {
-        using P = typename At<E, path...>::type;
-        for_each_part<P>([&](auto index) {
-            if (index >= found.parts || (found.is == Found::Is::other_version && at == in_.end())) return false;
-            using Part = typename Parts<P>::template Type<index>;
-            if constexpr (Parts<P>::template is_base<index>())
-                at = columns_of<E, path..., index>(at, all, {Found::Is::ours, Parts<Part>::count});
-            else
-                at = column<E, path..., index>(at, all);
+    /// The columns of P, which is E or a base that lies at `offset` of it. `plan` goes along.
+    template <class P, class E>
+    const std::byte* columns_of(const std::byte* at, std::vector<E>& all, const Found& found, std::size_t offset,
+                                const RecordPlan* const*& plan) {
+        std::size_t index = 0;
+        each_part_type<P>([&]<class Part, bool base>(PartType<Part, base>) {
+            const auto place = offset + part_offsets<P>()[index];
+            const bool there = found.has(index, Parts<P>::facts[index], in_.left(at));
+            ++index;
+            if constexpr (base) {
+                if (there)
+                    at = columns_of<Part>(at, all, Found{}, place, plan);
+                else
+                    plan += count_columns<Part>();
+            } else {
+                if (there) at = column<Part>(at, all, place, *plan);
+                ++plan;
+            }
             return at != nullptr;
         });
         return at;
     }
 
-    template <class E, std::size_t... path>
-    const std::byte* column(const std::byte* at, std::vector<E>& all) {
-        using Part = typename At<E, path...>::type;
+    /// `plan` is that of a flat column, else null.
+    template <class Part, class E>
+    const std::byte* column(const std::byte* at, std::vector<E>& all, std::size_t offset, const RecordPlan* plan) {
         if constexpr (Framed<Part>) {
             const auto members = all.size() * ArrayLeaf<Part>::count;
             return framed<Leaf<Part>>(at, members, [&](const std::byte* place, const auto& contents) {
                 for (auto& each : all)
-                    if (place = each_leaf(place, At<E, path...>::of(each), contents); place == nullptr) return place;
+                    if (place = each_leaf(place, part_at<Part>(each, offset), contents); place == nullptr) return place;
                 return place;
             });
         } else {
             std::size_t done = 0;
             if constexpr (Flat<Part>)
                 if (all.size() <= in_.left(at) / fixed_wire_size<Part>()) {
-                    done = read_records(column_plan<E, path...>(), at, all.size(),
-                                        reinterpret_cast<std::byte*>(all.data()));
+                    done = read_records(*plan, at, all.size(), reinterpret_cast<std::byte*>(all.data()));
                     at += done * fixed_wire_size<Part>();
                 }
             for (; done < all.size(); ++done)
-                if (at = bare_member(at, At<E, path...>::of(all[done])); at == nullptr) return nullptr;
+                if (at = bare_member(at, part_at<Part>(all[done], offset)); at == nullptr) return nullptr;
             return at;
         }
     }

@@ -19,6 +19,17 @@
 //         }
 //     };
 //
+// A class with a version changes by getting the next one, and the description says how older bytes are read; bytes of a
+// version of which it says nothing are refused:
+//
+//     members("a", member("b").since(2), "c").version(2)          // version 1 had a and c
+//     members("a", "b").version(3).older(from_version_1)          // Class from_version_1(ClassV1 old): ClassV1 is
+//                                                                 // described too, .version(1)
+//     members("a", "b").version(1).grows_at_end()                 // a promise: other versions differ at the end only
+//
+// When one part says since(), the description is complete for all older versions: version n had the parts whose since()
+// is n or less, and no others.
+//
 // Members are numbers, bool, enums (no wider than int), std::string, C arrays, std::array, std::vector, std::map and
 // std::pair of all of these, described classes, std::unique_ptr of them, and std::shared_ptr where ROOT has Class*.
 // Members that are not listed are not streamed (ROOT's "//!"). The class name is the compiler's, written as ROOT writes
@@ -28,57 +39,115 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "weir/serial/value_list.hpp"
+
 namespace weir::serial {
 
+/// An older version of a class, described as a class of its own, and the function that makes a new object of an old
+/// one.
+template <class T, class Old>
+struct OlderClass {
+    using Class = Old;
+    T (*convert)(Old);
+};
+
 /// What members(), version() and fields() return: the parts of a class, its version and its name.
-template <class Parts>
+template <class Parts, class... Older>
 struct Description {
     Parts parts;
     int class_version = 0;  // 0: no ClassDef, the checksum stands for a version
     std::string_view name{};
+    bool grows = false;  // other versions have fewer or more parts at the end, and are the same else
+    ValueList<Older...> older_classes{};
 
     /// The number in the class's ClassDef.
-    [[nodiscard]] consteval Description version(int number) const { return {parts, number, name}; }
-    [[nodiscard]] consteval Description class_name(std::string_view text) const { return {parts, class_version, text}; }
+    [[nodiscard]] consteval Description version(int number) const {
+        auto changed = *this;
+        changed.class_version = number;
+        return changed;
+    }
+    [[nodiscard]] consteval Description class_name(std::string_view text) const {
+        auto changed = *this;
+        changed.name = text;
+        return changed;
+    }
+    /// Every other version of the class is this one with fewer members at the end, or with more, for good: an older one
+    /// is read as far as it goes, what follows in a newer one is passed over. Nothing in the bytes can prove that.
+    [[nodiscard]] consteval Description grows_at_end() const {
+        auto changed = *this;
+        changed.grows = true;
+        return changed;
+    }
+    /// Bytes of the version that Old is described with are read as an Old, and `convert` makes the object of it.
+    template <class T, class Old>
+    [[nodiscard]] consteval auto older(T (*convert)(Old)) const {
+        return [&]<std::size_t... index>(std::index_sequence<index...>) {
+            return Description<Parts, Older..., OlderClass<T, Old>>{
+                parts, class_version, name, grows, {{value_at<index>(older_classes)}..., {{convert}}}};
+        }(std::index_sequence_for<Older...>{});
+    }
 };
 
 struct Undescribed {};
+
+/// A member of an aggregate, by its name: members("a") is members(member("a")).
+struct NamedMember {
+    std::string_view name{};
+    int since_version = 0;  // the first version of the class that has it; 0: nothing was said
+    consteval NamedMember() = default;
+    consteval NamedMember(std::string_view text) : name(text) {}  // NOLINT: it is one
+    template <std::size_t size>
+    consteval NamedMember(const char (&text)[size]) : name(text) {}  // NOLINT: it is one
+    [[nodiscard]] consteval NamedMember since(int first_version) const {
+        auto changed = *this;
+        changed.since_version = first_version;
+        return changed;
+    }
+};
+[[nodiscard]] consteval NamedMember member(std::string_view name) { return name; }
 
 /// All members of an aggregate, in their order; without names there is no checksum (and no C array among them).
 struct Unnamed {};
 template <std::size_t count>
 struct Named {
-    std::array<std::string_view, count> names;
+    std::array<NamedMember, count> names;
 };
 
 template <class... Fields>
 struct Listed {
-    std::tuple<Fields...> fields;
+    ValueList<Fields...> fields;
 };
 template <class Base>
 struct BaseField {
+    using Type = Base;
     static constexpr bool base_class = true;
+    int since_version = 0;
+    [[nodiscard]] consteval BaseField since(int first_version) const { return {first_version}; }
 };
 template <class Class, class Member>
 struct MemberField {
+    using Type = std::remove_cv_t<Member>;
+    static constexpr bool base_class = false;
     std::string_view name;
     Member Class::* member;
+    int since_version = 0;
+    /// The first version of the class that has this member.
+    [[nodiscard]] consteval MemberField since(int first_version) const { return {name, member, first_version}; }
 };
 
 template <class... Names>
 [[nodiscard]] consteval auto members(const Names&... names) {
-    return Description<Named<sizeof...(Names)>>{{{std::string_view(names)...}}};
+    return Description<Named<sizeof...(Names)>>{{{NamedMember(names)...}}};
 }
 
 [[nodiscard]] consteval auto version(int number) { return Description<Unnamed>{{}, number}; }
 
 template <class... Fields>
 [[nodiscard]] consteval auto fields(Fields... each) {
-    return Description<Listed<Fields...>>{{{each...}}};
+    return Description<Listed<Fields...>>{{{{each}...}}};
 }
 
 /// Bases come first, in the order of the class.

@@ -109,8 +109,8 @@ private:
         if constexpr (fixed > 0) return store_object(at, object);
         const auto start = out_.offset(at);
         at = version_of<T>(at + 4);
-        for_each_part<T>([&](auto index) {
-            at = member(at, part_of<T, index>(object));
+        Parts<T>::each(object, [&](const auto& part) {
+            at = member(at, part);
             return true;
         });
         return close(start, at);
@@ -134,8 +134,8 @@ private:
     static std::byte* store_object(std::byte* at, const T& object) noexcept {
         at = store(at, byte_count_flag | static_cast<std::uint32_t>(object_wire_size<T>() - 4));
         at = version_of<T>(at);
-        for_each_part<T>([&](auto index) {
-            at = store_fixed(at, part_of<T, index>(object));
+        Parts<T>::each(object, [&](const auto& part) {
+            at = store_fixed(at, part);
             return true;
         });
         return at;
@@ -269,31 +269,27 @@ private:
             at = column(at, all, [](const auto& each) -> const auto& { return each.first; });
             at = column(at, all, [](const auto& each) -> const auto& { return each.second; });
         } else {
-            at = columns_of<Element<C>>(at, all);
+            at = columns_of(at, all);
         }
         --out_.nesting;
         return at;
     }
 
     /// The columns of a base stand before those of the class, without a header of their own.
-    template <class E, std::size_t... path, class C>
-    std::byte* columns_of(std::byte* at, const C& all) {
-        using P = typename At<E, path...>::type;
-        for_each_part<P>([&](auto index) {
-            using Place = At<E, path..., index>;
-            using Part = typename Place::type;
-            if constexpr (Parts<P>::template is_base<index>()) {
-                at = columns_of<E, path..., index>(at, all);
-            } else if constexpr (Flat<Part>) {
+    template <class E>
+    std::byte* columns_of(std::byte* at, const std::vector<E>& all) {
+        const auto* plan = column_plans<E>().data();
+        each_column<E>([&]<class Part>(std::type_identity<Part>, std::size_t offset) {
+            if constexpr (Flat<Part>) {
                 at = out_.room(at, all.size(), fixed_wire_size<Part>());
                 if (at == nullptr) return false;
-                write_records(column_plan<E, path..., index>(), reinterpret_cast<const std::byte*>(all.data()),
-                              all.size(), at);
+                write_records(**plan, reinterpret_cast<const std::byte*>(all.data()), all.size(), at);
                 at += all.size() * fixed_wire_size<Part>();
             } else {
-                at = column(at, all, [](const E& each) -> const auto& { return Place::of(each); });
+                at = column(at, all, [offset](const E& each) -> const auto& { return part_at<Part>(each, offset); });
             }
-            return true;
+            ++plan;
+            return at != nullptr;
         });
         return at;
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Classes change: what the version or checksum in the bytes says about the shape of an object, seen from the class that
-// we have. A class grows at its end. Its checksum with fewer members is known when we compile, so that bytes from
-// before are recognised with certainty; of another version number only the order of members is taken for granted.
+// we have. A class without a version grows at its end: its checksums with fewer members are known when we compile, so
+// that bytes from before are recognised with certainty. A version is only a number; what it stands for is what the
+// description says of it, and one of which it says nothing is not read, but for readers that take the risk.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "weir/serial/class_checksum.hpp"
+#include "weir/serial/input.hpp"
 #include "weir/serial/shape.hpp"
 
 namespace weir::serial {
@@ -17,12 +19,30 @@ namespace weir::serial {
 struct Found {
     enum class Is {
         ours,
-        part_of_ours,   // its first `parts` parts, exactly
-        other_version,  // as many of ours as fit into the byte count; what follows them is passed over
+        part_of_ours,  // its first `number` parts, exactly
+        older,         // the parts whose since() is `number` or less, exactly
+        another,       // the description knows version `number` as a class of its own
+        in_order,      // as many of ours as fit into the byte count; what follows them is passed over
         unknown,
     };
     Is is = Is::ours;
-    std::size_t parts = 0;
+    std::size_t number = 0;
+
+    /// Whether our part `index` is in the bytes, `left` of which are left. (Not for `another`.)
+    [[nodiscard]] constexpr bool has(std::size_t index, const PartFacts& part, std::size_t left) const noexcept {
+        switch (is) {
+            case Is::ours:
+                return true;
+            case Is::part_of_ours:
+                return index < number;
+            case Is::older:
+                return static_cast<std::size_t>(part.since) <= number;
+            case Is::in_order:
+                return left > 0;
+            default:
+                return false;
+        }
+    }
 };
 
 /// ROOT's checksum of pairs that a dictionary only implies, whatever their types.
@@ -32,26 +52,49 @@ inline constexpr bool is_pair = false;
 template <class A, class B>
 inline constexpr bool is_pair<std::pair<A, B>> = true;
 
+/// Calls `use` with the older class that T's description has for this version, if there is one.
+template <Object T, class Use>
+constexpr bool find_older_class([[maybe_unused]] std::uint32_t version, [[maybe_unused]] const Use& use) {
+    constexpr const auto& all = description<T>.older_classes;
+    constexpr auto count = std::remove_cvref_t<decltype(all)>::size;
+    if constexpr (count == 0) {
+        return false;
+    } else {
+        const auto is_it = [&](const auto& older) {
+            using Old = typename std::remove_cvref_t<decltype(older)>::Class;
+            static_assert(Object<Old> && Parts<Old>::version > 0 && Parts<Old>::version < Parts<T>::version,
+                          "weir::serial: an older class is described with a .version() below that of the class");
+            static_assert(std::is_same_v<decltype(older.convert(std::declval<Old>())), T>,
+                          "weir::serial: older() takes a function that makes an object of the class: Class f(ClassV1)");
+            if (version != static_cast<std::uint32_t>(Parts<Old>::version)) return false;
+            use(older);
+            return true;
+        };
+        return [&]<std::size_t... index>(std::index_sequence<index...>) {
+            return (... || is_it(value_at<index>(all)));
+        }(std::make_index_sequence<count>{});
+    }
+}
+
 /// `checksum` counts when `version` is 0.
 template <Object T>
-[[nodiscard]] constexpr Found recognise(std::uint32_t version, std::uint32_t checksum) noexcept {
+[[nodiscard]] constexpr Found recognise(std::uint32_t version, std::uint32_t checksum, OtherVersions others) noexcept {
     using enum Found::Is;
-    constexpr Found all{ours, Parts<T>::count};
-    if (version > 0x3fff) return {unknown, 0};
-    if (version > 0 && Parts<T>::version == 0) return {unknown, 0};  // a class without versions has none of them
-    if (version > 0)
-        return version == static_cast<std::uint32_t>(Parts<T>::version) ? all : Found{other_version, all.parts};
-    if (is_pair<T> && checksum == implied_pair_checksum) return all;
-    Found found{unknown, 0};
-    if constexpr (Parts<T>::named) {
-        if (checksum == class_checksum<T>()) return all;
-        for_each_part<T>([&](auto index) {
-            if constexpr (index > 0)
-                if (checksum == class_checksum<T, index>()) found = {part_of_ours, index};
-            return true;
-        });
+    constexpr auto ours_is = static_cast<std::uint32_t>(Parts<T>::version);
+    if (version > 0x3fff) return {unknown};
+    if (version > 0) {
+        if (version == ours_is) return {ours};
+        if (ours_is == 0) return {unknown};  // a class without versions has none of them
+        if (find_older_class<T>(version, [](const auto&) {})) return {another, version};
+        if (Parts<T>::says_since && version < ours_is) return {older, version};
+        return {description<T>.grows || others == OtherVersions::in_order ? in_order : unknown};
     }
-    return found;
+    if (is_pair<T> && checksum == implied_pair_checksum) return {ours};
+    if constexpr (Parts<T>::named)
+        for (auto parts = Parts<T>::count + 1; parts-- > 0;)
+            if (checksum == checksums_by_parts<T>[parts])
+                return {parts == Parts<T>::count ? ours : parts > 0 ? part_of_ours : unknown, parts};
+    return {unknown};
 }
 
 }  // namespace weir::serial

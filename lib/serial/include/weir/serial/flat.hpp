@@ -28,7 +28,7 @@ consteval bool is_flat() {
         return is_flat<Leaf<T>>() && fixed_wire_size<T>() <= flat_size_max - 10;  // a header may come before it
     else if constexpr (Object<T>)
         return std::is_trivially_copyable_v<T> &&
-               for_each_part<T>([](auto index) { return is_flat<typename Parts<T>::template Type<index>>(); }) &&
+               each_part_type<T>([]<class Part, bool base>(PartType<Part, base>) { return is_flat<Part>(); }) &&
                fixed_wire_size<T>() <= flat_size_max;
     else
         return false;
@@ -37,13 +37,22 @@ consteval bool is_flat() {
 template <class T>
 concept Flat = is_flat<T>();
 
-/// Where a part of T lies. No T is made for that: the place of a member does not depend on its value.
-template <Object T, std::size_t index>
-[[nodiscard]] std::size_t part_offset() noexcept {
+/// Where the parts of T lie. No T is made for that: the place of a member does not depend on its value.
+template <Object T>
+[[nodiscard, gnu::noinline]] std::array<std::size_t, Parts<T>::count> find_part_offsets() noexcept {
     alignas(T) static constinit std::byte room[sizeof(T)]{};
-    auto& object = reinterpret_cast<T&>(room);
-    const auto* place = &reinterpret_cast<const std::byte&>(part_of<T, index>(object));
-    return static_cast<std::size_t>(place - room);
+    std::array<std::size_t, Parts<T>::count> offsets{};
+    std::size_t index = 0;
+    Parts<T>::each(reinterpret_cast<T&>(room), [&](auto& part) {
+        offsets[index++] = static_cast<std::size_t>(&reinterpret_cast<const std::byte&>(part) - room);
+        return true;
+    });
+    return offsets;
+}
+template <Object T>
+[[nodiscard]] inline const std::array<std::size_t, Parts<T>::count>& part_offsets() noexcept {
+    static const auto offsets = find_part_offsets<T>();
+    return offsets;
 }
 
 /// The bytes of one record, one after the other.
@@ -86,8 +95,9 @@ private:
         constant(byte_count_flag | (object_wire_size<T>() - 4), 4);
         constant(static_cast<std::uint64_t>(Parts<T>::version), 2);
         if constexpr (Parts<T>::version == 0) constant(class_checksum<T>(), 4);
-        for_each_part<T>([&](auto index) {
-            add<typename Parts<T>::template Type<index>>(offset + part_offset<T, index>());
+        std::size_t index = 0;
+        each_part_type<T>([&]<class Part, bool base>(PartType<Part, base>) {
+            add<Part>(offset + part_offsets<T>()[index++]);
             return true;
         });
     }
@@ -99,34 +109,62 @@ private:
     std::size_t at_ = 0;
 };
 
-/// A part of a part of a class, bases above all: which part at each step.
-template <class T, std::size_t... path>
-struct At {
-    using type = T;
-    template <class U>
-    [[nodiscard]] static constexpr auto& of(U& object) noexcept {
-        return object;
-    }
-    [[nodiscard]] static std::size_t offset() noexcept { return 0; }
-};
-template <class T, std::size_t first, std::size_t... rest>
-struct At<T, first, rest...> {
-    using Next = At<typename Parts<T>::template Type<first>, rest...>;
-    using type = typename Next::type;
-    template <class U>
-    [[nodiscard]] static constexpr auto& of(U& object) noexcept {
-        return Next::of(part_of<T, first>(object));
-    }
-    [[nodiscard]] static std::size_t offset() noexcept { return part_offset<T, first>() + Next::offset(); }
-};
+/// A member of type Part that lies at `offset` of an object, of its class or of a base.
+template <class Part, class T>
+[[nodiscard]] inline auto& part_at(T& object, std::size_t offset) noexcept {
+    if constexpr (std::is_const_v<T>)
+        return *reinterpret_cast<const Part*>(reinterpret_cast<const std::byte*>(&object) + offset);
+    else
+        return *reinterpret_cast<Part*>(reinterpret_cast<std::byte*>(&object) + offset);
+}
 
-/// The tables themselves: made at the first call, which is kept out of the way of all others.
-template <class T, std::size_t... path>
-[[nodiscard, gnu::noinline]] const RecordPlan& make_column_plan() {
-    using Part = typename At<T, path...>::type;
-    static const RecordTables<fixed_wire_size<Part>()> tables(
-        RecordBytes<fixed_wire_size<Part>()>().template value<Part>(At<T, path...>::offset()), sizeof(T));
-    return tables;
+/// The members of a class that is split into columns: those of its bases come before its own.
+template <Object T>
+consteval std::size_t count_columns() {
+    std::size_t count = 0;
+    each_part_type<T>([&]<class Part, bool base>(PartType<Part, base>) {
+        if constexpr (base)
+            count += count_columns<Part>();
+        else
+            ++count;
+        return true;
+    });
+    return count;
+}
+
+/// `each(std::type_identity<Member>{}, offset)` for each column; stops at the first that answers false.
+template <Object T, class Each>
+bool each_column(const Each& each, std::size_t offset = 0) {
+    const auto& offsets = part_offsets<T>();
+    std::size_t index = 0;
+    return each_part_type<T>([&]<class Part, bool base>(PartType<Part, base>) {
+        const auto place = offset + offsets[index++];
+        if constexpr (base)
+            return each_column<Part>(each, place);
+        else
+            return each(std::type_identity<Part>{}, place);
+    });
+}
+
+/// The tables themselves: made at the first call, which is kept out of the way of all others. They are never freed:
+/// threads may stream to the end.
+template <Object T>
+[[nodiscard, gnu::noinline]] const auto& make_column_plans() {
+    static const auto plans = [] {
+        std::array<const RecordPlan*, count_columns<T>()> all{};
+        std::size_t column = 0;
+        each_column<T>([&]<class Part>(std::type_identity<Part>, std::size_t offset) {
+            if constexpr (Flat<Part>) {
+                constexpr auto size = fixed_wire_size<Part>();
+                all[column] =
+                    &(new RecordTables<size>(RecordBytes<size>().template value<Part>(offset), sizeof(T)))->plan();
+            }
+            ++column;
+            return true;
+        });
+        return all;
+    }();
+    return plans;
 }
 template <Flat T>
 [[nodiscard, gnu::noinline]] const RecordPlan& make_element_plan() {
@@ -135,11 +173,11 @@ template <Flat T>
     return tables;
 }
 
-/// The plan of one column of a vector of T.
-template <class T, std::size_t... path>
-[[nodiscard]] inline const RecordPlan& column_plan() {
-    static const RecordPlan& plan = make_column_plan<T, path...>();
-    return plan;
+/// The plans of the columns of a vector of T; null where a column is not flat.
+template <Object T>
+[[nodiscard]] inline const auto& column_plans() {
+    static const auto& plans = make_column_plans<T>();
+    return plans;
 }
 
 /// The plan of whole elements.

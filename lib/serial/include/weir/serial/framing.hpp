@@ -30,9 +30,9 @@ using Element = typename ElementOf<T>::type;
 /// Whether a class or its bases have members.
 template <Object T>
 consteval bool has_members() {
-    return !for_each_part<T>([](auto index) {
-        if constexpr (Parts<T>::template is_base<index>())
-            return !has_members<typename Parts<T>::template Type<index>>();
+    return !each_part_type<T>([]<class Part, bool base>(PartType<Part, base>) {
+        if constexpr (base)
+            return !has_members<Part>();
         else
             return false;
     });

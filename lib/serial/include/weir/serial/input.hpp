@@ -28,13 +28,19 @@ template <std::unsigned_integral U>
     return load_big<U>(ConstData(at, sizeof(U)));
 }
 
+/// What to do with a version of a class of which its description says nothing.
+enum class OtherVersions {
+    refuse,    // it is not known: see Unknown
+    in_order,  // read as many of our members as there are bytes for: right only when the class grew at its end
+};
+
 /// A name from outside as a message may have it: in quotes, at most 64 characters, and nothing that moves a terminal.
 [[nodiscard]] std::string quoted(std::string_view name);
 
 class Input {
 public:
-    Input(ConstData data, Unknown unknown) noexcept
-        : begin_(data.data()), data_end_(begin_ + data.size()), end_(data_end_), unknown_(unknown) {}
+    Input(ConstData data, Unknown unknown, OtherVersions others) noexcept
+        : begin_(data.data()), data_end_(begin_ + data.size()), end_(data_end_), unknown_(unknown), others_(others) {}
 
     [[nodiscard]] bool has(const std::byte* at, std::size_t size) const noexcept { return size <= left(at); }
     /// Bytes up to the end of the innermost byte count.
@@ -64,6 +70,7 @@ public:
     }
 
     [[nodiscard]] bool skips_unknown() const noexcept { return unknown_ == Unknown::skip; }
+    [[nodiscard]] OtherVersions other_versions() const noexcept { return others_; }
 
     // Errors: the first one is kept, and all that follow fail as well. They return null.
     const std::byte* fail(const std::byte* at, Errc code, std::string_view what, std::string_view why);
@@ -71,8 +78,10 @@ public:
     const std::byte* too_many(const std::byte* at, std::string_view what, std::size_t count);
     const std::byte* bad_frame(const std::byte* at, std::string_view what);
     const std::byte* left_over(const std::byte* at, std::string_view what);
-    const std::byte* unknown_shape(const std::byte* at, std::string_view what, std::uint32_t version,
-                                   std::uint32_t checksum, std::uint32_t ours);
+    const std::byte* unknown_checksum(const std::byte* at, std::string_view what, std::uint32_t version,
+                                      std::uint32_t checksum, std::uint32_t ours);
+    const std::byte* unknown_version(const std::byte* at, std::string_view what, std::uint32_t version,
+                                     std::uint32_t ours);
 
     /// An object that references may name.
     struct Object {
@@ -124,6 +133,7 @@ private:
     std::size_t position_ = 0;
     std::size_t frames_ = 0;  // byte counts that are open
     Unknown unknown_;
+    OtherVersions others_;
 
     struct Class {
         std::uint32_t offset = 0;

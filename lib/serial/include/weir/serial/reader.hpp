@@ -7,9 +7,9 @@
 //     if (auto ok = reader.stream(hits); !ok) ...   // "ROOT buffer, offset 123: ..."
 //
 // Bytes may be anything: every length and count is checked before it is used, and what contradicts itself is an error,
-// also where ROOT prints a message and goes on. A class may have gained members at its end since it was written:
-// missing ones are left as a fresh object has them. Objects of another version of their class are read as far as the
-// members agree in their order; what follows is passed over by the byte count.
+// also where ROOT prints a message and goes on. A class without a version may have gained members at its end since it
+// was written: its checksum proves that, and what is missing is left as a fresh object has it. Of a class with a
+// version other versions are read when its description says how (weir/serial/describe.hpp), and are errors else.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,16 @@ namespace weir::serial {
 
 struct ReaderOptions {
     Unknown unknown = Unknown::error;
+    /// in_order takes for granted that classes with versions grew at their ends: who is wrong in that gets wrong
+    /// values.
+    OtherVersions other_versions = OtherVersions::refuse;
 };
 
 class Reader {
 public:
     /// `data` lives as long as the reader is used.
-    explicit Reader(ConstData data, ReaderOptions options = {}) noexcept : in_(data, options.unknown) {}
+    explicit Reader(ConstData data, ReaderOptions options = {}) noexcept
+        : in_(data, options.unknown, options.other_versions) {}
 
     /// Reads an object that has no class before it, as TBufferFile::StreamObject does. Memory that it has is used
     /// again. After an error the object is valid, its contents are unspecified, and the position is where it was.

@@ -47,6 +47,11 @@ struct RecordPlan {
             find_steps<64>(bytes, object_size, fields, wide)};
 }
 
+/// The same at run time, compiled once and not in everything that streams a class.
+[[nodiscard]] RecordPlan prepare_at_run_time(std::span<const WireByte> bytes, std::size_t object_size,
+                                             std::span<RecordField> fields, std::span<RecordStep<16>> narrow,
+                                             std::span<RecordStep<64>> wide) noexcept;
+
 /// A plan and its tables: `bytes` says what a record consists of, `object_size` is the distance of objects in memory.
 /// Made at compile time or once; it cannot be copied, as its plan points into it. No byte of the object may be
 /// named twice; those that are not named (padding, other columns) keep what they hold when a reader fills the object.
@@ -55,8 +60,13 @@ class RecordTables {
     static_assert(wire_size > 0 && wire_size <= record_size_max);
 
 public:
-    constexpr RecordTables(const std::array<WireByte, wire_size>& bytes, std::size_t object_size) noexcept
-        : plan_(prepare(bytes, object_size, fields_, narrow_, wide_)) {}
+    constexpr RecordTables(const std::array<WireByte, wire_size>& bytes, std::size_t object_size) noexcept {
+        if consteval {
+            plan_ = prepare(bytes, object_size, fields_, narrow_, wide_);
+        } else {
+            plan_ = prepare_at_run_time(bytes, object_size, fields_, narrow_, wide_);
+        }
+    }
     RecordTables(const RecordTables&) = delete;
     RecordTables& operator=(const RecordTables&) = delete;
 

@@ -3,6 +3,7 @@
 // they were found by reflection or listed by hand. Everything else in the library asks here.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <boost/pfr/core.hpp>
 #include <concepts>
@@ -11,7 +12,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -117,19 +117,12 @@ template <class U, class Class, class Member>
 [[nodiscard]] constexpr auto& part(U& object, const MemberField<Class, Member>& field) noexcept {
     return object.*field.member;
 }
-template <class U, class... Fields>
-[[nodiscard]] constexpr auto tie_listed(U& object, const std::tuple<Fields...>& fields) noexcept {
-    return std::apply([&](const auto&... field) { return std::tie(part(object, field)...); }, fields);
-}
 
 /// As many members as have names. PFR counts members by trying, which C arrays defeat; here it is told.
-template <class U, std::size_t count>
-[[nodiscard]] constexpr auto tie_named(U& object, const Named<count>&) noexcept {
+template <std::size_t count, class U>
+[[nodiscard]] constexpr auto tie_members(U& object) noexcept {
     namespace pfr = boost::pfr::detail;
-    auto members = pfr::tie_as_tuple(object, pfr::size_t_<count>{});
-    return [&]<std::size_t... index>(std::index_sequence<index...>) {
-        return std::tie(pfr::sequence_tuple::get<index>(members)...);
-    }(std::make_index_sequence<count>{});
+    return pfr::tie_as_tuple(object, pfr::size_t_<count>{});
 }
 template <class T, std::size_t count>
 [[nodiscard]] auto& as_c_array(std::array<T, count>& array) noexcept {
@@ -140,7 +133,60 @@ template <class T, std::size_t count>
     return reinterpret_cast<const T(&)[count]>(array);
 }
 
-/// What a described class consists of, in the order of the wire. `of(object)` is a tuple of references.
+/// What is known of a part beside its type.
+struct PartFacts {
+    std::string_view name{};  // of a member
+    int since = 0;            // the first version that has it; 0: nothing was said
+    bool base = false;
+};
+
+/// Members that reflection finds at most (PFR's tables end there), and parts of a class (clang folds no more).
+inline constexpr std::size_t members_max = 100, parts_max = 250;
+
+/// The number of parts that a description names.
+template <class Description>
+inline constexpr std::size_t named_parts = 0;
+template <std::size_t count>
+inline constexpr std::size_t named_parts<Named<count>> = count;
+template <class... Fields>
+inline constexpr std::size_t named_parts<Listed<Fields...>> = sizeof...(Fields);
+template <>
+inline constexpr std::size_t named_parts<ArrayElements> = 1;
+
+template <class T, class Description>
+consteval std::size_t count_parts() {
+    static_assert(named_parts<Description> <= parts_max,
+                  "weir::serial: a class has at most 250 parts: put members that belong together into a struct");
+    if constexpr (requires(Description parts) { parts.names; }) {
+        static_assert(std::is_aggregate_v<T>,
+                      "weir::serial: members() is for aggregates; private members, and those of a class with "
+                      "constructors or virtual functions, are listed by fields(field(\"a\", &Class::a))");
+        static_assert(named_parts<Description> <= members_max,
+                      "weir::serial: members() takes at most 100 members: list them by fields(field(\"a\", "
+                      "&Class::a)), up to 250, or put members that belong together into a struct");
+        static_assert(named_parts<Description> > 0 || std::is_empty_v<T>,
+                      "weir::serial: members() without names is for a class without members; this one has some: name "
+                      "all of them");
+        return named_parts<Description>;
+    } else if constexpr (std::is_same_v<Description, Unnamed>) {
+        static_assert(
+            std::is_aggregate_v<T>,
+            "weir::serial: version() alone is for aggregates; list what is streamed by fields(...).version()");
+        return boost::pfr::detail::fields_count<T>();
+    } else {
+        return named_parts<Description>;
+    }
+}
+
+template <std::size_t count>
+consteval bool all_differ(std::array<PartFacts, count> facts) {
+    std::ranges::sort(facts, {}, &PartFacts::name);
+    for (std::size_t i = 1; i < count; ++i)
+        if (!facts[i].base && !facts[i - 1].base && facts[i].name == facts[i - 1].name) return false;
+    return true;
+}
+
+/// What a described class consists of, in the order of the wire.
 template <Object T>
 struct Parts {
     using Description = std::remove_cvref_t<decltype(description<T>.parts)>;
@@ -154,40 +200,109 @@ struct Parts {
         "members: describe it with members(\"a\", \"b\")");
     static_assert(version >= 0 && version <= 0x3fff, "weir::serial: versions of classes are 1 to 16383");
 
-    template <class U>
-    [[nodiscard]] static constexpr auto of(U& object) noexcept {
-        if constexpr (listed)
-            return tie_listed(object, description<T>.parts.fields);
-        else if constexpr (is_array)
-            return std::tie(as_c_array(object));
-        else if constexpr (named)
-            return tie_named(object, description<T>.parts);
-        else
-            return boost::pfr::structure_tie(object);
-    }
-    using References = decltype(Parts::template of<T>(std::declval<T&>()));
+    static constexpr std::size_t count = count_parts<T, Description>();
 
-    static constexpr std::size_t count = std::tuple_size_v<References>;
+    template <class U>
+    [[nodiscard]] static constexpr auto tie(U& object) noexcept {
+        return tie_members<count>(object);
+    }
+    template <std::size_t index, class U>
+    [[nodiscard]] static constexpr auto& tied(const U& members) noexcept {
+        return boost::pfr::detail::sequence_tuple::get<index>(members);
+    }
     template <std::size_t index>
-    using Type = std::remove_cvref_t<std::tuple_element_t<index, References>>;
+    static consteval auto type_of() {
+        if constexpr (listed)
+            return std::type_identity<typename ValueAt<index, decltype(Description::fields)>::Type>{};
+        else if constexpr (is_array)
+            return std::type_identity<std::remove_reference_t<decltype(as_c_array(std::declval<T&>()))>>{};
+        else
+            return std::type_identity<
+                std::remove_cvref_t<decltype(Parts::template tied<index>(Parts::tie(std::declval<T&>())))>>{};
+    }
+    template <std::size_t index>
+    using Type = typename decltype(Parts::template type_of<index>())::type;
+
+    static constexpr std::array<PartFacts, count> facts = []<std::size_t... index>(std::index_sequence<index...>) {
+        [[maybe_unused]] constexpr auto fact =
+            []<std::size_t at>(std::integral_constant<std::size_t, at>) -> PartFacts {
+            if constexpr (listed) {
+                const auto& listed_field = value_at<at>(description<T>.parts.fields);
+                if constexpr (std::remove_cvref_t<decltype(listed_field)>::base_class)
+                    return {{}, listed_field.since_version, true};
+                else
+                    return {listed_field.name, listed_field.since_version, false};
+            } else if constexpr (is_array) {
+                return {"_M_elems"};
+            } else if constexpr (named) {
+                return {description<T>.parts.names[at].name, description<T>.parts.names[at].since_version};
+            } else {
+                return {};
+            }
+        };
+        return std::array<PartFacts, count>{fact(std::integral_constant<std::size_t, index>{})...};
+    }(std::make_index_sequence<count>{});
+
+    static_assert(!named ||
+                      std::ranges::none_of(facts, [](const auto& each) { return !each.base && each.name.empty(); }),
+                  "weir::serial: a member has an empty name");
+    static_assert(!named || all_differ(facts), "weir::serial: two members have the same name");
+    /// The description is complete for older versions too.
+    static constexpr bool says_since = std::ranges::any_of(facts, [](const auto& each) { return each.since != 0; });
+    static_assert(
+        std::ranges::all_of(facts, [](const auto& each) { return each.since >= 0 && each.since <= version; }),
+        "weir::serial: since() names the first version of the class that has the member: 1 to the version that the "
+        "description gives by .version()");
+
+    /// A part of an object.
+    template <std::size_t index, class U>
+    [[nodiscard]] static constexpr auto& at(U& object) noexcept {
+        if constexpr (listed)
+            return part(object, value_at<index>(description<T>.parts.fields));
+        else if constexpr (is_array)
+            return as_c_array(object);
+        else
+            return tied<index>(tie(object));
+    }
+
+    /// `each(part)` for every part of an object, in their order; stops at the first that answers false.
+    template <class U, class Each>
+    static constexpr bool each(U& object, Each&& each) {
+        return [&]<std::size_t... index>(std::index_sequence<index...>) {
+            if constexpr (listed || is_array || count == 0) {
+                return (... && each(at<index>(object)));
+            } else {
+                const auto members = tie(object);
+                return (... && each(tied<index>(members)));
+            }
+        }(std::make_index_sequence<count>{});
+    }
 
     template <std::size_t index>
     [[nodiscard]] static consteval bool is_base() {
-        if constexpr (listed)
-            return requires { std::get<index>(description<T>.parts.fields).base_class; };
-        else
-            return false;
+        return facts[index].base;
     }
     template <std::size_t index>
     [[nodiscard]] static consteval std::string_view name() {
-        if constexpr (listed)
-            return std::get<index>(description<T>.parts.fields).name;
-        else if constexpr (is_array)
-            return "_M_elems";
-        else
-            return description<T>.parts.names[index];
+        return facts[index].name;
     }
 };
+
+/// The type of a part, and whether it is a base.
+template <class Part, bool base_class>
+struct PartType {
+    using Type = Part;
+    static constexpr bool base = base_class;
+};
+
+/// `each(PartType<...>{})` for every part of T; stops at the first that answers false. What it is called with has as
+/// many types as the parts have, not as many as there are parts: that is what large classes compile quickly by.
+template <Object T, class Each>
+constexpr bool each_part_type(Each&& each) {
+    return [&]<std::size_t... index>(std::index_sequence<index...>) {
+        return (... && each(PartType<typename Parts<T>::template Type<index>, Parts<T>::facts[index].base>{}));
+    }(std::make_index_sequence<Parts<T>::count>{});
+}
 
 /// `each(index)` for every part of T, index being a constant; stops at the first that answers false.
 template <class T, class Each>
@@ -199,7 +314,7 @@ constexpr bool for_each_part(Each&& each) {
 
 template <class T, std::size_t index, class U>
 [[nodiscard]] constexpr auto& part_of(U& object) noexcept {
-    return std::get<index>(Parts<T>::of(object));
+    return Parts<T>::template at<index>(object);
 }
 
 }  // namespace weir::serial

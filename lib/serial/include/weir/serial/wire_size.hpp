@@ -56,8 +56,8 @@ consteval std::size_t fixed_wire_size() {
 template <Object T>
 consteval std::size_t object_wire_size() {
     std::size_t size = object_header_size<T>;
-    const bool fixed = for_each_part<T>([&](auto index) {
-        constexpr auto more = fixed_wire_size<typename Parts<T>::template Type<index>>();
+    const bool fixed = each_part_type<T>([&]<class Part, bool base>(PartType<Part, base>) {
+        constexpr auto more = fixed_wire_size<Part>();
         size += more;
         return more > 0;
     });

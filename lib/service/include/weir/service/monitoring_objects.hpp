@@ -62,16 +62,19 @@ struct StationSnapshot {
 // Members may be added at the end, with the next version.
 template <>
 inline constexpr auto weir::serial::description<weir::SampledFragment> =
-    weir::serial::members("source", "words").version(1);
+    weir::serial::members("source", "words").version(1).grows_at_end();
 template <>
 inline constexpr auto weir::serial::description<weir::SampledEvent> =
     weir::serial::members("station", "global_id", "run", "level1_id", "lumi_block", "seconds", "nanoseconds",
                           "stream_tags", "level1_words", "level2_words", "filter_words", "fragments")
-        .version(1);
+        .version(1)
+        .grows_at_end();
 template <>
-inline constexpr auto weir::serial::description<weir::NamedNumber> = weir::serial::members("name", "value").version(1);
+inline constexpr auto weir::serial::description<weir::NamedNumber> =
+    weir::serial::members("name", "value").version(1).grows_at_end();
 template <>
 inline constexpr auto weir::serial::description<weir::StationSnapshot> =
     weir::serial::members("station", "kind", "state", "time", "run", "received", "stored", "in_hand", "rejected",
                           "counters", "alarms")
-        .version(1);
+        .version(1)
+        .grows_at_end();
