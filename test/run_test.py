@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 REPLAY = ROOT / "examples" / "replay.toml"
 GENERATOR = ROOT / "examples" / "generator.toml"
 AHEAD, UNNUMBERED = 0xA80010, 0x7C0000  # the source that counts one ahead, the one that does not count
+ROB_LOST = 0x20000000                   # a bit of the first status word: this ROB was made in place of one that did not come
 EVENT_NUMBER = 36                       # offset of it in an event 3.0 with one status word
 
 
@@ -110,11 +111,10 @@ class RunTest(ProgramTest):
                 original = ORIGINALS[(number - 1) % len(ORIGINALS)]
                 robs = robs_of(event)
                 self.assertEqual(sorted(robs), sorted(original), f"sources of event {number}")
-                lost = [source for source, (level1, _, _) in robs.items() if level1 is None]
+                lost = [source for source, (_, status, _) in robs.items() if status[0] & ROB_LOST]
                 empty += bool(lost)
                 for source, (level1, status, data) in robs.items():
                     if source in lost:
-                        self.assertNotEqual(status[0], 0, f"an empty ROB of event {number} without status bits")
                         continue
                     if data != original[source][2]:
                         self.fail(f"event {number}: the ROB of {source:#x} is not the original's")

@@ -430,7 +430,7 @@ std::vector<StationResult> RunControl::State::results() const {
     std::vector<StationResult> all;
     for (const auto& station : stations_) {
         const auto& status = station->status();
-        all.push_back({station->entry().name, station->entry().kind, status.ledger, status.counters, status.events, station->restarts});
+        all.push_back({station->entry().name, station->entry().kind, status.ledger, status.counters, status.events, station->restarts, station->gone()});
     }
     return all;
 }

@@ -551,6 +551,16 @@ TEST(RunResult, EventsInTheFilesOfTwoRecordersAreAProblem) {
     EXPECT_EQ(result.events.recorded, 9U);
 }
 
+TEST(RunResult, TheLastCountsOfAStationThatIsGoneAreNoProblemWhereTheIdsSayWhatBecameOfItsEvents) {
+    RunResult result;
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, {{"accepted", "1-9"}}},
+                       {"dfm", StationKind::assign, {"events", 9, 9, {}, 0}, {}, {}},
+                       {"sfi-1", StationKind::build, {"events", 9, 5, {}, 4}, {}, {}, 0, true},
+                       {"rec-1", StationKind::record, {"copies", 9, 9, {}, 0}, {}, {{"recorded", "1-9"}}}};
+    balance(result);
+    EXPECT_THAT(result.problems, IsEmpty());
+}
+
 TEST(RunResult, ARecorderThatDoesNotKnowIdsLeavesTheCounts) {
     RunResult result;
     result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, {{"accepted", "1-9"}}},

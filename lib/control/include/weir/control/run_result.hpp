@@ -22,6 +22,7 @@ struct StationResult {
     std::map<std::string, double> counters{};
     std::map<std::string, std::string> events{};  // StationStatus::events
     std::uint32_t restarts = 0;  // a process that died took its part of the ledger with it
+    bool gone = false;           // there was no process any more at the end: the numbers are those of its last answer
 };
 
 struct RunEvents {
