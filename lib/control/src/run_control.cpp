@@ -140,7 +140,9 @@ bool RunControl::State::waits(const Phase& phase) {
     for (const auto& station : stations_) {
         if ((phase.kind && station->entry().kind != *phase.kind) || station->idle()) continue;
         if (phase.until && now_ >= *phase.until) {
-            problem(fmt::format("{} did not answer {} in time and is ended", station->entry().name, phase.step.text()));
+            if (close_again(*station, phase)) return true;
+            problem(fmt::format("{} did not answer {} in time and is ended{}", station->entry().name, phase.step.text(),
+                                station->entry().kind == StationKind::record ? "; weir recover, or its next start, closes its files" : ""));
             station->end(now_, std::chrono::seconds{1});
             replacing_.erase(station->entry().name);
         } else {
@@ -148,6 +150,27 @@ bool RunControl::State::waits(const Phase& phase) {
         }
     }
     return waiting;
+}
+
+/// A recorder that does not answer at its stop has files that are open: it is killed, and another process closes them. Once, and
+/// not beyond the deadline of an operator.
+bool RunControl::State::close_again(StationControl& station, const Phase& phase) {
+    const auto& name = station.entry().name;
+    if (stop_until_ || station.entry().kind != StationKind::record || phase.what != Phase::What::step || !closing_again_.insert(name).second) return false;
+    const auto what = fmt::format("{} did not answer {} in time and is killed", name, phase.step.text());
+    station.kill();
+    problem(what);
+    if (!replace(station, what)) return false;
+    stop_again(station);
+    return true;
+}
+
+/// It has the time of a whole stop, and so has the stop where no operator gave it a deadline.
+void RunControl::State::stop_again(StationControl& station) {
+    station.add({StationStep::Kind::transition, Transition::stop, options_.stop_deadline});
+    for (auto& phase : phases_) {
+        if (phase.until && !stop_until_) *phase.until += options_.stop_deadline;
+    }
 }
 
 /// Every station is connected; those that failed after the last run are started again.
@@ -341,6 +364,7 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
     run_seconds_ = 0;
     stop_reason_.clear();
     problems_.clear();
+    closing_again_.clear();
     for (const auto& station : stations_) {
         station->restarts = 0;
         station->begin_run();

@@ -135,7 +135,7 @@ void RunControl::State::trouble_in_stop(StationControl& station, const StationTr
     const auto present = collecting ? stop_rank(StationKind::readout) + 1 : stop_rank(*phases_.front().kind);
     if (stop_rank(kind) < present) return problem(fmt::format("{} after it had stopped", what));
     if (kind != StationKind::record || !replace(station, what)) return problem(what);
-    if (stop_rank(kind) == present) station.add({StationStep::Kind::transition, Transition::stop, options_.stop_deadline});
+    if (stop_rank(kind) == present) stop_again(station);
 }
 
 bool RunControl::State::replace(StationControl& station, const std::string& what) {

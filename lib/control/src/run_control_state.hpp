@@ -38,6 +38,8 @@ private:
     void advance();
     void begin(const Phase& phase);
     [[nodiscard]] bool waits(const Phase& phase);
+    [[nodiscard]] bool close_again(StationControl& station, const Phase& phase);
+    void stop_again(StationControl& station);
     [[nodiscard]] bool waits_for_assembly();
     [[nodiscard]] bool waits_for_drain();
     [[nodiscard]] bool drained() const;
@@ -108,6 +110,7 @@ private:
     double run_seconds_ = 0;
     std::string stop_reason_;
     std::vector<std::string> problems_;
+    std::set<std::string> closing_again_;  // recorders that did not answer at the stop of this run
     std::optional<std::string> failure_;
     std::optional<RunResult> last_;
     std::uint32_t runs_ = 0;

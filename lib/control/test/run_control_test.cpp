@@ -456,6 +456,36 @@ TEST_F(RunControlTest, ARecorderThatDiesWhileItStopsIsStartedAgainToCloseItsFile
     EXPECT_THAT(problems(), IsEmpty());
 }
 
+TEST_F(RunControlTest, ARecorderThatDoesNotAnswerAtItsStopIsKilledAndAnotherProcessClosesItsFiles) {
+    const auto run = start_run();
+    station("rec-1").hangs_in = "stop";
+    station("l2sv").report.status.finished = true;  // it ends by itself
+    pass(500ms);
+    const auto processes = station("rec-1").processes;
+    for (int i = 0; i < 600 && station("rec-1").processes == processes; ++i) {
+        station("rec-1").started.reset();
+        pass(100ms);
+    }
+    station("rec-1").hangs_in.clear();
+    pass(1s);
+    EXPECT_EQ(station("rec-1").processes, processes + 1);
+    EXPECT_EQ(station("rec-1").started, run);
+    EXPECT_EQ(station("rec-1").report.state, StationState::connected);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_THAT(problems(), testing::ElementsAre("rec-1 did not answer stop in time and is killed"));
+}
+
+TEST_F(RunControlTest, ARecorderThatDoesNotAnswerAtItsStopTwiceIsEnded) {
+    start_run();
+    station("rec-1").hangs_in = "stop";
+    station("l2sv").report.status.finished = true;  // it ends by itself
+    pass(1s);
+    for (int i = 0; i < 2000 && control->view().state == PartitionState::stopping; ++i) pass(100ms);
+    EXPECT_THAT(control->view().state, testing::Ne(PartitionState::stopping));
+    EXPECT_THAT(problems(), Contains("rec-1 did not answer stop in time and is killed"));
+    EXPECT_THAT(problems(), Contains(HasSubstr("rec-1 did not answer stop in time and is ended")));
+}
+
 TEST_F(RunControlTest, ALedgerThatDoesNotBalanceIsAProblemWithTheNameOfItsStation) {
     start_run();
     station("sfi-1").report.status.ledger = {"events", 10, 8, {{"incomplete", 1}}, 0};

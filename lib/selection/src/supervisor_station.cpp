@@ -47,8 +47,18 @@ public:
         status.counters["posts_resent"] = double(stats.exchange.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
-        if (supervisor_.idle() && supervisor_.accepted().known()) status.events["accepted"] = supervisor_.accepted().text();
+        if ((supervisor_.idle() || over_) && supervisor_.accepted().known()) status.events["accepted"] = supervisor_.accepted().text();
         status_.write(std::move(status), supervisor_.idle() && heard());
+    }
+
+    void start_run(SteadyTime now) {
+        over_ = false;
+        supervisor_.start_run(now);
+    }
+    /// Whatever is under way still, to a DFM that may be gone: what was accepted is known.
+    void tell_last() {
+        over_ = true;
+        tell();
     }
 
 private:
@@ -65,6 +75,7 @@ private:
     SharedStatus& status_;
     Reports& reports_;
     Supervisor supervisor_;
+    bool over_ = false;  // the run
 };
 
 namespace {
@@ -105,7 +116,7 @@ Result<> SupervisorStation::connect(const std::vector<Peer>& peers) {
 
 Result<> SupervisorStation::start(RunNumber run) {
     status_.write({}, false);  // who asks from now on asks about this run
-    loop_->begin_run(run, [&] { logic_->supervisor().start_run(clock_.now()); });
+    loop_->begin_run(run, [&] { logic_->start_run(clock_.now()); });
     return {};
 }
 
@@ -127,7 +138,7 @@ Result<> SupervisorStation::stop(std::chrono::milliseconds deadline) {
             logic_->supervisor().force_all(clock_.now());
             logic_->tell();
         });
-        static_cast<void>(status_.wait_idle(deadline / 10));
+        if (!status_.wait_idle(deadline / 10)) loop_->in_loop([&] { logic_->tell_last(); });
     }
     loop_->end_run();
     return {};

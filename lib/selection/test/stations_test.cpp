@@ -185,6 +185,35 @@ TEST(Stations, ASupervisorIsNotFinishedBeforeItsRunAndMayBeAskedAtAnyTime) {
     ASSERT_TRUE(supervisor.disconnect());
 }
 
+TEST(Stations, ASupervisorWhoseDfmIsGoneSaysAtItsEndWhatItAccepted) {
+    const SystemClock clock;
+    Reports reports("test", clock, {});
+    memory::BufferPool pool(64_MiB);
+    Around<SimpleAssigner> assigner(assigner_id, pool, clock);
+    SupervisorStation supervisor({.id = supervisor_id, .supervisor = {.events = 2, .first_global = GlobalEventId{5}, .regions = 0}, .loop = loop_of(supervisor_id)},
+                                 reports, clock);
+    UnitStationOptions options;
+    options.id = unit_id;
+    options.selection.selection = "sleep:100ms";
+    options.loop = loop_of(unit_id);
+    UnitStation unit(options, reports, clock);
+    ASSERT_TRUE(unit.configure());
+    ASSERT_TRUE(supervisor.configure());
+    const std::vector<Peer> peers{supervisor.self(), unit.self(), assigner.peer(StationKind::assign)};
+    assigner.begin({peers[0]}, RunNumber{7}, 100);
+    ASSERT_TRUE(unit.connect(peers));
+    ASSERT_TRUE(unit.start(RunNumber{7}));
+    ASSERT_TRUE(supervisor.connect(peers));
+    ASSERT_TRUE(supervisor.start(RunNumber{7}));
+    ASSERT_TRUE(eventually([&] { return unit.status().counters["computing"] == 2; }));
+    assigner.thread = {};
+    ASSERT_TRUE(supervisor.stop(500ms));
+    EXPECT_EQ(supervisor.status().events["accepted"], "5-6");
+    ASSERT_TRUE(unit.stop(10s));
+    ASSERT_TRUE(supervisor.disconnect());
+    ASSERT_TRUE(unit.disconnect());
+}
+
 TEST(Stations, AUnitStopsThoughItsSupervisorHearsItsLastWordNoMore) {
     const SystemClock clock;
     Reports reports("test", clock, {});
