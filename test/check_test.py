@@ -3,10 +3,11 @@
 import csv
 import os
 import random
+import re
 import subprocess
 
 import weir_program
-from sum_program import (MALFORMED, MIB, MISMATCH, MISSING, OK, READ_ERROR, USAGE, SumTest, adler32, crc32, md5, sha256)
+from sum_program import (MALFORMED, MIB, MISMATCH, MISSING, OK, READ_ERROR, USAGE, SumTest, adler32, crc32, md5, not_tested, sha256)
 from weir_program import run
 
 SEED = 20260811
@@ -48,13 +49,16 @@ class RoundTrips(SumTest):
     def test_the_usual_tools_read_ours(self):
         names = list(map(os.fsdecode, self.relative()))
         for tool, form, algorithm, check in (("md5sum", "gnu", "md5", ("-c",)), ("md5sum", "bsd", "md5", ("-c",)), ("sha1sum", "gnu", "sha1", ("-c",)),
-                                             ("sha256sum", "gnu", "sha256", ("-c",)), ("cksum", "bsd", "sha256", ("-c",))):
+                                             ("sha256sum", "gnu", "sha256", ("-c",)), ("cksum", "bsd", "sha256", ("-c",)), ("sha224sum", "gnu", "sha224", ("-c",)),
+                                             ("sha384sum", "bsd", "sha384", ("-c",)), ("sha512sum", "gnu", "sha512", ("-c",)), ("sha512sum", "bsd", "sha512", ("-c",)),
+                                             ("b2sum", "gnu", "blake2b", ("-c",)), ("b2sum", "bsd", "blake2b", ("-c",)), ("cksum", "bsd", "sha512", ("-c",))):
             if self.tool(tool):
                 with self.subTest(tool=tool, form=form):
                     self.outside(weir_program.PROGRAM, "sum", "-f", form, "-a", algorithm, "-o", "manifest", "--", *names)
                     self.assertEnds(self.outside(tool, *check, "--strict", "manifest"), 0)
         self.write("plain name", b"1")
-        for tool, form, algorithm, check in (("b3sum", "gnu", "blake3", ("-c",)), ("xxhsum", "bsd", "xxh3-128", ("-c",)), ("xxhsum", "gnu", "xxh64", ("-c",)),
+        for tool, form, algorithm, check in (("b3sum", "gnu", "blake3", ("-c",)), ("xxhsum", "bsd", "xxh3-128", ("-c",)), ("xxhsum", "gnu", "xxh64", ("-c",)), ("xxhsum", "bsd", "xxh3-64", ("-c",)), ("xxhsum", "gnu", "xxh32", ("-c",)), ("xxhsum", "bsd", "xxh32", ("-c",)),
+                                             ("rhash", "bsd", "sha512", ("-c",)), ("rhash", "bsd", "sha3-256", ("-c",)), ("rhash", "bsd", "blake2b", ("-c",)),
                                              ("rhash", "sfv", "crc32", ("-c",)), ("rhash", "bsd", "crc32", ("-c",)), ("rhash", "gnu", "md5", ("-c",)),
                                              ("hashdeep", "hashdeep", "md5,sha256", ("-l", "-a", "-k"))):
             if self.tool(tool):
@@ -66,13 +70,31 @@ class RoundTrips(SumTest):
                     self.assertNotEqual(self.outside(tool, *check, "manifest", *more).code, 0)
                     self.write("plain", b"content of number 0")
 
+    def test_lines_of_xxh3_are_those_of_newer_xxhsums(self):
+        """Up to 0.8.1 xxhsum had no lines of GNU's form for this sum, and wrote the other form."""
+        if not self.tool("xxhsum"):
+            return
+        self.write("x", b"abc")
+        self.assertEnds(self.weir("sum", "-f", "gnu", "-a", "xxh3-64", "-o", "manifest", "x"), OK)
+        version = re.search(r"(\d+)\.(\d+)\.(\d+)", "".join(vars(self.outside("xxhsum", "--version"))[part] for part in ("out", "err")))
+        if tuple(map(int, version.groups())) < (0, 8, 2):
+            return not_tested(f"{self.id()} with xxhsum", f"it is {version.group()}, and 0.8.2 is the first that has them")
+        self.assertEnds(self.outside("xxhsum", "-c", "manifest"), 0)
+        self.assertEqual((self.folder / "manifest").read_text(), self.outside("xxhsum", "-H3", "x").out)
+
     def test_we_read_those_of_the_usual_tools(self):
         names = ["plain", "with blank", "a, comma"]
         for tool, arguments, more in (("md5sum", (), ()), ("md5sum", ("--tag",), ()), ("md5sum", ("-b",), ()), ("sha1sum", (), ()),
                                       ("sha256sum", (), ()), ("cksum", (), ()), ("cksum", ("-a", "sha256"), ()), ("b3sum", (), ()),
                                       ("xxhsum", ("-H3",), ()), ("xxhsum", ("-H1",), ()), ("xxhsum", ("-H128",), ()), ("xxhsum", ("--tag", "-H128"), ()),
                                       ("rhash", ("--sfv",), ()), ("rhash", ("--bsd", "--crc32c"), ()), ("rhash", ("--crc32", "--simple"), ()),
-                                      ("hashdeep", ("-l", "-c", "md5,sha1,sha256,tiger"), ())):
+                                      ("hashdeep", ("-l", "-c", "md5,sha1,sha256,tiger"), ()),
+                                      ("sha224sum", (), ()), ("sha384sum", (), ()), ("sha384sum", ("--tag",), ()), ("sha512sum", (), ()), ("sha512sum", ("--tag",), ()),
+                                      ("b2sum", (), ()), ("b2sum", ("--tag",), ()), ("cksum", ("-a", "blake2b"), ()), ("cksum", ("-a", "sha384"), ()),
+                                      ("xxhsum", ("-H0",), ()), ("xxhsum", ("-H0", "--tag"), ()), ("rhash", ("--bsd",), ()),
+                                      ("rhash", ("--bsd", "--md5", "--sha1", "--sha224", "--sha512", "--sha3-256", "--blake2b"), ()), ("rhash", ("--sha512",), ()),
+                                      ("openssl", ("md5",), ()), ("openssl", ("sha512",), ()), ("openssl", ("dgst", "-sha3-256"), ()), ("openssl", ("blake2b512",), ()),
+                                      ("sha256deep", ("-z", "-l"), ()), ("md5deep", ("-z", "-l"), ()), ("sha1deep", ("-l",), ())):
             if not self.tool(tool):
                 continue
             with self.subTest(tool=tool, arguments=arguments):

@@ -53,7 +53,7 @@ WEIR_API const char* weir_version(void);
 /* ---- algorithms ------------------------------------------------------------------------------------------ */
 
 /* adler32 crc32 cksum crc32c crc64-xz crc64-nvme crc64-ecma182 md5 sha1 sha256 xxh64 xxh3-64 xxh3-128 blake3
- * hwh64. "crc32" is zlib's; POSIX's, which XRootD calls crc32, is "cksum". */
+ * hwh64 sha224 sha384 sha512 sha3-256 blake2b (512 bits, as b2sum) xxh32. "crc32" is zlib's; POSIX's, which XRootD calls crc32, is "cksum". */
 
 WEIR_API size_t weir_algorithm_count(void);
 

@@ -31,10 +31,16 @@ std::size_t block_size(digest::Algorithm algorithm) noexcept {
     switch (algorithm) {
         case Algorithm::md5:
         case Algorithm::sha1:
+        case Algorithm::sha224:
         case Algorithm::sha256:
         case Algorithm::blake3:
         case Algorithm::xxh3_64:
         case Algorithm::xxh3_128: return 64;
+        case Algorithm::sha384:
+        case Algorithm::sha512:
+        case Algorithm::blake2b: return 128;
+        case Algorithm::sha3_256: return 136;
+        case Algorithm::xxh32: return 16;
         case Algorithm::xxh64:
         case Algorithm::hwh64: return 32;
         default: return 1;

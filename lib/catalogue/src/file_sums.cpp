@@ -14,7 +14,7 @@ struct Width {
     std::size_t digits;
 };
 
-constexpr std::array<Width, 15> widths{{{"adler32", 8},
+constexpr std::array<Width, 21> widths{{{"adler32", 8},
                                         {"crc32", 8},
                                         {"cksum", 8},
                                         {"crc32c", 8},
@@ -28,7 +28,13 @@ constexpr std::array<Width, 15> widths{{{"adler32", 8},
                                         {"xxh3-64", 16},
                                         {"xxh3-128", 32},
                                         {"blake3", 64},
-                                        {"hwh64", 16}}};
+                                        {"hwh64", 16},
+                                        {"sha224", 56},
+                                        {"sha384", 96},
+                                        {"sha512", 128},
+                                        {"sha3-256", 64},
+                                        {"blake2b", 128},
+                                        {"xxh32", 8}}};
 
 constexpr std::size_t digits_max = 128;  // of an algorithm that is not in the list
 

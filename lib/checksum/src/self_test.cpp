@@ -220,22 +220,29 @@ Result<> self_test_copy_sums(std::string_view algorithm, std::span<const CopySum
 }
 
 Result<> self_test(const CpuFeatures& features) {
-    if (auto done = self_test_sums("adler32", adler32_kernels(), features); !done) return done;
-    if (auto done = self_test_sums("crc32", crc32_kernels(), features); !done) return done;
-    if (auto done = self_test_sums("crc32c", crc32c_kernels(), features); !done) return done;
-    if (auto done = self_test_sums("cksum", cksum_kernels(), features); !done) return done;
-    if (auto done = self_test_sums("crc64-xz", crc64_xz_kernels(), features); !done) return done;
-    if (auto done = self_test_sums("crc64-nvme", crc64_nvme_kernels(), features); !done) return done;
-    if (auto done = self_test_sums("crc64-ecma182", crc64_ecma182_kernels(), features); !done) return done;
-    if (auto done = self_test_products("crc32", crc32_multiply_kernels(), features); !done) return done;
-    if (auto done = self_test_products("crc32c", crc32c_multiply_kernels(), features); !done) return done;
-    if (auto done = self_test_products("cksum", cksum_multiply_kernels(), features); !done) return done;
-    if (auto done = self_test_products("crc64-xz", crc64_xz_multiply_kernels(), features); !done) return done;
-    if (auto done = self_test_products("crc64-nvme", crc64_nvme_multiply_kernels(), features); !done) return done;
-    if (auto done = self_test_products("crc64-ecma182", crc64_ecma182_multiply_kernels(), features); !done) return done;
-    if (auto done = self_test_copy(non_temporal_kernels(), features); !done) return done;
-    if (auto done = self_test_copy_sums("adler32", copy_adler32_kernels(), adler32_kernels().front().run, features); !done) return done;
-    return self_test_copy_sums("crc32c", copy_crc32c_kernels(), crc32c_kernels().front().run, features);
+    for (const auto& known : known_sums) {
+        if (auto done = self_test_of(known.algorithm, features); !done) return done;
+    }
+    return self_test_copy(non_temporal_kernels(), features);
+}
+
+Result<> self_test_of(std::string_view algorithm, const CpuFeatures& features) {
+    const auto both = [&](auto sums, auto products) -> Result<> {
+        if (auto done = self_test_sums(algorithm, sums, features); !done) return done;
+        return self_test_products(algorithm, products, features);
+    };
+    if (algorithm == "crc32") return both(crc32_kernels(), crc32_multiply_kernels());
+    if (algorithm == "cksum") return both(cksum_kernels(), cksum_multiply_kernels());
+    if (algorithm == "crc64-xz") return both(crc64_xz_kernels(), crc64_xz_multiply_kernels());
+    if (algorithm == "crc64-nvme") return both(crc64_nvme_kernels(), crc64_nvme_multiply_kernels());
+    if (algorithm == "crc64-ecma182") return both(crc64_ecma182_kernels(), crc64_ecma182_multiply_kernels());
+    if (algorithm == "crc32c") {
+        if (auto done = both(crc32c_kernels(), crc32c_multiply_kernels()); !done) return done;
+        return self_test_copy_sums(algorithm, copy_crc32c_kernels(), crc32c_kernels().front().run, features);
+    }
+    WEIR_ASSERT(algorithm == "adler32");
+    if (auto done = self_test_sums(algorithm, adler32_kernels(), features); !done) return done;
+    return self_test_copy_sums(algorithm, copy_adler32_kernels(), adler32_kernels().front().run, features);
 }
 
 }  // namespace weir::checksum

@@ -166,6 +166,7 @@ TEST(Kernels, TheBestUsableOneIsChosenAndPortableIsTheLastResort) {
 
 TEST(Kernels, SelfTestPassesForOursAndNamesAKernelThatIsWrong) {
     EXPECT_TRUE(self_test().has_value());
+    for (const auto* algorithm : {"adler32", "crc32", "crc32c", "cksum", "crc64-xz", "crc64-nvme", "crc64-ecma182"}) EXPECT_TRUE(self_test_of(algorithm).has_value()) << algorithm;
 
     const SumKernel sums[] = {
         {"broken", [](const CpuFeatures&) noexcept { return true; },

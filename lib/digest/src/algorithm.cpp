@@ -28,6 +28,12 @@ constexpr std::array<Traits, algorithms.size()> traits{{
     {"xxh3-128", 16, false},
     {"blake3", 32, false},
     {"hwh64", 8, false},
+    {"sha224", 28, false},
+    {"sha384", 48, false},
+    {"sha512", 64, false},
+    {"sha3-256", 32, false},
+    {"blake2b", 64, false},
+    {"xxh32", 4, false},
 }};
 
 const Traits& of(Algorithm algorithm) noexcept { return traits[std::to_underlying(algorithm)]; }
@@ -47,7 +53,7 @@ std::optional<Algorithm> parse_algorithm(std::string_view text) noexcept {
 
 std::string_view algorithm_names() noexcept {
     return "adler32, crc32, cksum, crc32c, crc64-xz, crc64-nvme, crc64-ecma182, md5, sha1, sha256, xxh64, xxh3-64, "
-           "xxh3-128, blake3, hwh64";
+           "xxh3-128, blake3, hwh64, sha224, sha384, sha512, sha3-256, blake2b, xxh32";
 }
 
 std::size_t digest_size(Algorithm algorithm) noexcept { return of(algorithm).size; }

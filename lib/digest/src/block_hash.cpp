@@ -16,15 +16,25 @@ constexpr BlockHash sha256{
     {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19},
     std::endian::big};
 
+constexpr BlockHash sha224{
+    8,
+    {0xc1059ed8, 0x367cd507, 0x3070dd17, 0xf70e5939, 0xffc00b31, 0x68581511, 0x64f98fa7, 0xbefa4fa4},
+    std::endian::big};
+
 }  // namespace
 
 bool is_block_hash(Algorithm algorithm) noexcept {
-    return algorithm == Algorithm::md5 || algorithm == Algorithm::sha1 || algorithm == Algorithm::sha256;
+    return algorithm == Algorithm::md5 || algorithm == Algorithm::sha1 || algorithm == Algorithm::sha224 || algorithm == Algorithm::sha256;
 }
 
 const BlockHash& block_hash(Algorithm algorithm) noexcept {
     WEIR_ASSERT(is_block_hash(algorithm));
-    return algorithm == Algorithm::md5 ? md5 : algorithm == Algorithm::sha1 ? sha1 : sha256;
+    switch (algorithm) {
+        case Algorithm::md5: return md5;
+        case Algorithm::sha1: return sha1;
+        case Algorithm::sha224: return sha224;
+        default: return sha256;
+    }
 }
 
 std::size_t write_end(const BlockHash& hash, ConstData rest, std::uint64_t length,
@@ -53,7 +63,7 @@ Digest digest_of(Algorithm algorithm, const BlockState& state) noexcept {
             store_big<std::uint32_t>(bytes, 4 * i, state[i]);
         }
     }
-    return Digest::of_bytes(algorithm, ConstData(bytes).first(4 * hash.words));
+    return Digest::of_bytes(algorithm, ConstData(bytes).first(digest_size(algorithm)));
 }
 
 }  // namespace weir::digest

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What md5 (RFC 1321), sha1 and sha256 (FIPS 180-4) have in common: a state of a few words takes blocks of
+// What md5 (RFC 1321), sha1, sha256 and sha224, its shorter form (FIPS 180-4), have in common: a state of a few words takes blocks of
 // 64 bytes, one after the other, and the last ones are filled up with a bit, zeros and the length.
 #pragma once
 
@@ -24,7 +24,7 @@ struct BlockHash {
     std::endian order;  // of the words in the data, in the length and in the value
 };
 
-/// md5, sha1 or sha256.
+/// md5, sha1, sha224 or sha256.
 [[nodiscard]] const BlockHash& block_hash(Algorithm algorithm) noexcept;
 [[nodiscard]] bool is_block_hash(Algorithm algorithm) noexcept;
 

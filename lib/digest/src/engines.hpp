@@ -14,9 +14,9 @@ namespace weir::digest {
 
 /// adler32 and the CRCs: lib/checksum.
 [[nodiscard]] std::unique_ptr<Engine> make_checksum_engine(Algorithm algorithm);
-/// md5, sha1, sha256: OpenSSL, one stream.
+/// md5, sha1, sha2, sha3 and blake2b: OpenSSL, one stream.
 [[nodiscard]] std::unique_ptr<Engine> make_openssl_engine(Algorithm algorithm);
-/// xxh64, xxh3-64, xxh3-128.
+/// xxh32, xxh64, xxh3-64, xxh3-128.
 [[nodiscard]] std::unique_ptr<Engine> make_xxhash_engine(Algorithm algorithm);
 [[nodiscard]] std::unique_ptr<Engine> make_blake3_engine();
 [[nodiscard]] std::unique_ptr<Engine> make_highwayhash_engine();

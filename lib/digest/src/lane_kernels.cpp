@@ -101,6 +101,7 @@ std::span<const LaneKernel> lane_kernels(Algorithm algorithm) noexcept {
             return md5_list;
         case Algorithm::sha1:
             return sha1_list;
+        case Algorithm::sha224:
         case Algorithm::sha256:
             return sha256_list;
         default:

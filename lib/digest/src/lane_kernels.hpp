@@ -35,7 +35,7 @@ struct LaneKernel {
 
 inline constexpr std::size_t lanes_max = 32;
 
-/// Of md5, sha1 or sha256.
+/// Of md5, sha1 or sha256; sha224 has those of sha256.
 [[nodiscard]] std::span<const LaneKernel> lane_kernels(Algorithm algorithm) noexcept;
 
 /// What each kernel of the list takes for a block of each of its lanes, whether all have a stream or not: nanoseconds,

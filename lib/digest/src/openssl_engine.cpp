@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// md5, sha1 and sha256 of one stream by OpenSSL, which uses the SHA instructions where there are some. Where a policy
-// forbids one of them (md5 on a machine in FIPS mode) our own portable code makes it: it is there to find damage, and
-// files that have an md5 can be checked everywhere.
-#include <openssl/evp.h>
-
+// md5, the sha family and blake2b of one stream by OpenSSL, which uses the SHA instructions where there are some. Where it is
+// not installed, or a policy forbids one of them (md5 on a machine in FIPS mode), our own portable code makes it: it is there to
+// find damage, and files that have an md5 can be checked everywhere.
 #include <array>
 
 #include "engines.hpp"
+#include "libcrypto.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/digest/portable.hpp"
 
@@ -22,6 +21,11 @@ const EVP_MD* method(Algorithm algorithm) {
     switch (algorithm) {
         case Algorithm::md5: return EVP_md5();
         case Algorithm::sha1: return EVP_sha1();
+        case Algorithm::sha224: return EVP_sha224();
+        case Algorithm::sha384: return EVP_sha384();
+        case Algorithm::sha512: return EVP_sha512();
+        case Algorithm::sha3_256: return EVP_sha3_256();
+        case Algorithm::blake2b: return EVP_blake2b512();
         default: return EVP_sha256();
     }
 }
@@ -71,7 +75,7 @@ private:
 Digest openssl_at_once(Algorithm algorithm, ConstData data) {
     std::array<std::byte, EVP_MAX_MD_SIZE> bytes{};
     unsigned size = 0;
-    if (EVP_Digest(data.data(), data.size(), reinterpret_cast<unsigned char*>(bytes.data()), &size, method(algorithm), nullptr) == 1)
+    if (load_libcrypto() && EVP_Digest(data.data(), data.size(), reinterpret_cast<unsigned char*>(bytes.data()), &size, method(algorithm), nullptr) == 1)
         return Digest::of_bytes(algorithm, ConstData(bytes).first(size));
     const auto portable = make_portable_engine(algorithm);
     portable->add(data);
@@ -79,6 +83,7 @@ Digest openssl_at_once(Algorithm algorithm, ConstData data) {
 }
 
 std::unique_ptr<Engine> make_openssl_engine(Algorithm algorithm) {
+    if (!load_libcrypto()) return make_portable_engine(algorithm);
     auto engine = std::make_unique<OpensslEngine>(algorithm);
     if (!engine->begin()) return make_portable_engine(algorithm);
     return engine;

@@ -11,6 +11,7 @@
 
 #include "blake3_hasher.hpp"
 #include "lane_streams.hpp"
+#include "long_blocks.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/checksum/adler32.hpp"
@@ -65,7 +66,7 @@ const LaneKernel& portable_lanes(Algorithm algorithm) {
     return *found;
 }
 
-/// md5, sha1, sha256: one stream in the lanes of the portable kernel; the others are empty.
+/// md5, sha1, sha224, sha256: one stream in the lanes of the portable kernel; the others are empty.
 class PortableBlockHash final : public Engine {
 public:
     explicit PortableBlockHash(Algorithm algorithm) : stream_(algorithm, 1, portable_lanes(algorithm)) {}
@@ -96,6 +97,18 @@ public:
 
 private:
     blake3::Hasher hasher_{blake3::portable};
+};
+
+class PortableXxh32 final : public Engine {
+public:
+    PortableXxh32() { PortableXxh32::reset(); }
+    void add(ConstData data) override { XXH32_update(&state_, data.data(), data.size()); }
+    [[nodiscard]] Digest value() const override { return Digest::of_number(Algorithm::xxh32, XXH32_digest(&state_)); }
+    void reset() override { XXH32_reset(&state_, 0); }
+    [[nodiscard]] std::unique_ptr<Engine> clone() const override { return std::make_unique<PortableXxh32>(*this); }
+
+private:
+    XXH32_state_t state_;
 };
 
 class PortableXxh64 final : public Engine {
@@ -163,8 +176,18 @@ std::unique_ptr<Engine> make_portable_engine(Algorithm algorithm) {
             return std::make_unique<PortableNumber<crc64_ecma182_kernels, start_64>>(algorithm);
         case Algorithm::md5:
         case Algorithm::sha1:
+        case Algorithm::sha224:
         case Algorithm::sha256:
             return std::make_unique<PortableBlockHash>(algorithm);
+        case Algorithm::sha384:
+        case Algorithm::sha512:
+            return std::make_unique<LongBlockEngine<Sha512>>(Sha512(algorithm));
+        case Algorithm::sha3_256:
+            return std::make_unique<LongBlockEngine<Sha3>>(Sha3());
+        case Algorithm::blake2b:
+            return std::make_unique<LongBlockEngine<Blake2b>>(Blake2b());
+        case Algorithm::xxh32:
+            return std::make_unique<PortableXxh32>();
         case Algorithm::xxh64:
             return std::make_unique<PortableXxh64>();
         case Algorithm::xxh3_64:

@@ -21,7 +21,7 @@ namespace {
 struct Sample {
     std::string_view name;
     std::vector<std::byte> data;
-    std::string_view md5, sha1, sha256, blake3;
+    std::string_view md5, sha1, sha224, sha256, blake3;
 };
 
 std::array<Sample, 2> samples() {
@@ -30,10 +30,12 @@ std::array<Sample, 2> samples() {
     for (auto& byte : noise) byte = static_cast<std::byte>((state = state * 1664525 + 1013904223) >> 24);
     return {{{"4109 pseudo-random bytes", std::move(noise), "f6cadfcffb2a0fdad2185cc5432daeef",
               "9b5f6a47b775cf18ea26a696b191ba901a3178cf",
+              "b9ea36ad181e9f2eca104369c9521983928780ba293be1baddc958bc",
               "a355dea1dd612d4d28f832c6cf597a72fc189919bca4e106b7039430760d9ad3",
               "50e599c282a8f7463343c16bcd6bcffe49b18cefe343bfca1741ad39811ffe4e"},
              {"5553 bytes of 0xff", std::vector(5553, std::byte{0xff}), "80b7b19aa5431104d4a956a17f72ff68",
               "92e5f54ca755ae27cd401cc3912b2e39d7d1af40",
+              "fc70f420c1522f6b95e7fe6657139c3a57eadf78078dd73565f8c8a7",
               "ecc814598caefea41eeec29ec240e98b2d6c4ff3b1f76e05e3562e24fcbbd937",
               "7ce60c8a887ad6cdf06effcd495e7d0274c8e332f2723a2157374fe423095334"}}};
 }
@@ -46,7 +48,12 @@ Result<> compare(const Digest& digest, std::string_view right, std::string_view 
 }
 
 std::string_view Sample::* right_of(Algorithm algorithm) {
-    return algorithm == Algorithm::md5 ? &Sample::md5 : algorithm == Algorithm::sha1 ? &Sample::sha1 : &Sample::sha256;
+    switch (algorithm) {
+        case Algorithm::md5: return &Sample::md5;
+        case Algorithm::sha1: return &Sample::sha1;
+        case Algorithm::sha224: return &Sample::sha224;
+        default: return &Sample::sha256;
+    }
 }
 
 }  // namespace

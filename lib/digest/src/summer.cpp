@@ -11,7 +11,13 @@ std::unique_ptr<Engine> make_engine(Algorithm algorithm) {
     switch (algorithm) {
         case Algorithm::md5:
         case Algorithm::sha1:
-        case Algorithm::sha256: return make_openssl_engine(algorithm);
+        case Algorithm::sha224:
+        case Algorithm::sha256:
+        case Algorithm::sha384:
+        case Algorithm::sha512:
+        case Algorithm::sha3_256:
+        case Algorithm::blake2b: return make_openssl_engine(algorithm);
+        case Algorithm::xxh32:
         case Algorithm::xxh64:
         case Algorithm::xxh3_64:
         case Algorithm::xxh3_128: return make_xxhash_engine(algorithm);

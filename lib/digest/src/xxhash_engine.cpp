@@ -48,8 +48,28 @@ AtOnce chosen() {
 
 // The states belong to the library, which may make them larger one day.
 struct Free {
+    void operator()(XXH32_state_t* state) const noexcept { XXH32_freeState(state); }
     void operator()(XXH64_state_t* state) const noexcept { XXH64_freeState(state); }
     void operator()(XXH3_state_t* state) const noexcept { XXH3_freeState(state); }
+};
+
+class Xxh32Engine final : public Engine {
+public:
+    Xxh32Engine() : state_(XXH32_createState()) {
+        WEIR_ASSERT(state_ != nullptr);
+        Xxh32Engine::reset();
+    }
+    void add(ConstData data) override { XXH32_update(state_.get(), data.data(), data.size()); }
+    [[nodiscard]] Digest value() const override { return Digest::of_number(Algorithm::xxh32, XXH32_digest(state_.get())); }
+    void reset() override { XXH32_reset(state_.get(), 0); }
+    [[nodiscard]] std::unique_ptr<Engine> clone() const override {
+        auto copy = std::make_unique<Xxh32Engine>();
+        XXH32_copyState(copy->state_.get(), state_.get());
+        return copy;
+    }
+
+private:
+    std::unique_ptr<XXH32_state_t, Free> state_;
 };
 
 class Xxh64Engine final : public Engine {
@@ -102,6 +122,7 @@ private:
 }  // namespace
 
 std::unique_ptr<Engine> make_xxhash_engine(Algorithm algorithm) {
+    if (algorithm == Algorithm::xxh32) return std::make_unique<Xxh32Engine>();
     if (algorithm == Algorithm::xxh64) return std::make_unique<Xxh64Engine>();
     return std::make_unique<Xxh3Engine>(algorithm);
 }
@@ -109,6 +130,7 @@ std::unique_ptr<Engine> make_xxhash_engine(Algorithm algorithm) {
 std::optional<Digest> xxhash_at_once(Algorithm algorithm, ConstData data) {
     static const auto at_once = chosen();
     switch (algorithm) {
+        case Algorithm::xxh32: return Digest::of_number(algorithm, XXH32(data.data(), data.size(), 0));
         case Algorithm::xxh64: return Digest::of_number(algorithm, XXH64(data.data(), data.size(), 0));
         case Algorithm::xxh3_64: return Digest::of_number(algorithm, at_once.sum_64(data.data(), data.size()));
         case Algorithm::xxh3_128: {

@@ -44,6 +44,20 @@ constexpr std::array tags{
     Tag{"XXH3_128", Algorithm::xxh3_128},
     Tag{"BLAKE3", Algorithm::blake3},
     Tag{"HWH64", Algorithm::hwh64},
+    Tag{"SHA224", Algorithm::sha224},
+    Tag{"SHA-224", Algorithm::sha224},
+    Tag{"SHA2-224", Algorithm::sha224},
+    Tag{"SHA384", Algorithm::sha384},
+    Tag{"SHA-384", Algorithm::sha384},
+    Tag{"SHA2-384", Algorithm::sha384},
+    Tag{"SHA512", Algorithm::sha512},
+    Tag{"SHA-512", Algorithm::sha512},
+    Tag{"SHA2-512", Algorithm::sha512},
+    Tag{"SHA3-256", Algorithm::sha3_256},
+    Tag{"BLAKE2b", Algorithm::blake2b},  // coreutils
+    Tag{"BLAKE2b-512", Algorithm::blake2b},
+    Tag{"BLAKE2b512", Algorithm::blake2b},  // openssl
+    Tag{"XXH32", Algorithm::xxh32},
 };
 
 }  // namespace

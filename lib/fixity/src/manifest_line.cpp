@@ -255,7 +255,9 @@ std::optional<Algorithm> algorithm_of_file_name(std::string_view path) {
         Word{"adler32", Algorithm::adler32}, Word{"crc32c", Algorithm::crc32c}, Word{"crc32", Algorithm::crc32},
         Word{"cksum", Algorithm::cksum}, Word{"crc64-xz", Algorithm::crc64_xz}, Word{"crc64-nvme", Algorithm::crc64_nvme},
         Word{"crc64-ecma182", Algorithm::crc64_ecma182}, Word{"md5", Algorithm::md5}, Word{"sha256", Algorithm::sha256},
-        Word{"sha1", Algorithm::sha1}, Word{"xxh128", Algorithm::xxh3_128}, Word{"xxh3-128", Algorithm::xxh3_128},
+        Word{"sha224", Algorithm::sha224}, Word{"sha384", Algorithm::sha384}, Word{"sha512", Algorithm::sha512},
+        Word{"sha3-256", Algorithm::sha3_256}, Word{"blake2b", Algorithm::blake2b}, Word{"b2sum", Algorithm::blake2b},
+        Word{"xxh32", Algorithm::xxh32}, Word{"sha1", Algorithm::sha1}, Word{"xxh128", Algorithm::xxh3_128}, Word{"xxh3-128", Algorithm::xxh3_128},
         Word{"xxh3-64", Algorithm::xxh3_64}, Word{"xxh64", Algorithm::xxh64}, Word{"blake3", Algorithm::blake3},
         Word{"b3sum", Algorithm::blake3}, Word{"hwh64", Algorithm::hwh64},
     };

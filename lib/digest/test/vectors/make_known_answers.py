@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints known_answers.txt: python3 make_known_answers.py > known_answers.txt
 
-None of the answers shares code with weir: adler32 and crc32 are those of Python's zlib, md5 and sha of its
+None of the answers shares code with weir: adler32 and crc32 are those of Python's zlib, md5, sha and blake2b of its
 hashlib, the xxHashes of xxhsum, blake3 of b3sum (both are Debian packages); the other CRCs are computed bit
 by bit, and HighwayHash after its paper (Alakuijala, Cox and Wassenberg, arXiv:1612.06257), below.
 """
@@ -13,7 +13,7 @@ import tempfile
 import zlib
 
 COLUMNS = ("adler32 crc32 cksum crc32c crc64-xz crc64-nvme crc64-ecma182 md5 sha1 sha256 xxh64 xxh3-64 xxh3-128 "
-           "blake3 hwh64").split()
+           "blake3 hwh64 sha224 sha384 sha512 sha3-256 blake2b xxh32").split()
 M64 = (1 << 64) - 1
 
 
@@ -126,7 +126,9 @@ def answers(data):
                 f"{reflected(data, 64, 0x9A6C9329AC4BC9B5):016x}", f"{straight(data, 64, 0x42F0E1EBA9EA3693):016x}",
                 hashlib.md5(data).hexdigest(), hashlib.sha1(data).hexdigest(), hashlib.sha256(data).hexdigest(),
                 said_by(["xxhsum", "-H1"], file.name), said_by(["xxhsum", "-H3"], file.name),
-                said_by(["xxhsum", "-H2"], file.name), said_by(["b3sum", "--no-names"], file.name), f"{hwh64(data):016x}"]
+                said_by(["xxhsum", "-H2"], file.name), said_by(["b3sum", "--no-names"], file.name), f"{hwh64(data):016x}",
+                hashlib.sha224(data).hexdigest(), hashlib.sha384(data).hexdigest(), hashlib.sha512(data).hexdigest(),
+                hashlib.sha3_256(data).hexdigest(), hashlib.blake2b(data).hexdigest(), said_by(["xxhsum", "-H0"], file.name)]
     finally:
         os.unlink(file.name)
 
@@ -141,8 +143,8 @@ def lcg(size):
 
 inputs = {"text:": b"", "text:a": b"a", "text:abc": b"abc", "text:123456789": b"123456789",
           "repeat:00*64": bytes(64), "repeat:ff*5553": b"\xff" * 5553}
-# Around the blocks of the algorithms: packets of 32, blocks of 64, stripes of xxh3, chunks and subtrees of blake3.
-for size in (1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 20, 31, 32, 33, 48, 55, 56, 63, 64, 65, 100, 119, 127, 128, 129, 200, 240, 241, 255,
+# Around the blocks of the algorithms: packets of 32, blocks of 64, 128 and 136, stripes of xxh3, chunks and subtrees of blake3.
+for size in (1, 2, 3, 5, 7, 8, 13, 15, 16, 17, 20, 31, 32, 33, 48, 55, 56, 63, 64, 65, 100, 111, 112, 119, 127, 128, 129, 135, 136, 137, 200, 240, 241, 255,
              256, 257, 511, 512, 513, 1000, 1023, 1024, 1025, 2047, 2048, 2049, 3072, 3073, 4096, 4109, 5120, 7168, 8192,
              8193, 16384, 17000, 31744, 33000, 65536, 70001, 102400):
     inputs[f"lcg:{size}"] = lcg(size)

@@ -76,6 +76,8 @@ template <class Function>
 /// millisecond. Call it at start: a kernel that is wrong would spoil every sum, so the error
 /// (Errc::corrupt) means "do not go on".
 [[nodiscard]] Result<> self_test(const CpuFeatures& features = CpuFeatures::detect());
+/// The same of one algorithm alone, for a program that makes no other sum.
+[[nodiscard]] Result<> self_test_of(std::string_view algorithm, const CpuFeatures& features = CpuFeatures::detect());
 
 /// The same over given lists: what self_test() does with ours. Algorithms are "adler32", "crc32", "crc32c",
 /// "cksum" (running values), "crc64-xz", "crc64-nvme", "crc64-ecma182"; all but the first have products.

@@ -27,12 +27,20 @@ enum class Algorithm : std::uint8_t {
     xxh3_128,
     blake3,  // 256 bits
     hwh64,   // HighwayHash of 64 bits with the key of EOS: 1, 2, 3, 4
+    sha224,    // FIPS 180-4
+    sha384,    // FIPS 180-4
+    sha512,    // FIPS 180-4
+    sha3_256,  // FIPS 202
+    blake2b,   // RFC 7693, 512 bits: b2sum
+    xxh32,     // xxHash, seed 0
 };
 
 inline constexpr std::array algorithms{
     Algorithm::adler32,    Algorithm::crc32,         Algorithm::cksum, Algorithm::crc32c, Algorithm::crc64_xz,
     Algorithm::crc64_nvme, Algorithm::crc64_ecma182, Algorithm::md5,   Algorithm::sha1,   Algorithm::sha256,
     Algorithm::xxh64,      Algorithm::xxh3_64,       Algorithm::xxh3_128, Algorithm::blake3, Algorithm::hwh64,
+    Algorithm::sha224,     Algorithm::sha384,        Algorithm::sha512,   Algorithm::sha3_256, Algorithm::blake2b,
+    Algorithm::xxh32,
 };
 
 /// "crc64-xz", as in manifests.
@@ -42,7 +50,7 @@ inline constexpr std::array algorithms{
 /// "adler32, crc32, ...": for messages.
 [[nodiscard]] std::string_view algorithm_names() noexcept;
 
-/// Bytes of the value: 4 to 32.
+/// Bytes of the value: 4 to 64.
 [[nodiscard]] std::size_t digest_size(Algorithm algorithm) noexcept;
 
 /// The sum of a followed by b can be had from their sums and lengths: adler32 and every CRC.

@@ -18,7 +18,7 @@ namespace weir::digest {
 
 class Digest {
 public:
-    static constexpr std::size_t size_max = 32;
+    static constexpr std::size_t size_max = 64;
 
     /// Of an algorithm whose value is a number of 32 or 64 bits.
     [[nodiscard]] static Digest of_number(Algorithm algorithm, std::uint64_t value) noexcept;
