@@ -31,6 +31,8 @@ if(WEIR_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 include(GNUInstallDirs)
+# What the program starts or becomes lies where it lies when installed, seen from bin/.
+set(weir_libexec_output ${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBEXECDIR}/weir)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)

@@ -164,12 +164,6 @@ Result<> read_value(std::string_view text, Bytes& to) {
     return to = *value, Result<>{};
 }
 
-Result<> read_value(std::string_view text, transport::HostPort& to) {
-    auto value = transport::parse_host_port(text);
-    if (!value) return std::unexpected(std::move(value.error()));
-    return to = std::move(*value), Result<>{};
-}
-
 bool same_word(std::string_view a, std::string_view b) noexcept {
     const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
     return std::ranges::equal(a, b, {}, small, small);

@@ -34,7 +34,10 @@
 #include "weir/base/ids.hpp"
 #include "weir/base/result.hpp"
 #include "weir/base/suggest.hpp"
-#include "weir/transport/address.hpp"
+
+namespace weir::transport {
+struct HostPort;  // address_value.cpp has its values: not every program that has commands has addresses
+}
 
 namespace weir::app {
 
@@ -142,9 +145,7 @@ template <class T>
 [[nodiscard]] inline std::string shown_value(Bytes value) { return to_string(value); }
 [[nodiscard]] inline std::string shown_value(const std::string& value) { return value; }
 [[nodiscard]] inline std::string shown_value(const std::filesystem::path& value) { return value.native(); }
-[[nodiscard]] inline std::string shown_value(const transport::HostPort& value) {
-    return value == transport::HostPort{} ? std::string{} : to_string(value);
-}
+[[nodiscard]] std::string shown_value(const transport::HostPort& value);
 template <class Id>
     requires std::is_enum_v<Id>
 [[nodiscard]] std::string shown_value(Id value) {

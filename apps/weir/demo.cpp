@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
 
-#include "child_process.hpp"
 #include "commands.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -214,8 +215,8 @@ void print_report(const Outcome& o, const DemoOptions& options, const std::vecto
     for (const auto& damage : o.verification.damages)
         print("DAMAGE    {} offset {}: {}\n", damage.path.native(), damage.offset, printable(damage.reason));
     if (!o.good()) return print("\nNOT ALL WELL: the numbers above do not agree\n");
-    std::error_code error;
-    const auto program = std::filesystem::proximate(ChildProcess::self(), error).native();
+    const std::filesystem::path typed = program_invocation_name;
+    const auto program = typed.has_parent_path() ? typed.lexically_proximate(std::filesystem::current_path()).native() : typed.native();
     print("\nall well. Next:\n  {0} ls {1}\n  {0} verify {1}\n  {0} record --help\n", program, options.directory.native());
 }
 

@@ -21,6 +21,7 @@
 #include "signals.hpp"
 #include "weir/base/stream_tag.hpp"
 #include "weir/delivery/sender.hpp"
+#include "weir/transport/address.hpp"
 #include "weir/wire/lane.hpp"
 #include "workload_source.hpp"
 

@@ -22,7 +22,7 @@ struct Module {
 std::string place_of_module() {
     std::error_code error;
     const auto program = fs::read_symlink("/proc/self/exe", error).parent_path();
-    for (const auto* folder : {WEIR_MODULE_FOLDER, "../lib/weir", "."}) {
+    for (const auto* folder : {WEIR_MODULE_FOLDERS, "."}) {
         auto path = (program / folder / xrootd_module).lexically_normal();
         if (fs::exists(path, error)) return path.native();
     }

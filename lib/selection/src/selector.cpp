@@ -124,7 +124,7 @@ private:
     std::shared_ptr<std::atomic<bool>> unsafe_;  // of all workers of a selection; a flag by itself: relaxed
 };
 
-/// In a build both lie beside the program's folder; when installed, where distributions want them.
+/// Seen from the program in libexec/weir/, or from another one in bin/.
 Result<fs::path> find_program(const fs::path& folder, std::initializer_list<const char*> places) {
     std::error_code error;
     auto start = folder;
@@ -140,7 +140,7 @@ Result<fs::path> find_program(const fs::path& folder, std::initializer_list<cons
 Result<std::vector<std::string>> worker_command(const SelectionSpec& spec, const fs::path& file) {
     if (file.extension() == ".py") {
         const auto script =
-            find_program(spec.programs, {"weir_selection_worker.py", "../share/weir/weir_selection_worker.py"});
+            find_program(spec.programs, {"weir_selection_worker.py", "../../share/weir/weir_selection_worker.py", "../share/weir/weir_selection_worker.py"});
         if (!script) return std::unexpected(script.error());
         return std::vector<std::string>{spec.python.string(), script->string(), file.string()};
     }
