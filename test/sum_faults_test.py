@@ -179,6 +179,23 @@ class Faults(SumTest):
             return not_tested(self.id(), "a file system without a medium")
         self.assertEqual((process.returncode, out), (CHANGED, b""), err)
 
+    def test_only_what_somebody_may_write_to_is_written_back_before(self):
+        """A file that was just written and closed is summed from the page cache, without waiting for its medium."""
+        if not self.tool("strace"):
+            return
+        path = self.write("x", bytes(MIB))
+
+        def times_written_back():
+            self.assertEnds(self.outside("strace", "-f", "-o", "trace", "-e", "trace=sync_file_range", PROGRAM, "sum", "x"), OK)
+            return (self.folder / "trace").read_text().count("sync_file_range(")
+
+        self.assertEqual(times_written_back(), 0)
+        with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as mapping:
+            file.close()
+            mapping[0] = 1
+            self.assertEqual(times_written_back(), 1)
+        self.assertEqual(times_written_back(), 0)
+
     def test_a_range_of_a_file_that_is_written_to(self):
         path = self.write("x", os.urandom(4 * MIB))
         os.utime(path, (1_000_000_000, 1_000_000_000))

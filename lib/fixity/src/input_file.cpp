@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
@@ -45,6 +46,15 @@ const char* kind_of(mode_t mode) {
     }
 }
 
+/// Whether somebody may write to the file through a mapping; true also when that cannot be known. A read lease is granted only
+/// while nobody has the file open for writing, and a mapping keeps it open. It is given back at once; an open() that comes just then
+/// waits for that, and what would be said about it is a signal that is ignored unless a program wants it.
+bool may_be_mapped_by_a_writer(int fd) {
+    if (::fcntl(fd, F_SETSIG, SIGURG) != 0 || ::fcntl(fd, F_SETLEASE, F_RDLCK) != 0) return true;
+    ::fcntl(fd, F_SETLEASE, F_UNLCK);
+    return false;
+}
+
 }  // namespace
 
 const char* name(Cache cache) noexcept {
@@ -74,8 +84,10 @@ std::expected<InputFile, Failure> InputFile::open(const std::string& path, Origi
     if (S_ISDIR(status.st_mode)) return std::unexpected(not_opened(EISDIR));
     if (S_ISREG(status.st_mode)) {
         // A page that a program has mapped and written already takes its next writes without a new time, until it is
-        // written back: then the next one is seen. So first all is written back, then the times are taken.
-        static_cast<void>(::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+        // written back: then the next one is seen. So first all is written back, then the times are taken. Where there is no
+        // such program nothing waits for the medium. (Of stdin the descriptor is shared with others, and not touched.)
+        if (is_stdin || may_be_mapped_by_a_writer(fd))
+            static_cast<void>(::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
         if (::fstat(fd, &status) != 0) return std::unexpected(not_opened(errno));
     }
     file.stamp_ = stamp_of(status);
