@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """weir check of a part of the files, without those that nobody changed, and with those that no manifest names."""
+import hashlib
 import os
 import re
 import subprocess
@@ -35,6 +36,39 @@ class Extra(SumTest):
         self.assertIn("data/new: EXTRA (no manifest names it)\n", text.out)
         self.write("data/a", b"something else")
         self.extra("sums", code=MISMATCH)
+
+    def test_an_audit_tells_moved_and_duplicate_files_from_new_ones(self):
+        for number, name in enumerate(("data/a", "data/run7/b", "data/run7/deep/c", "data/twice")):
+            self.write(name, b"content %d" % (number % 3))
+        self.assertEnds(self.weir("sum", "-a", "adler32,sha512", "-r", "data", "-o", "sums"), OK)
+        os.rename(self.folder / "data/run7/b", self.folder / "data/moved")
+        self.write("data/another", b"content 1")  # of the one that was moved
+        self.write("data/copy", b"content 2")
+        self.write("data/new", b"content 9")
+        self.write("data/run7/deep/c", b"Content 2")  # what it was is where its copy is
+        files = self.checked("--audit", "sums", code=MISMATCH)
+        found = {name: (file["status"], file.get("same_as")) for name, file in files.items()}
+        self.assertEqual(found, {"data/a": ("ok", None), "data/twice": ("ok", None), "data/run7/b": ("missing", None), "data/run7/deep/c": ("mismatch", None),
+                                 "data/another": ("moved", "data/run7/b"), "data/moved": ("duplicate", "data/run7/b"),
+                                 "data/copy": ("moved", "data/run7/deep/c"), "data/new": ("extra", None)})
+        document = self.weir("check", "--audit", "--json", "sums").json
+        self.assertEqual([document[kind] for kind in ("ok", "missing", "moved", "duplicate", "extra")], [2, 1, 2, 1, 1])
+        text = self.weir("check", "--audit", "sums")
+        self.assertIn("data/copy: MOVED (its bytes are those of data/run7/deep/c, which is not at its place)\n", text.out)
+        self.assertIn("data/moved: DUPLICATE (its bytes are those of data/run7/b)\n", text.out)
+        self.assertRegex(text.out, r"(?s)as the manifests say +2\n.*moved +2\nduplicate +1\nnew +1\n")
+        self.assertIn("2 moved, 1 more that are duplicates, 1 more that no manifest names", text.err)
+        self.assertOneLine(self.weir("check", "--audit", "--sample", "10%", "sums"), USAGE, "--audit")
+
+    def test_an_audit_by_a_manifest_elsewhere(self):
+        """Names begin where -C says, and lines do not say their algorithm."""
+        self.write("data/a", b"one")
+        self.write("sums", f"{hashlib.sha512(b'one').hexdigest()}  data/a\n".encode())
+        os.rename(self.folder / "data/a", self.folder / "data/b")
+        (self.folder / "here").mkdir()
+        files = self.checked("--audit", "../sums", "-C", "..", code=MISSING, cwd=self.folder / "here")
+        self.assertEqual({name: file["status"] for name, file in files.items()},
+                         {"data/a": "missing", "data/b": "moved", "data/run7/b": "extra", "data/run7/deep/c": "extra"})
 
     def test_a_manifest_is_not_extra_nor_is_what_another_one_names(self):
         self.assertEnds(self.weir("sum", "data/a", "data/run7/b", "-o", "data/SUMS"), OK)

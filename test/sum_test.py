@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """weir sum: what it prints for what it read."""
+import hashlib
 import os
 import random
 import subprocess
@@ -224,6 +225,62 @@ class Combine(SumTest):
             self.assertEqual(combined.out, sums[str(whole)]["sums"][algorithm] + "\n")
         self.write("pieces", b"024d0127 3\n024d0127\n")
         self.assertOneLine(self.weir("combine", "adler32", "--pieces", "pieces"), USAGE, "pieces:2")
+
+
+class Updates(SumTest):
+    """A manifest that is brought up to date."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("d/a", "d/b", "d/gone"):
+            self.write(name, name.encode())
+        self.assertEnds(self.weir("sum", "-a", "sha512,crc32c", "-r", "d", "-o", "d/SUMS"), OK)
+        self.write("d/b", b"another content")
+        self.write("d/deep/new", b"new")
+        os.unlink(self.folder / "d/gone")
+        self.before = (self.folder / "d/SUMS").read_text()
+        self.added = "".join(f"{tag} (d/deep/new) = {value}\n" for tag, value in
+                             (("SHA512", hashlib.sha512(b"new").hexdigest()), ("CRC32C", self.sums("-a", "crc32c", "d/deep/new")["d/deep/new"]["sums"]["crc32c"])))
+
+    def test_new_files_are_added_and_the_others_are_not_read(self):
+        os.chmod(self.folder / "d/SUMS", 0o640)
+        ended = self.assertEnds(self.weir("sum", "--update", "add", "-r", "./d", "-o", "d/SUMS"), MISSING)
+        self.assertIn("d/gone is not there; its sums stay in d/SUMS\n", ended.err)
+        self.assertIn("d/SUMS: 1 file added, 0 made anew, 1 not there, 2 not read\n", ended.err)
+        self.assertEqual((self.folder / "d/SUMS").read_text(), self.before + self.added.replace("(d/", "(./d/"))
+        self.assertEqual(os.stat(self.folder / "d/SUMS").st_mode & 0o777, 0o640)
+        self.assertEqual(self.weir("sum", "--update", "add", "-r", "d", "-o", "d/SUMS").err.count("0 files added"), 1)
+
+    def test_changed_files_are_summed_anew_when_that_is_asked_for(self):
+        ended = self.assertEnds(self.weir("sum", "--update", "replace", "-r", "d", "-o", "d/SUMS"), MISSING)
+        self.assertIn("d/b has other bytes than d/SUMS says; its sums were made anew\n", ended.err)
+        self.assertIn("d/SUMS: 1 file added, 1 made anew, 1 not there, 0 not read\n", ended.err)
+        os.unlink(self.folder / "d/b")
+        files = self.checked("d/SUMS", code=MISSING)
+        self.assertEqual({name: file["status"] for name, file in files.items()}, {"d/a": "ok", "d/b": "missing", "d/gone": "missing", "d/deep/new": "ok"})
+        self.assertEqual(files["d/b"]["expected"]["sha512"], hashlib.sha512(b"another content").hexdigest())
+
+    def test_the_form_of_the_manifest_stays(self):
+        for form, algorithm in (("gnu", "sha384"), ("csv", "md5,crc32"), ("hashdeep", "md5,sha256"), ("sfv", "crc32"), ("cksum", "cksum")):
+            with self.subTest(form=form):
+                self.assertEnds(self.weir("sum", "-f", form, "-a", algorithm, "d/a", "-o", "made"), OK)
+                self.assertEnds(self.weir("sum", "--update", "replace", "d/deep/new", "-o", "made"), OK)
+                self.assertEqual(list(self.checked("made", code=OK)), ["d/a", "d/deep/new"])
+
+    def test_what_cannot_be_kept_as_a_whole_is_not_touched(self):
+        self.assertEnds(self.weir("sum", "-f", "json", "d/a", "-o", "made.json"), OK)
+        (self.folder / "broken").write_text(self.before + "what is this\n")
+        (self.folder / "twice").write_text(self.before + self.before)
+        (self.folder / "short").write_text("900150983cd24fb0d6963f7d28e17f72  d/a\n")
+        for manifest, why in (("made.json", "JSON"), ("broken", "line 7 is not understood"), ("twice", "names d/a again"), ("short", "name it with -a"), ("absent", "cannot open")):
+            with self.subTest(manifest=manifest):
+                path = self.folder / manifest
+                before = path.read_bytes() if path.exists() else None
+                ended = self.weir("sum", "--update", "add", "d/a", "-o", manifest)
+                self.assertOneLine(ended, MISSING if before is None else USAGE, "--update", why)
+                self.assertEqual(path.read_bytes() if path.exists() else None, before)
+        for arguments in (("--update", "add", "d/a"), ("--update", "add", "-f", "gnu", "-o", "broken"), ("--update", "add", "-a", "md5", "-o", "d/SUMS")):
+            self.assertOneLine(self.weir("sum", *arguments), USAGE, "--update")
 
 
 if __name__ == "__main__":

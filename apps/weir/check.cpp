@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 
+#include "check_contents.hpp"
 #include "check_files.hpp"
 #include "commands.hpp"
 #include "output.hpp"
@@ -47,7 +48,7 @@ public:
         if (options_.json) {
             text_.clear();
             const bool has_size = !file.sums.empty() || file.status == Status::unchanged || file.status == Status::extra;
-            const auto size = file.status == Status::extra ? file.stamp.size : file.size;
+            const auto size = file.status == Status::extra && file.sums.empty() ? file.stamp.size : file.size;
             const fixity::ManifestEntry entry{.name = name, .sums = file.sums, .one_of = {}, .size = has_size ? std::optional(size) : std::nullopt,
                                               .blocks = {}, .line = 0};
             if (file.status != Status::skipped && writer_.add(entry, text_, json_fields(file))) print(text_);
@@ -77,25 +78,33 @@ Result<> check(const Options& options) {
     if (options.algorithm.values.size() > 1) return fail(Errc::usage, "-a: lines that do not say their algorithm have one; name one");
     if (std::ranges::count_if(options.manifests.paths, is_stdin) > 1) return fail(Errc::usage, "stdin (-) can be read only once; name it once");
     if (choice.seed && !choice.sample) return fail(Errc::usage, "--seed: only a --sample is chosen at random");
+    if (choice.audit && choice.sample) return fail(Errc::usage, "--audit holds files against all of the manifests; leave out --sample");
     if (options.reading.paranoid && (choice.only_changed || choice.age_max))
         return fail(Errc::usage, "--paranoid reads every file; leave out --only-changed and --max-age");
     return ReadPlan::check(options.reading);
 }
 
-/// Says what lies beside the files of the manifests.
-void look_for_extra(ExtraFiles& extra, const CheckManifests& manifests, Reporter& reporter) {
+/// Says what lies beside the files of the manifests, to `sink`.
+void look_for_extra(ExtraFiles& extra, const CheckManifests& manifests, Reporter& reporter, const std::function<void(fixity::FileSum)>& sink) {
     if (!manifests.names_are_known())
         return reporter.say("--extra: the manifests were not read as a whole, so it is not known which files they do not name; none was looked for");
     for (const auto& stamp : manifests.stamps()) extra.leave_out(stamp);
     struct stat status {};
     if (::fstat(STDOUT_FILENO, &status) == 0) extra.leave_out(fixity::stamp_of(status));
     auto& verdict = reporter.verdict;
-    verdict.links = extra.find([&](const fixity::FileSum& file) { reporter.take(file); }, stop_is_pending);
-    reporter.say(fmt::format("{} below {}", counted(verdict.extra, "file that no manifest names", "files that no manifest names"),
+    std::uint64_t found = 0;
+    verdict.links = extra.find(
+        [&](fixity::FileSum file) {
+            if (file.status == fixity::Status::extra) ++found;
+            sink(std::move(file));
+        },
+        stop_is_pending);
+    reporter.say(fmt::format("{} below {}", counted(found, "file that no manifest names", "files that no manifest names"),
                              fmt::join(extra.directories(), ", ")));
 }
 
 int run_check(Options options) {
+    if (options.choice.audit) options.choice.extra = true;
     if (const auto good = check(options); !good) return fail_with(me, good.error());
     if (!options.algorithm.values.empty()) options.manifests.algorithm = options.algorithm.values.front();
     if (const auto good = sums_are_right(); !good) return fail_work(me, good.error());
@@ -120,9 +129,36 @@ int run_check(Options options) {
 
     if (options.json) print(writer->begin());
     const auto begin = clock.now();
-    fixity::sum_many([&] { return files.next(); }, [&](const fixity::FileSum& file) { reporter.take(file); }, plan.reading(), plan.parallel(), clock,
-                     [&progress] { progress.show(); });
-    if (auto* extra = files.extra(); extra != nullptr && !stop_is_pending()) look_for_extra(*extra, files.manifests(), reporter);
+    KnownContents contents;
+    const auto sum_all = [&](const fixity::JobSource& source, const fixity::FileSink& sink) {
+        fixity::sum_many(source, sink, plan.reading(), plan.parallel(), clock, [&progress] { progress.show(); });
+    };
+    sum_all([&] { return files.next(); },
+            [&](const fixity::FileSum& file) {
+                if (options.choice.audit) contents.add(file);
+                reporter.take(file);
+            });
+    std::vector<std::string> unknown;  // names of files to be read and held against the contents
+    if (auto* extra = files.extra(); extra != nullptr && !stop_is_pending()) {
+        look_for_extra(*extra, files.manifests(), reporter, [&](fixity::FileSum file) {
+            if (options.choice.audit && file.status == fixity::Status::extra && !contents.algorithms().empty()) unknown.push_back(std::move(file.path));
+            else reporter.take(file);
+        });
+        std::size_t begun = 0, done = 0;
+        const auto source = [&]() -> std::optional<fixity::Job> {
+            if (begun == unknown.size()) return std::nullopt;
+            fixity::Job job;
+            job.path = extra->path_of(unknown[begun++]);
+            job.origin = fixity::Origin::found;
+            job.algorithms = contents.algorithms();
+            return job;
+        };
+        sum_all(source, [&](fixity::FileSum file) {
+            file.path = std::move(unknown[done++]);
+            if (file.status == fixity::Status::ok) contents.judge(file);
+            reporter.take(file);
+        });
+    }
     const double seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
     plan.warn_of_threads(me);
@@ -139,6 +175,18 @@ int run_check(Options options) {
         sample_fields = "," + text.substr(1, text.size() - 2);
         complain(me, fmt::format("a sample of {}: {} of {}; --seed {} chooses the same again", shown_value(*options.choice.sample),
                                  with_commas(sample->chosen()), counted(sample->of(), "file"), seed));
+    }
+    if (options.choice.audit && !options.json) {
+        Table table({{"", Table::Align::left}, {"files", Table::Align::right}});
+        const auto row = [&table](const char* what, std::uint64_t number) { table.add({what, with_commas(number)}); };
+        row("as the manifests say", verdict.ok + verdict.unchanged);
+        row("with another content", verdict.mismatch);
+        row("not at their place", verdict.missing);
+        row("moved", verdict.moved);
+        row("duplicate", verdict.duplicate);
+        row("new", verdict.extra);
+        progress.clear();
+        print(table.text());
     }
     if (options.json) print(writer->end(json_fields(verdict, seconds) + sample_fields));
     else if (!options.quiet || verdict.exit_code() != exit_good) complain(me, summary(verdict, seconds));
@@ -161,6 +209,7 @@ void add_check(CLI::App& parent, Command& chosen) {
     add_flag(command, "--ignore-missing", options->ignore_missing, "files that are not there are no failure");
     add_flag(command, "--allow-outside", options->manifests.allow_outside, "also names that lead out of the directory");
     add_flag(command, "--extra", options->choice.extra, "also say files beside them that no manifest names");
+    add_flag(command, "--audit", options->choice.audit, "--extra, and read these: which are moved, duplicate, new");
     add_flag(command, "--only-changed", options->choice.only_changed, "do not read files whose current attribute has the same sums");
     add_value(command, "--sample", options->choice.sample, "PART", "a random part of the files: 1%");
     add_value(command, "--seed", options->choice.seed, "N", "of the sample: the same files again").group(more_options);

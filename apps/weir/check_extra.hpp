@@ -30,6 +30,8 @@ public:
     /// what could not be looked at (error), until `stop` says so. Symbolic links are not followed; how many there were.
     [[nodiscard]] std::uint64_t find(const std::function<void(fixity::FileSum)>& sink, const std::function<bool()>& stop);
 
+    /// How a file is opened that find() names.
+    [[nodiscard]] std::string path_of(const std::string& name) const { return (base_ / name).native(); }
     /// Where find() looks, as names in a manifest are written.
     [[nodiscard]] std::vector<std::string> directories() const;
 

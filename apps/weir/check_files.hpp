@@ -14,6 +14,7 @@ namespace weir::app {
 
 struct CheckChoice {
     bool extra = false;
+    bool audit = false;  // extra, and these are read
     bool only_changed = false;
     std::optional<std::chrono::seconds> age_max;  // of the attributes of files that are not read
     std::optional<Percentage> sample;

@@ -13,6 +13,7 @@
 #include "sum_progress.hpp"
 #include "sum_range.hpp"
 #include "sum_settings.hpp"
+#include "sum_update.hpp"
 #include "sum_verdict.hpp"
 #include "weir/fixity/manifest_writer.hpp"
 
@@ -31,6 +32,7 @@ struct Options {
     std::optional<Bytes> blocks;
     fixity::AttributeUse attributes = fixity::AttributeUse::none;
     std::optional<RangeOption> range;
+    std::optional<UpdateKind> update;
     ReadSettings reading;
 };
 
@@ -42,6 +44,7 @@ public:
 
     void take(fixity::FileSum file) {
         if (file.status == fixity::Status::skipped && output_.is_own(file.stamp)) return leave_out(file);
+        if (file.expected) return keep(file);
         progress_.add_file();
         if (file.status == fixity::Status::error && output_.is_own(file.stamp)) replaces_input = true;
         if (file.attributes.taken) sums_taken += file.sums.size();
@@ -51,10 +54,36 @@ public:
     }
 
     SumVerdict verdict;
+    std::uint64_t as_before = 0, replaced = 0;  // entries of the manifest to be updated that were read
     std::uint64_t sums_taken = 0;  // from attributes
     bool replaces_input = false;   // a file to be summed is the one that the sums go to
 
 private:
+    /// Of a file that the manifest to be updated names: its entry stays, unless it was read and has other bytes.
+    void keep(fixity::FileSum& file) {
+        progress_.add_file();
+        auto& known = *file.expected;
+        if (file.status == fixity::Status::mismatch && !file.sums.empty()) {
+            problem(fmt::format("{} has other bytes than {} says; its sums were made anew", file.path, options_.output.native()));
+            known.sums = std::move(file.sums);
+            if (known.size) known.size = file.size;
+            known.blocks = std::move(file.blocks);
+            file.status = fixity::Status::ok;
+            ++replaced;
+        } else if (file.status == fixity::Status::ok) {
+            ++as_before;
+        } else if (file.status == fixity::Status::missing) {
+            problem(fmt::format("{} is not there; its sums stay in {}", file.path, options_.output.native()));
+        } else if (const auto text = complaint(file); !text.empty()) {
+            problem(text);
+        }
+        verdict.count(file);
+        text_.clear();
+        if (const auto added = writer_.add(known, text_); added) return output_.write(text_);
+        else problem(added.error().context);
+        ++verdict.error;
+    }
+
     void leave_out(const fixity::FileSum& file) {
         if (output_.has_own_name(file.stamp)) problem(fmt::format("{} is where these sums go; it was left out", file.path));
     }
@@ -137,14 +166,27 @@ Result<> check_range(const Options& options) {
     return {};
 }
 
+Result<> check_update(const Options& options) {
+    const char* const wrong = options.output.empty()                                    ? "needs the manifest as -o FILE"
+                              : options.format != fixity::Format::bsd                   ? "keeps the form of the manifest; leave out -f and --json"
+                              : options.algorithms.values.size() > 1                    ? "keeps the algorithms of the manifest; leave out -a"
+                              : options.attributes != fixity::AttributeUse::none        ? "does not go with --xattr"
+                              : options.range                                           ? "does not go with --range"
+                                                                                        : nullptr;
+    return wrong != nullptr ? fail(Errc::usage, fmt::format("--update {}", wrong)) : Result<>{};
+}
+
 Result<> check(Options& options) {
     if (options.json) options.format = fixity::Format::json;
-    if (options.names.paths.empty() && options.names.list.empty())
+    if (options.update) {
+        if (auto good = check_update(options); !good) return good;
+    }
+    if (options.names.paths.empty() && options.names.list.empty() && !options.update)
         return fail(Errc::usage, "FILE is missing; weir sum --help shows an example (- is stdin)");
     const auto& names = options.names;
     if (std::ranges::count_if(names.paths, is_stdin) + (is_stdin(names.list) ? 1 : 0) > 1)
         return fail(Errc::usage, "stdin (-) can be read only once; name it once, as a file or as the list of names");
-    if (options.algorithms.values.empty()) {
+    if (options.algorithms.values.empty() && !options.update) {
         using fixity::Format;
         if (options.format == Format::sfv) options.algorithms.values = {digest::Algorithm::crc32};
         else if (options.format == Format::cksum) options.algorithms.values = {digest::Algorithm::cksum};
@@ -172,6 +214,17 @@ std::vector<digest::Algorithm> to_be_made(const Options& options) {
 
 int run_sum(Options options) {
     if (const auto good = check(options); !good) return fail_with(me, good.error());
+    std::optional<ManifestUpdate> update;
+    if (options.update) {
+        const auto& said = options.algorithms.values;
+        auto read = ManifestUpdate::read(options.output, *options.update, said.empty() ? std::nullopt : std::optional(said.front()), options.zero);
+        if (!read) return fail_with(me, read.error());
+        if (!said.empty() && read->algorithms() != said)
+            return fail_usage(me, fmt::format("--update: {} has other sums than {}; leave out -a", options.output.native(), digest::name(said.front())));
+        update = std::move(*read);
+        options.format = update->format();
+        options.algorithms.values = update->algorithms();
+    }
     if (const auto good = sums_are_right(to_be_made(options)); !good) return fail_work(me, good.error());
     become_idle(me, options.reading);
     if (options.range) return sum_ranges(me, {options.range->bytes, options.names.paths, options.algorithms.values, options.format == fixity::Format::json, options.reading});
@@ -199,7 +252,11 @@ int run_sum(Options options) {
     Reporter reporter(options, *writer, *output, progress);
     const auto source = [&]() -> std::optional<fixity::Job> {
         if (output->failed()) return std::nullopt;  // nobody would see it
+        if (update) {
+            if (auto known = update->next()) return known;
+        }
         auto job = names.next();
+        while (job && update && update->names(job->path)) job = names.next();
         if (job) {
             job->algorithms = options.algorithms.values;
             job->block = options.blocks ? options.blocks->count() : 0;
@@ -226,6 +283,10 @@ int run_sum(Options options) {
     if (verdict.links > 0) complain(me, fmt::format("{} not followed; --follow sums what they lead to", counted(verdict.links, "symbolic link was", "symbolic links were")));
     if (reporter.sums_taken > 0)
         complain(me, fmt::format("{} from attributes; the bytes were not read", counted(reporter.sums_taken, "sum comes", "sums come")));
+    if (update) {
+        complain(me, fmt::format("{}: {} added, {} made anew, {} not there, {} not read", options.output.native(), counted(verdict.ok - reporter.replaced - reporter.as_before, "file"),
+                                 with_commas(reporter.replaced), with_commas(verdict.missing), with_commas(verdict.unchanged)));
+    }
     output->write(writer->end(json_fields(verdict, seconds)));
     if (reporter.replaces_input && !options.output.empty()) return fail_usage(me, own_input(options, "one of the files"));
     if (reporter.verdict.not_stored > 0)
@@ -246,12 +307,14 @@ void add_sum(CLI::App& parent, Command& chosen) {
     auto& command = add_command(parent, group_look, "sum", "sums of files, several in one read, as a manifest",
                                 "weir sum -a adler32,crc32c,xxh3-128 -r data -o sums");
     add_value(command, "file", options->names.paths, "FILE", "what to read; - is stdin");
-    add_value(command, "-a,--algorithms", options->algorithms, "A,B", "adler32 (default), crc32, cksum, crc32c, crc64-xz, md5, sha256, blake3, xxh3-128 ...; all");
+    add_value(command, "-a,--algorithms", options->algorithms, "A,B", "adler32 (default), crc32, cksum, crc32c, crc64-xz, md5, sha256, sha512, blake3 ...; all");
     add_flag(command, "-r,--recursive", options->names.recurse, "what is below directories");
     add_choice(command, "-f,--format", options->format,
                {{"bsd", Format::bsd}, {"gnu", Format::gnu}, {"sfv", Format::sfv}, {"cksum", Format::cksum}, {"hashdeep", Format::hashdeep}, {"json", Format::json}, {"csv", Format::csv}, {"xrootd", Format::xrootd}},
                "form of the manifest");
     add_value(command, "-o,--output", options->output, "FILE", "write it there, complete or not at all");
+    add_choice(command, "--update", options->update, {{"add", UpdateKind::add}, {"replace", UpdateKind::replace}},
+               "-o is there: add files that it does not name; also read the others").group(more_options);
     add_value(command, "--blocks", options->blocks, "SIZE", "also the crc32c of each block, so that a check finds the place");
     add_value(command, "--range", options->range, "OFF:LEN", "of these bytes alone: 1MiB:4KiB; no manifest").group(more_options);
     add_choice(command, "--xattr", options->attributes,

@@ -68,7 +68,9 @@ void SumVerdict::count(const FileSum& file) {
         case Status::unverified: ++unverified; break;
         case Status::stale: ++stale; break;
         case Status::unchanged: ++unchanged; return;
-        case Status::extra: ++extra; return;
+        case Status::extra: ++extra, bytes += file.size; return;
+        case Status::moved: ++moved, bytes += file.size; return;
+        case Status::duplicate: ++duplicate, bytes += file.size; return;
         case Status::skipped: ++special; return;
         case Status::stopped: ++stopped; return;
     }
@@ -83,7 +85,7 @@ int SumVerdict::exit_code() const noexcept {
     if (error > 0 || not_stored > 0) return exit_read_error;
     if (changed > 0) return exit_changed;
     if (malformed > 0) return exit_malformed;
-    return missing > 0 || extra > 0 || stale > 0 || unverified > taken ? exit_missing : exit_good;
+    return missing > 0 || extra + moved + duplicate > 0 || stale > 0 || unverified > taken ? exit_missing : exit_good;
 }
 
 int fail_work(std::string_view command, const Error& error) {
@@ -120,6 +122,8 @@ std::string summary(const SumVerdict& verdict, double seconds) {
     add(verdict.unverified - verdict.taken, "with nothing valid to hold against");
     add(verdict.taken, "not read, sums from attributes");
     add(verdict.unchanged, "unchanged and not read");
+    add(verdict.moved, "moved");
+    add(verdict.duplicate, "more that are duplicates");
     add(verdict.extra, "more that no manifest names");
     add(verdict.special, "skipped");
     add(verdict.links, "links not followed");
@@ -166,6 +170,8 @@ std::string finding(const FileSum& file) {
             return fmt::format("UNVERIFIED ({})", file.failure ? file.failure->text : "there is no sum to hold it against");
         case Status::unchanged: return "UNCHANGED (not read: its attribute is current, and as expected)";
         case Status::extra: return "EXTRA (no manifest names it)";
+        case Status::moved: return fmt::format("MOVED (its bytes are those of {}, which is not at its place)", printable(file.same_as));
+        case Status::duplicate: return fmt::format("DUPLICATE (its bytes are those of {})", printable(file.same_as));
         case Status::skipped: return "SKIPPED";
         case Status::stopped: return "STOPPED";
     }
@@ -181,6 +187,7 @@ json::value json_error(const FileSum& file) {
 
 std::string json_fields(const FileSum& file) {
     json::object more{{"status", fixity::name(file.status)}, {"error", json_error(file)}};
+    if (!file.same_as.empty()) more["same_as"] = json_text(file.same_as);
     more["read"] = file.attributes.taken ? "attribute" : fixity::name(file.read_through);
     if (file.expected) {
         const auto& expected = *file.expected;
@@ -209,7 +216,7 @@ std::string json_fields(const FileSum& file) {
 
 std::string json_fields(const SumVerdict& verdict, double seconds) {
     const json::object more{{"ok", verdict.ok}, {"mismatch", verdict.mismatch}, {"missing", verdict.missing}, {"errors", verdict.error},
-                            {"changed", verdict.changed}, {"unverified", verdict.unverified}, {"stale", verdict.stale}, {"unchanged", verdict.unchanged}, {"extra", verdict.extra}, {"malformed", verdict.malformed},
+                            {"changed", verdict.changed}, {"unverified", verdict.unverified}, {"stale", verdict.stale}, {"unchanged", verdict.unchanged}, {"extra", verdict.extra}, {"moved", verdict.moved}, {"duplicate", verdict.duplicate}, {"malformed", verdict.malformed},
                             {"skipped", json::object{{"special", verdict.special}, {"links", verdict.links}}},
                             {"interrupted", verdict.interrupted}, {"bytes", verdict.bytes}, {"seconds", seconds},
                             {"gb_per_s", gb_per_s(verdict.bytes, seconds)}};

@@ -23,6 +23,7 @@ struct SumVerdict {
     std::uint64_t ok = 0, mismatch = 0, missing = 0, error = 0, changed = 0, unverified = 0, stale = 0;
     std::uint64_t unchanged = 0;  // not read, their attributes are current and as the manifest says
     std::uint64_t extra = 0;      // no file of a manifest
+    std::uint64_t moved = 0, duplicate = 0;  // the same, with the bytes of one
     std::uint64_t not_stored = 0; // of the others: their sums were to become attributes and did not
     std::uint64_t taken = 0;      // of the unverified: sums from attributes
     std::uint64_t special = 0;    // FIFOs, sockets, devices that recursion met

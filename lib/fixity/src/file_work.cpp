@@ -53,6 +53,8 @@ const char* name(Status status) noexcept {
         case Status::stale: return "stale";
         case Status::unchanged: return "unchanged";
         case Status::extra: return "extra";
+        case Status::moved: return "moved";
+        case Status::duplicate: return "duplicate";
         case Status::skipped: return "skipped";
         case Status::stopped: return "stopped";
     }

@@ -26,7 +26,9 @@ enum class Status {
     unverified,  // there was nothing to hold it against
     stale,       // there was, but some of it is of an older state of the file
     unchanged,   // not read: its attribute is current and has what is expected (Job::trust)
-    extra,       // not read: it is there, and no manifest names it
+    extra,       // it is there, and no manifest names it
+    moved,       // the same, with the bytes of a file that a manifest names and that is not at its place (FileSum::same_as)
+    duplicate,   // the same, with the bytes of one that is
     skipped,     // found by recursion, and nothing that has a sum: a FIFO, a socket, a symbolic link, what Reading::leave_out says
     stopped,     // the work ended before this file did
 };
@@ -69,6 +71,7 @@ struct FileSum {
     AttributeOutcome attributes;
     std::unique_ptr<ManifestEntry> expected;
     Origin origin = Origin::named;
+    std::string same_as;  // with moved and duplicate: the name that a manifest has for these bytes
 };
 
 }  // namespace weir::fixity

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A manifest that is brought up to date: what it has stays, files that it does not name are added. It is held in memory.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "weir/fixity/file_sum.hpp"
+#include "weir/fixity/manifest.hpp"
+
+namespace weir::app {
+
+/// What becomes of the files that it names.
+enum class UpdateKind {
+    add,      // they are not read; those that are not there any more are named
+    replace,  // they are read, and the sums of those with other bytes made anew
+};
+
+class ManifestUpdate {
+public:
+    /// Reads all of it. Errc::usage: it has lines that are not understood, no sums, several forms or no form that can be written again
+    /// (JSON has more than is read); Errc::io: it cannot be read.
+    [[nodiscard]] static Result<ManifestUpdate> read(const std::filesystem::path& path, UpdateKind kind, std::optional<digest::Algorithm> algorithm, bool zero);
+
+    [[nodiscard]] fixity::Format format() const noexcept { return format_; }
+    /// In the order in which they stand there.
+    [[nodiscard]] const std::vector<digest::Algorithm>& algorithms() const noexcept { return algorithms_; }
+    /// The files that it names, one after the other, each with its entry as what is expected.
+    [[nodiscard]] std::optional<fixity::Job> next();
+    /// Names are the same when they lead to the same place: data/a and ./data/a.
+    [[nodiscard]] bool names(const std::string& path) const { return places_.contains(place_of(path)); }
+
+private:
+    explicit ManifestUpdate(UpdateKind kind);
+    [[nodiscard]] std::string place_of(const std::string& name) const { return (base_ / name).lexically_normal().native(); }
+    [[nodiscard]] Result<> add(fixity::ManifestEntry entry);
+
+    UpdateKind kind_;
+    std::filesystem::path base_;
+    fixity::Format format_ = fixity::Format::bsd;
+    std::vector<digest::Algorithm> algorithms_;
+    std::vector<fixity::ManifestEntry> entries_;
+    std::set<std::string> places_;
+    std::size_t at_ = 0;
+};
+
+}  // namespace weir::app
