@@ -21,7 +21,7 @@ COMBINABLE = {"adler32", "crc32", "cksum", "crc32c", "crc64-xz", "crc64-nvme", "
 
 class Objects(unittest.TestCase):
     def test_hashlibs_shape_and_values(self):
-        for name in ("md5", "sha1", "sha256"):
+        for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b"):
             ours, theirs = weir.new(name), hashlib.new(name)
             for begin in range(0, len(DATA), 33_333):
                 ours.update(DATA[begin:begin + 33_333])
@@ -31,7 +31,8 @@ class Objects(unittest.TestCase):
             self.assertEqual((ours.name, ours.digest_size, ours.block_size), (theirs.name, theirs.digest_size, theirs.block_size))
 
     def test_every_algorithm(self):
-        self.assertEqual(len(weir.algorithms), 15)
+        self.assertEqual(len(weir.algorithms), 21)
+        self.assertEqual(weir.new("sha3-256", DATA).digest(), hashlib.sha3_256(DATA).digest())
         for name in weir.algorithms:
             hash = weir.new(name, DATA[:1000])
             hash.update(memoryview(DATA)[1000:])
@@ -58,7 +59,7 @@ class Objects(unittest.TestCase):
             self.assertEqual(weir.new(name).copy().hexdigest(), weir.new(name).hexdigest())
 
     def test_an_hmac_which_copies_on_the_way(self):
-        for name in ("md5", "sha1", "sha256"):
+        for name in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b"):
             for key in (b"key", DATA[:200]):  # a long key is summed first
                 ours = hmac.new(key, digestmod=lambda data=b"": weir.new(name, data))
                 theirs = hmac.new(key, digestmod=name)
