@@ -86,6 +86,7 @@ public:
     Result<std::vector<LaneMark>> marks(RunNumber run) override { return own_->marks(run); }
     Result<std::vector<LedgerRow>> ledgers(RunNumber run) override { return own_->ledgers(run); }
     Result<> check() override { return own_->check(); }
+    Result<bool> put_back() override { return own_->put_back(); }
 
     bool knows_other_recorders() const override { return false; }
     Result<std::uint64_t> changes_waiting() override;

@@ -142,6 +142,8 @@ public:
 
     /// What the database itself can say of its soundness.
     [[nodiscard]] virtual Result<> check() = 0;
+    /// As Catalogue::put_back(); outside of transactions.
+    [[nodiscard]] virtual Result<bool> put_back() { return false; }
 
     /// For messages: a path, or a place without its password.
     [[nodiscard]] virtual const std::string& name() const noexcept = 0;

@@ -46,6 +46,12 @@ Result<> SqlCatalogue::look(const Change& body) {
     return body();
 }
 
+Result<bool> SqlCatalogue::put_back() {
+    const std::lock_guard lock(mutex_);
+    if (in_change_) return false;
+    return database_.put_back();
+}
+
 Result<> SqlCatalogue::transact(const ChangeId* id, const Change& body) {
     Result<> done;
     for (int attempt = 1; attempt <= attempts_max; ++attempt) {

@@ -84,6 +84,7 @@ public:
     Result<std::vector<LedgerRow>> ledgers(RunNumber run) override;
 
     Result<> check() override;
+    Result<bool> put_back() override;
 
 private:
     Result<> transact(const ChangeId* id, const Change& body);

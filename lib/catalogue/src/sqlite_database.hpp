@@ -28,6 +28,7 @@ public:
     bool commit_may_be_unknown() const noexcept override { return false; }
     bool worth_repeating() const noexcept override { return false; }
     Result<> check() override;
+    Result<bool> put_back() override;
     const std::string& name() const noexcept override { return path_.native(); }
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }

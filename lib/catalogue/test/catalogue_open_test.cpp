@@ -157,5 +157,36 @@ TEST_F(CatalogueOpen, ALockThatIsHeldTooLongIsAnErrorThatSaysSo) {
     EXPECT_TRUE(catalogue->open_run(start(1)).has_value());
 }
 
+TEST_F(CatalogueOpen, AFileWhoseNameWasTakenAwayIsWrittenAgainWithAllThatItHolds) {
+    for (const bool also_its_log : {false, true}) {
+        SCOPED_TRACE(also_its_log);
+        const auto catalogue = open();
+        const RunStart start{.run = RunNumber{also_its_log ? 8U : 7U}, .recorder = "weir", .mode = "receipt", .relaxations = "", .at = {}};
+        ASSERT_TRUE(catalogue->open_run(start).has_value());
+        EXPECT_FALSE(catalogue->put_back().value());
+        std::filesystem::remove(path_);
+        if (also_its_log) {
+            for (const auto* ending : {"-wal", "-shm"}) std::filesystem::remove(path_.native() + ending);
+        }
+        EXPECT_TRUE(catalogue->put_back().value());
+        EXPECT_FALSE(catalogue->put_back().value());
+        ASSERT_TRUE(catalogue->close_run(start.run, "weir", {}).has_value());
+        const auto other = open();  // by its name
+        const auto rows = other->runs(start.run).value();
+        ASSERT_EQ(rows.size(), 1U);
+        EXPECT_EQ(rows.front().state, OpenState::closed);
+        EXPECT_TRUE(other->check().has_value());
+    }
+}
+
+TEST_F(CatalogueOpen, AnotherFileUnderItsNameIsKept) {
+    const auto catalogue = open();
+    std::filesystem::rename(path_, path_.native() + ".away");
+    std::ofstream(path_) << "somebody else's";
+    EXPECT_TRUE(catalogue->put_back().value());
+    EXPECT_TRUE(open()->check().has_value());
+    EXPECT_EQ(std::filesystem::file_size(path_.native() + ".foreign-1"), 15U);
+}
+
 }  // namespace
 }  // namespace weir
