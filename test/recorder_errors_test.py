@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong around a recorder: each is one line that says what, where and what to do, and takes nothing else along."""
 import os
+import shutil
 import socket
 import struct
 import subprocess
@@ -8,7 +9,7 @@ import subprocess
 import recorder_wire as wire
 from recorder_files import listed
 from recorder_wire import Peer
-from weir_process import RecorderProcess, SenderProcess, wait_until
+from weir_process import Process, RecorderProcess, SenderProcess, wait_until
 from weir_program import PROGRAM, Ended, ProgramTest, main, run
 
 LISTEN = ("--listen", "127.0.0.1:0")
@@ -32,13 +33,42 @@ class Start(ProgramTest):
         prefix = []
         if os.geteuid() == 0:  # root may write everywhere, unless it gives that right up
             prefix = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
-        ended = subprocess.run([*prefix, PROGRAM, "record", "--dir", directory, *LISTEN], capture_output=True, text=True, timeout=60)
+        ended = subprocess.run([*prefix, PROGRAM, "record", "--dir", directory, "--create", *LISTEN], capture_output=True, text=True, timeout=60)
         self.assertRefused(Ended(ended.returncode, ended.stdout, ended.stderr), 1, str(directory), "Permission denied", "--dir")
 
     def test_what_is_no_directory_is_named(self):
         file = self.folder / "file"
         file.touch()
         self.assertRefused(run("record", "--dir", file, *LISTEN), 3, str(file), "Not a directory", "--dir")
+
+    def test_a_directory_is_taken_into_use_once_so_that_a_disk_that_is_not_mounted_is_noticed(self):
+        directory = self.folder / "disk"  # the place of one that is not mounted: another directory, or none
+        self.assertRefused(run("record", "--dir", directory, *LISTEN), 3, str(directory), "No such file", "mount its disk", "--create")
+        self.assertFalse(directory.exists())
+        directory.mkdir()
+        self.assertRefused(run("record", "--dir", directory, *LISTEN), 1, str(directory), "mount its disk", "--create")
+        self.assertEqual(list(directory.iterdir()), [])
+        marker = directory / "weir.volume"
+        for by_hand in (False, True):
+            if by_hand:
+                marker.touch()
+            for create in ([] if by_hand else ["--create"], []):
+                with Process(self.folder, "record", "--dir", directory, *LISTEN, *create) as recorder:
+                    recorder.said("listening on port")
+                    self.assertEnds(recorder.stop(), 0)
+                self.assertIn("id ", marker.read_text())
+            shutil.rmtree(directory)
+            directory.mkdir()
+
+    def test_a_directory_that_an_earlier_version_used_is_known(self):
+        directory = self.folder / "data"
+        with RecorderProcess(self.folder, directory) as recorder:
+            self.assertEnds(recorder.stop(), 0)
+        (directory / "weir.volume").unlink()
+        with Process(self.folder, "record", "--dir", directory, *LISTEN) as again:
+            again.said("listening on port")
+            self.assertEnds(again.stop(), 0)
+        self.assertTrue((directory / "weir.volume").exists())
 
     def test_a_directory_in_use_is_named_with_the_process_that_uses_it(self):
         directory = self.folder / "data"

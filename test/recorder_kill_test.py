@@ -148,7 +148,7 @@ class RandomKills(ProgramTest):
     def kill_at_random(self, recorder, port, senders):
         for kill in range(KILLS):
             if kill % 4 == 3:  # while it starts: it may be in the middle of a recovery
-                recorder = Process(self.folder, "record", "--listen", f"127.0.0.1:{port}", "--dir", self.directory, "--run", RUN,
+                recorder = Process(self.folder, "record", "--listen", f"127.0.0.1:{port}", "--dir", self.directory, "--create", "--run", RUN,
                                    "--config", self.config)
                 time.sleep(self.random.uniform(0, 0.2))
                 self.random.choice(senders).kill()

@@ -302,7 +302,7 @@ class Log(ProgramTest):
 
     def record(self, stderr):
         recorder = subprocess.Popen([os.environ.get("WEIR_PROGRAM", "weir"), "record", "--listen", f"127.0.0.1:{self.port}", "--dir",
-                                     self.folder / "data", "--run", "7", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr)
+                                     self.folder / "data", "--create", "--run", "7", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr)
         self.addCleanup(recorder.stdout.close)
         self.addCleanup(recorder.wait)
         self.addCleanup(recorder.kill)

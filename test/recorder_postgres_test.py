@@ -119,7 +119,7 @@ class RecorderPostgres(ProgramTest):
     def test_two_recorders_share_a_run_and_a_catalogue(self):
         directories = [self.folder / "data-one", self.folder / "data-two"]
         with self.recorder(directories[0], "one") as one, self.recorder(directories[1], "two") as two:
-            third = run("record", "--listen", "127.0.0.1:0", "--dir", self.folder / "data-three", "--run", RUN, "--catalogue",
+            third = run("record", "--listen", "127.0.0.1:0", "--dir", self.folder / "data-three", "--create", "--run", RUN, "--catalogue",
                         self.server.uri, "--recorder", "one")
             self.assertEnds(third, 1)
             self.assertIn("a name of its own", third.err)

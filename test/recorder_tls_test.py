@@ -111,12 +111,12 @@ class Plain(ProgramTest):
             with self.subTest(listen):
                 self.assertOneLine(run("record", "--dir", self.folder / "data", "--listen", listen), 2, "--tls-certificate", "--plain")
         self.assertFalse((self.folder / "data").exists())
-        with Process(self.folder, "record", "--dir", self.folder / "data", "--plain", "--listen", "0.0.0.0:0") as recorder:
+        with Process(self.folder, "record", "--dir", self.folder / "data", "--create", "--plain", "--listen", "0.0.0.0:0") as recorder:
             recorder.said("listening on port")
             self.assertEnds(recorder.stop(), 0)
 
     def test_one_file_without_the_others_and_files_that_are_none_are_named(self):
-        listen = ("--listen", "127.0.0.1:0", "--dir", self.folder / "data")
+        listen = ("--listen", "127.0.0.1:0", "--dir", self.folder / "data", "--create")
         self.assertOneLine(run("record", *listen, "--tls-key", "x.key"), 2, "--tls-certificate", "--tls-ca")
         missing = self.folder / "missing.pem"
         ended = run("record", *listen, "--tls-key", missing, "--tls-certificate", missing, "--tls-ca", missing)

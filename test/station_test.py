@@ -55,7 +55,7 @@ class RecorderInAPartition(ProgramTest):
             file.write(PARTITION)
 
     def station(self, *arguments):
-        return Station(self.folder, "record", self.partition, "--name", "rec-1", "--dir", os.path.join(self.folder, "data"), *arguments)
+        return Station(self.folder, "record", self.partition, "--name", "rec-1", "--dir", os.path.join(self.folder, "data"), "--create", *arguments)
 
     def test_records_two_runs_that_run_control_starts(self):
         trace = os.path.join(self.folder, "trace.json")

@@ -108,7 +108,7 @@ class RecorderProcess(Process):
     """A recorder, from the moment on that it listens. `port` 0: any free one."""
 
     def __init__(self, folder, directory, *arguments, port=0, run=7, prefix=()):
-        super().__init__(folder, "record", "--listen", f"127.0.0.1:{port}", "--dir", directory, "--run", run, "--json",
+        super().__init__(folder, "record", "--listen", f"127.0.0.1:{port}", "--dir", directory, "--create", "--run", run, "--json",
                          *arguments, prefix=prefix)
         try:
             self.port = int(self.said(r"listening on port (\d+)").group(1))

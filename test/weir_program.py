@@ -49,7 +49,7 @@ class Recorder:
 
     def __init__(self, directory, *arguments, run_number=7):
         self.process = subprocess.Popen(
-            [PROGRAM, "record", "--listen", "127.0.0.1:0", "--dir", str(directory), "--run", str(run_number), "--json",
+            [PROGRAM, "record", "--listen", "127.0.0.1:0", "--dir", str(directory), "--create", "--run", str(run_number), "--json",
              *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.said = []
         for line in self.process.stderr:  # it says where it listens, or ends

@@ -226,6 +226,7 @@ int run_demo(const DemoOptions& options) {
     const SystemClock clock;
     storage::RecorderOptions recorder_options;
     recorder_options.directories = {options.directory};
+    recorder_options.create_directories = true;
     recorder_options.project = "data_demo";
     std::mutex mutex;
     auto recorder = storage::Recorder::open(

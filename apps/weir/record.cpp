@@ -160,11 +160,12 @@ void say_what_began(const storage::RecorderOptions& options, const storage::Reco
 /// One station of a partition, driven by run control: what it does stands in the partition's file.
 int run_in_partition(RecordOptions& options) {
     for (const auto* option : options.given) {
-        if (option->count() > 0 && option->get_name() != "--dir")
+        if (option->count() > 0 && option->get_name() != "--dir" && option->get_name() != "--create")
             return fail_usage(command_name, fmt::format("{} and a partition file do not go together; write it into [record.NAME] of {}",
                                                         option->get_name(), options.station.partition.native()));
     }
     options.station.directories = options.settings.directories;
+    options.station.create = options.settings.options.create_directories;
     options.station.json = options.json;
     RecorderStationSettings settings;
     return run_station(command_name, StationKind::record, options.station, settings);
@@ -238,10 +239,11 @@ void add_record(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<RecordOptions>();
     auto& s = options->settings;
     auto& command = add_command(parent, group_record, "record", "records the events of one run: TCP in, verified files out",
-                                "weir record --listen localhost:9000 --dir /data/1 --dir /data/2");
+                                "weir record --listen localhost:9000 --dir /data/1 --dir /data/2 --create");
     auto& given = options->given;
     given.push_back(&add_value(command, "--listen", s.listen, "H:P", "address and port for senders; port 0: any free one"));
     given.push_back(&add_value(command, "--dir", s.directories, "D", "where files go; once for each disk"));
+    given.push_back(&add_flag(command, "--create", s.options.create_directories, "take new directories into use; make those that are not there"));
     given.push_back(&add_value(command, "--run", s.run, "N", "run number; 0: one left open, or a new one"));
     given.push_back(&add_choice(command, "--mode", s.mode,
                                 {{"receipt", std::string("receipt")}, {"original", std::string("original")},

@@ -167,6 +167,7 @@ RecorderSettings RecorderStationSettings::with(const StationPlace& place) const 
     auto all = settings_;
     if (!place.directories.empty() && (all.directories.empty() || place.directories != std::vector{place.partition.directory}))
         all.directories = place.directories;
+    all.options.create_directories = place.create;
     return all;
 }
 

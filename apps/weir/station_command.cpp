@@ -91,6 +91,7 @@ Result<StationPlace> read_station(std::string_view text, std::string_view file_n
     place.sources = options.sources;
     place.directories = options.directories;
     if (place.directories.empty() && !place.partition.directory.empty()) place.directories.push_back(place.partition.directory);
+    place.create = options.create;
     place.events = options.events;
     if (auto good = settings.check(place); !good)
         return fail(good.error().code, fmt::format("{}:{}: [{}]: {}", file_name, station.line, station.section(), good.error().message()));

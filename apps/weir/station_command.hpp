@@ -33,6 +33,7 @@ struct StationPlace {
     wire::StationId id{};
     std::vector<std::filesystem::path> sources{};  // --source
     std::vector<std::string> directories{};        // --dir; else [partition] directory, when there is one
+    bool create = false;                           // --create: directories that nobody has recorded into
     std::optional<std::uint64_t> events{};         // --events
 };
 
@@ -65,6 +66,7 @@ struct StationOptions {
     std::string control = "127.0.0.1:0";
     std::vector<std::filesystem::path> sources;
     std::vector<std::string> directories;
+    bool create = false;
     std::optional<std::uint64_t> events;
     std::filesystem::path trace;
     bool json = false;

@@ -45,6 +45,7 @@ struct Sent {
 storage::RecorderOptions recorder_options(const std::filesystem::path& directory, const RecordSeries& series) {
     storage::RecorderOptions options;
     options.directories = {directory};
+    options.create_directories = true;
     options.run = bench_run;
     options.mode = storage::parse_mode(series.name).value_or(storage::Mode::receipt);
     options.sync = series.name != "unsynced";

@@ -37,6 +37,7 @@ void files_of_1_mib(benchmark::State& state) {
         const auto directory = own_directory();
         RecorderOptions options;
         options.directories = {directory};
+        options.create_directories = true;
         options.run = RunNumber{1};
         options.file_size_max = 1_MiB;
         options.file_events_max = 1;

@@ -24,12 +24,6 @@ std::string this_process() {
 }  // namespace
 
 Result<DirectoryLock> DirectoryLock::take(const std::filesystem::path& directory) {
-    std::error_code error;
-    std::filesystem::create_directories(directory, error);
-    if (error) {
-        return fail_errno(error.value(), fmt::format("cannot create directory {}; create it or choose another with --dir",
-                                                     directory.native()));
-    }
     if (::access(directory.c_str(), W_OK | X_OK) != 0) {
         return fail_errno(errno, fmt::format("cannot write into directory {}; change its permissions or choose another "
                                              "with --dir", directory.native()));

@@ -165,7 +165,7 @@ void FileCloser::close_up(Closing& closing) {
     const auto left = [&] {
         if (leave(*file)) closing.done = true;
     };
-    const bool cut_short = may_pass(disk_fault_of(*file->failure()));
+    const bool cut_short = leaves_file_good(disk_fault_of(*file->failure()));
     if (volume_.state() == VolumeState::failed) return left();
     auto closed = std::make_shared<std::optional<FileClosed>>();
     auto done =
@@ -196,7 +196,7 @@ Result<> FileCloser::leave(const StreamFile& file) {
     row.events = durable.events;
     row.event_bytes = durable.bytes;
     row.bytes = durable.size;
-    row.file_health = FileHealth::quarantined;
+    row.file_health = leaves_file_good(disk_fault_of(*file.failure())) ? FileHealth::truncated : FileHealth::quarantined;
     if (auto known = catalogue_.put_file(row); !known) return known;
     volume_.leave(file.opened().guid);
     return {};

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "open_name.hpp"
 #include "weir/storage/journal_writer.hpp"
 
 namespace weir::storage {
@@ -56,6 +57,13 @@ Result<> IndexWriter::sync() {
 
 Result<> IndexWriter::rename() {
     return rename_new(made_, target_, *system_);
+}
+
+Result<> IndexWriter::put_back() {
+    auto file = write_again(file_, end_, made_, *system_);
+    if (!file) return std::unexpected(file.error());
+    file_ = std::move(*file);
+    return {};
 }
 
 Result<> IndexWriter::close(const FileClosed& closed) {

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <utility>
 
+#include "open_name.hpp"
 #include "weir/event/raw_file.hpp"
 #include "weir/storage/disk_fault.hpp"
 
@@ -182,6 +183,13 @@ Result<> JournalWriter::forget(const Guid& guid) {
             ++it;
         }
     }
+    return {};
+}
+
+Result<> JournalWriter::put_back() {
+    auto file = write_again(file_, end_, file_.path(), *system_);
+    if (!file) return std::unexpected(file.error());
+    file_ = std::move(*file);
     return {};
 }
 

@@ -18,6 +18,7 @@
 #include "weir/storage/catalogue_place.hpp"
 #include "weir/storage/rebuild.hpp"
 #include "weir/storage/recovery.hpp"
+#include "weir/storage/volume_marker.hpp"
 
 namespace weir::storage {
 namespace {
@@ -47,6 +48,14 @@ void Recorder::alarm(std::string name, std::string text) const {
     if (report_) report_({RecorderReport::Severity::error, std::move(text), std::move(name)});
 }
 
+void Recorder::interfered(const std::string& name, std::string text) {
+    {
+        const std::scoped_lock lock(interference_mutex_);
+        if (interferences_++ == 0) interference_ = name;
+    }
+    alarm(name, std::move(text));
+}
+
 void Recorder::say(RecorderReport::Severity severity, std::string text) const {
     if (report_) report_({severity, std::move(text)});
 }
@@ -57,8 +66,8 @@ Result<std::unique_ptr<Recorder>> Recorder::open(RecorderOptions options,
     if (auto good = options.check_consistency(); !good) return std::unexpected(good.error());
     if (auto good = checksum::self_test(); !good) return std::unexpected(good.error());
     for (auto& directory : options.directories) {  // one spelling in the catalogue, whatever the user types
+        if (auto usable = check_directory(directory, options.create_directories); !usable) return std::unexpected(usable.error());
         std::error_code error;
-        std::filesystem::create_directories(directory, error);
         if (auto canonical = std::filesystem::canonical(directory, error); !error) directory = std::move(canonical);
     }
     std::unique_ptr<Recorder> recorder(new Recorder(std::move(options), std::move(report), clock, system));
@@ -142,6 +151,7 @@ Result<> Recorder::open_catalogue_and_run() {
 
 Result<> Recorder::open_all() {
     std::vector<DirectoryLock> locks;
+    std::vector<Guid> ids;
     for (const auto& directory : options_.directories) {
         auto lock = DirectoryLock::take(directory);
         if (!lock) return std::unexpected(lock.error());
@@ -149,6 +159,9 @@ Result<> Recorder::open_all() {
         // Of a recorder that died. The disk may be full but for this; what is left there is closed with it.
         std::error_code ignored;
         std::filesystem::remove(directory / SpaceReserve::file_name, ignored);
+        const auto id = mark_directory(directory, system_);
+        if (!id) return std::unexpected(id.error());
+        ids.push_back(*id);
     }
     // The port first: a recorder that cannot listen must not open a run. Nobody can connect before the run is known to be
     // good and all that is here of it was read.
@@ -168,6 +181,7 @@ Result<> Recorder::open_all() {
         const VolumeOptions volume_options{.directory = options_.directories[i],
                                            .run = run_,
                                            .recorder = options_.recorder,
+                                           .id = ids[i],
                                            .direct = options_.direct,
                                            .queue_depth = options_.queue_depth,
                                            .write_threads = options_.write_threads,
@@ -181,6 +195,7 @@ Result<> Recorder::open_all() {
                                     .durable = [this](auto& copies) { on_durable(copies); },
                                     .lost = [this](auto& copies) { on_lost(copies); },
                                     .alarm = [this](const auto& name, const auto& text) { alarm(name, text); },
+                                    .interfered = [this](const auto& name, const auto& text) { interfered(name, text); },
                                     .inform = [this](const auto& text) { say(RecorderReport::Severity::warning, text); },
                                     .changed = [this] { receiver_->retry(); },
                                     .recover = [this](const auto& directory) { return recover_volume(directory); }},
@@ -204,6 +219,7 @@ Result<> Recorder::open_all() {
                                           for (auto& [key, entry] : streams_) entry.stream->close_due();
                                       }
                                       if (nowhere_.exchange(false)) receiver_->retry();
+                                      keep_catalogue();
                                       tell_ledger_now_and_then();
                                       close_blocks();
                                   },
@@ -296,6 +312,22 @@ std::optional<Error> Recorder::failure() const {
         if (volume->state() != VolumeState::failed) return std::nullopt;
     }
     return volumes_.front()->failure();
+}
+
+/// SQLite goes on in a file that has no name any more, and what it holds is gone at the end.
+void Recorder::keep_catalogue() {
+    const auto now = clock_.now();
+    if (now < catalogue_due_) return;
+    catalogue_due_ = now + std::chrono::seconds{1};
+    const auto path = own_catalogue_path(options_.directories.front(), options_.catalogue);
+    std::error_code ignored;
+    if (!std::filesystem::exists(std::filesystem::absolute(path, ignored).parent_path(), ignored)) return;  // it may come back
+    const auto again = catalogue_->put_back();
+    if (again && !*again) return;
+    if (std::exchange(catalogue_gone_, !again) && !again) return;  // said, and tried again
+    interfered("catalogue removed", fmt::format("{} was removed or renamed while it was in use; {}", path.native(),
+                                                again ? "it was written again from what was open; start a weir handoff that runs here again"
+                                                      : again.error().message()));
 }
 
 Result<> Recorder::recover_volume(const std::filesystem::path& directory) {
@@ -395,6 +427,8 @@ Result<> Recorder::stop(std::chrono::milliseconds deadline) {
     const auto left_open = keeper_->stop(close_until);
     report_rejections(true);  // after the keeper's thread, which does it too
     for (auto& volume : volumes_) volume->stop();
+    catalogue_due_ = {};
+    keep_catalogue();
     const auto marks = take_changed_marks();
     auto kept = catalogue_->set_marks(marks);
     if (auto told = tell_ledger(false); !told) return told;
@@ -420,6 +454,10 @@ Result<> Recorder::stop(std::chrono::milliseconds deadline) {
     }
     if (auto closed = catalogue_->close_run(run_, options_.recorder, clock_.wall()); !closed) return closed;
     if (const auto waiting = carried_over(*catalogue_, std::chrono::seconds{5})) say(RecorderReport::Severity::warning, *waiting);
+    const std::scoped_lock lock(interference_mutex_);
+    if (interferences_ > 0)
+        return fail(Errc::corrupt, fmt::format("run {} is closed, but somebody has interfered with its files {} times; the first was: {}; "
+                                               "the alarms say what became of them", number(run_), interferences_, interference_));
     return {};
 }
 

@@ -236,7 +236,7 @@ Result<> prove(const RecoveredFile& recovered, const std::vector<StoredCopy>& co
 }  // namespace
 
 Result<RecoveredFile> close_up(const std::filesystem::path& directory, const FileOpened& opened, std::uint64_t durable_size,
-                               const Clock& clock, FileSystem& system) {
+                               std::uint64_t durable_events, const Clock& clock, FileSystem& system) {
     const auto journals = JournalWriter::find(directory);
     if (!journals) return std::unexpected(journals.error());
     auto read = read_journals(*journals);
@@ -245,6 +245,9 @@ Result<RecoveredFile> close_up(const std::filesystem::path& directory, const Fil
     if (!content.damages.empty()) return std::unexpected(content.damages.front());
     auto& copies = content.copies[opened.guid];
     std::erase_if(copies, [&](const StoredCopy& copy) { return copy.offset >= durable_size; });
+    if (copies.size() < durable_events)
+        return fail(Errc::corrupt, fmt::format("the journal of {} names {} of its {} acknowledged events; the file is left as it is",
+                                               (directory / opened.name).native(), copies.size(), durable_events));
     auto file = finish_file(directory, opened, copies, content.lanes, clock, system);
     if (!file) return file;
     if (auto proved = prove(*file, copies, system); !proved) return std::unexpected(proved.error());

@@ -19,6 +19,23 @@
 
 namespace weir::storage {
 
+namespace {
+
+/// The row of a file that was open, is gone, and may have held acknowledged events. It is closed, so that its run can be.
+void close_as_missing(FileRow& row, WallTime now) {
+    row.name = std::filesystem::path(row.name).replace_extension(".data").native();
+    row.file_state = FileState::closed;
+    row.file_health = FileHealth::quarantined;
+    row.events = row.bytes = row.event_bytes = 0;
+    row.closed = now;
+}
+
+bool is_missing(const FileRow& row) {
+    return row.file_state == FileState::closed && row.file_health == FileHealth::quarantined && row.bytes == 0;
+}
+
+}  // namespace
+
 Result<> record_recovery(const RecoveryResult& result, const std::string& recorder, Catalogue& catalogue,
                          const Clock& clock) {
     for (const auto& file : result.files) {
@@ -45,13 +62,16 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
         row.opened = row.closed.emplace(clock.wall());
         const auto known = catalogue.file(row.guid);
         if (!known) return std::unexpected(known.error());
-        if (*known && (*known)->file_state == FileState::closed) continue;
+        const bool was_missing = *known && is_missing(**known);  // and was put back
+        if (*known && (*known)->file_state == FileState::closed && !was_missing) continue;
         // A file that was closed completely is sane, even when the recorder died before the catalogue heard of it.
         row.file_health = file.closed_by_recorder ? FileHealth::sane : FileHealth::truncated;
         if (*known) {
-            if ((*known)->file_health == FileHealth::quarantined) row.file_health = FileHealth::quarantined;
+            if (!was_missing && (*known)->file_health == FileHealth::quarantined) row.file_health = FileHealth::quarantined;
             row.opened = (*known)->opened;
             row.recorder = (*known)->recorder;
+        }
+        if (*known && !was_missing) {
             FileClose close;
             close.guid = row.guid;
             close.volume = row.volume;
@@ -70,6 +90,9 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
         } else {
             if (auto told = catalogue.put_file(row, file.closed.content.shared); !told) return told;
             if (auto told = catalogue.add_to_ledger(ledger_of_file(file.opened, file.closed, row.recorder)); !told) return told;
+            if (was_missing) {
+                if (auto told = catalogue.set_file_health(row.guid, row.file_health); !told) return told;
+            }
         }
     }
     return {};
@@ -78,8 +101,9 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
 namespace {
 
 /// Files that were opened and never held an acknowledged event are gone; the catalogue still waits for them. Where no
-/// journal can say that they held none, they stay in the catalogue as TRUNCATED: somebody has to look for them.
-Result<> forget_vanished(const std::filesystem::path& directory, bool journal_knows, Catalogue& catalogue, RecoveryResult& result) {
+/// journal can say that they held none, they stay in the catalogue as QUARANTINED: somebody has to look for them.
+Result<> forget_vanished(const std::filesystem::path& directory, bool journal_knows, Catalogue& catalogue, const Clock& clock,
+                         RecoveryResult& result) {
     const auto rows = catalogue.files({.volume = directory.native(), .file_state = FileState::opened});
     if (!rows) return std::unexpected(rows.error());
     for (const auto& row : *rows) {
@@ -89,12 +113,12 @@ Result<> forget_vanished(const std::filesystem::path& directory, bool journal_kn
         closed.replace_extension(".data");
         if (std::filesystem::exists(path, error) || error || std::filesystem::exists(closed, error) || error) continue;
         if (!journal_knows) {
-            if (row.file_health != FileHealth::sane) continue;  // said already
             auto missing = row;
-            missing.file_health = FileHealth::truncated;
+            close_as_missing(missing, clock.wall());
             if (auto told = catalogue.put_file(missing); !told) return told;
             result.doubts.push_back({Errc::corrupt, 0, fmt::format("{} is gone, and no whole journal says that it held no acknowledged "
-                                                                   "event; put it back", path.native())});
+                                                                   "event; it is QUARANTINED without events; put it back if it is found, "
+                                                                   "then run weir recover", path.native())});
         } else if (auto forgotten = catalogue.forget_file(row.guid); !forgotten) {
             return forgotten;
         }
@@ -190,11 +214,12 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     const auto place = one_spelling(given);
     if (!place) return std::unexpected(place.error());
     const auto& directory = *place;
-    const auto failed = catalogue.files({.volume = directory.native(), .file_state = FileState::opened,
-                                         .file_health = FileHealth::quarantined});
-    if (!failed) return std::unexpected(failed.error());
-    DurableSizes durable_sizes;
-    for (const auto& row : *failed) durable_sizes[row.guid] = row.bytes;
+    const auto open = catalogue.files({.volume = directory.native(), .file_state = FileState::opened});
+    if (!open) return std::unexpected(open.error());
+    DurableSizes durable_sizes;  // of files that were left: an open row has no size before that
+    for (const auto& row : *open) {
+        if (row.file_health == FileHealth::quarantined || row.bytes > 0) durable_sizes[row.guid] = row.bytes;
+    }
     StoredOfRuns stored(directory, recorder, catalogue);
     auto result = recover_directory(directory, clock, durable_sizes,
                                     [&](const LaneDeclared& lane, const StoredCopy& copy) { return stored.contains(lane, copy); }, system);
@@ -213,7 +238,7 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     const auto journals = JournalWriter::find(directory);
     if (!journals) return std::unexpected(journals.error());
     const bool journal_knows = !journals->empty() && !result->journals_damaged;
-    if (auto told = forget_vanished(directory, journal_knows, catalogue, *result); !told) return std::unexpected(told.error());
+    if (auto told = forget_vanished(directory, journal_knows, catalogue, clock, *result); !told) return std::unexpected(told.error());
     const auto done = result->journals_damaged ? set_journals_aside(directory, system) : remove_journals(directory, system);
     if (!done) return std::unexpected(done.error());
     std::error_code error;

@@ -73,6 +73,9 @@ Result<std::unique_ptr<Volume>> Volume::open(const VolumeOptions& options, Direc
     const auto renames = find_rename_way(options.directory);
     if (!renames) return std::unexpected(renames.error());
     std::unique_ptr<Volume> volume(new Volume(options, std::move(lock), pool, std::move(callbacks), clock, system));
+    auto place = File::open(options.directory, File::Mode::read, real_file_system(), O_DIRECTORY);
+    if (!place) return std::unexpected(place.error());
+    volume->place_ = std::move(*place);
     if (*renames != RenameWay::no_replace)
         volume->callbacks_.inform(fmt::format("{} cannot rename without overwriting; files get their names there by {}",
                                               options.directory.native(), name(*renames)));
@@ -89,7 +92,7 @@ Result<std::unique_ptr<Volume>> Volume::open(const VolumeOptions& options, Direc
     }
     if (!volume->writer_) volume->writer_ = make_thread_writer(options.write_threads);
     auto journal = JournalWriter::open(options.directory, volume->callbacks_.lane_names, volume->system_, JournalWriter::size_max,
-                                       {.run = options.run, .recorder = options.recorder});
+                                       {.run = options.run, .volume = options.id, .recorder = options.recorder});
     if (!journal) return std::unexpected(journal.error());
     volume->journal_ = std::move(*journal);
     if (auto reserved = volume->reserve_.make(); !reserved) volume->pause(&reserved.error());
@@ -163,11 +166,15 @@ void Volume::write_index(std::vector<Underway>& batch) {
 }
 
 Result<> Volume::commit_journal() {
-    auto committed = journal_->commit(options_.sync);
+    const auto commit = [&] {
+        auto kept = keep_journal();
+        return kept ? journal_->commit(options_.sync) : kept;
+    };
+    auto committed = commit();
     if (!committed && !journal_->sync_failed() && disk_fault_of(committed.error()) == DiskFault::no_space &&
         reserve_.release()) {
         pause(&committed.error());
-        committed = journal_->commit(options_.sync);
+        committed = commit();
     }
     if (committed) return {};
     const bool passes = !journal_->sync_failed() && may_pass(disk_fault_of(committed.error()));
@@ -200,6 +207,9 @@ bool Volume::round() {
         if (auto written = one.open->file->wait_written(one.flush.target); !written) one.error = written.error();
     }
     if (options_.sync) sync_files(batch);
+    for (auto& one : batch) {
+        if (!one.error) one.error = lost_name(*one.open->file);
+    }
     if (state() == VolumeState::failed) return false;  // everything was given up
     write_index(batch);
     for (const auto& [open, flush, error] : batch) {
@@ -240,8 +250,11 @@ void Volume::run(const std::stop_token& stop) {
         }
         if (state() == VolumeState::failed) {
             if (!ends) try_again();
+        } else if (!is_in_place()) {
+            drop(not_in_place(), false);
         } else {
             check_space();
+            look_at_names();
             round();
         }
         {
@@ -281,7 +294,11 @@ void Volume::give_up(const std::shared_ptr<StreamFile>& file, const Error& error
     }
     const auto text = fmt::format("{}: {} acknowledged events are kept, {}", error.message(), file->durable().events, again);
     bool drops = fault == DiskFault::volume;
-    if (may_pass(fault)) {
+    if (fault == DiskFault::name && is_in_place()) {
+        callbacks_.interfered(fmt::format("file removed: {}.writing", file->opened().name), text);
+    } else if (fault == DiskFault::name) {
+        drops = true;
+    } else if (may_pass(fault)) {
         callbacks_.inform(fmt::format("file {} is cut short: {}", file->opened().name, text));
         if (fault == DiskFault::no_space) pause(&error);
     } else {
@@ -311,6 +328,8 @@ void Volume::drop(const Error& error, bool hangs) {
         ++drops_;
         rounds_changed_.notify_all();
     }
+    if (!hangs && !is_in_place())
+        callbacks_.interfered(fmt::format("directory gone: {}", options_.directory.native()), not_in_place().context);
     std::vector<PlacedCopy> lost;
     std::size_t files = 0;
     for (const auto& open : open_files()) {
@@ -328,6 +347,7 @@ void Volume::note(const Error& error) {
     switch (disk_fault_of(error)) {
         case DiskFault::no_descriptors: return callbacks_.alarm("no file descriptors", error.message());
         case DiskFault::no_space: return pause(&error);
+        case DiskFault::name:
         case DiskFault::file:
         case DiskFault::volume: return drop(error, false);
     }
@@ -354,11 +374,13 @@ void Volume::check_space() {
     const auto look = [&] {
         const auto free = weir::free_space(options_.directory, system_);
         if (free) free_.store(free->count(), std::memory_order_relaxed);
-        return free.value_or(0_B);
+        return free.value_or(Bytes{free_.load(std::memory_order_relaxed)});  // what cannot be asked is not full
     };
     auto free = look();
     if (state() == VolumeState::good) {
-        if (free < headroom_) pause(nullptr);
+        if (free < headroom_) return pause(nullptr);
+        // A close may have let it go since it was made: without it the next time that the disk is full nothing could be closed.
+        if (auto reserved = reserve_.make(); !reserved) pause(&reserved.error());
         return;
     }
     {

@@ -9,6 +9,7 @@
 #include "side_by_side.hpp"
 #include "weir/storage/checksum_attribute.hpp"
 #include "weir/storage/recovery.hpp"
+#include "weir/storage/stored_index.hpp"
 #include "weir/storage/volume.hpp"
 
 namespace weir::storage {
@@ -74,7 +75,10 @@ void Volume::close(std::span<FileToClose> files) {
     std::vector<std::shared_ptr<OpenFile>> open;
     {
         const std::scoped_lock lock(files_mutex_);
-        for (const auto& file : files) open.push_back(files_.at(file.closed.guid));
+        for (const auto& file : files) {
+            open.push_back(files_.at(file.closed.guid));
+            open.back()->closing = true;
+        }
     }
     close_data(files, open);
     close_names(files, open);
@@ -84,6 +88,7 @@ void Volume::close(std::span<FileToClose> files) {
 Result<> Volume::end_data(OpenFile& open, const FileClosed& closed) {
     auto& file = *open.file;
     if (auto written = file.wait_written(closed.size); !written) return give_up(open.file, written.error()), written;
+    if (const auto error = lost_name(file)) return give_up(open.file, *error), std::unexpected(*error);
     if (auto cut = file.file().truncate(closed.size); !cut) return give_up(open.file, cut.error()), cut;
     if (file.writes_adler32()) {
         // Without attributes (older tmpfs, some network file systems, no room) the catalogue alone keeps the sum.
@@ -91,8 +96,9 @@ Result<> Volume::end_data(OpenFile& open, const FileClosed& closed) {
         if (!set && set.error().code != Errc::unsupported && !may_pass(disk_fault_of(set.error())))
             return give_up(open.file, set.error()), set;
     }
-    if (auto written = open.index.complete(closed); !written) return close_failed(open.file, written);
-    return {};
+    auto written = keep_index(open);
+    if (written) written = open.index.complete(closed);
+    return written ? written : close_failed(open.file, written);
 }
 
 void Volume::close_data(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open) {
@@ -122,6 +128,14 @@ void Volume::close_data(std::span<FileToClose> files, std::span<const std::share
     }
 }
 
+namespace {
+
+std::unexpected<Error> removed_when_complete(const std::string& path) {
+    return fail_errno(ENOLINK, fmt::format("{} was removed or renamed when it was complete, before it had its final name", path));
+}
+
+}  // namespace
+
 void Volume::close_names(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open) {
     const auto at = [&](Closing step) {
         std::vector<std::size_t> here;
@@ -133,9 +147,15 @@ void Volume::close_names(std::span<FileToClose> files, std::span<const std::shar
     const auto name_of = [&](std::size_t i) { return (options_.directory / files[i].file->opened().name).native(); };
     auto here = at(Closing::names);
     for (const auto i : here) {
-        std::error_code ignored;  // the rename may have been done before, and its sync may not
-        if (!std::filesystem::exists(name_of(i) + ".index.writing", ignored)) continue;
-        if (auto renamed = open[i]->index.rename(); !renamed) files[i].done = close_failed(files[i].file, renamed);
+        std::error_code ignored;
+        if (!std::filesystem::exists(name_of(i) + ".index.writing", ignored)) {
+            if (std::filesystem::exists(name_of(i) + ".index", ignored)) continue;  // renamed before; its sync failed
+            files[i].done = close_failed(files[i].file, removed_when_complete(name_of(i) + ".index.writing"));
+            continue;
+        }
+        auto renamed = make_way(name_of(i) + ".index", name_of(i) + ".index.writing");
+        if (renamed) renamed = open[i]->index.rename();
+        if (!renamed) files[i].done = close_failed(files[i].file, renamed);
     }
     std::erase_if(here, [&](std::size_t i) { return !files[i].done; });
     if (!here.empty()) {  // each index is there under its name before its file is
@@ -145,7 +165,9 @@ void Volume::close_names(std::span<FileToClose> files, std::span<const std::shar
     }
     for (const auto i : here) {
         if (!files[i].done) continue;
-        auto renamed = rename_new(name_of(i) + ".writing", name_of(i) + ".data", system_);
+        auto renamed = make_way(name_of(i) + ".data", name_of(i) + ".writing");
+        if (renamed) renamed = rename_new(name_of(i) + ".writing", name_of(i) + ".data", system_);
+        if (!renamed && renamed.error().os_errno == ENOENT && is_in_place()) renamed = removed_when_complete(name_of(i) + ".writing");
         if (renamed) open[i]->next = Closing::directory;
         else files[i].done = close_failed(files[i].file, renamed);
         closing_steps_.fetch_add(1, std::memory_order_relaxed);
@@ -165,19 +187,32 @@ Result<std::optional<FileClosed>> Volume::close_up(const std::shared_ptr<StreamF
     const auto durable = file->durable();
     const auto failed = [&](const Error& error) {
         // A second failure of the same file: this disk is not to be written now. When it can be, recovery comes first.
-        if (error.code == Errc::io && !may_pass(disk_fault_of(error))) drop(error, false);
+        if (error.code == Errc::io && !leaves_file_good(disk_fault_of(error))) drop(error, false);
         return std::unexpected(error);
     };
     if (durable.events == 0 && !also_empty) {
         const auto path = options_.directory / file->opened().name;
-        if (auto removed = remove_file(path.native() + ".writing", system_); !removed) return failed(removed.error());
+        if (auto removed = remove_file(path.native() + ".writing", system_); !removed && removed.error().os_errno != ENOENT)
+            return failed(removed.error());
         static_cast<void>(remove_file(path.native() + ".index.writing", system_));
         static_cast<void>(sync_directory(options_.directory, system_));  // else a crash may bring empty files back
         return std::nullopt;
     }
-    auto recovered = storage::close_up(options_.directory, file->opened(), durable.size, clock_, system_);
+    auto saved = save(*file);
+    if (!saved && disk_fault_of(saved.error()) == DiskFault::no_space && reserve_.release()) saved = save(*file);
+    if (!saved) return failed(saved.error());
+    {
+        const std::scoped_lock lock(journal_mutex_);
+        if (auto kept = keep_journal(); !kept) return failed(kept.error());
+    }
+    if (auto way = make_way(path_of(*file, ".data"), path_of(*file, ".writing")); !way) return failed(way.error());
+    // Its own index may have its final name already; it is replaced.
+    if (const auto index = StoredIndex::read(path_of(*file, ".index")); !index || index->opened.guid != file->opened().guid) {
+        if (auto way = make_way(path_of(*file, ".index"), {}); !way) return failed(way.error());
+    }
+    auto recovered = storage::close_up(options_.directory, file->opened(), durable.size, durable.events, clock_, system_);
     if (!recovered && disk_fault_of(recovered.error()) == DiskFault::no_space && reserve_.release())
-        recovered = storage::close_up(options_.directory, file->opened(), durable.size, clock_, system_);
+        recovered = storage::close_up(options_.directory, file->opened(), durable.size, durable.events, clock_, system_);
     if (!recovered) return failed(recovered.error());
     return recovered->closed;
 }

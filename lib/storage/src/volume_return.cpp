@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a volume that failed comes back, and how one is found out that never will.
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "weir/storage/volume.hpp"
+#include "weir/storage/volume_marker.hpp"
 
 namespace weir::storage {
 
@@ -22,6 +24,17 @@ Result<> Volume::probe() {
     return sync_directory(options_.directory, system_);
 }
 
+/// A disk that was away may come back as another device: by the marker it is the same.
+bool Volume::take_place() {
+    if (options_.id == Guid{} || read_volume_marker(options_.directory) != options_.id) return false;
+    auto place = File::open(options_.directory, File::Mode::read, real_file_system(), O_DIRECTORY);
+    auto lock = DirectoryLock::take(options_.directory);
+    if (!place || !lock) return false;
+    place_ = std::move(*place);
+    lock_ = std::move(*lock);
+    return true;
+}
+
 void Volume::try_again() {
     {
         const std::scoped_lock lock(files_mutex_, rounds_mutex_);
@@ -30,6 +43,7 @@ void Volume::try_again() {
         retry_ = std::min(2 * retry_, options_.retry_last);
         next_try_ = clock_.now() + retry_;
     }
+    if (!is_in_place() && !take_place()) return;
     if (!probe()) return;
     if (auto recovered = callbacks_.recover(options_.directory); !recovered) {
         callbacks_.alarm(fmt::format("volume dropped: {}", options_.directory.native()),
@@ -38,7 +52,7 @@ void Volume::try_again() {
     }
     const std::scoped_lock journal_lock(journal_mutex_);
     auto journal = JournalWriter::open(options_.directory, callbacks_.lane_names, system_, JournalWriter::size_max,
-                                       {.run = options_.run, .recorder = options_.recorder});
+                                       {.run = options_.run, .volume = options_.id, .recorder = options_.recorder});
     if (!journal) return;
     journal_ = std::move(*journal);
     reserve_.release();  // recovery has removed it

@@ -28,6 +28,7 @@ protected:
         std::string pattern = (std::filesystem::temp_directory_path() / "weir-recorder-XXXXXX").string();
         directory_ = ::mkdtemp(pattern.data());
         options_.directories = {directory_};
+        options_.create_directories = true;
         options_.run = RunNumber{17};
         options_.memory = 32_MiB;
         options_.segment = 64_KiB;

@@ -117,6 +117,7 @@ Storm::Storm() {
     disk.on_power_failure([this] { keep_catalogue(); });
     faults.on_failed_sync([this](int fd) { disk.lose_unsynced(fd); });
     options.directories = {directory_};
+    options.create_directories = true;
     options.run = RunNumber{17};
     options.receiver.listen = {own_address(), 0};
     options.receiver.threads = 1;

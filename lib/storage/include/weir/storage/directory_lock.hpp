@@ -11,8 +11,10 @@ namespace weir::storage {
 
 class DirectoryLock {
 public:
-    /// Creates the directory when it is not there. Errc::refused names the process that holds the lock.
+    /// Errc::refused names the process that holds the lock.
     [[nodiscard]] static Result<DirectoryLock> take(const std::filesystem::path& directory);
+
+    [[nodiscard]] const File& file() const noexcept { return file_; }
 
 private:
     explicit DirectoryLock(File file) : file_(std::move(file)) {}

@@ -9,6 +9,7 @@ namespace weir::storage {
 enum class DiskFault {
     no_space,        // room is missing, now: ENOSPC, EDQUOT, EFBIG
     no_descriptors,  // the process has no file descriptors or memory left, now: EMFILE, ENFILE, ENOMEM
+    name,            // the disk is well; somebody has taken a name away that belongs to the recording: ENOLINK, said by us
     file,            // this file is not to be trusted any more: EIO and whatever is not known
     volume,          // nothing on this volume is: ENODEV, EROFS, ...
 };
@@ -19,5 +20,8 @@ enum class DiskFault {
 [[nodiscard]] inline bool may_pass(DiskFault fault) noexcept {
     return fault == DiskFault::no_space || fault == DiskFault::no_descriptors;
 }
+
+/// Whether a file that was given up for this is good up to where it was durable.
+[[nodiscard]] inline bool leaves_file_good(DiskFault fault) noexcept { return may_pass(fault) || fault == DiskFault::name; }
 
 }  // namespace weir::storage

@@ -36,6 +36,11 @@ public:
     /// Gives it its final name. The caller syncs the directory before the data file is given its own.
     [[nodiscard]] Result<> rename();
 
+    /// Open from create() to sync(), under its first name.
+    [[nodiscard]] const File& file() const noexcept { return file_; }
+    /// Writes it again under its name, from the open file: somebody has taken the name away.
+    [[nodiscard]] Result<> put_back();
+
     [[nodiscard]] static std::filesystem::path path_of(const std::filesystem::path& directory, const std::string& name);
 
 private:

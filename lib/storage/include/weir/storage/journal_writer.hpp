@@ -63,6 +63,11 @@ public:
     /// Removes journal files that nobody needs.
     [[nodiscard]] Result<> forget(const Guid& guid);
 
+    /// The current one.
+    [[nodiscard]] const File& file() const noexcept { return file_; }
+    /// Writes it again under its name, from the open file: somebody has taken the name away.
+    [[nodiscard]] Result<> put_back();
+
     /// After a clean stop nothing is open: removes the last one too.
     [[nodiscard]] Result<> remove_if_unneeded();
 

@@ -172,6 +172,9 @@ private:
     void watch_disks(const std::stop_token& stop);
     void watch_closing();
     void check_certificate();
+    /// An alarm; somebody else has removed, renamed or replaced what belongs to the recording. Then stop() says so too.
+    void interfered(const std::string& name, std::string text);
+    void keep_catalogue();  // when its name is gone
     void say(RecorderReport::Severity severity, std::string text) const;
     void alarm(std::string name, std::string text) const;
 
@@ -211,6 +214,11 @@ private:
     SteadyTime rejections_due_{};
 
     std::atomic<bool> nowhere_{false};  // somebody waits for a new file; the keeper's thread looks, and the closing ones
+    std::mutex interference_mutex_;
+    std::uint64_t interferences_ = 0;  // and the first, by its alarm
+    std::string interference_;
+    bool catalogue_gone_ = false;
+    SteadyTime catalogue_due_{};  // to be looked at, by the keeper's thread, then by stop()
     std::optional<SteadyTime> waits_for_closing_since_;  // disk watch only
     bool waiting_said_ = false;                          // disk watch only
     std::atomic<SteadyTime::rep> give_up_at_{std::numeric_limits<SteadyTime::rep>::max()};  // a stop's deadline

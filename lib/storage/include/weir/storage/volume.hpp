@@ -6,7 +6,8 @@
 // A failed file is given up: what was not durable in it is lost, and asked for again; what was durable is
 // closed up. A volume whose files fail again and again, or whose directory or journal fails, is dropped, and
 // tried again from time to time. One that is full pauses, and goes on by itself when there is space.
-// Decision 7 says why.
+// Decision 7 says why. What others do to the names of its files and to the directory is noticed in each round (what is
+// about to be acknowledged) and once a second (the rest): nothing is acknowledged into a file that nobody can find.
 #pragma once
 
 #include <chrono>
@@ -43,6 +44,7 @@ struct VolumeOptions {
     std::filesystem::path directory;
     RunNumber run{};  // and recorder: whose journals these are
     std::string recorder{};
+    Guid id{};  // of the directory's marker; zeros: it has none
     DirectIo direct = DirectIo::automatic;  // automatic: where the file system is known to do it well
     unsigned queue_depth = 32;              // writes in flight
     unsigned write_threads = 2;             // when io_uring is not used
@@ -71,6 +73,8 @@ public:
         LostCopies lost;
         /// Something to be latched by its name until somebody acknowledges it. Any thread.
         std::function<void(const std::string& alarm, const std::string& text)> alarm;
+        /// The same; somebody else has removed, renamed or replaced what belongs to the recording.
+        std::function<void(const std::string& alarm, const std::string& text)> interfered;
         std::function<void(const std::string& text)> inform;
         /// Whoever waits for a place may find one now. Any thread.
         std::function<void()> changed;
@@ -157,6 +161,7 @@ private:
         std::shared_ptr<StreamFile> file;
         IndexWriter index;
         std::uint32_t idle_rounds = 0;
+        bool closing = false;          // with files_mutex_: the index is the closing thread's
         Closing next = Closing::data;  // closing thread only
     };
     struct Underway {
@@ -182,11 +187,26 @@ private:
     void pause(const Error* error);
     void check_space();
     void try_again();
+    // Names that others take away: volume_names.cpp
+    [[nodiscard]] bool leads_to(const std::filesystem::path& path, const File& file);
+    [[nodiscard]] std::filesystem::path path_of(const StreamFile& file, const char* ending) const;
+    [[nodiscard]] bool is_in_place();
+    [[nodiscard]] Error not_in_place() const;
+    [[nodiscard]] std::optional<Error> lost_name(StreamFile& file);
+    void look_at_names();
+    [[nodiscard]] bool take_place();
+    template <class Writer>
+    [[nodiscard]] Result<> put_back(Writer& writer);
+    [[nodiscard]] Result<> keep_journal();
+    [[nodiscard]] Result<> keep_index(OpenFile& open);
+    [[nodiscard]] Result<> make_way(const std::filesystem::path& path, const std::filesystem::path& ours);
+    [[nodiscard]] Result<> save(StreamFile& file);
     [[nodiscard]] Result<> probe();
     [[nodiscard]] std::vector<std::shared_ptr<OpenFile>> open_files() const;
 
     const VolumeOptions options_;
-    const DirectoryLock lock_;
+    DirectoryLock lock_;
+    File place_;  // the directory itself, however it is called now
     SegmentPool& pool_;
     const Callbacks callbacks_;
     const Clock& clock_;
@@ -197,6 +217,7 @@ private:
     std::unique_ptr<BlockWriter> writer_;
     std::atomic<std::uint64_t> free_{0};
     std::atomic<std::uint64_t> syncs_{0}, closing_steps_{0};
+    SteadyTime next_look_{};  // at the names; sync thread
 
     mutable std::mutex files_mutex_;
     std::map<Guid, std::shared_ptr<OpenFile>> files_;
