@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 #include "progress.hpp"
 #include "verify_plan.hpp"
 #include "weir/catalogue/postgres_catalogue.hpp"
+#include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/storage/catalogue_place.hpp"
 #include "weir/storage/verification.hpp"
 
@@ -31,6 +33,7 @@ struct Options {
     std::string catalogue;
     unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
     event::Depth depth = event::Depth::fragments;
+    bool release = false;
     bool json = false;
 };
 
@@ -43,6 +46,7 @@ struct Verdict {
     std::uint64_t bytes = 0;
     double seconds = 0;
     std::vector<storage::Damage> damages;
+    std::vector<std::filesystem::path> released;
     std::vector<storage::Damage> malformed;  // stored as they were received, and badly made by their senders
 };
 
@@ -112,8 +116,10 @@ void print_report(const VerifyPlan& plan, const Verdict& verdict, bool by_run) {
     const auto& left_out = plan.left_out();
     if (left_out.open > 0)
         print("not verified: {} open; they are being written, or their recorder died (weir recover)\n", counted(left_out.open, "file"));
-    if (plan.quarantined() > 0)
-        print("{} of these in quarantine; the lines above say what is damaged, and the alarms why\n", counted(plan.quarantined(), "file is", "files are"));
+    for (const auto& path : verdict.released) print("released: {}\n", printable(path.native()));
+    if (const auto held = plan.quarantined().size() - verdict.released.size(); held > 0)
+        print("{} of these in quarantine; the lines above say what is damaged, the alarms why, and --release lets go what is good\n",
+              counted(held, "file is", "files are"));
     if (left_out.deleted > 0) print("not verified: {} deleted after transfer\n", counted(left_out.deleted, "file"));
     if (verdict.without_index > 0)
         print("{} without a whole index: structure and the checksums inside the events only\n",
@@ -143,6 +149,8 @@ json::object json_of(const VerifyPlan& plan, const Verdict& verdict) {
     json::array notes;
     for (const auto& note : plan.notes()) notes.emplace_back(json_text(note));
     for (const auto& reason : plan.empty()) notes.emplace_back(json_text(reason));
+    json::array released;
+    for (const auto& path : verdict.released) released.emplace_back(json_text(path.native()));
     return {{"files", verdict.files},
             {"ok", verdict.good},
             {"bad", json_of(verdict.damages)},
@@ -151,7 +159,8 @@ json::object json_of(const VerifyPlan& plan, const Verdict& verdict) {
             {"without_index", verdict.without_index},
             {"not_verified", json::object{{"open", plan.left_out().open},
                                           {"deleted", plan.left_out().deleted}}},
-            {"quarantined", plan.quarantined()},
+            {"quarantined", plan.quarantined().size() - verdict.released.size()},
+            {"released", std::move(released)},
             {"ledgers", json_of(plan.ledgers())},
             {"notes", std::move(notes)},
             {"bytes", verdict.bytes},
@@ -159,9 +168,29 @@ json::object json_of(const VerifyPlan& plan, const Verdict& verdict) {
             {"gb_per_s", gb_per_s(verdict.bytes, verdict.seconds)}};
 }
 
+/// Files in quarantine of which every byte is as it was recorded: from now on TRUNCATED, which are handed over. Their
+/// recorder may be running.
+Result<> release(const VerifyPlan& plan, Verdict& verdict) {
+    std::map<std::filesystem::path, std::unique_ptr<Catalogue>> catalogues;
+    for (const auto& file : plan.quarantined()) {
+        if (std::ranges::any_of(verdict.damages, [&](const auto& damage) { return damage.path == file.path; })) continue;
+        auto& catalogue = catalogues[file.catalogue];
+        if (!catalogue) {
+            auto opened = open_sqlite_catalogue(file.catalogue, {.create = false});
+            if (!opened) return std::unexpected(opened.error());
+            catalogue = std::move(*opened);
+        }
+        if (auto said = catalogue->set_file_health(file.guid, FileHealth::truncated); !said) return said;
+        verdict.released.push_back(file.path);
+    }
+    return {};
+}
+
 int run_verify(const Options& options) {
     if (options.threads == 0 || options.threads > threads_max)
         return fail_usage(me, fmt::format("--jobs: choose 1 to {}", threads_max));
+    if (options.release && !options.catalogue.empty())
+        return fail_usage(me, "--release is said to the recorder's own catalogue, which carries it over; take --catalogue away");
     std::unique_ptr<Catalogue> shared;
     if (!options.catalogue.empty()) {
         auto opened = storage::open_named_catalogue(options.catalogue);
@@ -182,12 +211,16 @@ int run_verify(const Options& options) {
     storage::VerificationOptions how;
     how.depth = options.depth;
     how.threads = options.threads;
+    how.from_disk = options.release;
     how.progress = [&progress](std::uint64_t bytes) { progress.add(bytes); };
     const auto report = storage::verify_files(plan.files(), how);
     const double seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
 
-    const auto verdict = verdict_of(plan, report, seconds);
+    auto verdict = verdict_of(plan, report, seconds);
+    if (options.release) {
+        if (auto released = release(plan, verdict); !released) return fail_with(me, released.error());
+    }
     if (options.json) {
         print_json(json_of(plan, verdict));
     } else {
@@ -211,6 +244,7 @@ void add_verify(CLI::App& parent, Command& chosen) {
     add_choice(command, "--depth", options->depth,
                {{"none", event::Depth::none}, {"header", event::Depth::header}, {"fragments", event::Depth::fragments}},
                "how deep each event is looked into, besides the checksums of its bytes");
+    add_flag(command, "--release", options->release, "files in quarantine that are good are handed over again (TRUNCATED)");
     add_json_flag(command, options->json);
     command.callback([options, &chosen] { chosen = [options] { return run_verify(*options); }; });
 }

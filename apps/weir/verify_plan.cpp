@@ -50,7 +50,7 @@ Result<> VerifyPlan::add(const fs::path& path) {
 Result<> VerifyPlan::add_shared_directory(const fs::path& directory) {
     const auto rows = shared_->files({.run = run_, .volume = place_of(directory).native()});
     if (!rows) return std::unexpected(rows.error());
-    for (const auto& row : *rows) add_row(directory, row);
+    for (const auto& row : *rows) add_row(directory, row, {});
     const auto before = files_.size();
     if (auto added = add_unknown_files(directory); !added) return added;
     if (files_.size() > before)
@@ -97,7 +97,8 @@ Result<bool> VerifyPlan::add_recorders_below(const fs::path& directory) {
 }
 
 Result<> VerifyPlan::add_file(const fs::path& path) {
-    const auto beside = catalogue_in(path.has_parent_path() ? path.parent_path() : fs::path("."));
+    const auto directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    const auto beside = catalogue_in(directory);
     if (!beside) return std::unexpected(beside.error());
     auto* const catalogue = shared_ != nullptr ? shared_ : beside->get();
     std::optional<FileRow> row;
@@ -111,18 +112,18 @@ Result<> VerifyPlan::add_file(const fs::path& path) {
             if (*found && (*found)->file_state == FileState::closed) row = **found;
         }
     }
-    add_once(path, std::move(row));
+    add_once(path, std::move(row), shared_ != nullptr ? fs::path() : storage::catalogue_path(directory));
     return {};
 }
 
 Result<> VerifyPlan::add_catalogue(const fs::path& directory, Catalogue& catalogue) {
     const auto rows = catalogue.files({.run = run_});
     if (!rows) return std::unexpected(rows.error());
-    for (const auto& row : *rows) add_row(directory, row);
+    for (const auto& row : *rows) add_row(directory, row, storage::catalogue_path(directory));
     return check_ledgers(storage::catalogue_path(directory), catalogue);
 }
 
-void VerifyPlan::add_row(const fs::path& directory, const FileRow& row) {
+void VerifyPlan::add_row(const fs::path& directory, const FileRow& row, const fs::path& catalogue) {
     // A directory that was moved has its files in it, whatever the catalogue says of where it was.
     const auto here = directory / row.name;
     const auto path = is_there(here) ? here : fs::path(row.volume) / row.name;
@@ -141,8 +142,7 @@ void VerifyPlan::add_row(const fs::path& directory, const FileRow& row) {
                                                        "acknowledged in it is gone with it; put it back, then run weir recover"});
         }
     } else if (is_there(path)) {
-        if (row.file_health == FileHealth::quarantined) ++quarantined_;
-        add_once(path, row);
+        add_once(path, row, catalogue);
     } else if (known_.insert(place_of(path)).second) {
         ++files_missing_;
         damages_.push_back({path, std::nullopt, 0, fmt::format("the file is not there; the catalogue has it as {} with {} events",
@@ -190,6 +190,9 @@ Result<> VerifyPlan::add_unknown_files(const fs::path& directory) {
         if (!of_this_run(path) || known_.contains(place_of(path))) continue;
         if (path.extension() == ".data") found.push_back(path);
         if (path.extension() == ".writing" && path.stem().extension() != ".index") ++left_out_.open;
+        if (path.extension().native().starts_with(".foreign-"))
+            notes_.push_back(fmt::format("{} is not of this recording: the recorder has found it under the name of a file of its own; look "
+                                         "whose it is", path.native()));
         if (path.extension().native().starts_with(".cut-"))
             damages_.push_back({path, std::nullopt, 0, "recovery has set this aside: it may hold acknowledged events; look at it, then "
                                                        "remove it"});
@@ -200,8 +203,9 @@ Result<> VerifyPlan::add_unknown_files(const fs::path& directory) {
     return {};
 }
 
-void VerifyPlan::add_once(const fs::path& path, std::optional<FileRow> row) {
+void VerifyPlan::add_once(const fs::path& path, std::optional<FileRow> row, const fs::path& catalogue) {
     if (!known_.insert(place_of(path)).second) return;
+    if (row && row->file_health == FileHealth::quarantined) quarantined_.push_back({path, row->guid, catalogue});
     std::error_code error;
     if (const auto size = fs::file_size(path, error); !error) size_ += Bytes{size};
     files_.push_back({path, std::move(row)});

@@ -39,7 +39,12 @@ public:
     };
     [[nodiscard]] const LeftOut& left_out() const noexcept { return left_out_; }
     /// Files among files() that the catalogue has as QUARANTINED: somebody has to find out why.
-    [[nodiscard]] std::uint64_t quarantined() const noexcept { return quarantined_; }
+    struct Quarantined {
+        std::filesystem::path path;
+        Guid guid;
+        std::filesystem::path catalogue;  // whose row says so; empty: a shared one
+    };
+    [[nodiscard]] const std::vector<Quarantined>& quarantined() const noexcept { return quarantined_; }
 
     /// What was named and has nothing to verify, and why.
     [[nodiscard]] const std::vector<std::string>& empty() const noexcept { return empty_; }
@@ -62,8 +67,8 @@ private:
     [[nodiscard]] Result<> add_catalogue(const std::filesystem::path& directory, Catalogue& catalogue);
     [[nodiscard]] Result<> check_ledgers(const std::filesystem::path& path, Catalogue& catalogue);
     [[nodiscard]] Result<> add_unknown_files(const std::filesystem::path& directory);
-    void add_row(const std::filesystem::path& directory, const FileRow& row);
-    void add_once(const std::filesystem::path& path, std::optional<FileRow> row);
+    void add_row(const std::filesystem::path& directory, const FileRow& row, const std::filesystem::path& catalogue);
+    void add_once(const std::filesystem::path& path, std::optional<FileRow> row, const std::filesystem::path& catalogue = {});
     [[nodiscard]] bool of_this_run(const std::filesystem::path& path) const;
 
     const std::optional<RunNumber> run_;
@@ -74,7 +79,7 @@ private:
     std::vector<storage::Damage> damages_;
     std::uint64_t files_missing_ = 0;
     LeftOut left_out_;
-    std::uint64_t quarantined_ = 0;
+    std::vector<Quarantined> quarantined_;
     std::vector<std::string> empty_;
     std::vector<LedgerProof> ledgers_;
     std::vector<std::string> notes_;

@@ -268,6 +268,7 @@ FileVerification verify_file(const std::filesystem::path& path, const FileRow* r
         examination.damage(std::nullopt, 0, file.error().message());
         return result;
     }
+    if (options.from_disk) ::posix_fadvise(file->fd(), 0, 0, POSIX_FADV_DONTNEED);  // what is synced can be dropped
     ::posix_fadvise(file->fd(), 0, 0, POSIX_FADV_SEQUENTIAL);
     const auto index_path = index_path_of(path);
     std::error_code error;
