@@ -135,6 +135,24 @@ protected:
     std::set<std::string> alarms_;
 };
 
+TEST_F(RecorderFaults, AReserveThatAFailedFileNeededIsMadeAgainThoughTheDiskNeverPaused) {
+    begin();
+    send(20);
+    ASSERT_TRUE(flushed(*sender_));
+    disk_.set([write = 0, end = 0](Call call, const std::string& path) mutable {
+        if (call != Call::pwrite) return 0;
+        if (path.ends_with("0001.writing") && write++ == 0) return EIO;
+        if (path.ends_with(".recovering") && end++ == 0) return ENOSPC;  // to close it up takes the reserve
+        return 0;
+    });
+    send(1);
+    ASSERT_TRUE(eventually([&] { return recorder_->summary().files == 1; })) << all_alarms();
+    EXPECT_EQ(disk_.fired(), 2);
+    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(directory_ / "a" / SpaceReserve::file_name); }));
+    disk_.clear();
+    expect_nothing_lost();
+}
+
 TEST_F(RecorderFaults, AFailedSyncIsFinalForItsFileOnly) {
     begin();
     send(20);
