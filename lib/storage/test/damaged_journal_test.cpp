@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 #include <random>
 
+#include "journal_damage.hpp"
 #include "number_in_environment.hpp"
 #include "recording_fixture.hpp"
 #include "weir/base/testing/sanitized.hpp"
@@ -23,11 +23,6 @@ constexpr std::uint64_t damages_by_default = testing::sanitized ? 60 : 240;
 constexpr std::uint64_t rounds = 8;
 
 std::vector<std::byte> bytes_of(const fs::path& path) { return read_records(path).value(); }
-
-void write(const fs::path& path, ConstData bytes) {
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-}
 
 std::size_t count_in(ConstData all, ConstData part) {
     std::size_t count = 0;
@@ -64,48 +59,6 @@ protected:
     }
 
     static fs::path journal_in(const fs::path& directory) { return JournalWriter::path_of(directory, 1); }
-
-    /// Where the rounds of a journal begin.
-    static std::vector<std::size_t> rounds_of(ConstData journal) {
-        std::vector<std::size_t> begins;
-        for_each_record(journal, [&](const JournalRecord& record) {
-            if (const auto* commit = std::get_if<JournalCommit>(&record)) begins.push_back(commit->offset);
-            return true;
-        });
-        return begins;
-    }
-
-    /// One damage, drawn; says what it was.
-    std::string damage(const fs::path& directory, std::mt19937_64& random) {
-        const auto below = [&](std::uint64_t bound) { return random() % bound; };
-        const auto path = journal_in(directory);
-        auto bytes = bytes_of(path);
-        const auto begins = rounds_of(bytes);
-        const auto at = below(bytes.size());
-        const auto size = std::min<std::size_t>(1 + below(300), bytes.size() - at);
-        const auto where = bytes.begin() + static_cast<std::ptrdiff_t>(at);
-        const auto there = fmt::format(" {} bytes at {} of {}", size, at, bytes.size());
-        std::string what;
-        switch (below(12)) {
-            case 0: std::ranges::fill(bytes, std::byte{0}), what = "all zeros"; break;
-            case 1: std::fill_n(where, size, std::byte{0}), what = "zeroed" + there; break;
-            case 2: bytes.resize(at), what = fmt::format("cut at {}", at); break;
-            case 3: bytes.resize(begins[below(begins.size())]), what = fmt::format("cut to {} between rounds", bytes.size()); break;
-            case 4: bytes.insert(where, size, std::byte{0x5a}), what = "inserted" + there; break;
-            case 5: bytes.erase(where, where + static_cast<std::ptrdiff_t>(size)), what = "removed" + there; break;
-            case 6: bytes[begins.back() + below(bytes.size() - begins.back())] ^= std::byte{1}, what = "the last round flipped"; break;
-            case 7:
-                std::fill(bytes.begin() + static_cast<std::ptrdiff_t>(begins.back()), bytes.end(), std::byte{0});
-                what = "the last round zeroed";
-                break;
-            case 8: fs::remove(path); return "absent";
-            case 9: bytes.clear(), what = "empty"; break;
-            case 10: bytes = older_, what = "an older copy"; break;
-            default: bytes[at] ^= static_cast<std::byte>(1U << below(8)), what = fmt::format("flipped at {}", at);
-        }
-        write(path, bytes);
-        return what;
-    }
 
     /// Every acknowledged copy is in a closed file, once; where that is not so, recovery has said something, and the
     /// bytes are still there.
@@ -152,7 +105,7 @@ TEST_F(DamagedJournal, OfAnyKindLosesNoAcknowledgedEventInSilence) {
         const auto here = directory_ / "here";
         fs::remove_all(here);
         fs::copy(left_, here);
-        auto what = damage(here, random);
+        auto what = damage_journal(journal_in(here), older_, random);
         if (random() % 4 == 0) {  // as after a power failure: what was not synced is gone too
             what += ", no index either";
             for (const auto& entry : fs::directory_iterator(left_)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thousands of small recordings in weather drawn from a seed: disks that fail or fill up, power failures that
 // lose or reorder what was not synced, connections that are cut at any byte, recorders and senders that are killed,
-// senders that send again, builders of the same event, more files than blocks of memory. At every
+// senders that send again, builders of the same event, more files than blocks of memory, journals that are damaged. At every
 // quiet point the ledger balances (promise 1), in the end every acknowledged event is stored exactly once
 // (promise 2). What a seed draws is always the same; how threads interleave is the machine's. docs/proof.md
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ constexpr std::uint64_t shares = 16;  // of the seeds, to be run side by side, a
 
 class Simulation {
 public:
-    explicit Simulation(std::uint64_t seed) : random_(seed), twins_(seed), crowd_(seed) {
+    explicit Simulation(std::uint64_t seed) : random_(seed), twins_(seed), crowd_(seed), damage_(seed) {
         storm_.options.unique_events = twins_() % 2 == 0;
         storm_.options.file_events_max = static_cast<std::uint32_t>(2 + below(6));
         storm_.options.sync_interval = std::chrono::milliseconds{1 + below(3)};
@@ -72,6 +72,7 @@ private:
     void say(std::string what) { story_ += "  " + std::move(what) + '\n'; }
 
     void act() {
+        if (damage_() % 10 == 0) recorder_is_killed();
         const auto what = below(22);
         if (what < 9) return send();
         if (what < 11) return settle();
@@ -114,6 +115,7 @@ private:
         say("settle");
         ASSERT_TRUE(storm_.settle());
         ASSERT_TRUE(storm_.balanced());
+        if (damage_() % 2 == 0) storm_.copy_journals();
     }
 
     Kept any_kept() {
@@ -140,6 +142,12 @@ private:
     void recorder_is_killed() {
         say("the recorder is killed");
         storm_.kill_recorder();
+        // The index, which the kernel has whole, names all that was acknowledged: so whatever becomes of a journal, the
+        // oracle is the same as without.
+        if (damage_() % 2 == 0) {
+            const auto what = storm_.damage_journal(damage_);
+            if (!what.empty()) say("and " + what);
+        }
         ASSERT_TRUE(storm_.restart_recorder());
     }
 
@@ -181,7 +189,7 @@ private:
     }
 
     std::mt19937_64 random_, twins_;  // two, so that twins change nothing else that a seed draws
-    std::mt19937_64 crowd_;  // what is drawn for it changes nothing else
+    std::mt19937_64 crowd_, damage_;  // what is drawn for them changes nothing else
     bool crowded_ = false;
     Storm storm_;
     std::uint64_t next_id_ = 1;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -81,6 +82,11 @@ public:
     /// Nothing of this process of the recorder is left, the kernel goes on: all that was written is there.
     void kill_recorder() { crash_recorder(testing::Kept::everything, 0); }
 
+    /// Between two recorders: something happens to one of the journals that the first has left. Says what; empty: there was none.
+    [[nodiscard]] std::string damage_journal(std::mt19937_64& random);
+    /// Takes copies of the journals as they are now; one of these may be put in the place of a later one.
+    void copy_journals();
+
     /// After a failure or a crash: begins one until it starts; it may be refused as long as the disk fails.
     [[nodiscard]] ::testing::AssertionResult restart_recorder();
 
@@ -117,6 +123,7 @@ private:
     /// fails is what is there afterwards, whatever the recorder, which is not gone at once, tells it after that.
     void keep_catalogue();
     void put_back_catalogue();
+    std::map<std::filesystem::path, std::vector<std::byte>> older_journals_;
     [[nodiscard]] std::string what_is_there() const;  // files and rows of the catalogue, for whoever has to find out
 
     std::filesystem::path directory_;
