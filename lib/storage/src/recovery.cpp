@@ -32,7 +32,7 @@ constexpr std::string_view recovering = ".recovering";  // behind the name of an
 /// Ends a file after the copies that are known to be there, and gives it index, attribute and name.
 Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const FileOpened& opened,
                                   const std::vector<StoredCopy>& copies, const std::vector<LaneDeclared>& lanes,
-                                  const Clock& clock, FileSystem& system = real_file_system()) {
+                                  const Clock& clock, FileSystem& system, std::string_view index_ending = recovering) {
     const auto writing = directory / (opened.name + ".writing");
     auto file = File::open(writing, File::Mode::read_write, system);
     if (!file) return std::unexpected(file.error());
@@ -74,8 +74,8 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     if (auto cut = file->truncate(closed.size); !cut) return std::unexpected(cut.error());
     if (auto synced = file->sync_data(); !synced) return std::unexpected(synced.error());
 
-    // Not over the index that the recorder left: it may be all that names some of these events.
-    auto index = IndexWriter::create(directory, opened, [&](std::uint32_t lane) { return lanes.at(lane); }, system, recovering);
+    // Not over the index that a dead recorder left: it may be all that names some of these events.
+    auto index = IndexWriter::create(directory, opened, [&](std::uint32_t lane) { return lanes.at(lane); }, system, index_ending);
     if (!index) return std::unexpected(index.error());
     for (const auto& copy : copies) index->add(copy);
     if (auto written = index->complete(closed); !written) return std::unexpected(written.error());
@@ -248,7 +248,8 @@ Result<RecoveredFile> close_up(const std::filesystem::path& directory, const Fil
     if (copies.size() < durable_events)
         return fail(Errc::corrupt, fmt::format("the journal of {} names {} of its {} acknowledged events; the file is left as it is",
                                                (directory / opened.name).native(), copies.size(), durable_events));
-    auto file = finish_file(directory, opened, copies, content.lanes, clock, system);
+    // The journal names all of them, so the index may be written over the one before: a full disk has no room for both.
+    auto file = finish_file(directory, opened, copies, content.lanes, clock, system, ".writing");
     if (!file) return file;
     if (auto proved = prove(*file, copies, system); !proved) return std::unexpected(proved.error());
     return file;

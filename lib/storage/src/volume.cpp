@@ -151,7 +151,7 @@ void Volume::sync_files(std::vector<Underway>& batch) {
 
 void Volume::write_index(std::vector<Underway>& batch) {
     for (auto& [open, flush, error] : batch) {
-        if (error) continue;
+        if (error || open->file->given_up()) continue;
         for (const auto& copy : open->file->flushing()) open->index.add(copy.entry);
         auto written = open->index.write();
         if (written) continue;

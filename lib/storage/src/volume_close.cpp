@@ -5,11 +5,11 @@
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "side_by_side.hpp"
 #include "weir/storage/checksum_attribute.hpp"
 #include "weir/storage/recovery.hpp"
-#include "weir/storage/stored_index.hpp"
 #include "weir/storage/volume.hpp"
 
 namespace weir::storage {
@@ -155,6 +155,7 @@ void Volume::close_names(std::span<FileToClose> files, std::span<const std::shar
         }
         auto renamed = make_way(name_of(i) + ".index", name_of(i) + ".index.writing");
         if (renamed) renamed = open[i]->index.rename();
+        open[i]->index_named = renamed.has_value();
         if (!renamed) files[i].done = close_failed(files[i].file, renamed);
     }
     std::erase_if(here, [&](std::size_t i) { return !files[i].done; });
@@ -183,6 +184,11 @@ void Volume::close_names(std::span<FileToClose> files, std::span<const std::shar
 
 Result<std::optional<FileClosed>> Volume::close_up(const std::shared_ptr<StreamFile>& file, bool also_empty) {
     if (const auto why = failure()) return std::unexpected(*why);
+    std::shared_ptr<OpenFile> open;
+    {
+        const std::scoped_lock lock(files_mutex_);
+        open = files_.at(file->opened().guid);
+    }
     file->wait_quiet();
     const auto durable = file->durable();
     const auto failed = [&](const Error& error) {
@@ -206,8 +212,7 @@ Result<std::optional<FileClosed>> Volume::close_up(const std::shared_ptr<StreamF
         if (auto kept = keep_journal(); !kept) return failed(kept.error());
     }
     if (auto way = make_way(path_of(*file, ".data"), path_of(*file, ".writing")); !way) return failed(way.error());
-    // Its own index may have its final name already; it is replaced.
-    if (const auto index = StoredIndex::read(path_of(*file, ".index")); !index || index->opened.guid != file->opened().guid) {
+    if (!std::exchange(open->index_named, true)) {  // else it is replaced
         if (auto way = make_way(path_of(*file, ".index"), {}); !way) return failed(way.error());
     }
     auto recovered = storage::close_up(options_.directory, file->opened(), durable.size, durable.events, clock_, system_);

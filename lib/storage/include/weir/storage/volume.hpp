@@ -163,6 +163,7 @@ private:
         std::uint32_t idle_rounds = 0;
         bool closing = false;          // with files_mutex_: the index is the closing thread's
         Closing next = Closing::data;  // closing thread only
+        bool index_named = false;      // closing thread only: what has the index's final name may be ours
     };
     struct Underway {
         std::shared_ptr<OpenFile> open;
