@@ -214,6 +214,7 @@ class Operation:
             self.disk = folder / "disk"
             self.disk.mkdir()
             subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", self.disk], check=True)
+            (self.disk / "weir.volume").touch()
             self.mounted = True
         self.file = folder / "p.toml"
         self.file.write_text(weather.partition(plugins, self.disk))
