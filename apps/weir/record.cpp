@@ -238,12 +238,14 @@ int run_record(RecordOptions& options) {
 void add_record(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<RecordOptions>();
     auto& s = options->settings;
-    auto& command = add_command(parent, group_record, "record", "records the events of one run: TCP in, verified files out",
-                                "weir record --listen localhost:9000 --dir /data/1 --dir /data/2 --create");
+    auto& command =
+        add_command(parent, group_record, "record", "records the events of one run: TCP in, verified files out",
+                    "weir record --listen localhost:9000 --dir /data/1 --dir /data/2 --create");
     auto& given = options->given;
     given.push_back(&add_value(command, "--listen", s.listen, "H:P", "address and port for senders; port 0: any free one"));
     given.push_back(&add_value(command, "--dir", s.directories, "D", "where files go; once for each disk"));
-    given.push_back(&add_flag(command, "--create", s.options.create_directories, "take new directories into use; make those that are not there"));
+    given.push_back(&add_flag(command, "--create", s.options.create_directories,
+                              "take new directories into use; make those that are not there"));
     given.push_back(&add_value(command, "--run", s.run, "N", "run number; 0: one left open, or a new one"));
     given.push_back(&add_choice(command, "--mode", s.mode,
                                 {{"receipt", std::string("receipt")}, {"original", std::string("original")},

@@ -91,7 +91,8 @@ control::LaunchRequest launch_of(const control::StationEntry& station, const Run
     auto& arguments = request.arguments;
     arguments = {ChildProcess::self(), name(station.kind), options.partition.native(), "--name", station.name, "--id",
                  fmt::to_string(number(station.id))};
-    if (const auto files = directory.files_of(station)) arguments.insert(arguments.end(), {"--dir", files->native(), "--create"});
+    if (const auto files = directory.files_of(station))
+        arguments.insert(arguments.end(), {"--dir", files->native(), "--create"});
     if (takes_sources(station.kind)) {
         for (const auto& source : options.sources) arguments.insert(arguments.end(), {"--source", source.native()});
     }

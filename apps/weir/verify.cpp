@@ -118,8 +118,10 @@ void print_report(const VerifyPlan& plan, const Verdict& verdict, bool by_run) {
         print("not verified: {} open; they are being written, or their recorder died (weir recover)\n", counted(left_out.open, "file"));
     for (const auto& path : verdict.released) print("released: {}\n", printable(path.native()));
     if (const auto held = plan.quarantined().size() - verdict.released.size(); held > 0)
-        print("{} of these in quarantine; the lines above say what is damaged, the alarms why, and --release lets go what is good\n",
-              counted(held, "file is", "files are"));
+        print(
+            "{} of these in quarantine; the lines above say what is damaged, the alarms why, and --release lets go "
+            "what is good\n",
+            counted(held, "file is", "files are"));
     if (left_out.deleted > 0) print("not verified: {} deleted after transfer\n", counted(left_out.deleted, "file"));
     if (verdict.without_index > 0)
         print("{} without a whole index: structure and the checksums inside the events only\n",
@@ -157,8 +159,7 @@ json::object json_of(const VerifyPlan& plan, const Verdict& verdict) {
             {"malformed", json_of(verdict.malformed)},
             {"events", verdict.events},
             {"without_index", verdict.without_index},
-            {"not_verified", json::object{{"open", plan.left_out().open},
-                                          {"deleted", plan.left_out().deleted}}},
+            {"not_verified", json::object{{"open", plan.left_out().open}, {"deleted", plan.left_out().deleted}}},
             {"quarantined", plan.quarantined().size() - verdict.released.size()},
             {"released", std::move(released)},
             {"ledgers", json_of(plan.ledgers())},
@@ -173,7 +174,8 @@ json::object json_of(const VerifyPlan& plan, const Verdict& verdict) {
 Result<> release(const VerifyPlan& plan, Verdict& verdict) {
     std::map<std::filesystem::path, std::unique_ptr<Catalogue>> catalogues;
     for (const auto& file : plan.quarantined()) {
-        if (std::ranges::any_of(verdict.damages, [&](const auto& damage) { return damage.path == file.path; })) continue;
+        if (std::ranges::any_of(verdict.damages, [&](const auto& damage) { return damage.path == file.path; }))
+            continue;
         auto& catalogue = catalogues[file.catalogue];
         if (!catalogue) {
             auto opened = open_sqlite_catalogue(file.catalogue, {.create = false});
@@ -190,7 +192,8 @@ int run_verify(const Options& options) {
     if (options.threads == 0 || options.threads > threads_max)
         return fail_usage(me, fmt::format("--jobs: choose 1 to {}", threads_max));
     if (options.release && !options.catalogue.empty())
-        return fail_usage(me, "--release is said to the recorder's own catalogue, which carries it over; take --catalogue away");
+        return fail_usage(
+            me, "--release is said to the recorder's own catalogue, which carries it over; take --catalogue away");
     std::unique_ptr<Catalogue> shared;
     if (!options.catalogue.empty()) {
         auto opened = storage::open_named_catalogue(options.catalogue);
@@ -244,7 +247,8 @@ void add_verify(CLI::App& parent, Command& chosen) {
     add_choice(command, "--depth", options->depth,
                {{"none", event::Depth::none}, {"header", event::Depth::header}, {"fragments", event::Depth::fragments}},
                "how deep each event is looked into, besides the checksums of its bytes");
-    add_flag(command, "--release", options->release, "files in quarantine that are good are handed over again (TRUNCATED)");
+    add_flag(command, "--release", options->release,
+             "files in quarantine that are good are handed over again (TRUNCATED)");
     add_json_flag(command, options->json);
     command.callback([options, &chosen] { chosen = [options] { return run_verify(*options); }; });
 }

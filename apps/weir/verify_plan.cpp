@@ -191,8 +191,10 @@ Result<> VerifyPlan::add_unknown_files(const fs::path& directory) {
         if (path.extension() == ".data") found.push_back(path);
         if (path.extension() == ".writing" && path.stem().extension() != ".index") ++left_out_.open;
         if (path.extension().native().starts_with(".foreign-"))
-            notes_.push_back(fmt::format("{} is not of this recording: the recorder has found it under the name of a file of its own; look "
-                                         "whose it is", path.native()));
+            notes_.push_back(fmt::format(
+                "{} is not of this recording: the recorder has found it under the name of a file of its own; look "
+                "whose it is",
+                path.native()));
         if (path.extension().native().starts_with(".cut-"))
             damages_.push_back({path, std::nullopt, 0, "recovery has set this aside: it may hold acknowledged events; look at it, then "
                                                        "remove it"});

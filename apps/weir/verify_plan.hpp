@@ -68,7 +68,8 @@ private:
     [[nodiscard]] Result<> check_ledgers(const std::filesystem::path& path, Catalogue& catalogue);
     [[nodiscard]] Result<> add_unknown_files(const std::filesystem::path& directory);
     void add_row(const std::filesystem::path& directory, const FileRow& row, const std::filesystem::path& catalogue);
-    void add_once(const std::filesystem::path& path, std::optional<FileRow> row, const std::filesystem::path& catalogue = {});
+    void add_once(const std::filesystem::path& path, std::optional<FileRow> row,
+                  const std::filesystem::path& catalogue = {});
     [[nodiscard]] bool of_this_run(const std::filesystem::path& path) const;
 
     const std::optional<RunNumber> run_;

@@ -156,27 +156,35 @@ Result<> SqliteDatabase::check() {
 
 Result<bool> SqliteDatabase::put_back() {
     int moved = 0;
-    if (sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || moved == 0) return false;
-    const auto with = [this](std::string_view ending) { return std::filesystem::path(path_.native() + std::string(ending)); };
+    if (sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || moved == 0)
+        return false;
+    const auto with = [this](std::string_view ending) {
+        return std::filesystem::path(path_.native() + std::string(ending));
+    };
     const auto made = with(".new");
     std::error_code ec;
     std::filesystem::remove(made, ec);
-    if (auto copied = execute("VACUUM INTO ?", std::initializer_list<Value>{Value(made.native())}); !copied) return std::unexpected(copied.error());
+    if (auto copied = execute("VACUUM INTO ?", std::initializer_list<Value>{Value(made.native())}); !copied)
+        return std::unexpected(copied.error());
     auto copy = File::open(made, File::Mode::read_write);
     if (!copy) return std::unexpected(copy.error());
     if (auto synced = copy->sync_data(); !synced) return std::unexpected(synced.error());
     if (auto closed = copy->close(); !closed) return std::unexpected(closed.error());
     for (int n = 1; std::filesystem::exists(path_, ec); ++n) {  // another file has the name now
-        if (auto aside = rename_new(path_, with(fmt::format(".foreign-{}", n))); !aside && aside.error().os_errno != EEXIST)
+        if (auto aside = rename_new(path_, with(fmt::format(".foreign-{}", n)));
+            !aside && aside.error().os_errno != EEXIST)
             return std::unexpected(aside.error());
     }
     // They belong to the file that is gone, and must not be taken for ours.
     for (const auto* ending : {"-wal", "-shm"}) std::filesystem::remove(with(ending), ec);
     if (auto named = rename_new(made, path_); !named) return std::unexpected(named.error());
-    if (auto synced = sync_directory(std::filesystem::absolute(path_, ec).parent_path()); !synced) return std::unexpected(synced.error());
+    if (auto synced = sync_directory(std::filesystem::absolute(path_, ec).parent_path()); !synced)
+        return std::unexpected(synced.error());
     auto again = open(path_, false, busy_timeout_);
     if (!again) return std::unexpected(again.error());
-    if (auto set = (*again)->script("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON"); !set)
+    if (auto set =
+            (*again)->script("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON");
+        !set)
         return std::unexpected(set.error());
     handle_ = std::move((*again)->handle_);  // SQLite leaves the files alone when it closes one that has no name
     return true;

@@ -161,7 +161,11 @@ TEST_F(CatalogueOpen, AFileWhoseNameWasTakenAwayIsWrittenAgainWithAllThatItHolds
     for (const bool also_its_log : {false, true}) {
         SCOPED_TRACE(also_its_log);
         const auto catalogue = open();
-        const RunStart start{.run = RunNumber{also_its_log ? 8U : 7U}, .recorder = "weir", .mode = "receipt", .relaxations = "", .at = {}};
+        const RunStart start{.run = RunNumber{also_its_log ? 8U : 7U},
+                             .recorder = "weir",
+                             .mode = "receipt",
+                             .relaxations = "",
+                             .at = {}};
         ASSERT_TRUE(catalogue->open_run(start).has_value());
         EXPECT_FALSE(catalogue->put_back().value());
         std::filesystem::remove(path_);

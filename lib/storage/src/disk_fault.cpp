@@ -13,7 +13,8 @@ DiskFault disk_fault_of(const Error& error) noexcept {
         case EMFILE:
         case ENFILE:
         case ENOMEM: return DiskFault::no_descriptors;
-        case ENOLINK: return DiskFault::name;
+        case ENOLINK:
+            return DiskFault::name;
         case ENODEV:
         case ENXIO:
         case EROFS:

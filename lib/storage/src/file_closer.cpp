@@ -196,7 +196,8 @@ Result<> FileCloser::leave(const StreamFile& file) {
     row.events = durable.events;
     row.event_bytes = durable.bytes;
     row.bytes = durable.size;
-    row.file_health = leaves_file_good(disk_fault_of(*file.failure())) ? FileHealth::truncated : FileHealth::quarantined;
+    row.file_health =
+        leaves_file_good(disk_fault_of(*file.failure())) ? FileHealth::truncated : FileHealth::quarantined;
     if (auto known = catalogue_.put_file(row); !known) return known;
     volume_.leave(file.opened().guid);
     return {};

@@ -66,7 +66,8 @@ Result<std::unique_ptr<Recorder>> Recorder::open(RecorderOptions options,
     if (auto good = options.check_consistency(); !good) return std::unexpected(good.error());
     if (auto good = checksum::self_test(); !good) return std::unexpected(good.error());
     for (auto& directory : options.directories) {  // one spelling in the catalogue, whatever the user types
-        if (auto usable = check_directory(directory, options.create_directories); !usable) return std::unexpected(usable.error());
+        if (auto usable = check_directory(directory, options.create_directories); !usable)
+            return std::unexpected(usable.error());
         std::error_code error;
         if (auto canonical = std::filesystem::canonical(directory, error); !error) directory = std::move(canonical);
     }
@@ -190,16 +191,17 @@ Result<> Recorder::open_all() {
                                            .reserve = options_.disk_reserve,
                                            .headroom = options_.disk_headroom,
                                            .retry_first = options_.disk_retry};
-        auto volume = Volume::open(volume_options, std::move(locks[i]), *segments_,
-                                   {.lane_names = [this](std::uint32_t lane) { return lanes_.declaration(lane); },
-                                    .durable = [this](auto& copies) { on_durable(copies); },
-                                    .lost = [this](auto& copies) { on_lost(copies); },
-                                    .alarm = [this](const auto& name, const auto& text) { alarm(name, text); },
-                                    .interfered = [this](const auto& name, const auto& text) { interfered(name, text); },
-                                    .inform = [this](const auto& text) { say(RecorderReport::Severity::warning, text); },
-                                    .changed = [this] { receiver_->retry(); },
-                                    .recover = [this](const auto& directory) { return recover_volume(directory); }},
-                                   clock_, system_);
+        auto volume =
+            Volume::open(volume_options, std::move(locks[i]), *segments_,
+                         {.lane_names = [this](std::uint32_t lane) { return lanes_.declaration(lane); },
+                          .durable = [this](auto& copies) { on_durable(copies); },
+                          .lost = [this](auto& copies) { on_lost(copies); },
+                          .alarm = [this](const auto& name, const auto& text) { alarm(name, text); },
+                          .interfered = [this](const auto& name, const auto& text) { interfered(name, text); },
+                          .inform = [this](const auto& text) { say(RecorderReport::Severity::warning, text); },
+                          .changed = [this] { receiver_->retry(); },
+                          .recover = [this](const auto& directory) { return recover_volume(directory); }},
+                         clock_, system_);
         if (!volume) return std::unexpected(volume.error());
         volumes_.push_back(std::move(*volume));
     }
@@ -321,13 +323,15 @@ void Recorder::keep_catalogue() {
     catalogue_due_ = now + std::chrono::seconds{1};
     const auto path = own_catalogue_path(options_.directories.front(), options_.catalogue);
     std::error_code ignored;
-    if (!std::filesystem::exists(std::filesystem::absolute(path, ignored).parent_path(), ignored)) return;  // it may come back
+    if (!std::filesystem::exists(std::filesystem::absolute(path, ignored).parent_path(), ignored))
+        return;  // it may come back
     const auto again = catalogue_->put_back();
     if (again && !*again) return;
     if (std::exchange(catalogue_gone_, !again) && !again) return;  // said, and tried again
-    interfered("catalogue removed", fmt::format("{} was removed or renamed while it was in use; {}", path.native(),
-                                                again ? "it was written again from what was open; start a weir handoff that runs here again"
-                                                      : again.error().message()));
+    interfered("catalogue removed",
+               fmt::format("{} was removed or renamed while it was in use; {}", path.native(),
+                           again ? "it was written again from what was open; start a weir handoff that runs here again"
+                                 : again.error().message()));
 }
 
 Result<> Recorder::recover_volume(const std::filesystem::path& directory) {
@@ -456,8 +460,11 @@ Result<> Recorder::stop(std::chrono::milliseconds deadline) {
     if (const auto waiting = carried_over(*catalogue_, std::chrono::seconds{5})) say(RecorderReport::Severity::warning, *waiting);
     const std::scoped_lock lock(interference_mutex_);
     if (interferences_ > 0)
-        return fail(Errc::corrupt, fmt::format("run {} is closed, but somebody has interfered with its files {} times; the first was: {}; "
-                                               "the alarms say what became of them", number(run_), interferences_, interference_));
+        return fail(
+            Errc::corrupt,
+            fmt::format("run {} is closed, but somebody has interfered with its files {} times; the first was: {}; "
+                        "the alarms say what became of them",
+                        number(run_), interferences_, interference_));
     return {};
 }
 

@@ -75,7 +75,8 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     if (auto synced = file->sync_data(); !synced) return std::unexpected(synced.error());
 
     // Not over the index that a dead recorder left: it may be all that names some of these events.
-    auto index = IndexWriter::create(directory, opened, [&](std::uint32_t lane) { return lanes.at(lane); }, system, index_ending);
+    auto index = IndexWriter::create(
+        directory, opened, [&](std::uint32_t lane) { return lanes.at(lane); }, system, index_ending);
     if (!index) return std::unexpected(index.error());
     for (const auto& copy : copies) index->add(copy);
     if (auto written = index->complete(closed); !written) return std::unexpected(written.error());
@@ -235,8 +236,9 @@ Result<> prove(const RecoveredFile& recovered, const std::vector<StoredCopy>& co
 
 }  // namespace
 
-Result<RecoveredFile> close_up(const std::filesystem::path& directory, const FileOpened& opened, std::uint64_t durable_size,
-                               std::uint64_t durable_events, const Clock& clock, FileSystem& system) {
+Result<RecoveredFile> close_up(const std::filesystem::path& directory, const FileOpened& opened,
+                               std::uint64_t durable_size, std::uint64_t durable_events, const Clock& clock,
+                               FileSystem& system) {
     const auto journals = JournalWriter::find(directory);
     if (!journals) return std::unexpected(journals.error());
     auto read = read_journals(*journals);
@@ -246,8 +248,9 @@ Result<RecoveredFile> close_up(const std::filesystem::path& directory, const Fil
     auto& copies = content.copies[opened.guid];
     std::erase_if(copies, [&](const StoredCopy& copy) { return copy.offset >= durable_size; });
     if (copies.size() < durable_events)
-        return fail(Errc::corrupt, fmt::format("the journal of {} names {} of its {} acknowledged events; the file is left as it is",
-                                               (directory / opened.name).native(), copies.size(), durable_events));
+        return fail(Errc::corrupt,
+                    fmt::format("the journal of {} names {} of its {} acknowledged events; the file is left as it is",
+                                (directory / opened.name).native(), copies.size(), durable_events));
     // The journal names all of them, so the index may be written over the one before: a full disk has no room for both.
     auto file = finish_file(directory, opened, copies, content.lanes, clock, system, ".writing");
     if (!file) return file;

@@ -21,7 +21,8 @@ namespace weir::storage {
 
 namespace {
 
-/// The row of a file that was open, is gone, and may have held acknowledged events. It is closed, so that its run can be.
+/// The row of a file that was open, is gone, and may have held acknowledged events. It is closed, so that its run can
+/// be.
 void close_as_missing(FileRow& row, WallTime now) {
     row.name = std::filesystem::path(row.name).replace_extension(".data").native();
     row.file_state = FileState::closed;
@@ -67,7 +68,8 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
         // A file that was closed completely is sane, even when the recorder died before the catalogue heard of it.
         row.file_health = file.closed_by_recorder ? FileHealth::sane : FileHealth::truncated;
         if (*known) {
-            if (!was_missing && (*known)->file_health == FileHealth::quarantined) row.file_health = FileHealth::quarantined;
+            if (!was_missing && (*known)->file_health == FileHealth::quarantined)
+                row.file_health = FileHealth::quarantined;
             row.opened = (*known)->opened;
             row.recorder = (*known)->recorder;
         }
@@ -102,8 +104,8 @@ namespace {
 
 /// Files that were opened and never held an acknowledged event are gone; the catalogue still waits for them. Where no
 /// journal can say that they held none, they stay in the catalogue as QUARANTINED: somebody has to look for them.
-Result<> forget_vanished(const std::filesystem::path& directory, bool journal_knows, Catalogue& catalogue, const Clock& clock,
-                         RecoveryResult& result) {
+Result<> forget_vanished(const std::filesystem::path& directory, bool journal_knows, Catalogue& catalogue,
+                         const Clock& clock, RecoveryResult& result) {
     const auto rows = catalogue.files({.volume = directory.native(), .file_state = FileState::opened});
     if (!rows) return std::unexpected(rows.error());
     for (const auto& row : *rows) {
@@ -116,9 +118,11 @@ Result<> forget_vanished(const std::filesystem::path& directory, bool journal_kn
             auto missing = row;
             close_as_missing(missing, clock.wall());
             if (auto told = catalogue.put_file(missing); !told) return told;
-            result.doubts.push_back({Errc::corrupt, 0, fmt::format("{} is gone, and no whole journal says that it held no acknowledged "
-                                                                   "event; it is QUARANTINED without events; put it back if it is found, "
-                                                                   "then run weir recover", path.native())});
+            result.doubts.push_back({Errc::corrupt, 0,
+                                     fmt::format("{} is gone, and no whole journal says that it held no acknowledged "
+                                                 "event; it is QUARANTINED without events; put it back if it is found, "
+                                                 "then run weir recover",
+                                                 path.native())});
         } else if (auto forgotten = catalogue.forget_file(row.guid); !forgotten) {
             return forgotten;
         }
@@ -238,7 +242,8 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     const auto journals = JournalWriter::find(directory);
     if (!journals) return std::unexpected(journals.error());
     const bool journal_knows = !journals->empty() && !result->journals_damaged;
-    if (auto told = forget_vanished(directory, journal_knows, catalogue, clock, *result); !told) return std::unexpected(told.error());
+    if (auto told = forget_vanished(directory, journal_knows, catalogue, clock, *result); !told)
+        return std::unexpected(told.error());
     const auto done = result->journals_damaged ? set_journals_aside(directory, system) : remove_journals(directory, system);
     if (!done) return std::unexpected(done.error());
     std::error_code error;

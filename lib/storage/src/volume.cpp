@@ -91,8 +91,9 @@ Result<std::unique_ptr<Volume>> Volume::open(const VolumeOptions& options, Direc
         }
     }
     if (!volume->writer_) volume->writer_ = make_thread_writer(options.write_threads);
-    auto journal = JournalWriter::open(options.directory, volume->callbacks_.lane_names, volume->system_, JournalWriter::size_max,
-                                       {.run = options.run, .volume = options.id, .recorder = options.recorder});
+    auto journal =
+        JournalWriter::open(options.directory, volume->callbacks_.lane_names, volume->system_, JournalWriter::size_max,
+                            {.run = options.run, .volume = options.id, .recorder = options.recorder});
     if (!journal) return std::unexpected(journal.error());
     volume->journal_ = std::move(*journal);
     if (auto reserved = volume->reserve_.make(); !reserved) volume->pause(&reserved.error());
@@ -379,7 +380,8 @@ void Volume::check_space() {
     auto free = look();
     if (state() == VolumeState::good) {
         if (free < headroom_) return pause(nullptr);
-        // A close may have let it go since it was made: without it the next time that the disk is full nothing could be closed.
+        // A close may have let it go since it was made: without it the next time that the disk is full nothing could be
+        // closed.
         if (auto reserved = reserve_.make(); !reserved) pause(&reserved.error());
         return;
     }

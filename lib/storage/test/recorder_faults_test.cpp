@@ -142,7 +142,8 @@ TEST_F(RecorderFaults, AReserveThatAFailedFileNeededIsMadeAgainThoughTheDiskNeve
     disk_.set([write = 0, end = 0](Call call, const std::string& path) mutable {
         if (call != Call::pwrite) return 0;
         if (path.ends_with("0001.writing") && write++ == 0) return EIO;
-        if (path.ends_with(".index.writing") && write > 0 && end++ == 0) return ENOSPC;  // to close it up takes the reserve
+        if (path.ends_with(".index.writing") && write > 0 && end++ == 0)
+            return ENOSPC;  // to close it up takes the reserve
         return 0;
     });
     send(1);

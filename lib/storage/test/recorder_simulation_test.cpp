@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thousands of small recordings in weather drawn from a seed: disks that fail or fill up, power failures that
 // lose or reorder what was not synced, connections that are cut at any byte, recorders and senders that are killed,
-// senders that send again, builders of the same event, more files than blocks of memory, journals that are damaged. At every
-// quiet point the ledger balances (promise 1), in the end every acknowledged event is stored exactly once
+// senders that send again, builders of the same event, more files than blocks of memory, journals that are damaged. At
+// every quiet point the ledger balances (promise 1), in the end every acknowledged event is stored exactly once
 // (promise 2). What a seed draws is always the same; how threads interleave is the machine's. docs/proof.md
 #include <fmt/format.h>
 #include <gtest/gtest.h>

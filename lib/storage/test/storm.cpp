@@ -238,8 +238,9 @@ std::string Storm::damage_journal(std::mt19937_64& random) {
     if (journals.empty()) return "";
     const auto& journal = journals[random() % journals.size()];
     const auto older = older_journals_.find(journal);
-    return fmt::format("{}: {}", journal.filename().native(),
-                       storage::damage_journal(journal, older == older_journals_.end() ? ConstData{} : older->second, random, disk));
+    return fmt::format(
+        "{}: {}", journal.filename().native(),
+        storage::damage_journal(journal, older == older_journals_.end() ? ConstData{} : older->second, random, disk));
 }
 
 void Storm::copy_journals() {
@@ -320,7 +321,8 @@ AssertionResult Storm::nothing_lost() const {
         if (row.file_state != FileState::closed)
             return AssertionFailure() << row.name << " is not closed in the catalogue";
         const auto path = std::filesystem::path(row.volume) / row.name;
-        // With a damaged journal nobody can say that a file which is gone held nothing. This one says so: `stored`, below.
+        // With a damaged journal nobody can say that a file which is gone held nothing. This one says so: `stored`,
+        // below.
         if (row.file_health == FileHealth::quarantined && row.bytes == 0 && !std::filesystem::exists(path)) continue;
         files.push_back({path, row});
         names.insert(row.name);

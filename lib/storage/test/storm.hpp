@@ -82,7 +82,8 @@ public:
     /// Nothing of this process of the recorder is left, the kernel goes on: all that was written is there.
     void kill_recorder() { crash_recorder(testing::Kept::everything, 0); }
 
-    /// Between two recorders: something happens to one of the journals that the first has left. Says what; empty: there was none.
+    /// Between two recorders: something happens to one of the journals that the first has left. Says what; empty: there
+    /// was none.
     [[nodiscard]] std::string damage_journal(std::mt19937_64& random);
     /// Takes copies of the journals as they are now; one of these may be put in the place of a later one.
     void copy_journals();

@@ -143,8 +143,8 @@ public:
     /// Reads everything. Errc::corrupt names the file and what is wrong.
     [[nodiscard]] virtual Result<> check() = 0;
 
-    /// Whether somebody had removed or renamed its file while it is open: then it is written again from what is open, under
-    /// its name. Other processes that have it open do not see what is written from then on.
+    /// Whether somebody had removed or renamed its file while it is open: then it is written again from what is open,
+    /// under its name. Other processes that have it open do not see what is written from then on.
     [[nodiscard]] virtual Result<bool> put_back() { return false; }
 
     /// Whether the other recorders of a run, if it has several, are here too. Not in the file of one that shares a catalogue.

@@ -9,9 +9,9 @@ namespace weir::storage {
 enum class DiskFault {
     no_space,        // room is missing, now: ENOSPC, EDQUOT, EFBIG
     no_descriptors,  // the process has no file descriptors or memory left, now: EMFILE, ENFILE, ENOMEM
-    name,            // the disk is well; somebody has taken a name away that belongs to the recording: ENOLINK, said by us
-    file,            // this file is not to be trusted any more: EIO and whatever is not known
-    volume,          // nothing on this volume is: ENODEV, EROFS, ...
+    name,    // the disk is well; somebody has taken a name away that belongs to the recording: ENOLINK, said by us
+    file,    // this file is not to be trusted any more: EIO and whatever is not known
+    volume,  // nothing on this volume is: ENODEV, EROFS, ...
 };
 
 [[nodiscard]] DiskFault disk_fault_of(const Error& error) noexcept;
@@ -22,6 +22,8 @@ enum class DiskFault {
 }
 
 /// Whether a file that was given up for this is good up to where it was durable.
-[[nodiscard]] inline bool leaves_file_good(DiskFault fault) noexcept { return may_pass(fault) || fault == DiskFault::name; }
+[[nodiscard]] inline bool leaves_file_good(DiskFault fault) noexcept {
+    return may_pass(fault) || fault == DiskFault::name;
+}
 
 }  // namespace weir::storage

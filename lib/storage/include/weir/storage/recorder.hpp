@@ -218,7 +218,7 @@ private:
     std::uint64_t interferences_ = 0;  // and the first, by its alarm
     std::string interference_;
     bool catalogue_gone_ = false;
-    SteadyTime catalogue_due_{};  // to be looked at, by the keeper's thread, then by stop()
+    SteadyTime catalogue_due_{};                         // to be looked at, by the keeper's thread, then by stop()
     std::optional<SteadyTime> waits_for_closing_since_;  // disk watch only
     bool waiting_said_ = false;                          // disk watch only
     std::atomic<SteadyTime::rep> give_up_at_{std::numeric_limits<SteadyTime::rep>::max()};  // a stop's deadline

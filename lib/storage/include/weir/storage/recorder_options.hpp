@@ -37,7 +37,7 @@ enum class LatePolicy { new_file, reject };
 struct RecorderOptions {
     delivery::ReceiverOptions receiver;  // listen address, connections, event size, deadlines
     std::vector<std::filesystem::path> directories;  // one a volume; the catalogue is in the first
-    bool create_directories = false;  // those that are not there, or have no marker: volume_marker.hpp
+    bool create_directories = false;                 // those that are not there, or have no marker: volume_marker.hpp
     std::string catalogue;  // empty: only there; postgresql://...: carried over into that one; else another file
     std::optional<RunNumber> run;                    // nothing: one that a crash left open, else the next free one
     std::string project = "data_test";

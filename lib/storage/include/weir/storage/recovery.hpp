@@ -68,8 +68,8 @@ using DurableSizes = std::map<Guid, std::uint64_t>;
 /// Closes one file that failed while its recorder lives on, behind its last durable event, and proves it: reads
 /// all of it back and compares. Errc::corrupt: what was acknowledged is not there any more.
 [[nodiscard]] Result<RecoveredFile> close_up(const std::filesystem::path& directory, const FileOpened& opened,
-                                             std::uint64_t durable_size, std::uint64_t durable_events, const Clock& clock,
-                                             FileSystem& system);
+                                             std::uint64_t durable_size, std::uint64_t durable_events,
+                                             const Clock& clock, FileSystem& system);
 
 [[nodiscard]] Result<> remove_journals(const std::filesystem::path& directory, FileSystem& system = real_file_system());
 

@@ -44,7 +44,7 @@ struct VolumeOptions {
     std::filesystem::path directory;
     RunNumber run{};  // and recorder: whose journals these are
     std::string recorder{};
-    Guid id{};  // of the directory's marker; zeros: it has none
+    Guid id{};                              // of the directory's marker; zeros: it has none
     DirectIo direct = DirectIo::automatic;  // automatic: where the file system is known to do it well
     unsigned queue_depth = 32;              // writes in flight
     unsigned write_threads = 2;             // when io_uring is not used
