@@ -11,6 +11,8 @@ Result<> read_value(std::string_view text, transport::HostPort& to) {
     return to = std::move(*value), Result<>{};
 }
 
-std::string shown_value(const transport::HostPort& value) { return value == transport::HostPort{} ? std::string{} : to_string(value); }
+std::string shown_value(const transport::HostPort& value) {
+    return value == transport::HostPort{} ? std::string{} : to_string(value);
+}
 
 }  // namespace weir::app

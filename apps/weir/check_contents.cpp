@@ -25,7 +25,8 @@ void KnownContents::add(const fixity::FileSum& file) {
     const bool at_its_place = file.status == Status::ok || file.status == Status::unchanged;
     const auto remember = [&](std::vector<Digest> sums) {
         for (const auto& sum : sums) {
-            if (std::ranges::find(algorithms_, sum.algorithm()) == algorithms_.end()) algorithms_.push_back(sum.algorithm());
+            if (std::ranges::find(algorithms_, sum.algorithm()) == algorithms_.end())
+                algorithms_.push_back(sum.algorithm());
         }
         auto key = key_of(sums.front());
         known_.emplace(std::move(key), Known{expected.name, std::move(sums), expected.size, at_its_place});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of manifests contain, by their sums: a file that no manifest names may be one of them that was moved, or another
-// copy of it. A name and its sums are kept of each file, so memory grows with their number.
+// What the files of manifests contain, by their sums: a file that no manifest names may be one of them that was moved,
+// or another copy of it. A name and its sums are kept of each file, so memory grows with their number.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@ public:
     void add(const fixity::FileSum& file);
     /// Every algorithm that a manifest has: the sums to make of the others.
     [[nodiscard]] const std::vector<digest::Algorithm>& algorithms() const noexcept { return algorithms_; }
-    /// Of a file that no manifest names, with those sums: moved, duplicate or extra. Of several copies of a file that is not at its
-    /// place the first is the moved one.
+    /// Of a file that no manifest names, with those sums: moved, duplicate or extra. Of several copies of a file that
+    /// is not at its place the first is the moved one.
     void judge(fixity::FileSum& file);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir, as it is started. The commands that sum and check files are called for one small file after the other, so they need no
-// more than they use. All others are in the whole program, which takes over: same process, same arguments.
+// weir, as it is started. The commands that sum and check files are called for one small file after the other, so they
+// need no more than they use. All others are in the whole program, which takes over: same process, same arguments.
 #include <unistd.h>
 
 #include <array>
@@ -30,12 +30,14 @@ int become_whole_program(char** argv) {
     ::execv(whole.c_str(), argv);
     const auto why = Error{Errc::io, errno, fmt::format("cannot start {}", whole.native())};
     open_standard_descriptors();
-    complain("weir", fmt::format("{}; it has all commands but sum, check, scrub and combine: install weir as a whole", why.message()));
+    complain("weir", fmt::format("{}; it has all commands but sum, check, scrub and combine: install weir as a whole",
+                                 why.message()));
     return exit_bad;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    return named_command(commands, argc, argv) != nullptr ? run_program(commands, argc, argv) : become_whole_program(argv);
+    return named_command(commands, argc, argv) != nullptr ? run_program(commands, argc, argv)
+                                                          : become_whole_program(argv);
 }

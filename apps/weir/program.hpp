@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of commands, from its command line to its exit code. There are two: the one that is started, with the commands that
-// need little, and the whole one, which takes over for all others (main.cpp says why).
+// A program of commands, from its command line to its exit code. There are two: the one that is started, with the
+// commands that need little, and the whole one, which takes over for all others (main.cpp says why).
 #pragma once
 
 #include <span>
@@ -18,8 +18,8 @@ struct KnownCommand {
 /// The one that is named in the first place; none of these: null.
 [[nodiscard]] const KnownCommand* named_command(std::span<const KnownCommand> commands, int argc, char** argv) noexcept;
 
-/// Parses, runs the command that was chosen and gives the exit code. Of a command that is named in the first place no other is
-/// set up; for help, and for what is wrong, all are, in this order.
+/// Parses, runs the command that was chosen and gives the exit code. Of a command that is named in the first place no
+/// other is set up; for help, and for what is wrong, all are, in this order.
 [[nodiscard]] int run_program(std::span<const KnownCommand> commands, int argc, char** argv);
 
 }  // namespace weir::app

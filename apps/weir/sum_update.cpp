@@ -14,15 +14,20 @@ using fixity::Format;
 
 ManifestUpdate::ManifestUpdate(UpdateKind kind) : kind_(kind), base_(std::filesystem::current_path()) {}
 
-Result<ManifestUpdate> ManifestUpdate::read(const std::filesystem::path& path, UpdateKind kind, std::optional<digest::Algorithm> algorithm, bool zero) {
-    const auto wrong = [&](std::string_view why) { return fail(Errc::usage, fmt::format("--update: {} {}; nothing was written", path.native(), why)); };
+Result<ManifestUpdate> ManifestUpdate::read(const std::filesystem::path& path, UpdateKind kind,
+                                            std::optional<digest::Algorithm> algorithm, bool zero) {
+    const auto wrong = [&](std::string_view why) {
+        return fail(Errc::usage, fmt::format("--update: {} {}; nothing was written", path.native(), why));
+    };
     const fixity::Reading how;
     auto opened = fixity::InputFile::open(path.native(), fixity::Origin::listed, how);
     if (!opened) return fail_errno(opened.error().os_errno, fmt::format("--update: cannot open {}", path.native()));
     auto file = std::make_shared<fixity::InputFile>(std::move(*opened));  // the reader's, in a copyable function
     auto source = [file, &how, path, offset = std::uint64_t{0}](MutableData to) mutable -> Result<std::size_t> {
         const auto got = file->read(offset, to, how);
-        if (!got) return fail_errno(got.error().os_errno, fmt::format("--update: cannot read {} at offset {}", path.native(), offset));
+        if (!got)
+            return fail_errno(got.error().os_errno,
+                              fmt::format("--update: cannot read {} at offset {}", path.native(), offset));
         return offset += *got, *got;
     };
     fixity::ManifestReader reader(std::move(source), {.algorithm = algorithm, .name = path.native(), .zero = zero});
@@ -41,18 +46,24 @@ Result<ManifestUpdate> ManifestUpdate::read(const std::filesystem::path& path, U
     update.format_ = reader.format().value_or(Format::bsd);
     if (update.format_ == Format::json) return wrong("is a JSON document, which has more than its sums; make it anew");
     if (update.format_ == Format::csv || update.format_ == Format::hashdeep) {
-        const auto has_all = [&](const auto& entry) { return std::ranges::equal(entry.sums, update.algorithms_, {}, &digest::Digest::algorithm); };
-        if (!std::ranges::all_of(update.entries_, has_all)) return wrong("has files without some of its sums; make it anew");
+        const auto has_all = [&](const auto& entry) {
+            return std::ranges::equal(entry.sums, update.algorithms_, {}, &digest::Digest::algorithm);
+        };
+        if (!std::ranges::all_of(update.entries_, has_all))
+            return wrong("has files without some of its sums; make it anew");
     }
     return update;
 }
 
 Result<> ManifestUpdate::add(fixity::ManifestEntry entry) {
-    if (!entry.one_of.empty()) return fail(Errc::usage, fmt::format("line {} does not say its algorithm; name it with -a", entry.line));
+    if (!entry.one_of.empty())
+        return fail(Errc::usage, fmt::format("line {} does not say its algorithm; name it with -a", entry.line));
     for (const auto& sum : entry.sums) {
-        if (std::ranges::find(algorithms_, sum.algorithm()) == algorithms_.end()) algorithms_.push_back(sum.algorithm());
+        if (std::ranges::find(algorithms_, sum.algorithm()) == algorithms_.end())
+            algorithms_.push_back(sum.algorithm());
     }
-    if (!places_.insert(place_of(entry.name)).second) return fail(Errc::usage, fmt::format("line {} names {} again", entry.line, entry.name));
+    if (!places_.insert(place_of(entry.name)).second)
+        return fail(Errc::usage, fmt::format("line {} names {} again", entry.line, entry.name));
     entries_.push_back(std::move(entry));
     return {};
 }
@@ -65,7 +76,8 @@ std::optional<fixity::Job> ManifestUpdate::next() {
     job.origin = fixity::Origin::listed;
     if (kind_ == UpdateKind::add) {
         std::error_code error;
-        job.settled = std::filesystem::exists(job.path, error) || error ? fixity::Status::unchanged : fixity::Status::missing;
+        job.settled =
+            std::filesystem::exists(job.path, error) || error ? fixity::Status::unchanged : fixity::Status::missing;
     }
     return job;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A manifest that is brought up to date: what it has stays, files that it does not name are added. It is held in memory.
+// A manifest that is brought up to date: what it has stays, files that it does not name are added. It is held in
+// memory.
 #pragma once
 
 #include <filesystem>
@@ -21,9 +22,10 @@ enum class UpdateKind {
 
 class ManifestUpdate {
 public:
-    /// Reads all of it. Errc::usage: it has lines that are not understood, no sums, several forms or no form that can be written again
-    /// (JSON has more than is read); Errc::io: it cannot be read.
-    [[nodiscard]] static Result<ManifestUpdate> read(const std::filesystem::path& path, UpdateKind kind, std::optional<digest::Algorithm> algorithm, bool zero);
+    /// Reads all of it. Errc::usage: it has lines that are not understood, no sums, several forms or no form that can
+    /// be written again (JSON has more than is read); Errc::io: it cannot be read.
+    [[nodiscard]] static Result<ManifestUpdate> read(const std::filesystem::path& path, UpdateKind kind,
+                                                     std::optional<digest::Algorithm> algorithm, bool zero);
 
     [[nodiscard]] fixity::Format format() const noexcept { return format_; }
     /// In the order in which they stand there.
@@ -35,7 +37,9 @@ public:
 
 private:
     explicit ManifestUpdate(UpdateKind kind);
-    [[nodiscard]] std::string place_of(const std::string& name) const { return (base_ / name).lexically_normal().native(); }
+    [[nodiscard]] std::string place_of(const std::string& name) const {
+        return (base_ / name).lexically_normal().native();
+    }
     [[nodiscard]] Result<> add(fixity::ManifestEntry entry);
 
     UpdateKind kind_;

@@ -7,7 +7,8 @@ namespace weir::digest {
 namespace {
 
 bool load() noexcept {
-    void* const handle = ::dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);  // for good: sums may be made until the program ends
+    void* const handle =
+        ::dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL);  // for good: sums may be made until the program ends
     if (handle == nullptr) return false;
     bool whole = true;
     const auto get = [&]<class Function>(Function*& to, const char* name) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenSSL's libcrypto, opened with the first sum that it makes. Of all libraries it costs a program most at its start (thousands of
-// symbols are looked up), and adler32, the CRCs, xxHash and blake3 do not need it. The functions have OpenSSL's own names, here in
-// weir::digest; each is set once, by load_libcrypto().
+// OpenSSL's libcrypto, opened with the first sum that it makes. Of all libraries it costs a program most at its start
+// (thousands of symbols are looked up), and adler32, the CRCs, xxHash and blake3 do not need it. The functions have
+// OpenSSL's own names, here in weir::digest; each is set once, by load_libcrypto().
 #pragma once
 
 #define OPENSSL_SUPPRESS_DEPRECATED  // lanes_openssl.cpp says why those that show their state are wanted
@@ -11,8 +11,8 @@
 
 namespace weir::digest {
 
-/// Before any of the functions below. Any thread; once it has been called it costs nothing. False: there is no libcrypto.so.3
-/// here, and our own portable code makes the sums, several times slower.
+/// Before any of the functions below. Any thread; once it has been called it costs nothing. False: there is no
+/// libcrypto.so.3 here, and our own portable code makes the sums, several times slower.
 [[nodiscard]] bool load_libcrypto() noexcept;
 
 inline decltype(&::EVP_Digest) EVP_Digest;
