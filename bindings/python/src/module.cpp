@@ -3,6 +3,7 @@
 #include <nanobind/stl/string_view.h>
 
 #include "bind.hpp"
+#include "signature.hpp"
 #include "weir/digest/algorithm.hpp"
 
 namespace nb = nanobind;
@@ -17,4 +18,5 @@ NB_MODULE(_weir, module) {
     weir::python::bind_hash(module);
     weir::python::bind_sums(module);
     weir::python::bind_file(module);
+    weir::python::show_signatures(module);
 }

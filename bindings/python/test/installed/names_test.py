@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that goes by name: new, sums, combine; and what the type checker sees."""
 import ast
+import gc
 import hashlib
 import hmac
 import importlib.metadata
+import inspect
 import pathlib
 import random
 import subprocess
@@ -163,6 +165,31 @@ class Package(unittest.TestCase):
         self.assertEqual(stated, present)
         methods = {node.name for item in stubs if getattr(item, "name", "") == "Hash" for node in item.body}
         self.assertEqual(methods, {name for name in vars(weir.Hash) if name[0] != "_"})
+
+    def test_every_function_has_the_signature_that_the_stubs_state(self):
+        def without_types(node):
+            for argument in node.args.posonlyargs + node.args.args:
+                argument.annotation = None
+            return ast.unparse(node.args).replace(", /", "")
+
+        stubs = ast.parse((pathlib.Path(weir.__file__).parent / "_weir.pyi").read_text()).body
+        compared = []
+        for node in stubs:
+            if isinstance(node, ast.FunctionDef):
+                compared.append((getattr(weir, node.name), node))
+            elif getattr(node, "name", "") == "Hash":
+                compared += [(getattr(weir.Hash, each.name), each) for each in node.body if not each.decorator_list]
+        self.assertEqual(len(compared), 15)
+        gc.collect()  # looks at every object that the module has made
+        for function, node in compared:
+            with self.subTest(node.name):
+                shown = ast.parse(f"def f{inspect.signature(function)}: ...").body[0]
+                self.assertEqual(without_types(shown), without_types(node))
+                self.assertEqual(function.__name__, node.name)
+                self.assertTrue(function.__doc__)
+        self.assertEqual(str(inspect.signature(weir.new("md5").update)), "(data)")
+        self.assertEqual(weir.new("md5").update(data=b"a"), None)
+        self.assertEqual(weir.adler32(data=b"a", value=1), weir.adler32(b"a"))
 
 
 if __name__ == "__main__":
