@@ -55,15 +55,29 @@ void Output::reserve(std::size_t size) {
     if (capacity_ > 0) std::memcpy(larger.get(), memory_.get(), capacity_);
     memory_ = std::move(larger);
     capacity_ = size;
+    end_ = memory_.get() + capacity_;
 }
 
 std::byte* Output::grow(std::byte* at, std::size_t size) {
     if (at == nullptr) return nullptr;
     const auto used = offset(at);
     if (used > bytes_max_ || size > bytes_max_ - used) return fail_limit();
-    reserve(std::max(used + size, std::min(bytes_max_, 2 * capacity_)));
-    end_ = memory_.get() + capacity_;
+    try {
+        reserve(std::max(used + size, std::min(bytes_max_, 2 * capacity_)));
+    } catch (...) {
+        forget();
+        throw;
+    }
     return memory_.get() + used;
+}
+
+void Output::remember(const void* object, std::string_view class_name, const std::byte* at) {
+    try {
+        written.add(object, class_name, static_cast<std::uint32_t>(offset(at)) + reference_offset);
+    } catch (...) {
+        forget();
+        throw;
+    }
 }
 
 std::byte* Output::fail_limit() noexcept {
@@ -80,6 +94,7 @@ std::byte* Output::fail_depth() noexcept {
 void Output::forget() {
     written.forget_from(static_cast<std::uint32_t>(size_) + reference_offset);
     depth = nesting = 0;
+    end_ = memory_.get() + capacity_;
 }
 
 Result<> Output::failed() {

@@ -12,18 +12,20 @@ const RecordKernel& chosen() noexcept {
     return kernel;
 }
 
+void choose_and_write(const RecordPlan& plan, const std::byte* objects, std::size_t count, std::byte* wire) noexcept {
+    kernels_in_use.write.store(chosen().write, std::memory_order_relaxed);
+    chosen().write(plan, objects, count, wire);
+}
+
+std::size_t choose_and_read(const RecordPlan& plan, const std::byte* wire, std::size_t count,
+                            std::byte* objects) noexcept {
+    kernels_in_use.read.store(chosen().read, std::memory_order_relaxed);
+    return chosen().read(plan, wire, count, objects);
+}
+
 }  // namespace
 
-void write_records(const RecordPlan& plan, const std::byte* objects, std::size_t count, std::byte* wire) noexcept {
-    static WriteRecordsFunction* const write = chosen().write;
-    write(plan, objects, count, wire);
-}
-
-std::size_t read_records(const RecordPlan& plan, const std::byte* wire, std::size_t count,
-                         std::byte* objects) noexcept {
-    static ReadRecordsFunction* const read = chosen().read;
-    return read(plan, wire, count, objects);
-}
+constinit KernelsInUse kernels_in_use{choose_and_write, choose_and_read};
 
 std::string_view record_kernel_name() noexcept { return chosen().name; }
 

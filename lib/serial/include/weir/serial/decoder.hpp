@@ -344,6 +344,25 @@ private:
 
     template <class E>
     const std::byte* elements(const std::byte* at, std::vector<E>& all) {
+        std::size_t size = 0, done = 0;
+        if constexpr (Flat<E> && !std::is_same_v<E, bool>) {
+            if (in_.has(at, 4)) [[likely]] {
+                constexpr auto each = element_wire_size<E>();
+                size = load<std::uint32_t>(at);
+                if (size > 0 && size * each <= in_.left(at + 4)) [[likely]] {
+                    if (all.size() != size) all.resize(size);
+                    done = read_records(element_plan<E>(), at + 4, size, reinterpret_cast<std::byte*>(all.data()));
+                    if (done == size) [[likely]]
+                        return at + 4 + size * each;
+                }
+            }
+        }
+        return elements_one_by_one(at, all, done);
+    }
+
+    /// From `at`, where the count stands; the first `done` are read.
+    template <class E>
+    [[gnu::noinline]] const std::byte* elements_one_by_one(const std::byte* at, std::vector<E>& all, std::size_t done) {
         std::size_t size = 0;
         at = count(at, class_name<std::vector<E>>, least_wire_size<E>(), size);
         if (at == nullptr) return nullptr;
@@ -359,14 +378,7 @@ private:
             }
             return at;
         } else {
-            std::size_t done = 0;
-            if constexpr (Flat<E>)
-                if (size <= in_.left(at) / element_wire_size<E>()) {
-                    all.resize(size);
-                    done = read_records(element_plan<E>(), at, size, reinterpret_cast<std::byte*>(all.data()));
-                    at += done * element_wire_size<E>();
-                    if (done == size) return at;
-                }
+            at += done * element_wire_size<E>();
             if (size < all.size()) all.resize(size);
             all.reserve(std::min(size, in_.left(at) / sizeof(E)));  // more only as bytes turn out to be elements
             for (; done < size; ++done) {

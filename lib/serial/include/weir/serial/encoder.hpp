@@ -71,7 +71,7 @@ public:
         if (out_.depth == pointer_depth_max) return out_.fail_depth();
         const auto start = out_.offset(at);
         at = name_class<T>(at + 4);
-        out_.written.add(target, class_name<T>, static_cast<std::uint32_t>(start) + reference_offset);
+        out_.remember(target, class_name<T>, out_.begin() + start);
         ++out_.depth;
         at = value(at, *target);
         --out_.depth;
@@ -87,7 +87,7 @@ private:
     template <class T>
     std::byte* name_class(std::byte* at) {
         if (const auto seen = out_.written.find(nullptr, class_name<T>)) return store(at, seen | class_flag);
-        out_.written.add(nullptr, class_name<T>, static_cast<std::uint32_t>(out_.offset(at)) + reference_offset);
+        out_.remember(nullptr, class_name<T>, at);
         at = store(at, new_class_tag);
         std::memcpy(at, class_name<T>.data(), class_name<T>.size() + 1);
         return at + class_name<T>.size() + 1;
@@ -204,7 +204,7 @@ private:
     }
 
     std::byte* text(std::byte* at, std::string_view text) {
-        at = out_.room(at, text.size(), 1, 5);
+        at = out_.template room_for<1>(at, text.size(), 5);
         if (at == nullptr) return nullptr;
         if (text.size() < 255) {
             at = store(at, static_cast<std::uint8_t>(text.size()));
@@ -225,26 +225,29 @@ private:
     std::byte* elements(std::byte* at, const C& all) {
         using E = Element<C>;
         if constexpr (std::is_same_v<E, bool>) {
-            at = out_.room(count(at, all.size()), all.size(), 1);
+            at = out_.template room_for<1>(count(at, all.size()), all.size());
             if (at == nullptr) return nullptr;
             for (const bool each : all) *at++ = std::byte{each};
             return at;
         } else if constexpr (Vector<C> && Flat<E> && !(Object<E> && Use::per_element)) {
             constexpr auto size = element_wire_size<E>();
-            at = out_.room(at, all.size(), size, 4);
+            // Bytes may alias everything: what is needed of the vector is read once, before they are stored.
+            const auto elements = all.size();
+            const auto* const objects = reinterpret_cast<const std::byte*>(all.data());
+            at = out_.template room_for<size>(at, elements, 4);
             if (at == nullptr) return nullptr;
-            at = store(at, static_cast<std::uint32_t>(all.size()));
-            if (all.empty()) return at;
-            if constexpr (Object<E>) Use::template used<E>();
-            write_records(element_plan<E>(), reinterpret_cast<const std::byte*>(all.data()), all.size(), at);
-            return at + all.size() * size;
+            at = store(at, static_cast<std::uint32_t>(elements));
+            if (elements == 0) return at;
+            if constexpr (Object<E>) Use::template mark<E>();
+            write_records(element_plan<E>(), objects, elements, at);
+            return at + elements * size;
         } else if constexpr (element_wire_size<E>() > 0 && Vector<C>) {
-            at = out_.room(count(at, all.size()), all.size(), element_wire_size<E>());
+            at = out_.template room_for<element_wire_size<E>()>(count(at, all.size()), all.size());
             if (at == nullptr) return nullptr;
             for (const auto& each : all) at = store_element(at, each);
             return at;
         } else {
-            at = out_.room(count(at, all.size()), all.size(), least_wire_size<E>());
+            at = out_.template room_for<least_wire_size<E>()>(count(at, all.size()), all.size());
             if (out_.nesting == nesting_max) return out_.fail_depth();
             ++out_.nesting;
             for (const auto& each : all) {
@@ -261,7 +264,7 @@ private:
     /// Count, then member by member, each of all elements.
     template <Collection C>
     std::byte* columns(std::byte* at, const C& all) {
-        at = out_.room(count(at, all.size()), all.size(), 1);
+        at = out_.template room_for<1>(count(at, all.size()), all.size());
         if (all.empty()) return at;
         if (out_.nesting == nesting_max) return out_.fail_depth();
         ++out_.nesting;
@@ -281,7 +284,7 @@ private:
         const auto* plan = column_plans<E>().data();
         each_column<E>([&]<class Part>(std::type_identity<Part>, std::size_t offset) {
             if constexpr (Flat<Part>) {
-                at = out_.room(at, all.size(), fixed_wire_size<Part>());
+                at = out_.template room_for<fixed_wire_size<Part>()>(at, all.size());
                 if (at == nullptr) return false;
                 write_records(**plan, reinterpret_cast<const std::byte*>(all.data()), all.size(), at);
                 at += all.size() * fixed_wire_size<Part>();

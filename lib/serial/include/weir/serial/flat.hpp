@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -183,7 +184,11 @@ template <Object T>
 /// The plan of whole elements.
 template <Flat T>
 [[nodiscard]] inline const RecordPlan& element_plan() {
-    static const RecordPlan& plan = make_element_plan<T>();
+    static constinit std::atomic<const RecordPlan*> known{nullptr};  // acquire sees the tables that release showed
+    if (const auto* plan = known.load(std::memory_order_acquire); plan != nullptr) [[likely]]
+        return *plan;
+    const auto& plan = make_element_plan<T>();
+    known.store(&plan, std::memory_order_release);
     return plan;
 }
 

@@ -71,8 +71,10 @@ public:
     [[nodiscard]] std::byte* room(std::byte* at, std::size_t size) {
         return size <= static_cast<std::size_t>(end_ - at) ? at : grow(at, size);
     }
-    [[nodiscard]] std::byte* room(std::byte* at, std::size_t count, std::size_t size_each, std::size_t before = 0) {
-        return count <= bytes_max_ / size_each ? room(at, before + count * size_each) : fail_limit();
+    /// For `count` things of so many bytes, and `before` them.
+    template <std::size_t size_each>
+    [[nodiscard]] std::byte* room_for(std::byte* at, std::size_t count, std::size_t before = 0) {
+        return count <= buffer_size_max / size_each ? room(at, before + count * size_each) : fail_limit();
     }
 
     /// Room for a byte count, which is stored when what it counts is there.
@@ -82,22 +84,22 @@ public:
         store(begin() + start, count | byte_count_flag);
     }
 
+    /// Enters an object, or a class, for later references.
+    void remember(const void* object, std::string_view class_name, const std::byte* at);
+
     WrittenObjects written;
     std::size_t depth = 0;    // objects that pointers lead through
     std::size_t nesting = 0;  // collections in elements of collections
 
     /// Begins and ends what is taken back when it fails.
     [[nodiscard]] std::byte* start() {
-        if (writing_) [[unlikely]]
-            forget();  // an exception came through
-        writing_ = true;
-        if (capacity_ == 0) reserve(std::min<std::size_t>(256, bytes_max_));
-        end_ = memory_.get() + capacity_;
+        if (capacity_ == 0) [[unlikely]]
+            reserve(std::min<std::size_t>(256, bytes_max_));
         return memory_.get() + size_;
     }
     [[nodiscard]] Result<> finish(const std::byte* at) {
-        writing_ = false;
-        if (at == nullptr) return failed();
+        if (at == nullptr) [[unlikely]]
+            return failed();
         size_ = offset(at);
         return {};
     }
@@ -122,7 +124,6 @@ private:
 
     bool member_wise_ = false;
     bool too_deep_ = false;
-    bool writing_ = false;
     std::size_t bytes_max_ = 0;
     std::unique_ptr<std::byte[]> memory_;
     std::size_t capacity_ = 0;

@@ -11,11 +11,6 @@
 
 namespace weir::serial {
 
-using WriteRecordsFunction = void(const RecordPlan&, const std::byte* objects, std::size_t count,
-                                  std::byte* wire) noexcept;
-using ReadRecordsFunction = std::size_t(const RecordPlan&, const std::byte* wire, std::size_t count,
-                                        std::byte* objects) noexcept;
-
 struct RecordKernel {
     std::string_view name;
     bool (*usable)(const CpuFeatures&) noexcept;  // on a processor with these features

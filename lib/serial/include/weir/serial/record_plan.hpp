@@ -11,6 +11,7 @@
 //     write_records(thing, objects, count, wire);
 #pragma once
 
+#include <atomic>
 #include <string_view>
 
 #include "weir/base/assert.hpp"
@@ -80,16 +81,34 @@ private:
     RecordPlan plan_;
 };
 
+using WriteRecordsFunction = void(const RecordPlan&, const std::byte* objects, std::size_t count,
+                                  std::byte* wire) noexcept;
+using ReadRecordsFunction = std::size_t(const RecordPlan&, const std::byte* wire, std::size_t count,
+                                        std::byte* objects) noexcept;
+
+/// The best implementation for this processor. Until the first call it is one that chooses; whoever comes at the same
+/// time chooses the same, and needs nothing else: relaxed.
+struct KernelsInUse {
+    std::atomic<WriteRecordsFunction*> write;
+    std::atomic<ReadRecordsFunction*> read;
+};
+extern constinit KernelsInUse kernels_in_use;
+
 /// Makes `count` records of `wire_size` bytes at `wire`. Neither reads outside of the count * object_size bytes at
 /// `objects` nor writes outside of the count * wire_size bytes at `wire`; the two do not overlap.
-void write_records(const RecordPlan& plan, const std::byte* objects, std::size_t count, std::byte* wire) noexcept;
+inline void write_records(const RecordPlan& plan, const std::byte* objects, std::size_t count,
+                          std::byte* wire) noexcept {
+    kernels_in_use.write.load(std::memory_order_relaxed)(plan, objects, count, wire);
+}
 
 /// The way back. Returns the index of the first record that has other constants (or a flag that is neither 0 nor 1), or
 /// `count`. Objects before that index are read; what the others hold then is unspecified, padding excepted, but flags
 /// are 0 or 1. The same limits hold. Some hundreds of records behind a wrong one may have been looked at: whoever goes
 /// on behind it record by record does so by other means, not by calling this for the rest each time.
-[[nodiscard]] std::size_t read_records(const RecordPlan& plan, const std::byte* wire, std::size_t count,
-                                       std::byte* objects) noexcept;
+[[nodiscard]] inline std::size_t read_records(const RecordPlan& plan, const std::byte* wire, std::size_t count,
+                                              std::byte* objects) noexcept {
+    return kernels_in_use.read.load(std::memory_order_relaxed)(plan, wire, count, objects);
+}
 
 /// The name of the implementation in use.
 [[nodiscard]] std::string_view record_kernel_name() noexcept;

@@ -50,10 +50,14 @@ struct StoreRelaxed {
 template <class Way = LoadThenStore, bool each_element = false>
 struct VersionUse {
     static constexpr bool per_element = each_element;
+    template <class T>
+    static void mark() noexcept {
+        Way::use(class_record<T>);
+    }
     /// The version to be written.
     template <class T>
     static std::uint16_t used() noexcept {
-        Way::use(class_record<T>);
+        mark<T>();
         return class_record<T>.version.load(std::memory_order_relaxed);
     }
 };
