@@ -26,8 +26,10 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const FileOpened& opened, boo
         return std::unexpected(error);
     };
     std::error_code ignored;
-    if (std::filesystem::exists(options_.directory / (opened.name + ".data"), ignored))
-        return fail_errno(EEXIST, fmt::format("cannot create {}.writing: the closed file", opened.name));
+    for (const auto* ending : {".data", ".index"}) {  // the index alone: left by a file that a crash has kept from its name
+        if (std::filesystem::exists(options_.directory / (opened.name + ending), ignored))
+            return fail_errno(EEXIST, fmt::format("cannot create {}.writing: the closed file", opened.name));
+    }
     const auto path = options_.directory / (opened.name + ".writing");
     auto file = File::open(path, File::Mode::create_new, system_, direct_ ? O_DIRECT : 0);
     if (!file) return file.error().os_errno == EEXIST ? std::unexpected(file.error()) : failed(file.error());
