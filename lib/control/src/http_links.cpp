@@ -38,7 +38,7 @@ private:
             lock.unlock();
             auto answer = ask_(question);
             lock.lock();
-            answer_ = std::move(answer);
+            if (!question_) answer_ = std::move(answer);  // else it belongs to a question that was given up
         }
     }
 

@@ -111,7 +111,10 @@ void RunControl::State::advance() {
 }
 
 void RunControl::State::begin(const Phase& phase) {
-    if (phase.what == Phase::What::drain) drain_begun_ = now_;
+    if (phase.what == Phase::What::drain) {
+        drain_begun_ = now_;
+        disagreement_.reset();
+    }
     if (phase.what != Phase::What::step) return;
     for (const auto& station : stations_) {
         if (phase.kind && station->entry().kind != *phase.kind) continue;
@@ -140,8 +143,9 @@ bool RunControl::State::waits(const Phase& phase) {
     for (const auto& station : stations_) {
         if ((phase.kind && station->entry().kind != *phase.kind) || station->idle()) continue;
         if (phase.until && now_ >= *phase.until) {
-            if (close_again(*station, phase)) return true;
-            problem(fmt::format("{} did not answer {} in time and is ended{}", station->entry().name, phase.step.text(),
+            const auto late = fmt::format("{} did not answer {} in time", station->entry().name, phase.step.text());
+            if (phase.what == Phase::What::step && close_again(*station, late)) return true;
+            problem(fmt::format("{} and is ended{}", late,
                                 station->entry().kind == StationKind::record ? "; weir recover, or its next start, closes its files" : ""));
             station->end(now_, std::chrono::seconds{1});
             replacing_.erase(station->entry().name);
@@ -154,10 +158,9 @@ bool RunControl::State::waits(const Phase& phase) {
 
 /// A recorder that does not answer at its stop has files that are open: it is killed, and another process closes them. Once, and
 /// not beyond the deadline of an operator.
-bool RunControl::State::close_again(StationControl& station, const Phase& phase) {
-    const auto& name = station.entry().name;
-    if (stop_until_ || station.entry().kind != StationKind::record || phase.what != Phase::What::step || !closing_again_.insert(name).second) return false;
-    const auto what = fmt::format("{} did not answer {} in time and is killed", name, phase.step.text());
+bool RunControl::State::close_again(StationControl& station, const std::string& late) {
+    if (stop_until_ || station.entry().kind != StationKind::record || !closing_again_.insert(station.entry().name).second) return false;
+    const auto what = late + " and is killed";
     station.kill();
     problem(what);
     if (!replace(station, what)) return false;
@@ -195,15 +198,18 @@ const StationControl* RunControl::State::single(StationKind kind) const noexcept
 
 /// Every accepted event is final: the supervisor makes none and has told all, and the DFM heard of them and has none in
 /// hand. Without a DFM nobody knows, and nothing can be waited for.
-bool RunControl::State::drained() const {
+bool RunControl::State::drained() {
     const auto* dfm = single(StationKind::assign);
     const auto* supervisor = single(StationKind::supervise);
     if (dfm == nullptr || !dfm->up() || dfm->ending() || dfm->state() != StationState::running) return dfm == nullptr || dfm->idle() || !dfm->up();
     const bool supervised = supervisor != nullptr && supervisor->up() && !supervisor->ending() && supervisor->state() != StationState::connected;
     if (supervised && (!supervisor->idle() || supervisor->report_asked() < drain_begun_ || supervisor->status().ledger.in_hand > 0)) return false;
     if (dfm->report_asked() < drain_begun_ || dfm->status().ledger.in_hand > 0) return false;
-    if (!supervised || dfm->status().ledger.received == supervisor->status().ledger.received) return true;
-    return progress_ && now_ - progress_->since >= disagreement_max;  // said at the end, as a ledger that does not balance
+    const std::pair counts{supervised ? supervisor->status().ledger.received : 0, dfm->status().ledger.received};
+    if (!supervised || counts.first == counts.second) return true;
+    if (!disagreement_ || disagreement_->counts != counts) disagreement_ = Disagreement{counts, now_};
+    const auto asked = std::min(supervisor->report_asked(), dfm->report_asked());
+    return asked - disagreement_->since >= disagreement_max;  // said at the end, as a ledger that does not balance
 }
 
 bool RunControl::State::waits_for_drain() {

@@ -95,12 +95,15 @@ void RunControl::State::ask_again(StationControl& station, const std::string& wh
     say(Severity::warning, what);
     const bool pauses = station.entry().kind == StationKind::supervise && (state == PartitionState::paused || draining());
     if (pauses && after(station.planned(), Transition::pause)) station.add({StationStep::Kind::transition, Transition::pause, options_.pause_deadline});
+    if (state == PartitionState::running && after(station.planned(), Transition::resume))
+        station.add({StationStep::Kind::transition, Transition::resume, options_.pause_deadline});
     station.add({StationStep::Kind::change_peers, Transition::connect, options_.connect_deadline});
 }
 
 void RunControl::State::trouble_in_run(StationControl& station, const StationTrouble& trouble, const std::string& what) {
     const auto kind = station.entry().kind;
-    if (!trouble.died && trouble.answered && station.state() == StationState::running) return say(Severity::warning, what);  // it refused a change, and runs
+    const bool runs = station.state() == StationState::running || station.state() == StationState::paused;
+    if (!trouble.died && trouble.answered && runs) return say(Severity::warning, what);  // it refused a change, and runs
     if (!trouble.died && !trouble.answered && ends_the_run(kind)) return ask_again(station, what);
     if (!station.gone()) station.kill();
     if (ends_the_run(kind)) {
@@ -126,6 +129,7 @@ void RunControl::State::trouble_in_drain(StationControl& station, const StationT
 
 void RunControl::State::trouble_in_stop(StationControl& station, const StationTrouble& trouble, const std::string& what) {
     if (!trouble.died) {
+        if (!trouble.answered && close_again(station, what)) return;
         problem(what);
         if (!trouble.answered) station.end(now_, 1s);
         return;

@@ -38,11 +38,11 @@ private:
     void advance();
     void begin(const Phase& phase);
     [[nodiscard]] bool waits(const Phase& phase);
-    [[nodiscard]] bool close_again(StationControl& station, const Phase& phase);
+    [[nodiscard]] bool close_again(StationControl& station, const std::string& late);
     void stop_again(StationControl& station);
     [[nodiscard]] bool waits_for_assembly();
     [[nodiscard]] bool waits_for_drain();
-    [[nodiscard]] bool drained() const;
+    [[nodiscard]] bool drained();
     void drain_over();
     void bound_drain();
     [[nodiscard]] bool draining() const noexcept { return state == PartitionState::stopping && !drain_over_; }
@@ -106,6 +106,11 @@ private:
         std::uint64_t in_hand = 0;
         SteadyTime since{};
     };
+    struct Disagreement {
+        std::pair<std::uint64_t, std::uint64_t> counts{};  // of events, at the supervisor and at the DFM
+        SteadyTime since{};
+    };
+    std::optional<Disagreement> disagreement_;  // of the drain
     std::optional<Progress> progress_;       // of the drain
     double run_seconds_ = 0;
     std::string stop_reason_;

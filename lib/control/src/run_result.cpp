@@ -66,9 +66,12 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     const auto recorded = ids_of(result, StationKind::record, "recorded");
     if ((!supervised && !assigned) || !recorded) return std::nullopt;
     const auto accepted = supervised.value_or(EventIds{}) | assigned.value_or(EventIds{});
-    const auto rejected = ids_of(result, StationKind::assign, "rejected");
-    const auto failed = ids_of(result, StationKind::assign, "failed");
-    const auto given_up = ids_of(result, StationKind::assign, "given up");
+    // What a DFM that is gone said last may be old: of its events others may have ended since.
+    const bool dfm_gone = std::ranges::any_of(result.stations, [](const auto& s) { return s.kind == StationKind::assign && s.gone; });
+    const auto of_dfm = [&](const char* what) { return dfm_gone ? std::nullopt : ids_of(result, StationKind::assign, what); };
+    const auto rejected = of_dfm("rejected");
+    const auto failed = of_dfm("failed");
+    const auto given_up = of_dfm("given up");
 
     EventAccount account;
     account.accepted = accepted.count();
@@ -134,6 +137,10 @@ void check_neighbours(RunResult& result) {
         say(fmt::format("the DFM counts {} events as stored, and the builders {}", assign.stored, build.stored));
     if (!result.account && assign.stations > 0 && record.stations > 0 && record.whole && record.stored < assign.stored)
         say(fmt::format("the DFM counts {} events as stored, and the recorders hold {} copies", assign.stored, record.stored));
+    const bool events_known = std::ranges::all_of(result.stations, [](const auto& s) { return s.kind != StationKind::record || s.counters.contains("events_recorded"); });
+    if (!result.account && assign.stations > 0 && record.stations > 0 && assign.whole && events_known && result.events.recorded > assign.stored)
+        say(fmt::format("the DFM counts {} events as stored, and the recorders hold {}: {} are in the files of two recorders, or came from elsewhere",
+                        assign.stored, result.events.recorded, result.events.recorded - assign.stored));
 }
 
 }  // namespace

@@ -125,6 +125,8 @@ void StationControl::take_report(StationReport report, SteadyTime now) {
     reported_ = true;
     report_ = std::move(report);
     report_asked_ = asked_;
+    // A call that was given up may be heard later all the same.
+    if (steps_.empty() && report_asked_ > settled_ && !report_.transition) state_ = planned_ = report_.state;
     of_this_run_ = of_this_run_ || (started_ && asked_ >= *started_);
     const auto hanging = report_.status.counters.find("hanging");
     if (hanging == report_.status.counters.end() || hanging->second <= 0) {
@@ -171,10 +173,11 @@ bool StationControl::answered(SteadyTime now, RunNumber run, const std::vector<P
     const auto& step = steps_.front();
     if (const auto answer = link_->answer()) {
         if (*answer) return true;
-        if (answer->error().answered) {
+        if (answer->error().answered && step.kind != StationStep::Kind::transition) {
             fail({false, true, fmt::format("{}: {}", step.text(), answer->error().why)});
             return false;
         }
+        refused_ = answer->error().answered;  // also because an earlier call of it is under way, or has done it
         unanswered_ = answer->error().why;
         unanswered_at_ = now;
     }
@@ -185,6 +188,10 @@ bool StationControl::answered(SteadyTime now, RunNumber run, const std::vector<P
             return false;
         }
         if (report_.state == after(state_, step.transition)) return true;
+        if (refused_) {
+            fail({false, true, fmt::format("{}: {}", step.text(), *unanswered_)});
+            return false;
+        }
     }
     call(run, peers);
     return false;
@@ -212,6 +219,7 @@ void StationControl::begin(SteadyTime now, RunNumber run, const std::vector<Peer
 
 void StationControl::call(RunNumber run, const std::vector<Peer>& peers) {
     unanswered_.reset();
+    refused_ = false;
     const auto& step = steps_.front();
     const bool change = step.kind == StationStep::Kind::change_peers;
     const auto deadline = step.limit * 9 / 10;  // what gives up by itself is heard in time
@@ -245,12 +253,14 @@ void StationControl::done(SteadyTime now) {
     }
     steps_.pop_front();
     begun_.reset();
+    settled_ = asked_;
 }
 
 void StationControl::fail(StationTrouble trouble) {
     steps_.clear();
     begun_.reset();
     planned_ = state_;
+    settled_ = asked_;
     trouble_ = std::move(trouble);
 }
 

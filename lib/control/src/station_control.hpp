@@ -132,8 +132,10 @@ private:
     };
     std::deque<Counted> counted_;             // of the last seconds
     std::optional<SteadyTime> hanging_since_;
+    SteadyTime settled_{};     // when it was asked last before the last step ended: later reports say in which state it is
     SteadyTime unanswered_at_{};
-    std::optional<std::string> unanswered_;   // the call of the step under way got no answer; its status says more
+    std::optional<std::string> unanswered_;   // the call of the step under way got no answer, or a no; its status says more
+    bool refused_ = false;                    // it was a no
     bool introduced_ = false;
     bool asking_ = false;
     bool fresh_ = false;  // the report under way, or here, was asked for by the step under way

@@ -475,6 +475,21 @@ TEST_F(RunControlTest, ARecorderThatDoesNotAnswerAtItsStopIsKilledAndAnotherProc
     EXPECT_THAT(problems(), testing::ElementsAre("rec-1 did not answer stop in time and is killed"));
 }
 
+TEST_F(RunControlTest, ASupervisorThatHeardAResumeTooLateIsKnownToRunAndPausesAtTheStop) {
+    start_run();
+    ASSERT_TRUE(control->pause());
+    pass(1s);
+    station("l2sv").hangs_in = "resume";
+    ASSERT_TRUE(control->resume());
+    pass(options.pause_deadline + 1s);
+    station("l2sv").hangs_in.clear();
+    station("l2sv").report.state = StationState::running;  // now it has heard it
+    pass(1s);
+    ASSERT_TRUE(control->stop("enough"));
+    pass(1s);
+    EXPECT_EQ(world.count("l2sv pause"), 2U);
+}
+
 TEST_F(RunControlTest, ARecorderThatDoesNotAnswerAtItsStopTwiceIsEnded) {
     start_run();
     station("rec-1").hangs_in = "stop";
@@ -538,7 +553,7 @@ TEST_F(RunControlTest, ASourceThatTwoReadoutsServeKeepsThePartitionDown) {
 TEST_F(RunControlTest, AStationThatCannotBeConfiguredKeepsThePartitionDownWithItsReason) {
     station("ef-1").refuses = "configure";
     ASSERT_TRUE(control->bring_up());
-    pass(200ms);
+    pass(1s);
     EXPECT_EQ(control->view().state, PartitionState::down);
     EXPECT_EQ(*control->view().failure, "filter station ef-1 configure: will not");
 }
@@ -589,6 +604,28 @@ TEST(RunResult, TheLastCountsOfAStationThatIsGoneAreNoProblemWhereTheIdsSayWhatB
                        {"rec-1", StationKind::record, {"copies", 9, 9, {}, 0}, {}, {{"recorded", "1-9"}}}};
     balance(result);
     EXPECT_THAT(result.problems, IsEmpty());
+}
+
+TEST(RunResult, WithoutIdsMoreEventsThanThereWereAreAProblemToo) {
+    RunResult result;
+    result.stations = {{"dfm", StationKind::assign, {"events", 9, 9, {}, 0}, {}, {}},
+                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {{"events_recorded", 6}}, {}},
+                       {"rec-2", StationKind::record, {"copies", 5, 5, {}, 0}, {{"events_recorded", 5}}, {}}};
+    balance(result);
+    EXPECT_FALSE(result.account);
+    EXPECT_THAT(result.problems, testing::ElementsAre(HasSubstr("the recorders hold 11: 2 are in the files of two recorders")));
+}
+
+TEST(RunResult, WhatADfmThatIsGoneSaidLastIsNotItsLastWord) {
+    RunResult result;
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, {{"accepted", "1-9"}}},
+                       {"dfm", StationKind::assign, {"events", 4, 4, {}, 0}, {}, {{"accepted", "1-4"}, {"rejected", "2"}, {"failed", ""}, {"given up", ""}}, 0, true},
+                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, {{"recorded", "1,3-7"}}}};
+    balance(result);
+    ASSERT_TRUE(result.account);
+    ASSERT_EQ(result.account->lost.size(), 1U);
+    EXPECT_EQ(result.account->lost[0].cause, "the DFM died; filters may have rejected some of them");
+    EXPECT_EQ(result.account->lost[0].events.text(), "2,8-9");
 }
 
 TEST(RunResult, ARecorderThatDoesNotKnowIdsLeavesTheCounts) {

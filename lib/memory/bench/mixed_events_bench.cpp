@@ -103,3 +103,5 @@ BENCHMARK(malloc_of_the_process)->MeasureProcessCPUTime()->UseRealTime();
 BENCHMARK(migrating_pool)->MeasureProcessCPUTime()->UseRealTime();
 
 }  // namespace
+
+BENCHMARK_MAIN();
