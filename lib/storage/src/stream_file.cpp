@@ -217,7 +217,8 @@ std::optional<StreamFile::Flush> StreamFile::flush() {
         const std::scoped_lock lock(mutex_);
         if (failed_) return std::nullopt;  // the round asks for failure(), and gives it up
         if (unsynced_.empty() && folded_ == flushed_) return std::nullopt;
-        if (segments_.empty() && !reserve(1)) return std::nullopt;  // only the start, and no memory now: next round
+        // The tail is not written yet, and no memory for it now: next round. On a boundary there is no tail.
+        if (segments_.empty() && end_ % block != 0 && !reserve(1)) return std::nullopt;
         for (auto& segment : segments_) {
             if (segment.submitted || segment.begin >= folded_) continue;
             const auto upto = std::min(folded_, segment.begin + pool_.segment_size());

@@ -91,6 +91,9 @@ Result<> Volume::end_data(OpenFile& open, const FileClosed& closed) {
     auto& file = *open.file;
     if (auto written = file.wait_written(closed.size); !written) return give_up(open.file, written.error()), written;
     if (const auto error = lost_name(file)) return give_up(open.file, *error), std::unexpected(*error);
+    if (const auto size = file.durable().size; size != closed.size)
+        return fail(Errc::limit, fmt::format("{} is durable up to {} of its {} bytes; it is closed later",
+                                             path_of(file, ".writing").native(), size, closed.size));
     if (auto cut = file.file().truncate(closed.size); !cut) return give_up(open.file, cut.error()), cut;
     if (file.writes_adler32()) {
         // Without attributes (older tmpfs, some network file systems, no room) the catalogue alone keeps the sum.

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/storage/stream_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include "recording_fixture.hpp"
+#include "weir/storage/block_writer.hpp"
+
+namespace weir::storage {
+namespace {
+
+class StreamFileTest : public RecordingFixture {
+protected:
+    static constexpr std::uint64_t start_size = 200, end_size = 40;
+
+    std::shared_ptr<StreamFile> create() {
+        FileOpened opened;
+        opened.guid = Guid::random();
+        opened.start.assign(start_size, std::byte{1});
+        auto file = File::open(directory_ / "x.writing", File::Mode::create_new).value();
+        return std::make_shared<StreamFile>(opened, std::move(file), false, true, pool_, *writer_, watch_, lost_,
+                                            clock_.now());
+    }
+
+    void put_event(StreamFile& file, std::uint64_t length) {
+        CopyRequest request;
+        request.length = length;
+        request.ticket = std::make_shared<Ticket>();
+        Place place;
+        ASSERT_TRUE(file.assign(request, place));
+        for (auto piece : place.pieces) std::ranges::fill(piece, std::byte{2});
+        file.complete(place, {});
+    }
+
+    SegmentPool pool_{64_KiB, 8_KiB};
+    std::unique_ptr<BlockWriter> writer_ = make_thread_writer(1);
+    DiskWatch watch_{real_file_system(), clock_};
+    LostCopies lost_ = [](auto&) {};
+};
+
+TEST_F(StreamFileTest, AFileThatEndsOnTheBoundaryOfABlockIsDurableThoughThePoolIsEmpty) {
+    const auto file = create();
+    put_event(*file, pool_.segment_size() - start_size - event::separator_size_bytes - end_size);
+    std::vector<std::byte*> taken;
+    ASSERT_TRUE(pool_.try_take(pool_.free_count(), taken));
+    const auto closed = file->finish([](auto, auto) { return std::vector(end_size, std::byte{3}); });
+    ASSERT_TRUE(closed.has_value());
+    ASSERT_EQ(closed->size, pool_.segment_size());
+    file->wait_quiet();  // its only block is written and back in the pool
+    while (pool_.free_count() > 0) ASSERT_TRUE(pool_.try_take(1, taken));
+    const auto flush = file->flush();
+    EXPECT_TRUE(flush.has_value());
+    if (flush) {
+        EXPECT_TRUE(file->wait_written(flush->target).has_value());
+        std::vector<PlacedCopy> durable;
+        EXPECT_TRUE(file->made_durable(*flush, durable));
+        EXPECT_EQ(durable.size(), 1U);
+        EXPECT_EQ(file->durable().size, closed->size);
+    }
+    for (auto* segment : taken) pool_.give_back(segment);
+}
+
+}  // namespace
+}  // namespace weir::storage
