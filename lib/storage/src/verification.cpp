@@ -11,9 +11,12 @@
 #include <map>
 #include <thread>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "stored_once.hpp"
 #include "weir/base/file.hpp"
+#include "weir/base/start_thread.hpp"
 #include "weir/checksum/adler32.hpp"
 #include "weir/checksum/crc32c.hpp"
 #include "weir/event/raw_file.hpp"
@@ -32,8 +35,11 @@ public:
     Examination(FileVerification& result, const VerificationOptions& options) : result_(result), options_(options) {}
 
     void damage(std::optional<std::uint64_t> event, std::uint64_t offset, std::string reason, bool as_received = false) {
-        if (result_.damages.size() < options_.damages_max)
-            result_.damages.push_back({result_.path, event, offset, std::move(reason), as_received});
+        // Counted apart: badly made events, however many, leave room for what happened to the file here.
+        auto& count = as_received ? as_received_ : damaged_;
+        if (count == options_.damages_max) return;
+        ++count;
+        result_.damages.push_back({result_.path, event, offset, std::move(reason), as_received});
     }
 
     void read(std::uint64_t bytes) {
@@ -59,6 +65,7 @@ public:
 private:
     FileVerification& result_;
     const VerificationOptions& options_;
+    std::size_t damaged_ = 0, as_received_ = 0;
 };
 
 void check_file_sum(Examination& examination, std::string_view who, std::optional<std::uint32_t> expected,
@@ -320,8 +327,14 @@ VerificationReport verify_files(std::span<const FileToVerify> files, const Verif
             report.files[i] = verify_file(files[i].path, files[i].row ? &*files[i].row : nullptr, options);
     };
     {
+        const auto count = std::min<std::size_t>(options.threads, files.size());
         std::vector<std::jthread> threads;
-        for (unsigned i = 1; i < options.threads; ++i) threads.emplace_back(work);
+        threads.reserve(count);
+        for (std::size_t i = 1; i < count; ++i) {
+            std::jthread thread;
+            if (!start_thread(thread, work)) break;  // those that there are do all of it
+            threads.push_back(std::move(thread));
+        }
         work();
     }
     for (const auto& file : report.files) std::ranges::copy(file.damages, std::back_inserter(report.damages));

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "recording_fixture.hpp"
+#include "weir/base/endian.hpp"
 #include "weir/storage/checksum_attribute.hpp"
 #include "weir/storage/stored_index.hpp"
 
@@ -89,6 +90,33 @@ TEST_F(VerificationTest, OneDamagedEventDoesNotHideTheNext) {
     EXPECT_NE(std::ranges::find(events, std::optional<std::uint64_t>(1)), events.end());
     EXPECT_NE(std::ranges::find(events, std::optional<std::uint64_t>(3)), events.end());
     EXPECT_EQ(std::ranges::find(events, std::optional<std::uint64_t>(2)), events.end());
+}
+
+TEST_F(VerificationTest, AnyNumberOfBadlyMadeEventsLeavesRoomForADamage) {
+    {
+        auto recorder = start();
+        auto sender = connect(*recorder);
+        for (std::uint64_t id = 1; id <= 4; ++id) {
+            auto bytes = event(id, 400);
+            bytes[4 * load_little<std::uint32_t>(bytes, 8)] ^= std::byte{1};  // its first fragment's marker
+            ASSERT_TRUE(
+                sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, bytes).has_value());
+        }
+        ASSERT_TRUE(sender->flush(60s).value());
+        ASSERT_TRUE(recorder->stop(60s).has_value());
+    }
+    const auto path = data_files().at(0);
+    const auto index = StoredIndex::read(index_path_of(path)).value();
+    flip(path, index.copies[3].offset + 4);  // the last separator
+    VerificationOptions options;
+    options.damages_max = 2;
+    const auto result = verify_file(path, nullptr, options);
+    const auto as_received =
+        std::ranges::count_if(result.damages, [](const Damage& damage) { return damage.as_received; });
+    EXPECT_EQ(as_received, 2);
+    const auto damaged = std::ranges::find_if(result.damages, [](const Damage& damage) { return !damage.as_received; });
+    ASSERT_NE(damaged, result.damages.end());
+    EXPECT_EQ(damaged->event, 4U);
 }
 
 TEST_F(VerificationTest, WithoutIndexTheStructureIsChecked) {
