@@ -114,7 +114,8 @@ Result<OpenFileContent> content_of(const File& file, const FileOpened& opened, c
     OpenFileContent content;
     content.end = opened.start.size();
     std::set<std::uint32_t> rounds;
-    // The index is written before the journal: one that names less than it was cut, or had no room.
+    // The index is written before the journal: one that names less than it was cut, or had no room. Alone it is no
+    // proof: the disk may have had no room for its last rounds.
     const bool index_is_whole = index.complete && (in_journal.empty() || (!in_index.empty() && in_index.rbegin()->first >= in_journal.rbegin()->first));
     const auto nothing_behind = [&] { return index_is_whole && (in_index.empty() || in_index.rbegin()->first < content.end); };
     const auto take = [&](const StoredCopy& copy) {
@@ -162,10 +163,8 @@ Result<OpenFileContent> content_of(const File& file, const FileOpened& opened, c
         content.rest_may_count = content.end < *durable_size && !*ended;
     } else if (content.unreached > 0) {
         content.rest_may_count = true;
-    } else if (stopped || nothing_behind()) {
-        content.rest_may_count = stopped && !trusted;
-    } else if (!trusted) {
-        content.rest_may_count = true;
+    } else if (stopped || trusted == nothing_behind()) {  // both prove that nothing behind counts, or neither
+        content.rest_may_count = !trusted;
     } else {
         const auto block = opened.blocks_before + static_cast<std::uint32_t>(content.copies.size()) + 1;
         const auto behind = whole_event_at(file, opened, content.end, block);

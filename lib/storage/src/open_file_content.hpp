@@ -26,8 +26,9 @@ struct IndexEvidence {
         std::uint32_t round = 0;
     };
     bool is_there = false;
-    /// All of what was written to it: the system has not gone down since, and nothing of it is damaged. Then nothing that
-    /// it does not name was ever acknowledged.
+    /// All of what was written to it: the system has not gone down since, and nothing of it is damaged. Then nothing
+    /// that it does not name was ever acknowledged, but for rounds for which the disk had no room in it: the journal
+    /// names these.
     bool complete = false;
     std::optional<FileOpened> opened;
     std::vector<Entry> entries;

@@ -440,15 +440,31 @@ private:
         }
     }
 
-    /// Of files that are closed or gone now.
+    /// The file of this index is gone, and may have held acknowledged events: the index names them when it is put back.
+    bool may_count(const std::filesystem::path& index, const std::string& name) {
+        if (std::ranges::any_of(result_.vanished, [&](const auto& opened) { return opened.name == name; })) return true;
+        std::error_code error;
+        if (trusted_ || std::filesystem::exists(directory_ / (name + ".data"), error)) return false;
+        const auto entries = read_open_index(directory_, name, journal_).entries.size();
+        if (entries == 0) return false;
+        result_.doubts.push_back({Errc::corrupt, 0,
+                                  fmt::format("{} names {} events, and its file is gone; put {}.writing back, or "
+                                              "remove this index",
+                                              index.native(), entries, name)});
+        return true;
+    }
+
+    /// Of files that are closed, or gone without having held anything.
     void remove_indexes() {
         for (const auto& ending : {std::string(".index.writing"), ".index" + std::string(recovering)}) {
             const auto left = files_ending(directory_, ending);
             if (!left) continue;  // nothing depends on it
             for (const auto& path : *left) {
-                const auto name = path.native().substr(0, path.native().size() - ending.size());
+                const auto file = path.filename().native();
+                const auto name = file.substr(0, file.size() - ending.size());
                 std::error_code error;
-                if (std::filesystem::exists(name + ".writing", error)) continue;
+                if (std::filesystem::exists(directory_ / (name + ".writing"), error)) continue;
+                if (ending == ".index.writing" && may_count(path, name)) continue;
                 if (auto removed = remove_file(path, system_); !removed) result_.failed.push_back(removed.error());
                 else if (ending == ".index.writing") result_.removed.push_back(path);
             }

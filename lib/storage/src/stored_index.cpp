@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "weir/base/bytes.hpp"
 #include "weir/base/file.hpp"
+#include "weir/wire/sequence_set.hpp"
 
 namespace weir::storage {
 namespace {
@@ -57,7 +61,11 @@ Result<StoredIndex> StoredIndex::read(const std::filesystem::path& path) {
     if (!has_opened || !has_closed || index.copies.size() != index.closed.events)
         return fail(Errc::corrupt, fmt::format("index {} is incomplete: {} of {} events", path.native(),
                                                index.copies.size(), index.closed.events));
-    for (const auto& copy : index.copies) index.closed.content.add(copy);
+    auto& content = index.closed.content;
+    for (const auto& copy : index.copies) content.add(copy);
+    // The ids of events that only their structure proved are in no record.
+    if (!std::ranges::all_of(index.copies, [](const auto& copy) { return wire::valid(copy.sequence); }))
+        content.first_event = content.last_event = std::nullopt;
     return index;
 }
 

@@ -155,6 +155,50 @@ TEST_F(RecoveryTest, WithoutJournalAndIndexWholeEventsAreKeptAndNobodySaysWhoSen
     ASSERT_EQ(result.files.size(), 1U);
     EXPECT_EQ(result.files.front().closed.events, events_sent);
     EXPECT_FALSE(result.doubts.empty());
+    const auto index = StoredIndex::read(index_path_of(data_files().front())).value();
+    EXPECT_EQ(index.closed.content.first_event, std::nullopt);  // also for a catalogue that is rebuilt from the files
+    EXPECT_EQ(index.closed.content.last_event, std::nullopt);
+}
+
+TEST_F(RecoveryTest, TheIndexOfAFileThatIsGoneIsKeptUntilTheFileIsPutBack) {
+    crash();
+    write(journal(), {});
+    std::filesystem::path vanished;
+    for (const auto& [path, bytes] : open_files()) {
+        if (!path.native().ends_with(".index.writing")) vanished = path;
+    }
+    const auto elsewhere = directory_ / "elsewhere";
+    std::filesystem::rename(vanished, elsewhere);
+    const auto doubts = doubts_at_start();
+    EXPECT_TRUE(std::ranges::any_of(doubts, [&](const auto& doubt) { return doubt.contains(".index.writing"); }))
+        << fmt::format("{}", fmt::join(doubts, "; "));
+    std::filesystem::rename(elsewhere, vanished);
+    const auto recovered = recover_and_record(directory_, options_.recorder, *catalogue(), clock_);
+    ASSERT_TRUE(recovered.has_value() && recovered->failed.empty());
+    ASSERT_EQ(data_files().size(), 1U);
+    const auto index = StoredIndex::read(index_path_of(data_files().front())).value();
+    EXPECT_EQ(index.copies.size(), events_sent);
+    for (const auto& copy : index.copies) EXPECT_TRUE(wire::valid(copy.sequence));
+    EXPECT_TRUE(recover_and_record(directory_, options_.recorder, *catalogue(), clock_).value().doubts.empty());
+    expect_all_good(1);
+}
+
+TEST_F(RecoveryTest, AnIndexThatIsShortCutsNoEventWhereTheJournalIsDamaged) {
+    options_.direct = DirectIo::off;
+    crash();
+    write(journal(), {});
+    for (const auto& [path, bytes] : open_files()) {  // as when the disk had no room for the index of two rounds
+        if (path.native().ends_with(".index.writing"))
+            std::filesystem::resize_file(path, bytes.size() - 2 * ((16U + 8U) + (16U + 88U)));
+    }
+    const auto result = recover_directory(directory_, clock_).value();
+    ASSERT_EQ(result.files.size(), 1U);
+    const auto& file = result.files.front();
+    EXPECT_EQ(file.closed.events, events_sent - 2);
+    ASSERT_TRUE(file.rest);
+    EXPECT_GE(bytes_of(*file.rest).size(), 2U * 3000);
+    EXPECT_TRUE(std::ranges::any_of(
+        result.doubts, [&](const Error& doubt) { return doubt.message().contains(file.rest->filename().native()); }));
 }
 
 TEST_F(RecoveryTest, WhatStandsBehindAJournalThatWasCutIsSetAsideWhereTheIndexIsGoneToo) {
@@ -288,6 +332,8 @@ TEST_F(RecoveryTest, AFileThatVanishedIsNamedAndTheOthersAreRecovered) {
         if (path.native().ends_with("express_express.daq.RAW._lb0001._weir._0001.writing")) vanished = path;
     }
     ASSERT_FALSE(vanished.empty());
+    auto index = vanished;
+    index.replace_extension(".index.writing");
     const auto elsewhere = directory_ / "elsewhere";
     std::filesystem::rename(vanished, elsewhere);
     for (int again = 0; again < 2; ++again) {
@@ -296,6 +342,7 @@ TEST_F(RecoveryTest, AFileThatVanishedIsNamedAndTheOthersAreRecovered) {
         EXPECT_NE(refused.error().message().find(vanished.filename().native()), std::string::npos) << refused.error().message();
         EXPECT_EQ(data_files().size(), 1U);
         EXPECT_TRUE(std::filesystem::exists(journal()));  // for when the file is put back
+        EXPECT_TRUE(std::filesystem::exists(index));
     }
     const auto rows = catalogue()->files({.file_state = FileState::closed}).value();
     ASSERT_EQ(rows.size(), 1U);
