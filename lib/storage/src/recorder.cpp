@@ -335,7 +335,17 @@ void Recorder::keep_catalogue() {
 }
 
 Result<> Recorder::recover_volume(const std::filesystem::path& directory) {
+    const auto left = catalogue_->files(
+        {.run = run_, .recorder = options_.recorder, .volume = directory.native(), .file_state = FileState::opened});
+    if (!left) return std::unexpected(left.error());
     auto recovered = recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_);
+    // Also when not all could be recovered: what is closed or gone now is not found open again.
+    for (const auto& row : *left) {
+        const auto now = catalogue_->file(row.guid);
+        if (!now) return std::unexpected(now.error());
+        if (*now && (*now)->file_state == FileState::opened) continue;
+        blocks_.file_closed(row.stream_type, row.stream_name, row.lumi_block, clock_.now());
+    }
     if (!recovered) return std::unexpected(recovered.error());
     doubt(*recovered);
     if (!recovered->failed.empty()) return std::unexpected(recovered->failed.front());

@@ -215,6 +215,28 @@ TEST_F(RecorderFaults, WhenNoVolumeIsLeftTheSendersWaitUntilOneComesBack) {
     expect_nothing_lost();
 }
 
+TEST_F(RecorderFaults, TheLumiBlocksOfAVolumeThatCameBackAreClosedWhileTheRunGoesOn) {
+    options_.lumi_block_grace = 100ms;
+    begin();
+    send(10);
+    ASSERT_TRUE(flushed(*sender_));
+    disk_.set([](Call call, const std::string&) { return call != Call::close ? EROFS : 0; });
+    send(10);
+    ASSERT_TRUE(eventually([&] { return recorder_->failure().has_value(); })) << all_alarms();
+    disk_.clear();
+    ASSERT_TRUE(flushed(*sender_)) << all_alarms();
+    ASSERT_TRUE(sender_->send({GlobalEventId{1000}, {}, LumiBlock{2}, {stream("physics_Main")}}, event(1000, 2000))
+                    .has_value());
+    const auto catalogue = open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
+    EXPECT_TRUE(eventually([&] {
+        const auto rows = catalogue->lumi_blocks(*options_.run).value();
+        return std::ranges::count_if(rows, [](const auto& row) {
+                   return row.lumi_block == LumiBlock{1} && row.state == OpenState::closed;
+               }) == 2;
+    })) << all_alarms();
+    expect_nothing_lost();
+}
+
 TEST_F(RecorderFaults, AStopEndsWhileNoVolumeIsLeftAndTheNextStartHasEverything) {
     begin();
     send(10);
