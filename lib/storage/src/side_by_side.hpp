@@ -3,11 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
-#include <system_error>
 #include <thread>
-#include <vector>
+
+#include "weir/base/start_thread.hpp"
 
 namespace weir::storage {
 
@@ -20,10 +21,9 @@ void side_by_side(std::size_t count, const Work& work) {
     const auto some = [&] {
         for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) work(i);
     };
-    std::vector<std::jthread> threads;
-    try {
-        for (std::size_t i = 1; i < std::min(count, calls_at_once); ++i) threads.emplace_back(some);
-    } catch (const std::system_error&) {  // the system gives no more threads now: those that there are do all of it
+    std::array<std::jthread, calls_at_once - 1> threads;
+    for (std::size_t i = 1; i < std::min(count, calls_at_once); ++i) {
+        if (!start_thread(threads[i - 1], some)) break;  // those that there are do all of it
     }
     some();
 }
