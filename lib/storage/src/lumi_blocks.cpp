@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/storage/lumi_blocks.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace weir::storage {
@@ -15,24 +14,18 @@ void LumiBlocks::saw(LumiBlock block, SteadyTime now) {
     steps_.push_back({block, now});
 }
 
-void LumiBlocks::ended(LumiBlock last) {
-    const std::scoped_lock lock(mutex_);
-    ended_ = std::max<std::uint64_t>(ended_, std::uint64_t{number(last)} + 1);
-}
-
 std::uint64_t LumiBlocks::below(SteadyTime now) {
     while (!steps_.empty() && now - steps_.front().since >= grace_) {
         settled_ = number(steps_.front().newest);
         if (steps_.size() == 1) break;  // the newest stays, to know what is newer
         steps_.pop_front();
     }
-    return std::max(settled_, ended_);
+    return settled_;
 }
 
 bool LumiBlocks::over(LumiBlock block, SteadyTime last_event, SteadyTime now) {
     const std::scoped_lock lock(mutex_);
-    if (number(block) >= below(now)) return false;
-    return number(block) < ended_ || now - last_event >= grace_;
+    return number(block) < below(now) && now - last_event >= grace_;
 }
 
 void LumiBlocks::file_opened(const StreamTag& stream, LumiBlock block, SteadyTime now) {
@@ -62,8 +55,7 @@ std::optional<BlocksClosed> LumiBlocks::take_closed(SteadyTime now) {
     closed.below = below(now);
     for (auto at = rows_.begin(); at != rows_.end() && number(std::get<0>(at->first)) < closed.below;) {
         const auto& [block, type, name] = at->first;
-        const bool waits = number(block) >= ended_ && now - at->second.changed < grace_;
-        if (at->second.files_open > 0 || waits) {
+        if (at->second.files_open > 0 || now - at->second.changed < grace_) {
             ++at;
             continue;
         }

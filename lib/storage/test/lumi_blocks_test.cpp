@@ -66,21 +66,6 @@ TEST_F(LumiBlocksTest, ARowIsClosedWhenNoFileOfItIsOpenAndOpensAgainWithALateOne
     EXPECT_EQ(taken(73s), Numbers{3});
 }
 
-TEST_F(LumiBlocksTest, WhatTheSendersHaveEndedWaitsForNothingButItsFiles) {
-    opened(3, 0s);
-    opened(4, 0s);
-    opened(5, 0s);
-    blocks_.ended(LumiBlock{4});
-    EXPECT_TRUE(blocks_.over(LumiBlock{4}, at(0s), at(0s)));
-    EXPECT_FALSE(blocks_.over(LumiBlock{5}, at(0s), at(0s)));
-    closed(3, 1s);
-    EXPECT_EQ(taken(1s), Numbers{3});
-    closed(4, 2s);
-    closed(5, 2s);
-    EXPECT_EQ(taken(2s), Numbers{4});
-    EXPECT_EQ(blocks_.take_closed(at(3s)), std::nullopt);
-}
-
 TEST_F(LumiBlocksTest, BlocksWithoutARowAreClosedByTheirNumber) {
     blocks_.saw(LumiBlock{7}, at(0s));
     blocks_.saw(LumiBlock{9}, at(5s));

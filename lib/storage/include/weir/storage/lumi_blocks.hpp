@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which lumi blocks of a run are over at this recorder. A block is over a grace time after a newer one began and after
-// its own last event, whichever stream these came in; or when those who send say so. When no file of an over block is open,
-// its row in the catalogue is closed: whoever reads it may begin.
+// its own last event, whichever stream these came in; what is left ends with the run. When no file of an over block is
+// open, its row in the catalogue is closed: whoever reads it may begin.
 #pragma once
 
 #include <atomic>
@@ -27,8 +27,6 @@ public:
 
     /// An event of that block came.
     void saw(LumiBlock block, SteadyTime now);
-    /// No event of that block, or of one before it, is expected any more.
-    void ended(LumiBlock last);
     /// Whether a block whose last event came at `last_event` is over.
     [[nodiscard]] bool over(LumiBlock block, SteadyTime last_event, SteadyTime now);
 
@@ -64,7 +62,6 @@ private:
     std::mutex mutex_;
     std::deque<Step> steps_;      // rising; those younger than the grace time, and the newest
     std::uint64_t settled_ = 0;   // blocks below were followed by a newer one a grace time ago
-    std::uint64_t ended_ = 0;     // blocks below were ended by their senders
     std::uint64_t told_ = 0;      // to the catalogue
     std::map<Key, Row> rows_;     // OPENED in the catalogue
 };
