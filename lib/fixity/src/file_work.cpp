@@ -19,6 +19,8 @@ void add_algorithm(std::vector<digest::Algorithm>& to, digest::Algorithm algorit
     if (std::ranges::find(to, algorithm) == to.end()) to.push_back(algorithm);
 }
 
+bool writes_attributes(AttributeUse use) { return use == AttributeUse::write || use == AttributeUse::replace; }
+
 /// Two current attributes have different sums of one algorithm: one of them is wrong, or both.
 bool contradictory(const std::vector<StoredSum>& stored) {
     return std::ranges::any_of(stored, [&](const StoredSum& one) {
@@ -90,7 +92,15 @@ FileWork begin_file(Job job, const Reading& how) {
     work.asked = work.algorithms.size();
     work.block = job.block;
     work.cross_check = how.cross_check;
-    work.attributes = file->is_stream() ? AttributeUse::none : job.attributes;
+    work.attributes = job.attributes;
+    if (file->is_stream()) {
+        work.attributes = AttributeUse::none;
+        if (writes_attributes(job.attributes)) {
+            result.attributes.not_stored = true;
+            result.attributes.warnings.push_back(
+                "it is no regular file, so its sums cannot be stored in attributes of it");
+        }
+    }
     result.stamp = file->stamp();
     result.read_through = file->cache();
     if (const auto* expected = result.expected.get()) {
@@ -177,8 +187,7 @@ FileSum finish_file(FileWork work, ReadOutcome outcome, const Clock& clock) {
     result.blocks = {work.block, std::move(outcome.block_sums)};
     judge(result, outcome.sums, work.attributes);
     // Never over a current sum that says something else: that would make damage look good.
-    const bool writes = work.attributes == AttributeUse::write || work.attributes == AttributeUse::replace;
-    if (writes && (result.status == Status::ok || result.status == Status::unverified))
+    if (writes_attributes(work.attributes) && (result.status == Status::ok || result.status == Status::unverified))
         result.attributes.not_stored = !write_attributes(file.fd(), outcome.sums, file.stamp(), clock, result.attributes.warnings);
     outcome.sums.erase(outcome.sums.begin() + static_cast<std::ptrdiff_t>(work.asked), outcome.sums.end());
     result.sums = std::move(outcome.sums);

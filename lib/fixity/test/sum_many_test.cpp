@@ -102,6 +102,27 @@ TEST_F(SumMany, EveryWayOfReadingGivesTheSameSums) {
     }
 }
 
+TEST_F(SumMany, ThatTheSumsOfAStreamCannotBeStoredIsSaid) {
+    for (const auto use : {AttributeUse::none, AttributeUse::read, AttributeUse::write, AttributeUse::replace}) {
+        FileSum result;
+        bool given = false;
+        sum_many(
+            [&]() -> std::optional<Job> {
+                if (std::exchange(given, true)) return std::nullopt;
+                Job job;
+                job.path = "/dev/null";
+                job.algorithms = {Algorithm::adler32};
+                job.attributes = use;
+                return job;
+            },
+            [&](FileSum one) { result = std::move(one); }, {}, {}, clock_);
+        const bool stores = use == AttributeUse::write || use == AttributeUse::replace;
+        EXPECT_EQ(result.status, Status::ok) << (result.failure ? result.failure->text : "");
+        EXPECT_EQ(result.attributes.not_stored, stores);
+        EXPECT_EQ(result.attributes.warnings.size(), stores ? 1U : 0U);
+    }
+}
+
 TEST_F(SumMany, Blake3OfABigFileIsThatOfItsRanges) {
     const std::vector<Algorithm> algorithms{Algorithm::blake3, Algorithm::adler32};
     for (const std::size_t size : {0UL, 1UL, 4095UL, 4096UL, 4097UL, 8192UL, 65'535UL, 65'536UL, 65'537UL, 262'145UL, 1'000'001UL}) {
