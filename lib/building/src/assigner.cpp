@@ -110,6 +110,10 @@ void Assigner::built(wire::StationId from, const wire::Built& message, SteadyTim
                 ++counts_.failed;
                 events_.failed.insert(event.global_id);
                 break;
+            case wire::EventOutcome::refused:
+                ++counts_.refused;
+                events_.refused.insert(event.global_id);
+                break;
         }
         --counts_.assigned;
         done_with(found->second.ticket.level1_id, now);
@@ -286,6 +290,7 @@ StationLedger Assigner::ledger() const {
     };
     reject("level 2", counts_.rejected);
     reject("not selected", counts_.not_selected);
+    reject("refused", counts_.refused);
     reject("failed", counts_.failed);
     reject("given up", counts_.given_up);
     ledger.in_hand = counts_.waiting + counts_.assigned;

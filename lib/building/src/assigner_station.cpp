@@ -45,6 +45,7 @@ public:
             };
             tell("accepted", events.accepted);
             tell("rejected", events.rejected);
+            tell("refused", events.refused);
             tell("failed", events.failed);
             tell("given up", events.given_up);
         }

@@ -14,8 +14,12 @@ namespace {
 /// A twin that the recorder holds already is as good as stored.
 EndedEvent end_of(const BuiltEvent& event, std::optional<wire::RejectReason> reason) {
     const bool stored = !reason || *reason == wire::RejectReason::duplicate;
-    return {.ticket = event.ticket, .incomplete = event.robs_lost > 0,
-            .outcome = stored ? wire::EventOutcome::stored : wire::EventOutcome::rejected,
+    // Only a selection rejects; an event that is refused for another reason was wanted, and is lost.
+    const auto otherwise =
+        reason == wire::RejectReason::not_selected ? wire::EventOutcome::rejected : wire::EventOutcome::refused;
+    return {.ticket = event.ticket,
+            .incomplete = event.robs_lost > 0,
+            .outcome = stored ? wire::EventOutcome::stored : otherwise,
             .reason = stored ? "" : wire::name(*reason)};
 }
 
@@ -201,7 +205,9 @@ Result<bool> DeliveryOutput::send(Lane& lane, std::shared_ptr<BuiltEvent> event,
 void DeliveryOutput::refuse(const BuiltEvent& event, const Error& why) {
     {
         const std::scoped_lock lock(mutex_);
-        ended_.push_back({.ticket = event.ticket, .incomplete = event.robs_lost > 0, .outcome = wire::EventOutcome::rejected,
+        ended_.push_back({.ticket = event.ticket,
+                          .incomplete = event.robs_lost > 0,
+                          .outcome = wire::EventOutcome::refused,
                           .reason = why.code == Errc::limit ? "too large" : "cannot be sent"});
     }
     woken_();

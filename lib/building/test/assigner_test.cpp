@@ -167,17 +167,21 @@ TEST_F(AssignerTest, AnEventThatNoBuilderEndsIsGivenUpByName) {
     EXPECT_NE(remarks.back().find("event 1 was given to 5 builders"), std::string::npos) << remarks.back();
 }
 
-TEST_F(AssignerTest, ItSaysWhichEventsWereAcceptedRejectedFailedAndGivenUp) {
+TEST_F(AssignerTest, ItSaysWhichEventsWereAcceptedRejectedRefusedFailedAndGivenUp) {
     credit(sfi1, 20);
     accept(1, 10);
     credit(sfi1, 20, {1, 2, 3});
     credit(sfi1, 20, {4, 6}, wire::EventOutcome::rejected);
     credit(sfi1, 20, {5}, wire::EventOutcome::failed);
+    credit(sfi1, 20, {7}, wire::EventOutcome::refused);
     dfm.give_up();
     EXPECT_EQ(dfm.events().accepted.text(), "1-10");
     EXPECT_EQ(dfm.events().rejected.text(), "4,6");
     EXPECT_EQ(dfm.events().failed.text(), "5");
-    EXPECT_EQ(dfm.events().given_up.text(), "7-10");
+    EXPECT_EQ(dfm.events().refused.text(), "7");
+    EXPECT_EQ(dfm.events().given_up.text(), "8-10");
+    EXPECT_EQ(dfm.ledger().rejected.at("refused"), 1U);
+    EXPECT_TRUE(dfm.ledger().balances());
     dfm.start_run();
     EXPECT_TRUE(dfm.events().accepted.empty());
 }

@@ -100,14 +100,23 @@ TEST_F(DeliveryOutputTest, AnEventEndsWhenItsReceiverHasAnswered) {
     EXPECT_GT(woken.load(), 0);
 }
 
-TEST_F(DeliveryOutputTest, ARejectionHasItsReasonAndATwinIsAsGoodAsStored) {
+TEST_F(DeliveryOutputTest, OnlyWhatNoFilterSelectedIsRejected) {
+    FilterStandIn filter(true, wire::RejectReason::not_selected);
+    ASSERT_TRUE(output.set_peers({filter.peer(1)}, RunNumber{1}));
+    give(3);
+    const auto all = ended(3);
+    ASSERT_EQ(all.size(), 3U);
+    for (const auto& one : all) EXPECT_EQ(one.outcome, wire::EventOutcome::rejected);
+}
+
+TEST_F(DeliveryOutputTest, ARefusalHasItsReasonAndADuplicateIsAsGoodAsStored) {
     FilterStandIn refuses(true, wire::RejectReason::malformed_event);
     ASSERT_TRUE(output.set_peers({refuses.peer(1)}, RunNumber{1}));
     give(3);
     auto all = ended(3);
     ASSERT_EQ(all.size(), 3U);
     for (const auto& one : all) {
-        EXPECT_EQ(one.outcome, wire::EventOutcome::rejected);
+        EXPECT_EQ(one.outcome, wire::EventOutcome::refused);
         EXPECT_EQ(one.reason, wire::name(wire::RejectReason::malformed_event));
     }
     FilterStandIn holds(true, wire::RejectReason::duplicate);

@@ -2,8 +2,10 @@
 #include "weir/control/run_result.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -59,6 +61,19 @@ std::optional<EventIds> ids_of(const RunResult& result, StationKind kind, const 
     return all;
 }
 
+/// Why filters or recorders did not take events, as the builders count it: "late, too_large".
+std::string refusals_of(const RunResult& result) {
+    std::set<std::string> reasons;
+    for (const auto& station : result.stations) {
+        if (station.kind != StationKind::build) continue;
+        for (const auto& [reason, count] : station.ledger.rejected) {
+            if (count > 0 && reason != "not_selected" && reason != "failed" && reason != "given up")
+                reasons.insert(reason);
+        }
+    }
+    return fmt::format("{}", fmt::join(reasons, ", "));
+}
+
 /// Recorded ids against accepted ones, in both directions.
 std::optional<EventAccount> account_of(const RunResult& result) {
     const auto supervised = ids_of(result, StationKind::supervise, "accepted");
@@ -70,6 +85,7 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     const bool dfm_gone = std::ranges::any_of(result.stations, [](const auto& s) { return s.kind == StationKind::assign && s.gone; });
     const auto of_dfm = [&](const char* what) { return dfm_gone ? std::nullopt : ids_of(result, StationKind::assign, what); };
     const auto rejected = of_dfm("rejected");
+    const auto refused = of_dfm("refused");
     const auto failed = of_dfm("failed");
     const auto given_up = of_dfm("given up");
 
@@ -87,10 +103,13 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     }
     auto missing = (accepted - *recorded) - rejected.value_or(EventIds{});
     if (!missing.known() || !account.twice.known() || !account.unaccepted.known()) return std::nullopt;
-    const auto lost = [&](const char* cause, const EventIds& ids) {
+    const auto lost = [&](const std::string& cause, const EventIds& ids) {
         if (auto those = missing & ids; !those.empty()) account.lost.push_back({cause, std::move(those)});
         missing = missing - ids;
     };
+    const auto reasons = refusals_of(result);
+    lost("refused by a filter or recorder" + (reasons.empty() ? "" : " (" + reasons + ")"),
+         refused.value_or(EventIds{}));
     lost("could not be built", failed.value_or(EventIds{}));
     lost("abandoned at the stop", given_up.value_or(EventIds{}));
     if (!missing.empty())
@@ -155,7 +174,8 @@ RunEvents events_of(const std::vector<StationResult>& stations) {
                 events.rejected += rejected(station.ledger);
                 break;
             case StationKind::assign:
-                events.built += station.ledger.stored + rejected_as(station, "not selected");
+                events.built +=
+                    station.ledger.stored + rejected_as(station, "not selected") + rejected_as(station, "refused");
                 events.incomplete += counter(station, "incomplete");
                 break;
             case StationKind::record: events.recorded += station.counters.contains("events_recorded") ? counter(station, "events_recorded") : station.ledger.stored; break;
@@ -192,7 +212,7 @@ void balance(RunResult& result) {
             result.bytes_stored += counter(station, "bytes_stored");
         }
         const auto& l = station.ledger;
-        for (const auto* lost : {"failed", "given up"}) {
+        for (const auto* lost : {"refused", "failed", "given up"}) {
             if (const auto events = rejected_as(station, lost); events > 0 && station.kind == StationKind::assign && !result.account)
                 result.problems.push_back(fmt::format("{} {} were lost: {} ({})", events, l.what, lost, station.name));
         }

@@ -410,6 +410,21 @@ TEST_F(RunControlTest, WhatIsLostIsCountedByWhoKnowsAndListedByGlobalId) {
     EXPECT_THAT(said, Contains("1 event is in files and was never accepted: 101"));
 }
 
+TEST_F(RunControlTest, AnAcceptedEventThatARecorderRefusedIsLostForThatReason) {
+    start_run();
+    station("l2sv").report.status.ledger = {"events", 10, 10, {}, 0};
+    station("l2sv").report.status.events = {{"accepted", "1-10"}};
+    station("dfm").report.status.ledger = {"events", 10, 5, {{"not selected", 2}, {"refused", 3}}, 0};
+    station("dfm").report.status.events = {{"accepted", "1-10"}, {"rejected", "6,7"}, {"refused", "8-10"}, {"failed", ""}, {"given up", ""}};
+    station("sfi-1").report.status.ledger = {"events", 10, 5, {{"not_selected", 2}, {"late", 2}, {"too_large", 1}}, 0};
+    station("rec-1").report.status.ledger = {"copies", 6, 6, {}, 0};
+    station("rec-1").report.status.events = {{"recorded", "1-5,8"}};  // 8 by another way
+    ASSERT_TRUE(control->stop("enough"));
+    pass(1s);
+    EXPECT_THAT(problems(), testing::ElementsAre("2 accepted events are in no file: refused by a filter or recorder (late, too_large): 9-10"));
+    EXPECT_EQ(control->view().last->events.built, 10U);
+}
+
 TEST_F(RunControlTest, ARunWhoseRunControlWasKilledGetsItsStopReasonAndCountsAtTheNextStart) {
     start_run();
     station("l2sv").report.status.ledger = {"events", 500, 500, {}, 0};

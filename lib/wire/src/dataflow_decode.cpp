@@ -128,7 +128,7 @@ Result<> decode(ConstData message, Built& into) {
     for (auto& event : into.events) {
         event.global_id = GlobalEventId{in.take<std::uint64_t>()};
         const auto outcome = in.take<std::uint32_t>();
-        if (outcome < 1 || outcome > static_cast<std::uint32_t>(EventOutcome::failed))
+        if (outcome < 1 || outcome > static_cast<std::uint32_t>(EventOutcome::refused))
             return fail(Errc::corrupt, fmt::format("an event ended with the unknown outcome {}", outcome));
         event.outcome = static_cast<EventOutcome>(outcome);
     }

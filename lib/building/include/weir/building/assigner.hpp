@@ -38,7 +38,7 @@ public:
     struct Counts {
         std::uint64_t accepted = 0, rejected = 0;  // by the supervisor
         std::uint64_t stored = 0, incomplete = 0;  // incomplete ones are stored, and counted in both
-        std::uint64_t not_selected = 0, failed = 0, given_up = 0;
+        std::uint64_t not_selected = 0, refused = 0, failed = 0, given_up = 0;
         std::uint64_t reassigned = 0, clears_sent = 0, unexpected = 0, malformed = 0, repeated = 0;
         std::uint64_t waiting = 0, assigned = 0;   // in hand
     };
@@ -66,7 +66,7 @@ public:
     [[nodiscard]] StationLedger ledger() const;
     /// Which events they are, of the run. What is in hand is among the accepted only, and so is what was stored.
     struct Events {
-        EventIds accepted{}, rejected{}, failed{}, given_up{};
+        EventIds accepted{}, rejected{}, refused{}, failed{}, given_up{};
     };
     [[nodiscard]] const Events& events() const noexcept { return events_; }
     /// Nothing is in hand, and every readout that is there was told about every event.

@@ -30,7 +30,7 @@ struct DeliveryOutputOptions {
     Bytes window{256ULL << 20};     // of all receivers together
 };
 
-/// An event is final: stored, or rejected for a reason.
+/// An event is final: stored, or rejected or refused for a reason.
 struct EndedEvent {
     wire::EventTicket ticket{};
     bool incomplete = false;

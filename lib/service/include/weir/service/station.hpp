@@ -53,8 +53,8 @@ struct StationStatus {
     std::optional<RunNumber> run{};  // where the station itself finds the number (a recorder that runs alone)
     bool finished = false;  // a source of events has no more to give: run control may stop the run
     std::map<std::string, double> counters{};  // what else people look at: "requests", "re_asked", "robs_lost"
-    /// Which events, as EventIds::text(), when nothing is in hand: "accepted" (supervisor, DFM), "rejected", "failed", "given up"
-    /// (DFM), "recorded" (recorder). What is not there is not known.
+    /// Which events, as EventIds::text(), when nothing is in hand: "accepted" (supervisor, DFM), "rejected", "refused",
+    /// "failed", "given up" (DFM), "recorded" (recorder). What is not there is not known.
     std::map<std::string, std::string> events{};
 };
 

@@ -100,9 +100,10 @@ struct Assign {
 
 enum class EventOutcome : std::uint8_t {
     stored = 1,      // final downstream: on stable storage
-    rejected = 2,    // final downstream: not wanted, or refused
+    rejected = 2,    // final downstream: no filter selected it
     incomplete = 3,  // stored, with empty ROBs in place of lost ones
     failed = 4,      // could not be built; the reason is in the builder's reports
+    refused = 5,     // final downstream: a filter or recorder did not take it; the reason is in the builder's ledger
 };
 
 struct EventEnd {
