@@ -104,7 +104,8 @@ private:
     struct Underway {
         wire::EventMeta meta;
         memory::Buffer buffer;
-        ReceptionMemory::Hold hold;  // until the event is whole
+        ReceptionMemory::Hold hold;    // until the event is whole
+        ReceptionMemory::Place place;  // while it waits for it
         std::uint64_t message_size = 0;
         bool duplicate = false;
         std::optional<wire::RejectReason> rejected;

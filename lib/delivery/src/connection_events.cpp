@@ -87,11 +87,11 @@ void Connection::decide(SteadyTime now) {
 
 Connection::Parked Connection::take_memory(bool others_wait) {
     const auto size = assembler_.header().payload_size;
-    auto hold = context_.reception.try_hold(size);
-    if (!hold) return Parked::for_share;
+    // Who then waits for the pool keeps its leave: another large event would take it meanwhile.
+    if (!underway_.hold) underway_.hold = context_.reception.try_hold(size, underway_.place);
+    if (!underway_.hold) return Parked::for_share;
     auto buffer = others_wait ? std::nullopt : context_.pool.try_take(size);
     if (!buffer) return Parked::for_memory;
-    underway_.hold = std::move(hold);
     underway_.buffer = std::move(*buffer);
     assembler_.keep(underway_.buffer.data());
     return Parked::no;

@@ -171,7 +171,7 @@ void ReceiverThread::resume(std::deque<ConnectionId>& parked, Connection::Parked
     // the events of others (another stream, say), and a share may do for a smaller event, so there each has one try.
     auto round = std::exchange(parked, {});
     std::deque<ConnectionId> still;
-    memory_wanted_ = false;
+    memory_wanted_ = !for_memory_.empty();  // whose round this is not: they come first
     for (bool room = true; !round.empty(); round.pop_front()) {
         const auto id = round.front();
         const auto at = connections_.find(id);

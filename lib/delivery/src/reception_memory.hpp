@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory for events whose bytes are still coming. It is taken whole when an event's head is here, and how long it is
 // held is up to the sender; so events that are not whole may not take all of it. Half of the pool is for any of them.
-// The other half is for those that are no larger than a fair share of it: that half divided by the number of senders
-// that hold memory now, and one. So a few large events that come slowly never keep out the ordinary ones of others.
+// Who is refused waits, and only the one that has waited longest may take of that half: no other one overtakes it
+// there. What the first half does not need is for events that are small: no larger than an eighth of what is left, so
+// that some always is. So a few large events that come slowly never keep out the ordinary ones of others, and these
+// never keep out a large one.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <utility>
 
@@ -19,70 +22,144 @@ namespace weir::delivery {
 /// All calls from any thread.
 class ReceptionMemory {
 public:
-    explicit ReceptionMemory(const memory::BufferPool& pool) : half_(pool.stats().limit.count() / 2) {}
+    explicit ReceptionMemory(const memory::BufferPool& pool) : limit_(pool.stats().limit.count()), half_(limit_ / 2) {}
 
     /// Leave to hold the memory of one event; moving it is the handover, destroying it gives it back.
     class Hold {
     public:
         Hold() = default;
-        Hold(Hold&& other) noexcept : account_(std::exchange(other.account_, nullptr)), size_(other.size_) {}
+        Hold(Hold&& other) noexcept
+            : account_(std::exchange(other.account_, nullptr)), size_(other.size_), of_first_(other.of_first_) {}
         Hold& operator=(Hold&& other) noexcept {
             if (this == &other) return *this;
             release();
             account_ = std::exchange(other.account_, nullptr);
             size_ = other.size_;
+            of_first_ = other.of_first_;
             return *this;
         }
         ~Hold() { release(); }
         void release() noexcept {
-            if (auto* account = std::exchange(account_, nullptr)) account->give_back(size_);
+            if (auto* account = std::exchange(account_, nullptr)) account->give_back(size_, of_first_);
         }
         [[nodiscard]] explicit operator bool() const noexcept { return account_ != nullptr; }
 
     private:
         friend class ReceptionMemory;
-        Hold(ReceptionMemory* account, std::size_t size) noexcept : account_(account), size_(size) {}
+        Hold(ReceptionMemory* account, std::size_t size, bool of_first) noexcept
+            : account_(account), size_(size), of_first_(of_first) {}
         ReceptionMemory* account_ = nullptr;
         std::size_t size_ = 0;
+        bool of_first_ = false;
     };
 
-    /// Empty when others hold too much for an event of `size` bytes. One alone is always given leave.
-    [[nodiscard]] Hold try_hold(std::size_t size) {
-        const std::scoped_lock lock(mutex_);
-        if (count_ > 0 && held_ + size > half_ && size > half_ / (count_ + 1)) {
-            somebody_was_refused_ = true;
-            return {};
+    /// The place of one event among those that wait; destroying it, or assigning another one, leaves the queue.
+    class Place {
+    public:
+        Place() = default;
+        Place(Place&& other) noexcept : account_(std::exchange(other.account_, nullptr)), number_(other.number_) {}
+        Place& operator=(Place&& other) noexcept {
+            if (this == &other) return *this;
+            leave();
+            account_ = std::exchange(other.account_, nullptr);
+            number_ = other.number_;
+            return *this;
         }
-        held_ += size;
-        ++count_;
-        return {this, size};
+        ~Place() { leave(); }
+
+    private:
+        friend class ReceptionMemory;
+        void leave() noexcept {
+            if (auto* account = std::exchange(account_, nullptr)) account->leave_queue(number_);
+        }
+        ReceptionMemory* account_ = nullptr;
+        std::uint64_t number_ = 0;
+    };
+
+    /// Empty when others hold too much for an event of `size` bytes, or one that waits is to have it first: then the
+    /// event waits at `place`, to be given again with the same size. One alone is always given leave.
+    [[nodiscard]] Hold try_hold(std::size_t size, Place& place) {
+        bool others_again = false;
+        Hold hold;
+        {
+            const std::scoped_lock lock(mutex_);
+            const bool turn =
+                waiting_.empty() || (place.account_ != nullptr && waiting_.begin()->first == place.number_);
+            const bool of_first = turn && fits_first(size);
+            if (!of_first && !fits_rest(size)) {
+                somebody_was_refused_ = true;
+                if (place.account_ != nullptr) return {};
+                waiting_.emplace(next_, size);
+                place.account_ = this;
+                place.number_ = next_++;
+                return {};
+            }
+            (of_first ? first_ : rest_) += size;
+            ++count_;
+            hold = Hold(this, size, of_first);
+            if (std::exchange(place.account_, nullptr) != nullptr) others_again = forget(place.number_);
+        }
+        if (others_again && released_) released_();
+        return hold;
     }
 
     /// How many times the least pace is asked of a sender that holds memory now: 1 when little is held, 9 when half of
     /// the pool is, 17 at most.
     [[nodiscard]] std::uint64_t pace_factor() const {
         const std::scoped_lock lock(mutex_);
-        return half_ == 0 ? 1 : 1 + std::min<std::uint64_t>(8 * held_ / half_, 16);
+        return half_ == 0 ? 1 : 1 + std::min<std::uint64_t>(8 * (first_ + rest_) / half_, 16);
     }
 
-    /// Called, by whoever gives back, when somebody was refused since the last call. Before the first try_hold().
+    /// Called, by whoever gives back or waits no more, when somebody was refused since the last call. Before the first
+    /// try_hold().
     void on_released(std::function<void()> released) { released_ = std::move(released); }
 
 private:
-    void give_back(std::size_t size) noexcept {
+    /// With the mutex. An event that is larger than a half needs more than the first one, of which the small ones take
+    /// no more while it waits.
+    [[nodiscard]] bool fits_first(std::size_t size) const {
+        return count_ == 0 || first_ + size <= half_ || (first_ == 0 && rest_ + size <= limit_);
+    }
+
+    /// With the mutex.
+    [[nodiscard]] bool fits_rest(std::size_t size) const {
+        const auto taken =
+            rest_ + std::max({half_, first_, waiting_.empty() ? std::size_t{0} : waiting_.begin()->second});
+        return size <= (limit_ - std::min(limit_, taken)) / 8;
+    }
+
+    /// With the mutex. True: others wait, and are to try again.
+    [[nodiscard]] bool forget(std::uint64_t number) noexcept {
+        waiting_.erase(number);
+        return std::exchange(somebody_was_refused_, false) && !waiting_.empty();
+    }
+
+    void leave_queue(std::uint64_t number) noexcept {
         {
             const std::scoped_lock lock(mutex_);
-            held_ -= size;
+            if (!forget(number)) return;
+        }
+        if (released_) released_();
+    }
+
+    void give_back(std::size_t size, bool of_first) noexcept {
+        {
+            const std::scoped_lock lock(mutex_);
+            (of_first ? first_ : rest_) -= size;
             --count_;
             if (!std::exchange(somebody_was_refused_, false)) return;
         }
         if (released_) released_();
     }
 
+    const std::size_t limit_;
     const std::size_t half_;
     mutable std::mutex mutex_;
-    std::size_t held_ = 0;
-    std::size_t count_ = 0;
+    std::size_t first_ = 0;                         // bytes held of the first half,
+    std::size_t rest_ = 0;                          // and of what it does not need
+    std::size_t count_ = 0;                         // of holds
+    std::map<std::uint64_t, std::size_t> waiting_;  // sizes, the one that has waited longest first
+    std::uint64_t next_ = 0;
     bool somebody_was_refused_ = false;
     std::function<void()> released_;
 };
