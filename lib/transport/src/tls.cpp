@@ -86,7 +86,13 @@ WallTime TlsContext::certificate_ends() const {
     std::tm ends{};
     const auto* certificate = SSL_CTX_get0_certificate(context_.get());
     if (certificate == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &ends) != 1) return WallTime::max();
-    return std::chrono::time_point_cast<WallTime::duration>(std::chrono::system_clock::from_time_t(::timegm(&ends)));
+    // The year 9999 of a certificate without an end is beyond what nanoseconds since 1970 reach.
+    const auto seconds = static_cast<std::int64_t>(::timegm(&ends));
+    if (seconds > std::chrono::floor<std::chrono::seconds>(WallTime::max()).time_since_epoch().count())
+        return WallTime::max();
+    if (seconds < std::chrono::ceil<std::chrono::seconds>(WallTime::min()).time_since_epoch().count())
+        return WallTime::min();
+    return WallTime(std::chrono::seconds(seconds));
 }
 
 std::string TlsContext::certificate_name() const {

@@ -235,6 +235,17 @@ TEST(Tls, RenegotiationIsRefusedAndBringsNoData) {
     EXPECT_EQ(server.heard, "");
 }
 
+TEST(Tls, ACertificateWithoutAnEndEndsAfterEveryTimeThatThereIs) {
+    const Authority authority("authority");
+    constexpr long to_the_year_9600 = 240'000'000'000;
+    EXPECT_EQ(TlsContext::for_server(authority.files("recorder", to_the_year_9600)).value().certificate_ends(),
+              WallTime::max());
+    const auto hour =
+        TlsContext::for_server(authority.files("other")).value().certificate_ends() - std::chrono::system_clock::now();
+    EXPECT_LE(hour, std::chrono::hours{1});
+    EXPECT_GT(hour, std::chrono::minutes{30});
+}
+
 TEST(Tls, FilesThatDoNotFitAreNamed) {
     const Authority authority("weir test");
     const auto good = authority.files("recorder");
