@@ -16,6 +16,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// What one look adds to the time that a recorder is away: a standstill of this process says nothing about it.
+constexpr auto look_counts_max = 1s;
+
 /// What a sender keeps alive for us, so that an event that it gives back is whole again.
 struct Kept {
     OutgoingEvent event;
@@ -88,7 +91,7 @@ Result<> RecorderOutput::set_recorders(const std::vector<Peer>& peers) {
             if (!line) return fail(line.error().code, "recorder " + peer.name + ": " + line.error().context);
             now.push_back({.name = peer.name, .address = peer.events, .line = std::move(*line)});
             if (known != recorders_.end()) {
-                now.back().away_since = known->away_since;
+                now.back().away = known->away;
                 now.back().lost = known->lost;
             }
         }
@@ -234,17 +237,19 @@ void RecorderOutput::look_after(SteadyTime now) {
         return recorder.line && !recorder.line->failed.load(std::memory_order_acquire) && recorder.line->sender->stats().connected;
     };
     const bool any_connected = std::ranges::any_of(all, connected);
+    const auto step = std::min<SteadyTime::duration>(now - looked_at_.value_or(now), look_counts_max);
+    looked_at_ = now;
     for (auto& recorder : all) {
         const auto before = recorder.line;
         if (connected(recorder)) {
-            recorder.away_since.reset();
+            recorder.away = {};
             recorder.lost = false;
-        } else if (!recorder.away_since) {
-            recorder.away_since = now;
+        } else if (any_connected) {
+            recorder.away += step;
         }
         // A flush of nothing says whether the sender has failed for good.
         const bool failed = before && (before->failed.load(std::memory_order_acquire) || !before->sender->flush(0ms));
-        const bool is_lost = !recorder.lost && any_connected && recorder.away_since && now - *recorder.away_since >= options_.move_after;
+        const bool is_lost = !recorder.lost && any_connected && recorder.away >= options_.move_after;
         std::vector<TakenBack> events;
         std::string problem = "it refuses", text;
         if (before && (failed || is_lost)) {
@@ -262,7 +267,8 @@ void RecorderOutput::look_after(SteadyTime now) {
             // Meanwhile set_recorders() may have removed it, or opened another line to it.
             const auto known = std::ranges::find(recorders_, recorder.name, &Recorder::name);
             if (closed_ || known == recorders_.end() || known->line != before || known->address != recorder.address) continue;
-            if (is_lost) text = lost(recorder.name, fmt::format("is away for {} ms ({})", (now - *recorder.away_since) / 1ms, problem));
+            if (is_lost)
+                text = lost(recorder.name, fmt::format("is away for {} ms ({})", recorder.away / 1ms, problem));
             if (opens) {
                 if (auto line = open(recorder.address)) recorder.line = std::move(*line);
             }

@@ -30,7 +30,7 @@ struct RecorderOutputOptions {
     RunNumber run{};
     wire::EventFormat format{};
     Bytes window{256ULL << 20};
-    std::chrono::milliseconds move_after{60'000};
+    std::chrono::milliseconds move_after{60'000};  // away for so long while another recorder is connected: lost
     std::chrono::milliseconds reopen_after{1000};  // a sender that was refused
 };
 
@@ -62,7 +62,7 @@ public:
     struct Stats {
         std::uint64_t held = 0, connected = 0, waits = 0;
         std::uint64_t moved = 0;     // given to another recorder than the one that they belong to
-        std::uint64_t in_doubt = 0;  // of them: sent to the first one before, which may hold them
+        std::uint64_t in_doubt = 0;  // of the events of lost recorders: marked as sent before, here or by the builder
     };
     [[nodiscard]] Stats stats() const;
 
@@ -80,8 +80,8 @@ private:
         std::string address{};
         std::shared_ptr<Line> line{};  // shared with the workers that are just sending; nullptr: to be opened
         SteadyTime open_at{};
-        std::optional<SteadyTime> away_since{};
-        bool lost = false;  // away for `move_after`; until it is connected again
+        SteadyTime::duration away{};  // while another one was connected
+        bool lost = false;            // away for `move_after`; until it is connected again
     };
     struct TakenBack {
         OutgoingEvent event{};
@@ -105,6 +105,7 @@ private:
     std::condition_variable room_;
     std::vector<Recorder> recorders_;     // by name
     std::vector<TakenBack> taken_back_;   // bounded by the pool that holds their bytes
+    std::optional<SteadyTime> looked_at_{};  // of the thread that looks after them
     std::uint32_t connections_ = 0;   // lanes opened so far
     std::atomic<std::uint64_t> moved_{0}, in_doubt_{0}, waits_{0};  // statistics: relaxed
     bool closed_ = false;
