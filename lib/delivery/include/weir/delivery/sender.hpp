@@ -65,7 +65,7 @@ struct EventDescription {
     Level1Id level1_id{};
     LumiBlock lumi_block{};
     std::vector<StreamTag> tags{};
-    bool sent_elsewhere = false;  // it was sent before to another recorder, which may hold it too
+    bool sent_elsewhere = false;  // it was sent before by another way: a recorder may hold it already
 };
 
 /// A part of a payload; not copied. `owner` keeps the bytes alive and unchanged until the event is final.

@@ -26,7 +26,7 @@ inline constexpr std::size_t message_ranges_max = 4000;  // of one WELCOME or AC
 enum class MessageType : std::uint8_t { hello = 1, welcome = 2, event = 3, ack = 4, reject = 5, bye = 6, alive = 7 };
 
 inline constexpr std::uint8_t hello_any_run = 0x01;           // in the flags of HELLO's meta
-inline constexpr std::uint16_t flag_sent_elsewhere = 0x0001;  // EVENT: was sent before to another recorder
+inline constexpr std::uint16_t flag_sent_elsewhere = 0x0001;  // EVENT: was sent before, to this recorder or another
 inline constexpr std::uint16_t flag_optional = 0x8000;        // who does not know the type may skip the message
 
 struct FrameHeader {

@@ -51,7 +51,7 @@ struct EventMeta {
     Level1Id level1_id{};
     LumiBlock lumi_block{};
     std::uint32_t payload_crc = 0;  // crc32c
-    bool sent_elsewhere = false;    // was sent before to another recorder, so that one may hold it too
+    bool sent_elsewhere = false;    // was sent before, here or elsewhere: a recorder may hold it already
     std::vector<StreamTag> tags{};
 
     bool operator==(const EventMeta&) const = default;
