@@ -128,11 +128,15 @@ void StationControl::take_report(StationReport report, SteadyTime now) {
     // A call that was given up may be heard later all the same.
     if (steps_.empty() && report_asked_ > settled_ && !report_.transition) state_ = planned_ = report_.state;
     of_this_run_ = of_this_run_ || (started_ && asked_ >= *started_);
-    const auto hanging = report_.status.counters.find("hanging");
+    // Several that come back late, one after the other, are no selection that hangs: the age of the oldest counts. It
+    // is not believed for more than what was seen here, because the station may have stood still.
+    const auto hanging = report_.status.counters.find("hanging_seconds");
     if (hanging == report_.status.counters.end() || hanging->second <= 0) {
         hanging_since_.reset();
-    } else if (!hanging_since_) {
-        hanging_since_ = now;
+    } else {
+        const std::chrono::duration<double> age(std::min(hanging->second, 1e6));
+        hanging_since_ =
+            std::max(hanging_since_.value_or(now), now - std::chrono::duration_cast<SteadyTime::duration>(age));
     }
     if (!of_this_run_) return;
     const auto received = report_.status.ledger.received;

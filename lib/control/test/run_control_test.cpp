@@ -337,13 +337,21 @@ TEST_F(RunControlTest, ACallWhoseAnswerWasLostIsLookedUpInTheStationsStatus) {
 
 TEST_F(RunControlTest, AFilterWhoseSelectionHangsIsReplacedAfterAWhile) {
     start_run();
-    station("ef-1").report.status.counters["hanging"] = 1;
+    station("ef-1").report.status.counters["hanging_seconds"] = 3600;
     pass(options.hanging_after / 2);
     EXPECT_EQ(station("ef-1").processes, 1);
     pass(options.hanging_after / 2 + 1s);
     EXPECT_EQ(station("ef-1").processes, 2);
     EXPECT_EQ(station("ef-1").report.state, StationState::running);
     EXPECT_THAT(reports.alarms().front().report.what, HasSubstr("ef-1 had a selection that hung for 10s"));
+}
+
+TEST_F(RunControlTest, AFilterWhoseSelectionsComeBackLateOneAfterTheOtherIsNotReplaced) {
+    start_run();
+    station("ef-1").report.status.counters["hanging"] = 1;  // always one, and always another
+    station("ef-1").report.status.counters["hanging_seconds"] = 0.2;
+    pass(3 * options.hanging_after);
+    EXPECT_EQ(station("ef-1").processes, 1);
 }
 
 TEST_F(RunControlTest, AnOperatorReplacesAStationButNeitherTheDfmNorTheSupervisorOfARun) {
@@ -415,13 +423,16 @@ TEST_F(RunControlTest, AnAcceptedEventThatARecorderRefusedIsLostForThatReason) {
     station("l2sv").report.status.ledger = {"events", 10, 10, {}, 0};
     station("l2sv").report.status.events = {{"accepted", "1-10"}};
     station("dfm").report.status.ledger = {"events", 10, 5, {{"not selected", 2}, {"refused", 3}}, 0};
-    station("dfm").report.status.events = {{"accepted", "1-10"}, {"rejected", "6,7"}, {"refused", "8-10"}, {"failed", ""}, {"given up", ""}};
+    station("dfm").report.status.events = {
+        {"accepted", "1-10"}, {"rejected", "6,7"}, {"refused", "8-10"}, {"failed", ""}, {"given up", ""}};
     station("sfi-1").report.status.ledger = {"events", 10, 5, {{"not_selected", 2}, {"late", 2}, {"too_large", 1}}, 0};
     station("rec-1").report.status.ledger = {"copies", 6, 6, {}, 0};
     station("rec-1").report.status.events = {{"recorded", "1-5,8"}};  // 8 by another way
     ASSERT_TRUE(control->stop("enough"));
     pass(1s);
-    EXPECT_THAT(problems(), testing::ElementsAre("2 accepted events are in no file: refused by a filter or recorder (late, too_large): 9-10"));
+    EXPECT_THAT(problems(),
+                testing::ElementsAre(
+                    "2 accepted events are in no file: refused by a filter or recorder (late, too_large): 9-10"));
     EXPECT_EQ(control->view().last->events.built, 10U);
 }
 

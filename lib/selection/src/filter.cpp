@@ -257,6 +257,10 @@ std::vector<GlobalEventId> Filter::stuck(std::chrono::nanoseconds longer_than) c
     return core_->workers_->stuck(std::chrono::steady_clock::now(), longer_than);
 }
 
+std::chrono::nanoseconds Filter::longest_selection() const {
+    return core_->workers_ ? core_->workers_->longest(std::chrono::steady_clock::now()) : std::chrono::nanoseconds{0};
+}
+
 bool Filter::left_behind() const noexcept { return core_->left_behind_; }
 
 FilterStats Filter::stats() const { return core_->stats(); }

@@ -113,7 +113,7 @@ Result<> FilterStation::start(RunNumber run) {
     if (selection_->in_processes()) return {};  // they are ended
     const auto known = std::make_shared<Hanging>();  // shared between the copies of the action
     watch_ = timers_.every(50ms, [this, known] {
-        known->look(filter_->stuck(2 * options_.selection.time_limit), selection_->name(), reports_);
+        known->look(filter_->stuck(hangs_after(options_.selection.time_limit)), selection_->name(), reports_);
     });
     return {};
 }
@@ -156,7 +156,11 @@ StationStatus FilterStation::status() const {
     const std::scoped_lock lock(mutex_);
     if (filter_) {
         auto status = status_of(filter_->stats());
-        if (selection_ && !selection_->in_processes()) status.counters["hanging"] = double(filter_->stuck(2 * options_.selection.time_limit).size());
+        if (selection_ && !selection_->in_processes()) {
+            const auto limit = hangs_after(options_.selection.time_limit);
+            status.counters["hanging"] = double(filter_->stuck(limit).size());
+            status.counters["hanging_seconds"] = hanging_seconds(filter_->longest_selection(), limit);
+        }
         return status;
     }
     return last_ ? status_of(*last_) : StationStatus{};

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says once of each event that its selection hangs in a thread of ours: nothing can end that but another process.
+// When a selection in a thread of ours hangs, and a report of each event once: only the end of the process ends such a
+// thread.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,16 @@
 #include "weir/service/reports.hpp"
 
 namespace weir::selection {
+
+/// A selection that has run for longer than this hangs.
+[[nodiscard]] constexpr std::chrono::nanoseconds hangs_after(std::chrono::nanoseconds time_limit) {
+    return 2 * time_limit;
+}
+
+/// For how long the one that was begun first has hung: the counter that run control looks at. 0: none hangs.
+[[nodiscard]] inline double hanging_seconds(std::chrono::nanoseconds longest, std::chrono::nanoseconds hangs_after) {
+    return std::max(0.0, std::chrono::duration<double>(longest - hangs_after).count());
+}
 
 class Hanging {
 public:
@@ -24,7 +36,9 @@ public:
             report.what = "selection hangs";
             report.where = selection;
             report.why = fmt::format("it does not come back from event {}", number(event));
-            report.advice = "replace this station; workers_are = \"processes\" lets such an event cost a process only";
+            report.advice =
+                "run control starts this station again after hanging_after, weir run replace does it at once; "
+                "with workers_are = \"processes\" only a process ends";
             reports.raise("selection_hangs", std::move(report));
         }
         known_ = stuck;

@@ -105,9 +105,15 @@ public:
         if (workers_) {
             status.counters["worker_restarts"] = double(workers_->restarts());
             std::vector<GlobalEventId> stuck;
-            if (!station_.selection_->in_processes())
-                stuck = workers_->stuck(station_.clock_.now(), 2 * station_.options_.selection.time_limit);
+            double seconds = 0;
+            if (!station_.selection_->in_processes()) {
+                const auto limit = hangs_after(station_.options_.selection.time_limit);
+                const auto now = station_.clock_.now();
+                stuck = workers_->stuck(now, limit);
+                seconds = hanging_seconds(workers_->longest(now), limit);
+            }
             status.counters["hanging"] = double(stuck.size());
+            status.counters["hanging_seconds"] = seconds;
             hanging_.look(stuck, station_.selection_->name(), station_.reports_);
         }
         const auto stats = station_.loop_->stats();

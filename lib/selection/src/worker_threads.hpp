@@ -79,6 +79,15 @@ public:
         }
         return ids;
     }
+    /// For how long the selection that was begun first has run; zero: none runs.
+    [[nodiscard]] std::chrono::nanoseconds longest(SteadyTime now) const {
+        std::chrono::nanoseconds time{0};
+        for (const auto& worker : state_->workers) {
+            const auto since = worker.since.load(std::memory_order_acquire);
+            if (since != 0) time = std::max(time, now.time_since_epoch() - std::chrono::nanoseconds(since));
+        }
+        return time;
+    }
     [[nodiscard]] std::uint64_t restarts() const noexcept {
         std::uint64_t all = 0;
         for (const auto& worker : state_->workers) all += worker.restarts.load(std::memory_order_relaxed);

@@ -139,6 +139,7 @@ TEST(Stations, AUnitWhoseSelectionHangsSaysSoAndStillStops) {
     ASSERT_TRUE(supervisor.connect(peers));
     ASSERT_TRUE(supervisor.start(RunNumber{7}));
     ASSERT_TRUE(eventually([&] { return unit->status().counters["hanging"] == 1; }));
+    ASSERT_TRUE(eventually([&] { return unit->status().counters["hanging_seconds"] > 0.05; }));
     EXPECT_EQ(reports.latched(), 1U);
     ASSERT_TRUE(supervisor.stop(200ms));
     EXPECT_EQ(supervisor.status().counters["forced"], 2);  // what the unit had: its credit

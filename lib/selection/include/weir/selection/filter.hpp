@@ -47,7 +47,7 @@ struct FilterStats {
     std::uint64_t selected = 0, forced = 0, threw = 0, timed_out = 0, crashed = 0, worker_restarts = 0;
     std::uint64_t bytes = 0, queued = 0, at_recorders = 0, recorders_connected = 0;
     std::uint64_t moved = 0;     // given to another recorder than their own, which was lost
-    std::uint64_t in_doubt = 0;  // of the events of lost recorders: sent there before, so that they may be stored twice
+    std::uint64_t in_doubt = 0;  // of the events of lost recorders: marked as sent before, so perhaps stored twice
     std::uint64_t waits_for_recorder = 0;
     delivery::ReceiverStats receiver{};
 };
@@ -74,6 +74,8 @@ public:
 
     /// Events whose selection has run for longer than this.
     [[nodiscard]] std::vector<GlobalEventId> stuck(std::chrono::nanoseconds longer_than) const;
+    /// For how long the selection that was begun first has run; zero: none runs.
+    [[nodiscard]] std::chrono::nanoseconds longest_selection() const;
     [[nodiscard]] FilterStats stats() const;
 
 private:
