@@ -21,6 +21,7 @@ protected:
         std::filesystem::remove_all(directory);
         storage::RecorderOptions options;
         options.directories = {directory};
+        options.create_directories = true;
         options.memory = Bytes{64U << 20};
         options.receiver.event_size_max = Bytes{1U << 20};
         options.streams_max = 4;
