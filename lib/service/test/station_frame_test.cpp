@@ -256,8 +256,12 @@ TEST_F(Frame, AnswersQuestionsAboutMetricsThreadsSamplesAndAlarms) {
     EXPECT_EQ(client->get("/sample")->body, std::string_view("an\0event", 8));
     EXPECT_THAT(client->get("/metrics")->body, HasSubstr("weir_station_state{state=\"initial\"} 1"));
     EXPECT_THAT(client->get("/metrics")->body, HasSubstr("weir_ledger_received_total{what=\"events\"} 3"));
-    const auto said = client->get("/threads")->body;
-    for (const char* thread : {"frame", "watchdog", "http", "timers"}) EXPECT_THAT(said, HasSubstr('"' + std::string(thread) + '"'));
+    for (const char* thread : {"frame", "watchdog", "http", "timers"}) {  // each enters the account when it begins to run
+        const auto name = '"' + std::string(thread) + '"';
+        const auto begin = std::chrono::steady_clock::now();
+        while (!client->get("/threads")->body.contains(name) && std::chrono::steady_clock::now() - begin < 1min) std::this_thread::yield();
+        EXPECT_THAT(client->get("/threads")->body, HasSubstr(name));
+    }
     reports.raise("rob lost", {.severity = Severity::error, .what = "ROB 0x7c0000 is lost"});
     EXPECT_THAT(client->get("/alarms")->body, HasSubstr("ROB 0x7c0000 is lost"));
     EXPECT_EQ(post(R"({"name":"rob lost"})", "/alarms/acknowledge").status, 400U);
