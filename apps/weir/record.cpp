@@ -277,7 +277,7 @@ void add_record(CLI::App& parent, Command& chosen) {
     }
     add_value(command, "--config", options->config, "FILE", "TOML, section [record]; what stands here goes before it");
     add_flag(command, "--print-config", options->print_config, "prints every key with its value and ends");
-    add_flag(command, "--recover", options->recover, "closes what a crash left open, as a start does, and ends");
+    add_flag(command, "--recover", options->recover, "closes what a crash left open, as a start does, and ends").group(more_options);
     add_json_flag(command, options->json);
     add_value(command, "partition", options->station.partition, "PARTITION", "one station of this partition file, driven by run control");
     for (auto* option : {&add_value(command, "--name", options->station.name, "NAME", "with PARTITION: which [record.NAME]"),
