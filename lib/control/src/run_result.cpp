@@ -23,9 +23,15 @@ std::uint64_t rejected(const StationLedger& ledger) {
     return sum;
 }
 
+std::uint64_t rejected_as(const StationResult& station, const std::string& reason) {
+    const auto found = station.ledger.rejected.find(reason);
+    return found == station.ledger.rejected.end() ? 0 : found->second;
+}
+
 /// Of all stations of a kind.
 struct Sum {
-    std::uint64_t stations = 0, received = 0, stored = 0, rejected = 0;
+    std::uint64_t stations = 0, received = 0, stored = 0;
+    std::uint64_t not_wanted = 0;  // by level 2 or a filter
     bool whole = true;  // none of them was replaced, or is gone
 };
 
@@ -36,15 +42,10 @@ Sum sum_of(const RunResult& result, StationKind kind) {
         ++sum.stations;
         sum.received += station.ledger.received;
         sum.stored += station.ledger.stored;
-        sum.rejected += rejected(station.ledger);
+        sum.not_wanted += rejected_as(station, "level 2") + rejected_as(station, "not selected");
         sum.whole = sum.whole && station.restarts == 0 && !station.gone;
     }
     return sum;
-}
-
-std::uint64_t rejected_as(const StationResult& station, const std::string& reason) {
-    const auto found = station.ledger.rejected.find(reason);
-    return found == station.ledger.rejected.end() ? 0 : found->second;
 }
 
 /// The union of what the stations of a kind say; nothing: one of them does not know.
@@ -157,9 +158,11 @@ void check_neighbours(RunResult& result) {
     if (!result.account && assign.stations > 0 && record.stations > 0 && record.whole && record.stored < assign.stored)
         say(fmt::format("the DFM counts {} events as stored, and the recorders hold {} copies", assign.stored, record.stored));
     const bool events_known = std::ranges::all_of(result.stations, [](const auto& s) { return s.kind != StationKind::record || s.counters.contains("events_recorded"); });
-    if (!result.account && assign.stations > 0 && record.stations > 0 && assign.whole && events_known && result.events.recorded > assign.stored)
-        say(fmt::format("the DFM counts {} events as stored, and the recorders hold {}: {} are in the files of two recorders, or came from elsewhere",
-                        assign.stored, result.events.recorded, result.events.recorded - assign.stored));
+    // Of those that the DFM gave up, or that failed or were refused on one way, builders and filters may have brought some to a file.
+    const auto recordable = assign.received - std::min(assign.received, assign.not_wanted);
+    if (!result.account && assign.stations > 0 && record.stations > 0 && assign.whole && events_known && result.events.recorded > recordable)
+        say(fmt::format("the DFM counts {} events that may be in files, and the recorders hold {}: {} are in the files of two recorders, or came from elsewhere",
+                        recordable, result.events.recorded, result.events.recorded - recordable));
 }
 
 }  // namespace

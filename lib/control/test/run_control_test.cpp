@@ -634,12 +634,12 @@ TEST(RunResult, TheLastCountsOfAStationThatIsGoneAreNoProblemWhereTheIdsSayWhatB
 
 TEST(RunResult, WithoutIdsMoreEventsThanThereWereAreAProblemToo) {
     RunResult result;
-    result.stations = {{"dfm", StationKind::assign, {"events", 9, 9, {}, 0}, {}, {}},
+    result.stations = {{"dfm", StationKind::assign, {"events", 12, 7, {{"level 2", 1}, {"not selected", 2}, {"given up", 2}}, 0}, {}, {}},
                        {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {{"events_recorded", 6}}, {}},
                        {"rec-2", StationKind::record, {"copies", 5, 5, {}, 0}, {{"events_recorded", 5}}, {}}};
     balance(result);
     EXPECT_FALSE(result.account);
-    EXPECT_THAT(result.problems, testing::ElementsAre(HasSubstr("the recorders hold 11: 2 are in the files of two recorders")));
+    EXPECT_THAT(result.problems, testing::ElementsAre("2 events were lost: given up (dfm)", HasSubstr("the recorders hold 11: 2 are in the files of two recorders")));
 }
 
 TEST(RunResult, WhatADfmThatIsGoneSaidLastIsNotItsLastWord) {

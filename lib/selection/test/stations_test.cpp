@@ -186,64 +186,59 @@ TEST(Stations, ASupervisorIsNotFinishedBeforeItsRunAndMayBeAskedAtAnyTime) {
     ASSERT_TRUE(supervisor.disconnect());
 }
 
-TEST(Stations, ASupervisorWhoseDfmIsGoneSaysAtItsEndWhatItAccepted) {
+/// A supervisor of two events, 5 and 6, a DFM, and a unit whose selection sleeps. Both events are at the unit.
+struct TwoEventsUnderWay {
+    explicit TwoEventsUnderWay(const std::string& selection)
+        : supervisor({.id = supervisor_id, .supervisor = {.events = 2, .first_global = GlobalEventId{5}, .regions = 0}, .loop = loop_of(supervisor_id)},
+                     reports, clock) {
+        UnitStationOptions options;
+        options.id = unit_id;
+        options.selection.selection = selection;
+        options.loop = loop_of(unit_id);
+        unit.emplace(options, reports, clock);
+    }
+    void begin() {
+        ASSERT_TRUE(unit->configure());
+        ASSERT_TRUE(supervisor.configure());
+        const std::vector<Peer> peers{supervisor.self(), unit->self(), assigner.peer(StationKind::assign)};
+        assigner.begin({peers[0]}, RunNumber{7}, 100);
+        ASSERT_TRUE(unit->connect(peers));
+        ASSERT_TRUE(unit->start(RunNumber{7}));
+        ASSERT_TRUE(supervisor.connect(peers));
+        ASSERT_TRUE(supervisor.start(RunNumber{7}));
+        ASSERT_TRUE(eventually([&] { return unit->status().counters["computing"] == 2; }));
+    }
+
     const SystemClock clock;
-    Reports reports("test", clock, {});
-    memory::BufferPool pool(64_MiB);
-    Around<SimpleAssigner> assigner(assigner_id, pool, clock);
-    SupervisorStation supervisor({.id = supervisor_id, .supervisor = {.events = 2, .first_global = GlobalEventId{5}, .regions = 0}, .loop = loop_of(supervisor_id)},
-                                 reports, clock);
-    UnitStationOptions options;
-    options.id = unit_id;
-    options.selection.selection = "sleep:100ms";
-    options.loop = loop_of(unit_id);
-    UnitStation unit(options, reports, clock);
-    ASSERT_TRUE(unit.configure());
-    ASSERT_TRUE(supervisor.configure());
-    const std::vector<Peer> peers{supervisor.self(), unit.self(), assigner.peer(StationKind::assign)};
-    assigner.begin({peers[0]}, RunNumber{7}, 100);
-    ASSERT_TRUE(unit.connect(peers));
-    ASSERT_TRUE(unit.start(RunNumber{7}));
-    ASSERT_TRUE(supervisor.connect(peers));
-    ASSERT_TRUE(supervisor.start(RunNumber{7}));
-    ASSERT_TRUE(eventually([&] { return unit.status().counters["computing"] == 2; }));
-    assigner.thread = {};
-    ASSERT_TRUE(supervisor.stop(500ms));
-    EXPECT_EQ(supervisor.status().events["accepted"], "5-6");
-    ASSERT_TRUE(unit.stop(10s));
-    ASSERT_TRUE(supervisor.disconnect());
-    ASSERT_TRUE(unit.disconnect());
+    Reports reports{"test", clock, {}};
+    memory::BufferPool pool{64_MiB};
+    Around<SimpleAssigner> assigner{assigner_id, pool, clock};
+    SupervisorStation supervisor;
+    std::optional<UnitStation> unit;
+};
+
+TEST(Stations, ASupervisorWhoseDfmIsGoneSaysAtItsEndWhatItAccepted) {
+    TwoEventsUnderWay stations("sleep:100ms");
+    ASSERT_NO_FATAL_FAILURE(stations.begin());
+    stations.assigner.thread = {};
+    ASSERT_TRUE(stations.supervisor.stop(500ms));
+    EXPECT_EQ(stations.supervisor.status().events["accepted"], "5-6");
+    ASSERT_TRUE(stations.unit->stop(10s));
+    ASSERT_TRUE(stations.supervisor.disconnect());
+    ASSERT_TRUE(stations.unit->disconnect());
 }
 
 TEST(Stations, AUnitStopsThoughItsSupervisorHearsItsLastWordNoMore) {
-    const SystemClock clock;
-    Reports reports("test", clock, {});
-    memory::BufferPool pool(64_MiB);
-    Around<SimpleAssigner> assigner(assigner_id, pool, clock);
-    SupervisorStation supervisor({.id = supervisor_id, .supervisor = {.events = 2, .regions = 0}, .loop = loop_of(supervisor_id)},
-                                 reports, clock);
-    UnitStationOptions options;
-    options.id = unit_id;
-    options.selection.selection = "sleep:300ms";
-    options.loop = loop_of(unit_id);
-    UnitStation unit(options, reports, clock);
-    ASSERT_TRUE(unit.configure());
-    ASSERT_TRUE(supervisor.configure());
-    const std::vector<Peer> peers{supervisor.self(), unit.self(), assigner.peer(StationKind::assign)};
-    assigner.begin({peers[0]}, RunNumber{7}, 100);
-    ASSERT_TRUE(unit.connect(peers));
-    ASSERT_TRUE(unit.start(RunNumber{7}));
-    ASSERT_TRUE(supervisor.connect(peers));
-    ASSERT_TRUE(supervisor.start(RunNumber{7}));
-    ASSERT_TRUE(eventually([&] { return unit.status().counters["computing"] == 2; }));
-    ASSERT_TRUE(supervisor.stop(20ms));
-    ASSERT_TRUE(supervisor.disconnect());
+    TwoEventsUnderWay stations("sleep:300ms");
+    ASSERT_NO_FATAL_FAILURE(stations.begin());
+    ASSERT_TRUE(stations.supervisor.stop(20ms));
+    ASSERT_TRUE(stations.supervisor.disconnect());
     const auto begin = std::chrono::steady_clock::now();
-    ASSERT_TRUE(unit.stop(60s));
+    ASSERT_TRUE(stations.unit->stop(60s));
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
-    EXPECT_EQ(unit.status().ledger.stored, 2U);
-    EXPECT_TRUE(unit.status().ledger.balances());
-    ASSERT_TRUE(unit.disconnect());
+    EXPECT_EQ(stations.unit->status().ledger.stored, 2U);
+    EXPECT_TRUE(stations.unit->status().ledger.balances());
+    ASSERT_TRUE(stations.unit->disconnect());
 }
 
 TEST(Stations, AFilterWhoseSelectionHangsWindsDown) {
