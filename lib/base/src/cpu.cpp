@@ -39,6 +39,8 @@ CpuFeatures CpuFeatures::detect() {
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
     f.avx512_vnni = f.avx512 && __builtin_cpu_supports("avx512vnni");
     f.avx512_vbmi = f.avx512 && __builtin_cpu_supports("avx512vbmi");
+    // adler32 from memory: Emerald Rapids a sixth faster with it, Zen 4 and Zen 5 up to a third slower.
+    f.prefetch_helps = __builtin_cpu_is("intel") != 0;
 #elif defined(__aarch64__)
     constexpr unsigned long hwcap_crc32 = 1UL << 7;  // HWCAP_CRC32 (kernel uapi asm/hwcap.h)
     f.neon = true;

@@ -91,13 +91,17 @@ struct Short {
 constexpr std::size_t shortest = 64;     // below, half a vector is as fast, and needs no clearing of upper halves
 constexpr std::size_t short_max = 1536;
 
-}  // namespace
-
-std::uint32_t adler32_avx2(ConstData data, std::uint32_t value) noexcept {
+template <bool prefetch>
+[[gnu::always_inline]] inline std::uint32_t sum(ConstData data, std::uint32_t value) noexcept {
     if (data.size() < shortest) return Adler32Short<Adler32Short16>::sum(data, value);
     if (data.size() <= short_max) return Adler32Short<Short>::sum(data, value);
-    return adler32_over<Adler32Columns<Avx2>>(data, value);
+    return adler32_over<Adler32Columns<Avx2>, prefetch>(data, value);
 }
+
+}  // namespace
+
+std::uint32_t adler32_avx2(ConstData data, std::uint32_t value) noexcept { return sum<false>(data, value); }
+std::uint32_t adler32_avx2_prefetch(ConstData data, std::uint32_t value) noexcept { return sum<true>(data, value); }
 
 }  // namespace weir::checksum
 WEIR_TARGET_END

@@ -48,8 +48,8 @@ typename Lanes::Unit adler32_rest(ConstData data, std::size_t rest) noexcept {
     return Lanes::load(bytes);
 }
 
-/// How far behind what is loaded lines are asked for while there is more. From memory a sixth faster on Emerald Rapids,
-/// in its caches the same; less than a page ahead is slower.
+/// How far behind what is loaded lines are asked for while there is more, where that helps
+/// (CpuFeatures::prefetch_helps); less than a page ahead is slower.
 constexpr std::size_t adler32_prefetch_ahead = 4096;
 
 /// Called as tap(place, unit) with each whole unit: a copy on the way (copy_and_sum.hpp). This one does nothing.
@@ -81,7 +81,7 @@ template <bool prefetch, class Lanes, class Tap>
     lanes.end_turn();
 }
 
-template <class Lanes, class Tap = Adler32NoTap>
+template <class Lanes, bool prefetch = false, class Tap = Adler32NoTap>
 std::uint32_t adler32_over(ConstData data, std::uint32_t value, const Tap& tap = {}) noexcept {
     // A run between two reductions is far below 2^20 bytes, so neither sum comes near 2^64.
     std::uint64_t low = value & 0xffff;
@@ -105,9 +105,11 @@ std::uint32_t adler32_over(ConstData data, std::uint32_t value, const Tap& tap =
             lanes.end_turn();
         }
         std::size_t turns = units / Lanes::turn < Lanes::turns_max - 1 ? units / Lanes::turn : Lanes::turns_max - 1;
-        constexpr std::size_t turn_size = Lanes::turn * Lanes::width;
-        for (; turns != 0 && static_cast<std::size_t>(whole_end - at) >= turn_size + adler32_prefetch_ahead; --turns)
-            adler32_take_turn<true>(lanes, at, tap);
+        if constexpr (prefetch) {
+            constexpr std::size_t turn_size = Lanes::turn * Lanes::width;
+            for (; turns != 0 && static_cast<std::size_t>(whole_end - at) >= turn_size + adler32_prefetch_ahead; --turns)
+                adler32_take_turn<true>(lanes, at, tap);
+        }
         for (; turns != 0; --turns) adler32_take_turn<false>(lanes, at, tap);
         adler32_fold(lanes.totals(), static_cast<std::uint64_t>(at - begin), low, high);
         if (at == whole_end) break;

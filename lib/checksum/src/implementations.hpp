@@ -26,7 +26,9 @@ void copy_lines_portable(std::byte* to, const std::byte* from, std::size_t size,
 #if defined(__x86_64__)
 std::uint32_t adler32_ssse3(ConstData data, std::uint32_t value) noexcept;
 std::uint32_t adler32_avx2(ConstData data, std::uint32_t value) noexcept;
+std::uint32_t adler32_avx2_prefetch(ConstData data, std::uint32_t value) noexcept;
 std::uint32_t adler32_avx512_vnni(ConstData data, std::uint32_t value) noexcept;
+std::uint32_t adler32_avx512_vnni_prefetch(ConstData data, std::uint32_t value) noexcept;
 template <CrcSpec spec>
 CrcWord<spec> crc_pclmul(ConstData data, CrcWord<spec> value) noexcept;
 template <CrcSpec spec>

@@ -92,13 +92,50 @@ static Model512 model_shift_left(Model512 v, unsigned count) noexcept {
     return v;
 }
 
-static int model_total(const Model512& v) noexcept {
-    std::uint32_t sum = 0;
-    for (const auto lane : v.lane) sum += lane;
-    return static_cast<int>(sum);
+static Model512 model_shift_left_wide(const Model512& v, unsigned count) noexcept {
+    auto words = std::bit_cast<std::array<std::uint64_t, 8>>(v);
+    for (auto& word : words) word <<= count;
+    return std::bit_cast<Model512>(words);
+}
+
+static Model512 model_sums_of_bytes(const Model512& a, const Model512& b) noexcept {
+    const auto first = std::bit_cast<std::array<std::uint8_t, 64>>(a), second = std::bit_cast<std::array<std::uint8_t, 64>>(b);
+    std::array<std::uint64_t, 8> words{};
+    for (std::size_t i = 0; i < 64; ++i) words[i / 8] += static_cast<std::uint64_t>(std::abs(int{first[i]} - int{second[i]}));
+    return std::bit_cast<Model512>(words);
+}
+
+static Model512 model_blend(unsigned mask, Model512 a, const Model512& b) noexcept {
+    for (std::size_t i = 0; i < 16; ++i)
+        if ((mask >> i & 1) != 0) a.lane[i] = b.lane[i];
+    return a;
+}
+
+struct Model256 {
+    std::array<std::uint32_t, 8> lane;
+};
+
+static Model256 model_half(const Model512& v, std::size_t which) noexcept {
+    return std::bit_cast<std::array<Model256, 2>>(v)[which];
+}
+
+static Model256 model_add_halves(Model256 a, const Model256& b) noexcept {
+    for (std::size_t i = 0; i < 8; ++i) a.lane[i] += b.lane[i];
+    return a;
+}
+
+static __m128i model_quarter(const Model256& v, std::size_t which) noexcept {
+    __m128i lanes;
+    std::memcpy(&lanes, v.lane.data() + 4 * which, sizeof lanes);
+    return lanes;
+}
+
+static std::uint64_t model_low_bits(std::uint64_t word, unsigned count) noexcept {
+    return count < 64 ? word & ((std::uint64_t{1} << count) - 1) : word;
 }
 
 std::uint32_t adler32_avx512_model(ConstData data, std::uint32_t value) noexcept;
+std::uint32_t adler32_avx512_prefetch_model(ConstData data, std::uint32_t value) noexcept;
 std::uint32_t copy_adler32_avx512_model(std::byte* to, const std::byte* from, std::size_t size, std::uint32_t value) noexcept;
 
 }  // namespace weir::checksum
@@ -117,13 +154,22 @@ std::uint32_t copy_adler32_avx512_model(std::byte* to, const std::byte* from, st
 #define _mm512_stream_si512(at, v) (std::memcpy((at), &(v), 64))
 #define _mm512_maskz_loadu_epi8 model_masked_load
 #define _mm512_slli_epi32 model_shift_left
-#define _mm512_reduce_add_epi32 model_total
+#define _mm512_slli_epi64 model_shift_left_wide
+#define _mm512_sad_epu8 model_sums_of_bytes
+#define _mm512_mask_blend_epi32 model_blend
+#define _mm512_castsi512_si256(v) model_half((v), 0)
+#define _mm512_extracti64x4_epi64 model_half
+#define _mm256_add_epi32 model_add_halves
+#define _mm256_castsi256_si128(v) model_quarter((v), 0)
+#define _mm256_extracti128_si256 model_quarter
+#define _bzhi_u64 model_low_bits
 #define _mm512_and_si512 model_and
 #define _mm512_add_epi32 model_add
 #define _mm512_dpbusd_epi32 model_dpbusd
 #define _mm512_set1_epi8 model_set1
 #define _mm512_setzero_si512() (Model512{})
 #define adler32_avx512_vnni adler32_avx512_model
+#define adler32_avx512_vnni_prefetch adler32_avx512_prefetch_model
 #define copy_adler32_avx512_vnni copy_adler32_avx512_model
 #include "adler32_avx512_vnni.cpp"
 
@@ -135,6 +181,15 @@ TEST(Adler32Avx512, ModelledInstructionsGiveTheRightSumAtEverySize) {
     for (std::size_t size = 0; size <= bytes.size(); size += size < 3000 ? 1 : 13) {
         const auto data = ConstData(bytes).first(size);
         ASSERT_EQ(adler32_avx512_model(data, 77), adler32_portable(data, 77)) << size;
+        ASSERT_EQ(adler32_avx512_prefetch_model(data, 77), adler32_portable(data, 77)) << size;
+    }
+}
+
+TEST(Adler32Avx512, LargestBytesFillNoModelledLaneOverInShortMessages) {
+    const std::vector<std::byte> bytes(4200, std::byte{0xff});
+    for (std::size_t size = 0; size <= bytes.size(); ++size) {
+        const auto data = ConstData(bytes).first(size);
+        ASSERT_EQ(adler32_avx512_model(data, 0xfff0fff0), adler32_portable(data, 0xfff0fff0)) << size;
     }
 }
 

@@ -151,6 +151,8 @@ TEST(Kernels, TheBestUsableOneIsChosenAndPortableIsTheLastResort) {
     EXPECT_EQ(best(adler32_kernels(), some).name, "avx2");
     some.avx512 = some.avx512_vnni = true;
     EXPECT_EQ(best(adler32_kernels(), some).name, "avx512-vnni");
+    some.prefetch_helps = true;
+    EXPECT_EQ(best(adler32_kernels(), some).name, "avx512-vnni-prefetch");
     some.sse42 = some.pclmul = true;
     EXPECT_EQ(best(crc64_nvme_kernels(), some).name, "pclmul");
     some.vpclmul = true;

@@ -21,12 +21,14 @@ inline std::vector<std::byte> random_bytes(std::size_t size, std::uint64_t seed)
     return bytes;
 }
 
-/// The kernels of a list that this processor can run.
+/// The kernels of a list that this processor can run, those too that would be chosen on another one for their speed.
 template <class Function>
 std::vector<Kernel<Function>> usable(std::span<const Kernel<Function>> kernels) {
+    auto features = CpuFeatures::detect();
+    features.prefetch_helps = true;
     std::vector<Kernel<Function>> here;
     for (const auto& kernel : kernels)
-        if (kernel.usable(CpuFeatures::detect())) here.push_back(kernel);
+        if (kernel.usable(features)) here.push_back(kernel);
     return here;
 }
 
