@@ -50,18 +50,24 @@ Result<> FileKeeper::load_sequences() {
     const auto rows = catalogue_.files({.run = run_, .recorder = options_.recorder});
     if (!rows) return std::unexpected(rows.error());
     const std::scoped_lock lock(sequences_mutex_);
+    std::map<SequenceState*, const FileRow*> last_of;
+    const auto see_blocks_of = [](SequenceState& sequence, const FileRow& row) {
+        if (const auto index = StoredIndex::read(index_path_of(std::filesystem::path(row.volume) / row.name)))
+            sequence.blocks = std::max(sequence.blocks, index->opened.blocks_before + index->closed.events);
+    };
     for (const auto& row : *rows) {
         auto& sequence = sequences_[{row.stream_type + "_" + row.stream_name, row.lumi_block}];
+        if (row.sequence >= sequence.next_number) last_of[&sequence] = &row;
         sequence.next_number = std::max(sequence.next_number, row.sequence + 1);
         sequence.events += row.events;
         sequence.bytes += row.event_bytes;
         // What a crash cut off a file had numbers too, and files after it may hold events that go on from there.
         sequence.cut = sequence.cut || row.file_health != FileHealth::sane;
         sequence.blocks += row.events;
-        if (!sequence.cut) continue;
-        if (const auto index = StoredIndex::read(index_path_of(std::filesystem::path(row.volume) / row.name)))
-            sequence.blocks = std::max(sequence.blocks, index->opened.blocks_before + index->closed.events);
+        if (sequence.cut) see_blocks_of(sequence, row);
     }
+    // Files before it may be unknown: gone without an event on stable storage, or deleted before the catalogue was lost.
+    for (const auto& [sequence, row] : last_of) see_blocks_of(*sequence, *row);
     return restore_blocks(*rows);
 }
 

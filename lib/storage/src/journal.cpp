@@ -145,6 +145,7 @@ void encode_body(const FileClosed& r, Encoder& to) {
     to.number(r.crc32c);
     to.number(r.events);
     to.number(r.bytes);
+    to.number(static_cast<std::uint16_t>(r.cut ? 1 : 0));
     to.blob(r.end);
 }
 
@@ -229,6 +230,7 @@ JournalRecord decode_closed(Decoder& from) {
     r.crc32c = from.number<std::uint32_t>();
     r.events = from.number<std::uint64_t>();
     r.bytes = from.number<std::uint64_t>();
+    r.cut = (from.number<std::uint16_t>() & 1) != 0;
     r.end = from.blob();
     return r;
 }

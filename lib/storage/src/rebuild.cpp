@@ -66,6 +66,7 @@ FileRow row_of(const FoundFile& file, const StoredIndex& index, const Clock& clo
     row.opened = index.copies.empty() ? *row.closed : time_of(index.copies.front().received_ns);
     row.first_event = index.closed.content.first_event;
     row.last_event = index.closed.content.last_event;
+    if (index.closed.cut) row.file_health = FileHealth::truncated;
     return row;
 }
 

@@ -43,6 +43,7 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     std::uint64_t end = opened.start.size();
     FileClosed closed;
     closed.guid = opened.guid;
+    closed.cut = true;
     for (const auto& copy : copies) {
         if (copy.offset != end)
             return fail(Errc::corrupt, fmt::format("the journal of {} names an event at offset {}, the one before ends at {}",

@@ -65,8 +65,8 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
         if (!known) return std::unexpected(known.error());
         const bool was_missing = *known && is_missing(**known);  // and was put back
         if (*known && (*known)->file_state == FileState::closed && !was_missing) continue;
-        // A file that was closed completely is sane, even when the recorder died before the catalogue heard of it.
-        row.file_health = file.closed_by_recorder ? FileHealth::sane : FileHealth::truncated;
+        // A file that was closed whole is sane, even when the recorder died before the catalogue heard of it.
+        row.file_health = file.closed_by_recorder && !file.closed.cut ? FileHealth::sane : FileHealth::truncated;
         if (*known) {
             if (!was_missing && (*known)->file_health == FileHealth::quarantined)
                 row.file_health = FileHealth::quarantined;

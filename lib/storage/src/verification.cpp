@@ -237,7 +237,7 @@ void check_sequences(std::span<const FileToVerify> files, VerificationReport& re
         for (const auto& [number, file] : sequence) {
             const auto index = StoredIndex::read(index_path_of(file->path));
             if (!index) break;  // said already
-            cut = cut || file->row->file_health != FileHealth::sane;
+            cut = cut || index->closed.cut || file->row->file_health != FileHealth::sane;
             const auto begins_after = index->opened.blocks_before;
             if (number == last + 1 && begins_after != before && !(cut && begins_after > before))
                 report.damages.push_back({file->path, 1, index->opened.start.size(),

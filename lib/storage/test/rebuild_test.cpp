@@ -93,6 +93,45 @@ TEST_F(RebuildTest, ARecorderWhoseCatalogueWasLostBringsItBackAndRefusesTheRunTh
     EXPECT_EQ(Recorder::open(options_, {}, clock_).value()->run(), RunNumber{18});
 }
 
+TEST_F(RebuildTest, AFileThatMayHaveLostWhatWasNotAcknowledgedStaysTruncatedInACatalogueThatComesBack) {
+    record(10).reset();  // no stop(): as after a crash
+    ASSERT_TRUE(start()->stop(60s).has_value());
+    const auto before = known();
+    ASSERT_EQ(std::ranges::count(before.files, FileHealth::truncated, &FileRow::file_health), 2);
+    lose_catalogue();
+    ASSERT_TRUE(rebuild(*catalogue()).has_value());
+    EXPECT_EQ(known().files, before.files);
+}
+
+TEST_F(RebuildTest, BlockNumbersGoOnBehindTheLastFileWhenTheCatalogueKnowsNoneBeforeIt) {
+    options_.file_events_max = 2;
+    {
+        auto recorder = start();
+        const auto sender = connect(*recorder);
+        for (std::uint64_t id = 1; id <= 5; ++id)
+            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 2000)).has_value());
+        ASSERT_TRUE(flushed(*sender));
+        while (data_files().size() < 2) std::this_thread::sleep_for(1ms);
+        recorder.reset();  // no stop(): as after a crash
+    }
+    auto files = data_files();
+    std::ranges::sort(files);
+    std::filesystem::remove(files.front());
+    std::filesystem::remove(files.front().replace_extension(".index"));
+    for (const auto& entry : std::filesystem::directory_iterator(directory_))  // the journal would miss that file
+        if (entry.path().filename().native().starts_with("weir.journal.")) std::filesystem::remove(entry.path());
+    lose_catalogue();
+
+    const auto recorder = start();
+    EXPECT_TRUE(recorder->continued());
+    const auto sender = connect(*recorder);
+    for (std::uint64_t id = 6; id <= 7; ++id)
+        ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 2000)).has_value());
+    ASSERT_TRUE(flushed(*sender));
+    ASSERT_TRUE(recorder->stop(60s).has_value());
+    expect_all_good(3);
+}
+
 TEST_F(RebuildTest, ACrashedRunWhoseCatalogueWasLostIsContinuedAndKnowsWhatItHolds) {
     auto recorder = start();
     options_.receiver.listen.port = recorder->port();

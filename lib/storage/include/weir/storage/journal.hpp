@@ -93,6 +93,7 @@ struct FileClosed {
     std::uint64_t events = 0;
     std::uint64_t bytes = 0;  // of event data
     std::vector<std::byte> end;
+    bool cut = false;       // it lost what was not acknowledged: there may be a gap in block numbers behind it
     FileContent content{};  // no part of the record: the copies before it say it
 
     bool operator==(const FileClosed&) const = default;
