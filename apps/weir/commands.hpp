@@ -3,7 +3,7 @@
 // when the user names it, `chosen` becomes what is to be run, and its result the exit code.
 #pragma once
 
-#include "command_line.hpp"
+#include "cli/command_line.hpp"
 
 namespace weir::app {
 

@@ -7,8 +7,9 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "program.hpp"
-#include "standard_descriptors.hpp"
+#include "cli/process/standard_descriptors.hpp"
+#include "cli/program.hpp"
+#include "commands.hpp"
 
 namespace {
 

@@ -2,7 +2,8 @@
 // weir as a whole: the commands in the order of `weir --help`; each has a file of its name. main.cpp starts it.
 #include <array>
 
-#include "program.hpp"
+#include "cli/program.hpp"
+#include "commands.hpp"
 
 namespace {
 

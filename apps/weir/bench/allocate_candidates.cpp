@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "../child_process.hpp"
+#include "cli/process/child_process.hpp"
 
 namespace weir::app {
 

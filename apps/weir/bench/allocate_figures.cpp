@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "../output.hpp"
+#include "cli/output.hpp"
 #include "plot.hpp"
 
 namespace weir::app {

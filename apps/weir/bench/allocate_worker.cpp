@@ -5,8 +5,8 @@
 
 #include <cstdio>
 
-#include "../child_process.hpp"
 #include "allocate_run.hpp"
+#include "cli/process/child_process.hpp"
 
 namespace weir::app {
 

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "weir/base/result.hpp"
 #include "machine.hpp"
 #include "rows.hpp"
+#include "weir/base/result.hpp"
 #include "weir/base/result.hpp"
 
 namespace weir::app {

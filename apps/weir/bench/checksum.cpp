@@ -10,12 +10,12 @@
 #include <functional>
 #include <memory>
 
-#include "file_reading.hpp"
-#include "rows.hpp"
 #include "checksum_figures.hpp"
+#include "file_reading.hpp"
 #include "memory_limits.hpp"
 #include "other_core.hpp"
 #include "peer_library.hpp"
+#include "rows.hpp"
 #include "sum_candidates.hpp"
 #include "thread_timer.hpp"
 #include "weir/base/cpu.hpp"

@@ -13,10 +13,10 @@
 #include <thread>
 #include <vector>
 
-#include "rows.hpp"
 #include "memory_limits.hpp"
 #include "other_core.hpp"
 #include "parallel_figures.hpp"
+#include "rows.hpp"
 #include "thread_timer.hpp"
 #include "weir/base/cpu.hpp"
 #include "weir/checksum/adler32.hpp"

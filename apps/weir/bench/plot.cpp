@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "../child_process.hpp"
+#include "cli/process/child_process.hpp"
 
 namespace weir::app {
 

@@ -14,11 +14,11 @@
 #include <random>
 #include <thread>
 
-#include "record_limits.hpp"
-#include "../child_process.hpp"
+#include "cli/process/child_process.hpp"
 #include "machine.hpp"
 #include "plot.hpp"
 #include "record_figures.hpp"
+#include "record_limits.hpp"
 #include "tmpfs_medium.hpp"
 #include "weir/base/cpu.hpp"
 #include "weir/storage/recorder.hpp"

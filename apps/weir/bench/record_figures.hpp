@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "record.hpp"
 #include "machine.hpp"
+#include "record.hpp"
 #include "tmpfs_medium.hpp"
 
 namespace weir::app {

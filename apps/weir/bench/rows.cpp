@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/output.hpp"
 #include "weir/base/bytes.hpp"
-#include "../output.hpp"
 
 namespace weir::app {
 

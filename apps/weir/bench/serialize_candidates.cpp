@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "../child_process.hpp"
+#include "cli/process/child_process.hpp"
 #include "serialize_limits.hpp"
 #include "serialize_ours.hpp"
 #include "serialize_root_source.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "../child_process.hpp"
+#include "cli/process/child_process.hpp"
 
 namespace weir::app {
 namespace {

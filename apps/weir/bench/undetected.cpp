@@ -11,9 +11,9 @@
 #include <functional>
 #include <vector>
 
-#include "rows.hpp"
 #include "corruption.hpp"
 #include "plot.hpp"
+#include "rows.hpp"
 #include "weir/checksum/adler32.hpp"
 #include "weir/checksum/crc32.hpp"
 #include "weir/checksum/crc32c.hpp"

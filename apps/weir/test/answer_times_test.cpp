@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../answer_times.hpp"
+#include "send/answer_times.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "object_view.hpp"
+#include "files/objects/object_view.hpp"
 
 #include <gtest/gtest.h>
 

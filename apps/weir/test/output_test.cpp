@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text from outside on its way to a terminal or a document, and amounts as people read them.
-#include "../output.hpp"
+#include "cli/output.hpp"
 
 #include <gtest/gtest.h>
 

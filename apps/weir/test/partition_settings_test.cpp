@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A partition file as one of its stations reads it: its own section and the shared ones, and what is said of mistakes.
-#include "../partition_settings.hpp"
+#include "stations/frame/partition_settings.hpp"
 
 #include <gmock/gmock.h>
 
-#include "../recorder_station.hpp"
+#include "stations/recorder/recorder_station.hpp"
 
 namespace weir::app {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The progress line on a pseudo-terminal, with a clock that the test moves.
-#include "../progress.hpp"
+#include "cli/progress.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The recorder driven as run control drives it: up, through two runs on one port, and down.
-#include "../recorder_station.hpp"
+#include "stations/recorder/recorder_station.hpp"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sending against a real receiver whose sink the test plays: everything is answered and counted, the rate
 // holds, and stopping always ends.
-#include "../sending.hpp"
+#include "send/sending.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "../workload_source.hpp"
+#include "send/sources/workload_source.hpp"
 #include "weir/delivery/receiver.hpp"
 
 namespace weir::app {

@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "../replay_source.hpp"
-#include "../workload_source.hpp"
+#include "send/sources/replay_source.hpp"
+#include "send/sources/workload_source.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/event/check.hpp"
 #include "weir/event/event_builder.hpp"

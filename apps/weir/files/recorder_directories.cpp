@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "files/recorder_directories.hpp"
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+
+#include "weir/service/alarm_file.hpp"
+#include "weir/storage/catalogue_place.hpp"
+
+namespace weir::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_there(const fs::path& path) {
+    std::error_code error;
+    return fs::exists(path, error);
+}
+
+bool has_catalogue(const fs::path& directory) { return is_there(storage::catalogue_path(directory)); }
+
+bool has_alarms(const fs::path& directory) {
+    const std::array places{AlarmPlace{.directory = directory}, AlarmPlace{.directory = directory, .station = hand_off_station}};
+    return has_catalogue(directory) || std::ranges::any_of(places, [](const AlarmPlace& place) {
+        return is_there(place.file()) || is_there(place.socket());
+    });
+}
+
+std::vector<fs::path> those_with(const fs::path& directory, bool (*has)(const fs::path&)) {
+    if (has(directory)) return {directory};
+    std::vector<fs::path> found;
+    std::error_code error;
+    for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+        std::error_code no_directory;
+        if (it->is_directory(no_directory) && has(it->path())) found.push_back(it->path());
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+}  // namespace
+
+std::vector<fs::path> directories_with_catalogue(const fs::path& directory) { return those_with(directory, has_catalogue); }
+
+std::vector<fs::path> directories_with_alarms(const fs::path& directory) { return those_with(directory, has_alarms); }
+
+}  // namespace weir::app

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "handoff/handoff_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "weir/handoff/directory_destination.hpp"
+#include "weir/handoff/xrootd_destination.hpp"
+
+namespace weir::app {
+
+void HandoffSettings::declare(Settings& settings) {
+    auto& o = options;
+    settings.add("handoff", "directory", directory, "first directory of the recorder: its catalogue is there");
+    settings.add("handoff", "catalogue", catalogue,
+                 "as its recorder has it; postgresql://...: its own file, carried over; a path: another file; "
+                 "empty: only the one in its first directory");
+    settings.add("handoff", "destinations", destinations,
+                 "where files go, each one of them to all: NAME=URL or URL; root://HOST:PORT//PATH "
+                 "or a directory, with {run} and {stream}");
+    settings.add("handoff", "recorder", recorder, "only files of this recorder; empty: of all in the catalogue");
+    settings.add("handoff", "priorities", priorities,
+                 "PATTERN=NUMBER of streams; the first that matches counts, the smaller goes first; else 100");
+    settings.add("handoff", "concurrency", o.concurrency, "files at once, to each destination").at_least(1).at_most(64);
+    settings.add("handoff", "rate", o.rate, "bytes a second of all copies together; 0B: no limit");
+    settings.add("handoff", "checksum", checksum,
+                 "what is compared; the recorder made it of every file, and the destination is asked for it");
+    settings
+        .add("handoff", "verify", verify,
+             "a copy counts by the destination's own sum of what it stored, by reading it back, or by both")
+        .one_of({"sum", "read", "both"});
+    settings.add("handoff", "read", read, "how files are read here: past the page cache, or through it")
+        .one_of({"direct", "cache"});
+    settings.add("handoff", "sync", sync, "an XRootD server syncs each file before its sum is asked for");
+    settings.add("handoff", "answer", o.transfer.answer, "longest wait for one answer of a destination")
+        .at_least(std::chrono::seconds{1});
+    settings.add("handoff", "retry_first", o.retry_first, "wait after a failure; doubled after each further one")
+        .at_least(std::chrono::milliseconds{1});
+    settings.add("handoff", "retry_most", o.retry_most, "longest wait after a failure")
+        .at_least(std::chrono::milliseconds{1});
+    settings.add("handoff", "poll", o.poll, "how often the catalogue is looked at")
+        .at_least(std::chrono::milliseconds{10});
+    settings.add("handoff", "alarm_age", o.alarm_age,
+                 "a file that was closed this long ago and is not handed over is an alarm");
+    settings
+        .add("handoff", "tries", o.tries,
+             "with --once: of one file, and in sequence of a destination, before they are given up")
+        .at_least(1);
+    settings
+        .add("handoff", "delete_above", o.deletion.above_percent,
+             "percent of a volume in use above which files are deleted that are handed "
+             "over; 100: never")
+        .at_most(100);
+    settings.add("handoff", "delete_age", o.deletion.age, "no file is deleted earlier than this after it was verified");
+    settings.add("handoff", "metrics", metrics, "address and port for Prometheus; port 0: any free one; empty: none");
+}
+
+Result<handoff::HandOffOptions> HandoffSettings::to_options() const {
+    auto to = options;
+    to.priorities = priorities;
+    if (!recorder.empty()) to.recorder = recorder;
+    const auto algorithm = digest::parse_algorithm(checksum);
+    if (!algorithm)
+        return fail(Errc::usage,
+                    fmt::format("\"{}\" is no checksum; there are {}", checksum, digest::algorithm_names()));
+    to.transfer.algorithm = *algorithm;
+    using handoff::Verification;
+    if (verify != "sum" && verify != "read" && verify != "both")
+        return fail(Errc::usage, fmt::format("\"{}\" is no way to verify; choose sum, read or both", verify));
+    to.transfer.verification = verify == "sum"    ? Verification::sum
+                               : verify == "read" ? Verification::read
+                                                  : Verification::both;
+    if (read != "direct" && read != "cache")
+        return fail(Errc::usage, fmt::format("\"{}\" is no way to read; choose direct or cache", read));
+    to.transfer.read = read == "direct" ? fixity::Cache::direct : fixity::Cache::keep;
+    return to;
+}
+
+Result<std::vector<std::unique_ptr<handoff::Destination>>> HandoffSettings::open_destinations(
+    handoff::HandOffOptions& to) const {
+    std::vector<std::unique_ptr<handoff::Destination>> opened;
+    to.patterns.clear();
+    std::map<std::string, std::string> places;  // two names for one place would count as two copies
+    for (const auto& text : destinations) {
+        auto target = handoff::parse_target(text);
+        if (!target) return std::unexpected(target.error());
+        if (const auto [same, is_new] = places.emplace(handoff::spelling_of(*target), text); !is_new)
+            return fail(Errc::usage, fmt::format("destinations \"{}\" and \"{}\" are one place, and would be one copy; "
+                                                 "name it once",
+                                                 same->second, text));
+        to.patterns.push_back(target->pattern);
+        if (!handoff::is_xrootd(*target)) {
+            if (auto good = handoff::refuse_recorder_directory(target->root); !good)
+                return std::unexpected(good.error());
+            opened.push_back(handoff::directory_destination(target->name, std::filesystem::absolute(target->root)));
+            continue;
+        }
+        auto server =
+            handoff::xrootd_destination(target->name, target->root, {.answer = to.transfer.answer, .sync = sync});
+        if (!server) return std::unexpected(server.error());
+        opened.push_back(std::move(*server));
+    }
+    return opened;
+}
+
+}  // namespace weir::app

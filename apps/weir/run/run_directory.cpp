@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/run_directory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weir/base/file.hpp"
+#include "weir/service/configuration_sections.hpp"
+#include "weir/storage/catalogue_place.hpp"
+
+namespace weir::app {
+
+Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& directory, const control::Partition& partition) {
+    RunDirectory result;
+    std::error_code failed;
+    result.directory_ = std::filesystem::absolute(directory, failed);
+    if (!failed) std::filesystem::create_directories(result.directory_ / "log", failed);
+    if (failed) return fail_errno(failed.value(), fmt::format("cannot make directory {}", directory.native()));
+    const auto text = read_text(partition.file, 1_MiB);
+    if (!text) return std::unexpected(text.error());
+    const auto sections = list_sections(*text, partition.file.native());
+    if (!sections) return std::unexpected(sections.error());
+    const bool one = partition.count(StationKind::record) == 1;
+    for (const auto& station : partition.stations) {
+        if (station.kind != StationKind::record) continue;
+        Recorder recorder{station.name, one ? result.directory_ : result.directory_ / station.name, {}, false};
+        for (const auto& section : *sections) {
+            if (section.path != station.section()) continue;
+            for (const auto& value : section.texts) {
+                if (value.key == "catalogue") recorder.catalogue = value.text;
+                if (value.key != "directories" || recorder.named) continue;
+                recorder.directory = value.text;
+                recorder.named = true;
+            }
+        }
+        result.recorders_.push_back(std::move(recorder));
+    }
+    return result;
+}
+
+std::optional<std::filesystem::path> RunDirectory::files_of(const control::StationEntry& station) const {
+    const auto recorder = std::ranges::find(recorders_, station.name, &Recorder::name);
+    if (recorder == recorders_.end() || recorder->named) return std::nullopt;
+    return recorder->directory;
+}
+
+std::vector<control::OpenCatalogue> RunDirectory::catalogues() const {
+    std::vector<control::OpenCatalogue> all;
+    for (const auto& recorder : recorders_) {
+        all.push_back([recorder]() -> Result<std::unique_ptr<Catalogue>> {
+            std::error_code unknown;
+            if (!std::filesystem::exists(storage::own_catalogue_path(recorder.directory, recorder.catalogue), unknown)) return nullptr;
+            return storage::open_catalogue_beside_recorder(recorder.directory, recorder.catalogue);
+        });
+    }
+    return all;
+}
+
+}  // namespace weir::app

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/run_place.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "weir/base/file.hpp"
+#include "weir/json/parse.hpp"
+
+namespace weir::app {
+namespace {
+
+constexpr const char* file_name = "run-control.json";
+
+}  // namespace
+
+Result<RunPlace> RunPlace::announce(const std::filesystem::path& directory, const std::string& address, const std::string& partition) {
+    const auto text = boost::json::serialize(boost::json::object{{"control", address}, {"pid", ::getpid()}, {"partition", json_safe(partition)}}) + "\n";
+    auto path = directory / file_name;
+    auto fresh = path;
+    fresh += ".new";
+    auto file = File::open(fresh, File::Mode::open_or_create);
+    if (!file) return std::unexpected(file.error());
+    if (auto empty = file->truncate(0); !empty) return std::unexpected(empty.error());
+    if (auto written = file->write_at(0, std::as_bytes(std::span(text))); !written) return std::unexpected(written.error());
+    std::error_code failed;
+    std::filesystem::rename(fresh, path, failed);
+    if (failed) return fail_errno(failed.value(), fmt::format("cannot write {}", path.native()));
+    return RunPlace(std::move(path));
+}
+
+RunPlace::~RunPlace() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove(path_, ignored);
+}
+
+Result<std::string> RunPlace::find(const std::filesystem::path& directory) {
+    const auto path = directory / file_name;
+    const auto text = read_text(path, 64_KiB);
+    if (!text) {
+        return fail(Errc::refused, fmt::format("no run control works in {}: there is no {}; begin with weir run PARTITION.toml --dir {}",
+                                               directory.native(), file_name, directory.native()));
+    }
+    const auto document = parse_json(*text);
+    if (!document) return std::unexpected(document.error());
+    JsonFields fields(*document, path.native());
+    auto address = fields.text("control");
+    if (auto read = fields.result(); !read) return std::unexpected(read.error());
+    return address;
+}
+
+}  // namespace weir::app

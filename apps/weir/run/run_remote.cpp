@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/run_remote.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+#include "cli/output.hpp"
+#include "run/run_place.hpp"
+#include "run/run_report.hpp"
+#include "weir/json/parse.hpp"
+#include "weir/service/control_client.hpp"
+
+namespace weir::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Bytes answer_max = 64_MiB;
+
+struct RemoteOptions {
+    std::string command;
+    std::filesystem::path directory{"weir-run"};
+    std::string comment, reason, station;
+    std::vector<std::string> parameters;  // "beam=on"
+    std::chrono::seconds wait{120};
+    bool follow = false;
+    bool json = false;
+};
+
+std::string me(const RemoteOptions& options) { return "weir run " + options.command; }
+
+Result<json::value> body_of(const Result<ControlAnswer>& answer) {
+    if (!answer) return std::unexpected(answer.error());
+    if (!answer->good()) return fail(answer->status == 400 ? Errc::usage : Errc::refused, answer->error());
+    return parse_json(answer->body, {.size = answer_max, .depth = 16});
+}
+
+std::string state_of(const json::value& partition) {
+    JsonFields fields(partition, "the answer");
+    return fields.text("state", "");
+}
+
+Result<json::value> partition_of(const ControlClient& client) { return body_of(client.get("/partition")); }
+
+/// Until the partition has come to one of the states.
+Result<json::value> wait_for(const ControlClient& client, std::initializer_list<std::string_view> states, std::chrono::seconds at_most) {
+    const auto end = std::chrono::steady_clock::now() + at_most;
+    while (true) {
+        auto partition = partition_of(client);
+        if (!partition) return partition;
+        const auto state = state_of(*partition);
+        if (std::ranges::find(states, state) != states.end()) return partition;
+        if (std::chrono::steady_clock::now() > end) return fail(Errc::limit, fmt::format("the partition is {} after {}", state, to_string(at_most)));
+        std::this_thread::sleep_for(50ms);
+    }
+}
+
+int show(const RemoteOptions& options, const json::value& partition) {
+    if (options.json) {
+        print_json(partition);
+    } else if (const auto* object = partition.if_object()) {
+        print_status(*object);
+    }
+    return exit_good;
+}
+
+/// What the run that was just stopped left.
+int show_result(const RemoteOptions& options, const json::value& partition) {
+    const auto* object = partition.if_object();
+    const auto* last = object != nullptr ? object->if_contains("last") : nullptr;
+    const auto* result = last != nullptr ? last->if_object() : nullptr;
+    if (result == nullptr) return show(options, partition);
+    const auto* problems = result->if_contains("problems");
+    const bool good = problems != nullptr && problems->is_array() && problems->get_array().empty();
+    if (options.json) {
+        print_json(*result);
+    } else {
+        show(options, partition);
+        if (problems != nullptr && problems->is_array()) {
+            for (const auto& problem : problems->get_array()) complain(me(options), problem.is_string() ? std::string_view(problem.get_string()) : "");
+        }
+    }
+    return good ? exit_good : exit_bad;
+}
+
+/// Run control took the command and is gone since, as it is when nobody waits for a further run.
+bool has_ended(const RemoteOptions& options) { return !RunPlace::find(options.directory); }
+
+int tell_end(const RemoteOptions& options) {
+    if (options.json) {
+        print_json(json::object{{"state", "down"}});
+    } else {
+        print("the run is over, and run control has ended; weir ls {} shows its files, weir run log --dir {} what was said\n", options.directory.native(),
+              options.directory.native());
+    }
+    return exit_good;
+}
+
+int run_remote(const RemoteOptions& options) {
+    const auto address = RunPlace::find(options.directory);
+    if (!address) return fail_missing(me(options), address.error().message());
+    const ControlClient client(*address, answer_max);
+    if (options.command == "status") {
+        const auto partition = partition_of(client);
+        if (!partition) return fail_with(me(options), partition.error());
+        return show(options, *partition);
+    }
+    json::object command{{"command", options.command}};
+    if (!options.comment.empty()) command["comment"] = json_text(options.comment);
+    if (!options.station.empty()) command["station"] = json_text(options.station);
+    if (!options.reason.empty()) command["reason"] = json_text(options.reason);
+    json::object parameters;
+    for (const auto& parameter : options.parameters) {
+        const auto equals = parameter.find('=');
+        if (equals == parameter.npos || equals == 0) return fail_usage(me(options), fmt::format("\"{}\" is not a parameter; write NAME=VALUE", parameter));
+        parameters[json_text(parameter.substr(0, equals))] = json_text(parameter.substr(equals + 1));
+    }
+    if (!parameters.empty()) command["parameters"] = std::move(parameters);
+    const auto taken = body_of(client.post("/run", json::serialize(command)));
+    if (!taken) return fail_with(me(options), taken.error());
+    if (options.command == "start" || options.command == "stop") {
+        const bool start = options.command == "start";
+        const auto partition = start ? wait_for(client, {"running", "paused", "ready", "ending", "down"}, options.wait)
+                                     : wait_for(client, {"ready", "ending", "down"}, options.wait);
+        if (!partition) return has_ended(options) ? tell_end(options) : fail_with(me(options), partition.error());
+        const auto state = state_of(*partition);
+        if (start && (state == "running" || state == "paused")) return show(options, *partition);
+        return show_result(options, *partition);  // of a start: it could not start, or is over already
+    }
+    const auto partition = partition_of(client);
+    if (!partition) return fail_with(me(options), partition.error());
+    return show(options, *partition);
+}
+
+void print_line(const json::value& line) {
+    JsonFields fields(line, "a line");
+    const auto seconds = fields.real("time", 0.0);
+    const auto station = fields.text("station", "");
+    const auto* text = line.if_object() != nullptr ? line.get_object().if_contains("text") : nullptr;
+    print("{:%H:%M:%S} {:10} {}\n", fmt::gmtime(static_cast<std::time_t>(seconds)), station,
+          printable(text != nullptr && text->is_string() ? std::string_view(text->get_string()) : ""));
+}
+
+/// What the stations of a run control that has ended left, one file after the other.
+int print_log_files(const RemoteOptions& options, const std::vector<std::filesystem::path>& files) {
+    for (const auto& path : files) {
+        std::ifstream file(path);
+        if (!file) return fail_missing(me(options), fmt::format("cannot read {}", path.native()));
+        for (std::string line; std::getline(file, line) && output_errno() == 0;) {
+            if (options.json) {
+                print_json(json::object{{"station", json_text(path.stem().native())}, {"text", json_text(line)}});
+            } else {
+                print("{:10} {}\n", printable(path.stem().native()), printable(line));
+            }
+        }
+    }
+    flush_output();
+    return output_errno() == 0 ? exit_good : exit_bad;
+}
+
+std::vector<std::filesystem::path> log_files(const std::filesystem::path& directory) {
+    std::vector<std::filesystem::path> files;
+    std::error_code absent;
+    for (std::filesystem::directory_iterator entry(directory / "log", absent), end; !absent && entry != end; entry.increment(absent)) {
+        if (entry->path().extension() == ".log") files.push_back(entry->path());
+    }
+    std::ranges::sort(files);
+    return files;
+}
+
+int run_log(const RemoteOptions& options) {
+    const auto address = RunPlace::find(options.directory);
+    if (!address) {
+        const auto files = log_files(options.directory);
+        return files.empty() ? fail_missing(me(options), address.error().message()) : print_log_files(options, files);
+    }
+    const ControlClient client(*address, answer_max);
+    std::uint64_t after = 0;
+    while (true) {
+        const auto page = body_of(client.get(fmt::format("/log?after={}", after)));
+        if (!page) {
+            if (after > 0) return exit_good;  // it has ended
+            const auto files = log_files(options.directory);
+            return files.empty() ? fail_with(me(options), page.error()) : print_log_files(options, files);
+        }
+        JsonFields fields(*page, "the answer");
+        const auto* lines = fields.array("lines", 100'000);
+        if (lines == nullptr) return fail_with(me(options), fields.result() ? Error{Errc::corrupt, 0, "no lines in the answer"} : fields.result().error());
+        for (const auto& line : *lines) {
+            if (options.json) {
+                print_json(line);
+            } else {
+                print_line(line);
+            }
+            JsonFields of_line(line, "a line");
+            after = std::max(after, of_line.number("number", after));
+        }
+        flush_output();
+        if (output_errno() != 0) return exit_bad;
+        if (!lines->empty()) continue;
+        if (!options.follow) return exit_good;
+        std::this_thread::sleep_for(200ms);
+    }
+}
+
+}  // namespace
+
+void add_run_remote(CLI::App& run, Command& chosen) {
+    struct Word {
+        const char* name;
+        const char* help;
+    };
+    for (const auto& [name, help] : {Word{"status", "how the partition and its stations are"}, Word{"start", "begins a run"}, Word{"stop", "stops the run"},
+                                     Word{"pause", "no more triggers"}, Word{"resume", "triggers again"}, Word{"replace", "ends a station and starts it again"},
+                                     Word{"log", "what the stations said"}}) {
+        auto options = std::make_shared<RemoteOptions>();
+        options->command = name;
+        const bool replace = options->command == "replace";
+        auto& command = add_command(run, group_stations, name, help, fmt::format("weir run {} {}--dir D", name, replace ? "ef-1 " : ""));
+        if (replace) add_value(command, "station", options->station, "STATION", "its name in the partition file").required();
+        add_value(command, "--dir", options->directory, "D", "where weir run works");
+        if (options->command == "start") {
+            add_value(command, "--comment", options->comment, "TEXT", "goes into the catalogue with the run");
+            add_value(command, "--parameter", options->parameters, "NAME=VALUE", "goes into the catalogue with the run");
+            add_value(command, "--wait", options->wait, "TIME", "at most, until it runs");
+        } else if (options->command == "stop") {
+            add_value(command, "--reason", options->reason, "TEXT", "goes into the catalogue with the run");
+            add_value(command, "--wait", options->wait, "TIME", "at most, until it has stopped");
+        } else if (options->command == "log") {
+            add_flag(command, "--follow", options->follow, "goes on until run control ends");
+        }
+        add_json_flag(command, options->json);
+        const bool log = options->command == "log";
+        command.callback([options, log, &chosen] { chosen = [options, log] { return log ? run_log(*options) : run_remote(*options); }; });
+    }
+}
+
+}  // namespace weir::app

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weir run status`, `start`, `stop`, `pause`, `resume` and `log`: talk to the run control that works in a directory.
+#pragma once
+
+#include "cli/command_line.hpp"
+
+namespace weir::app {
+
+void add_run_remote(CLI::App& run, Command& chosen);
+
+}  // namespace weir::app

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What weir run tells people and programs about a run: one line while it lasts, tables and a document at its end.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "cli/output.hpp"
+#include "weir/control/run_control.hpp"
+
+namespace weir::app {
+
+/// "run 7  running  12,345 events  3,210/s  12,000 recorded in 2 files  1.2 GB". `before`: an earlier look, for the rates.
+[[nodiscard]] std::string progress_text(const control::PartitionView& now, const control::PartitionView& before);
+
+[[nodiscard]] json::object result_json(const control::RunResult& result, const std::filesystem::path& directory);
+void print_result(const control::RunResult& result, const std::filesystem::path& directory);
+
+/// The answer of GET /partition, as a table.
+void print_status(const json::object& partition);
+
+}  // namespace weir::app

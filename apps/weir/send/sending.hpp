@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends the events of a source over a number of connections, at a rate if one is given, until each has its
+// answer. Every connection is a lane with a sender of its own; the next event goes to whichever lane has
+// room, so that one slow connection holds up neither the others nor the order of lumi blocks.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "send/answer_times.hpp"
+#include "send/sources/event_source.hpp"
+#include "send/sources/rate_pacer.hpp"
+#include "weir/base/bytes.hpp"
+#include "weir/base/clock.hpp"
+#include "weir/base/result.hpp"
+#include "weir/transport/tls.hpp"
+#include "weir/wire/reject_reason.hpp"
+
+namespace weir::app {
+
+struct SendingOptions {
+    std::string to{};           // "host:port" of the recorder
+    std::string name = "send";  // of the sender
+    std::uint32_t connections = 1;
+    std::optional<std::uint64_t> events{};  // nothing: until stop()
+    double rate_hz = 0;                     // events a second over all connections; 0: as fast as they are taken
+    Bytes window{0};                        // of each connection; 0: 256 MiB shared out, 4 MiB at least
+    std::chrono::milliseconds give_up_after{60'000};  // without a connection; 0: never
+    transport::TlsFiles tls{};                        // none: plain TCP
+    std::chrono::milliseconds answers_max{10'000};    // how long stop() waits for answers
+};
+
+inline constexpr std::uint32_t connections_max = 1000;
+
+struct SendingCounts {
+    // sent = acknowledged + rejected + unanswered
+    std::uint64_t sent = 0;  // handed to the senders, which keep them until they are answered or refuse them at once
+    std::uint64_t acknowledged = 0;
+    std::uint64_t rejected = 0;
+    std::uint64_t unanswered = 0;
+    std::array<std::uint64_t, wire::reject_reason_count> rejected_by{};  // by wire::index(reason)
+    std::uint64_t copies = 0;  // stream tags of the events sent: how often they should be stored
+    std::uint64_t bytes = 0;   // payload of the events sent
+    std::uint64_t bytes_answered = 0;
+    std::uint64_t resent = 0;  // messages, after lost connections
+    std::uint64_t reconnects = 0;
+    std::uint32_t connected = 0;  // connections, now
+    double seconds = 0;           // from the first event sent to the last answer, or till now
+    std::string last_problem{};   // of a connection; empty when there was none
+    std::string first_refusal{};  // of an event larger than the recorder takes; empty when there was none
+
+    [[nodiscard]] bool complete() const noexcept { return acknowledged == sent; }
+};
+
+class Sending {
+public:
+    /// Begins at once. Source and clock outlive it. Errc::usage for options that a sender cannot have.
+    [[nodiscard]] static Result<std::unique_ptr<Sending>> start(SendingOptions options, EventSource& source,
+                                                                const Clock& clock = default_clock());
+    ~Sending();  // as abandon()
+
+    /// Waits for the end: true; false when the time is over.
+    bool wait(std::chrono::milliseconds timeout);
+
+    /// Sends no more; ends when every event sent has its answer, or answers_max has passed.
+    void stop();
+    /// Ends without waiting for answers.
+    void abandon();
+
+    /// At any time; after the end they do not change any more.
+    [[nodiscard]] SendingCounts counts() const;
+    /// Why a sender failed for good (refused by the recorder, gave up): the first, which stopped all.
+    [[nodiscard]] std::optional<Error> failure() const;
+
+    /// How long events waited for their answers, from the moment that the rate gave them, or else from when they were ready.
+    [[nodiscard]] const AnswerTimes& answer_times() const noexcept { return answer_times_; }
+
+    [[nodiscard]] static const Clock& default_clock();
+
+private:
+    class Lane;
+    class Pump;
+    enum class Phase : int { sending, stopping, abandoned };
+
+    Sending(SendingOptions options, EventSource& source, const Clock& clock);
+    [[nodiscard]] Result<> open_lanes();
+    void start_pumps();
+    void pump_ended();
+    void fail(Error error);
+    void refuse(Error error);
+    void wake_all();
+
+    const SendingOptions options_;
+    EventSource& source_;
+    const Clock& clock_;
+    RatePacer pacer_;
+    AnswerTimes answer_times_;
+    std::atomic<std::uint64_t> next_event_{0};       // relaxed: only the number counts
+    std::atomic<std::uint64_t> copies_{0};           // relaxed, the same
+    std::atomic<Phase> phase_{Phase::sending};       // release in stop/abandon, acquire in the pumps
+    std::atomic<std::int64_t> answers_until_ns_{0};  // stored before the phase
+    std::atomic<std::int64_t> first_sent_ns_{0};     // relaxed: for the statistics
+    std::atomic<std::int64_t> last_answer_ns_{0};
+    std::atomic<std::int64_t> ended_ns_{0};
+
+    mutable std::mutex mutex_;  // of the four below
+    std::optional<Error> failure_;
+    std::uint64_t refused_ = 0;  // events that are too large for the recorder
+    std::string first_refusal_;
+    std::size_t pumps_running_ = 0;
+    std::condition_variable ended_;
+
+    std::vector<std::unique_ptr<Pump>> pumps_;
+    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::vector<std::jthread> threads_;  // one a pump; the last member: they end before what they use is gone
+};
+
+}  // namespace weir::app

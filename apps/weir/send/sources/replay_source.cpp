@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "send/sources/replay_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "weir/base/assert.hpp"
+#include "weir/event/compression.hpp"
+#include "weir/event/event_view.hpp"
+#include "weir/event/raw_file_index.hpp"
+#include "weir/event/raw_file_name.hpp"
+
+namespace weir::app {
+namespace {
+
+constexpr Bytes uncompressed_max = 64_MiB;  // of one event
+
+/// A copy with new ids, and the pool that it came from (which must go last).
+struct Copy {
+    std::shared_ptr<memory::BufferPool> pool;
+    memory::Buffer buffer;
+};
+
+std::unexpected<Error> in_file(const std::filesystem::path& path, Error error) {
+    error.context = fmt::format("{}: {}", path.native(), error.context);
+    return std::unexpected(std::move(error));
+}
+
+std::unexpected<Error> in_event(std::size_t number, Error error) {
+    error.context = fmt::format("event {}: {}", number, error.context);
+    return std::unexpected(std::move(error));
+}
+
+StreamTag whole_events(std::string type, std::string name) {
+    StreamTag tag;
+    tag.type = std::move(type);
+    tag.name = std::move(name);
+    return tag;
+}
+
+event::RodRules rules_of(event::Format format) {
+    return format == event::Format::event_3_0 ? event::RodRules::bes3() : event::RodRules{};
+}
+
+}  // namespace
+
+StreamTag stream_of_file(const std::filesystem::path& path, std::optional<std::string_view> head_stream) {
+    if (head_stream) {
+        if (auto tag = parse_stream_key(*head_stream)) return std::move(*tag);
+    }
+    if (const auto parsed = event::parse_raw_file_name(path.filename().native())) {
+        if (valid_stream_type(parsed->name.stream_type) && valid_stream_name(parsed->name.stream_name))
+            return whole_events(parsed->name.stream_type, parsed->name.stream_name);
+    }
+    const auto stem = path.stem().native();
+    return whole_events("physics", valid_stream_name(stem) ? stem : "Replay");
+}
+
+Result<std::unique_ptr<ReplaySource>> ReplaySource::open(const ReplayOptions& options, FileSystem& system) {
+    if (options.files.empty()) return fail(Errc::usage, "no file to replay was named");
+    std::unique_ptr<ReplaySource> source(new ReplaySource);
+    source->keep_ids_ = options.keep_ids;
+    source->first_id_ = options.first_id;
+    for (const auto& path : options.files) {
+        if (auto read = source->read(path, options, system); !read) return in_file(path, std::move(read.error()));
+    }
+    if (source->events_.empty())
+        return fail(Errc::usage,
+                    fmt::format("{} holds no event; name a file with events", options.files.front().native()));
+    // Classes of buffers are up to a quarter larger than what is asked for; two must fit at least.
+    const auto limit = std::max(options.copies_size_max, Bytes{source->event_size_max_} * 3);
+    source->copies_ = std::make_shared<memory::BufferPool>(limit);
+    return source;
+}
+
+Result<> ReplaySource::read(const std::filesystem::path& path, const ReplayOptions& options, FileSystem& system) {
+    auto file = File::open(path, File::Mode::read, system);
+    if (!file) return std::unexpected(std::move(file.error()));
+    const auto size = file->size();
+    if (!size) return std::unexpected(size.error());
+    if (*size > options.files_size_max.count() - std::min(files_size_, options.files_size_max.count()))
+        return fail(Errc::limit,
+                    fmt::format("the files together are larger than {}, and are held in memory; name fewer",
+                                to_string(options.files_size_max)));
+    files_size_ += *size;
+    auto contents = std::make_shared<Contents>(static_cast<std::size_t>(*size));
+    if (auto read = file->read_at(0, *contents); !read) return read;
+
+    auto index = event::RawFileIndex::make(*contents);
+    if (!index) return std::unexpected(std::move(index.error()));
+    if (!index->end)
+        remarks_.push_back(
+            fmt::format("{} has no end record; whole events, which are sent: {}; bytes behind them, which are not: {}",
+                        path.native(), index->blocks.size(), index->bytes_after));
+    const auto format = index->head.format();
+    if (events_.empty()) {
+        format_ = format;
+        run_ = options.run.value_or(index->head.run.run);
+    }
+    if (format != format_)
+        return fail(Errc::usage,
+                    fmt::format("it holds {} events and the files before it {}; send them one after the other",
+                                event::name(format), event::name(format_)));
+    if (keep_ids_ && format == event::Format::opaque)
+        return fail(Errc::usage, "opaque events have no ids to keep; leave --keep-ids out");
+    if (keep_ids_ && index->head.run.run != run_)
+        return fail(Errc::usage,
+                    fmt::format("--keep-ids keeps run {} of this file, which is not run {}; send it alone and "
+                                "without --run",
+                                number(index->head.run.run), number(run_)));
+
+    const auto stream = options.stream ? *options.stream : stream_of_file(path, index->head.metadata_value("Stream"));
+    events_.reserve(events_.size() + index->blocks.size());
+    for (std::size_t i = 0; i < index->blocks.size(); ++i) {
+        const auto& block = index->blocks[i];
+        const auto bytes = ConstData(*contents).subspan(static_cast<std::size_t>(block.offset), block.separator.size);
+        auto event = look_at(bytes, contents, stream);
+        if (!event) return in_event(i + 1, std::move(event.error()));
+        event_size_max_ = std::max<std::uint64_t>(event_size_max_, event->bytes.size());
+        events_.push_back(std::move(*event));
+    }
+    return {};
+}
+
+Result<ReplaySource::RecordedEvent> ReplaySource::look_at(ConstData bytes, std::shared_ptr<const Contents> owner,
+                                                          const StreamTag& stream) const {
+    if (bytes.empty()) return fail(Errc::unsupported, "it has no bytes; an event without payload cannot be sent");
+    RecordedEvent recorded{.bytes = bytes, .owner = std::move(owner), .tags = {stream}};
+    if (format_ == event::Format::opaque) return recorded;
+
+    const auto view = event::EventView::parse(bytes, format_);
+    if (!view) return std::unexpected(view.error());
+    recorded.ids = view->ids();
+    auto tags = view->stream_tags();
+    if (!tags) return std::unexpected(std::move(tags.error()));
+    if (!tags->empty()) recorded.tags = std::move(*tags);
+    if (keep_ids_) return recorded;
+
+    if (view->compression() != event::Compression::none) {  // the ids inside must change too
+        auto unpacked = event::decompress_event(*view, uncompressed_max);
+        if (!unpacked) return std::unexpected(std::move(unpacked.error()));
+        recorded.owner = std::make_shared<const Contents>(std::move(*unpacked));
+        recorded.bytes = *recorded.owner;
+    }
+    auto plan = event::RestampPlan::make(recorded.bytes, format_, rules_of(format_));
+    if (!plan) {
+        plan.error().context += "; --keep-ids sends it as it is";
+        return std::unexpected(std::move(plan.error()));
+    }
+    recorded.plan = std::move(*plan);
+    return recorded;
+}
+
+SourcedEvent ReplaySource::unchanged(const RecordedEvent& event, std::uint64_t n) const {
+    const bool opaque = format_ == event::Format::opaque;
+    return {.description = {.global_id = opaque ? global_id_of(n, first_id_) : event.ids.global_id,
+                            .level1_id = opaque ? level1_id_of(n) : event.ids.level1_id,
+                            .lumi_block = event.ids.lumi_block,
+                            .tags = event.tags},
+            .payload = {.data = event.bytes, .owner = event.owner}};
+}
+
+std::optional<SourcedEvent> ReplaySource::make(std::uint64_t n) {
+    WEIR_ASSERT(repeats() || n < events_.size());
+    const auto& event = events_[static_cast<std::size_t>(n % events_.size())];
+    if (!event.plan) return unchanged(event, n);
+
+    auto buffer = copies_->try_take(event.bytes.size());
+    if (!buffer) return std::nullopt;
+    auto ids = event.ids;
+    ids.run = run_;
+    ids.global_id = global_id_of(n, first_id_);
+    ids.level1_id = level1_id_of(n);
+    std::ranges::copy(event.bytes, buffer->data().begin());
+    event.plan->apply(buffer->data(), ids);
+
+    auto copy = std::make_shared<Copy>(Copy{.pool = copies_, .buffer = std::move(*buffer)});
+    const auto data = std::as_const(copy->buffer).data();
+    return SourcedEvent{.description = {.global_id = ids.global_id,
+                                        .level1_id = ids.level1_id,
+                                        .lumi_block = ids.lumi_block,
+                                        .tags = event.tags},
+                        .payload = {.data = data, .owner = std::move(copy)}};
+}
+
+}  // namespace weir::app

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// `weir assign`: the data flow manager (DFM) of a partition.
+#include <memory>
+
+#include "commands.hpp"
+#include "stations/building/assigner_settings.hpp"
+#include "stations/frame/loop_settings.hpp"
+#include "stations/frame/setting_checks.hpp"
+
+namespace weir::app {
+
+void AssignerSettings::declare(Settings& settings, const std::string& section) {
+    settings.add(section, "listen", listen_, "address and port for datagrams and TCP; port 0: any free one").each(check_address);
+    settings.add(section, "link", link_, "udp or tcp, to builders and readouts; empty: as [network] says");
+    settings.add(section, "events_max", options_.events_max, "decided and not final: what the supervisor has credit for").at_least(1);
+    settings.add(section, "clear_group", options_.clear_group, "events in one message to a readout").at_least(1).at_most(std::int64_t{wire::clear_events_max});
+    settings.add(section, "clear_interval", options_.clear_interval, "longest wait before a readout hears what is done with");
+    settings.add(section, "builds_max", options_.builds_max, "times that one event is given to a builder").at_least(1);
+}
+
+Result<> AssignerSettings::check(const StationPlace& place) const {
+    static_cast<void>(place);  // no key is wrong beside another
+    return {};
+}
+
+Result<std::unique_ptr<Station>> AssignerSettings::make(const StationPlace& place, const StationServices& services) {
+    building::AssignerStationOptions options;
+    options.name = place.name;
+    options.id = place.id;
+    options.assigner = options_;
+    options.assigner.first_level1 = Level1Id{place.partition.data.first_level1_id};
+    options.loop = loop_options(place, listen_);
+    options.link = link_of(place, link_);
+    return std::make_unique<building::AssignerStation>(std::move(options), services.reports, services.clock);
+}
+
+void add_assign(CLI::App& parent, Command& chosen) {
+    add_station_command(parent, chosen, StationKind::assign, "gives events to builders, clears readouts (DFM)",
+                        [] { return std::make_unique<AssignerSettings>(); });
+}
+
+}  // namespace weir::app

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// [assign.NAME] of a partition file: the data flow manager.
+#pragma once
+
+#include <string>
+
+#include "stations/frame/station_command.hpp"
+#include "weir/building/assigner_station.hpp"
+
+namespace weir::app {
+
+class AssignerSettings final : public StationSettings {
+public:
+    void declare(Settings& settings, const std::string& section) override;
+    [[nodiscard]] Result<> check(const StationPlace& place) const override;
+    [[nodiscard]] Result<std::unique_ptr<Station>> make(const StationPlace& place, const StationServices& services) override;
+
+private:
+    std::string listen_ = "127.0.0.1:0";
+    std::string link_;  // empty: the partition's
+    building::AssignerOptions options_;
+};
+
+}  // namespace weir::app

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// [build.NAME] of a partition file: an event builder.
+#pragma once
+
+#include <string>
+
+#include "stations/frame/station_command.hpp"
+#include "weir/building/builder_station.hpp"
+
+namespace weir::app {
+
+class BuilderSettings final : public StationSettings {
+public:
+    void declare(Settings& settings, const std::string& section) override;
+    [[nodiscard]] Result<> check(const StationPlace& place) const override;
+    [[nodiscard]] Result<std::unique_ptr<Station>> make(const StationPlace& place, const StationServices& services) override;
+
+private:
+    std::string listen_ = "127.0.0.1:0";
+    std::string link_;  // empty: the partition's
+    std::string tag_ = "physics_Main";
+    std::string threads_ = "one";
+    building::BuilderOptions options_;
+    bool shaping_ = true;
+    bool probe_ = true;
+    Bytes window_min_{64U << 10}, window_max_{4U << 20};
+    Bytes memory_{512U << 20};
+};
+
+}  // namespace weir::app

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stations/building/readout_settings.hpp"
+
+#include <fmt/format.h>
+
+#include "stations/frame/setting_checks.hpp"
+#include "weir/transport/address.hpp"
+
+namespace weir::app {
+
+void ReadoutSettings::declare(Settings& settings, const std::string& section) {
+    auto& o = options_;
+    settings.add(section, "source", source_, "what fills it: made ROBs; those of a raw file, again and again; fragments from the "
+                                             "network; what the second level found (a pseudo-ROS)")
+        .one_of({"generator", "file", "network", "level2"});
+    settings.add(section, "file", file_, "source = \"file\": the raw file; empty: the one that --source names");
+    settings.add(section, "part", part_, "source = \"file\": which share of the file's sources, 2/6 for the second of six").each(check_part);
+    settings.add(section, "sources", sources_, "its sources, [\"0x420000\", ...]; needed when they come from the network").each(check_source);
+    settings.add(section, "robs", o.generator.robs, "source = \"generator\": sources, counted from first_source on").at_least(1).at_most(4096);
+    settings.add(section, "first_source", first_source_, "source = \"generator\": the first of them").each(check_source);
+    settings.add(section, "rob_size", o.generator.rob_size, "source = \"generator\": of each ROB").at_most(Bytes{16ULL << 20});
+    settings.add(section, "seed", o.generator.seed, "source = \"generator\": the same seed, the same words");
+    settings.add(section, "latency", latency_, "simulation: data come so long after they were asked for; 0s: on their own");
+    settings.add(section, "events_max", o.store.events_max, "events held at once").at_least(1).at_most(1 << 22);
+    settings.add(section, "memory", o.store.bytes_max, "for their ROBs").at_least(Bytes{1ULL << 20});
+    settings.add(section, "lost_after", o.store.lost_after, "a ROB does not come any more when its source has sent one so many "
+                                                            "events newer; 0: it is waited for")
+        .at_most(1 << 30);
+    settings.add(section, "handlers", o.handlers.handlers, "request handlers: threads that wait for data; 0: what is not here is "
+                                                           "answered \"not yet\" at once")
+        .at_most(256);
+    settings.add(section, "wait", strategy_, "how they wait: asleep until woken, giving the processor away again and again, or keeping it")
+        .one_of({"park", "yield", "spin"});
+    settings.add(section, "wait_max", o.handlers.wait_max, "for the data of one request; then the answer is \"not yet\"")
+        .at_most(std::chrono::seconds(10));
+    settings.add(section, "requests_max", o.handlers.requests_max, "that wait for a handler; more are dropped and counted, and will be asked again")
+        .at_least(1)
+        .at_most(1 << 20);
+    settings.add(section, "direct", o.direct, "what is here is answered by the thread that receives, without a handler");
+    settings.add(section, "listen", listen_, "address of its datagrams or connections; port 0: any free one").each(check_address);
+    settings.add(section, "link", link_, "udp or tcp; empty: as [network] says").one_of({"", "udp", "tcp"});
+}
+
+void ReadoutSettings::declare_options(CLI::App& command, std::vector<CLI::Option*>& given) {
+    given.push_back(&add_value(command, "--part", part_, "I/N", "which share of the file's sources"));
+    given.push_back(&add_value(command, "--handlers", options_.handlers.handlers, "N", "request handlers"));
+    given.push_back(&add_value(command, "--wait", strategy_, "HOW", "how they wait for data: park, yield or spin"));
+}
+
+Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPlace& place) const {
+    auto o = options_;
+    o.name = place.name;
+    o.id = place.id;
+    o.feed = *readout::parse_feed_kind(source_);
+    o.format = place.partition.format();
+    o.rules = place.partition.rules();
+    for (const auto& text : sources_) {
+        const auto source = parse_source_id(text);
+        if (!source) return fail(Errc::usage, fmt::format("sources: \"{}\" is no source; write 0x420001", text));
+        o.sources.push_back(*source);
+    }
+    const auto first = parse_source_id(first_source_);
+    if (!first) return fail(Errc::usage, fmt::format("first_source: \"{}\" is no source; write 0x420000", first_source_));
+    o.generator.first_source = *first;
+    auto part = readout::parse_part(part_);
+    if (!part) return std::unexpected(std::move(part.error()));
+    o.replay.part = *part;
+    if (!file_.empty()) o.replay.file = file_;
+    if (!place.sources.empty()) o.replay.file = place.sources.front();
+    if (o.feed == readout::FeedKind::file && place.sources.size() > 1)
+        return fail(Errc::usage, "a readout replays one file; name one --source");
+    if (o.feed == readout::FeedKind::network && o.sources.empty())
+        return fail(Errc::usage, "source = \"network\" needs to know what may come: sources = [\"0x420000\", ...]");
+    if (latency_.count() > 0) o.latency = latency_;
+    o.first = Level1Id{place.partition.data.first_level1_id};
+    const auto strategy = readout::parse_wait_strategy(strategy_);
+    if (!strategy) return fail(Errc::usage, fmt::format("\"{}\" is no way to wait; choose park, yield or spin", strategy_));
+    o.handlers.strategy = *strategy;
+    auto listen = transport::parse_host_port(listen_);
+    if (!listen) return std::unexpected(std::move(listen.error()));
+    o.loop.listen = *listen;
+    o.loop.datagram_max = place.partition.network.datagram_max.count();
+    o.loop.receive_buffer = place.partition.network.receive_buffer;
+    o.loop.exchange.key = place.partition.key;
+    o.link = link_.empty() ? place.partition.link() : *parse_link(link_);
+    return o;
+}
+
+Result<> ReadoutSettings::check(const StationPlace& place) const {
+    const auto made = options(place);
+    if (!made) return std::unexpected(made.error());
+    if (made->format == event::Format::opaque)
+        return fail(Errc::usage, "a readout serves fragments; [data] format must be event-5.0 or event-3.0");
+    if (made->feed == readout::FeedKind::file && made->replay.file.empty())
+        return fail(Errc::usage, "source = \"file\" needs a file: give --source FILE, or say file = \"...\"");
+    if (std::error_code error; made->feed == readout::FeedKind::file && !file_.empty() && !std::filesystem::exists(file_, error))
+        return fail(Errc::usage, fmt::format("file = \"{}\" is not there", file_));
+    const auto robs = made->sources.empty() ? made->generator.robs : made->sources.size();
+    if (made->feed == readout::FeedKind::generator && robs * made->generator.rob_size.count() > made->store.bytes_max.count())
+        return fail(Errc::usage, fmt::format("{} ROBs of {} are more than its memory of {}; raise memory", robs, to_string(made->generator.rob_size),
+                                             to_string(made->store.bytes_max)));
+    return {};
+}
+
+Result<std::unique_ptr<Station>> ReadoutSettings::make(const StationPlace& place, const StationServices& services) {
+    auto made = options(place);
+    if (!made) return std::unexpected(std::move(made.error()));
+    return std::make_unique<readout::ReadoutStation>(std::move(*made), services.clock, services.reports);
+}
+
+}  // namespace weir::app

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stations/frame/partition_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "stations/frame/setting_checks.hpp"
+#include "weir/service/configuration_sections.hpp"
+
+namespace weir::app {
+std::optional<Level1Offset> parse_level1_offset(std::string_view text) noexcept {
+    const auto colon = text.rfind(':');
+    if (colon == text.npos) return std::nullopt;
+    const auto source = parse_source_id(text.substr(0, colon));
+    auto digits = text.substr(colon + 1);
+    if (digits.starts_with('+')) digits.remove_prefix(1);
+    std::int32_t offset = 0;
+    const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), offset);
+    if (!source || digits.empty() || ec != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+    return Level1Offset{*source, offset};
+}
+
+std::optional<SourceId> parse_source_id(std::string_view text) noexcept {
+    const bool hex = text.starts_with("0x");
+    if (hex) text.remove_prefix(2);
+    std::uint32_t value = 0;
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value, hex ? 16 : 10);
+    if (text.empty() || ec != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return SourceId{value};
+}
+
+std::optional<transport::LinkKind> parse_link(std::string_view text) noexcept {
+    if (text == "udp") return transport::LinkKind::udp;
+    if (text == "tcp") return transport::LinkKind::tcp;
+    return std::nullopt;
+}
+
+void PartitionSettings::declare(Settings& settings) {
+    settings.add("partition", "name", name, "of the partition, in logs and in what run control reports");
+    settings.add("partition", "key", key, "the same in all its stations; messages of other partitions are dropped");
+    settings.add("partition", "directory", directory, "where stations keep files when --dir does not say so; empty: where they are started");
+    settings.add("partition", "deadline", deadline, "of a transition, when run control names none").at_least(std::chrono::milliseconds{1});
+    settings.add("partition", "stop_deadline", stop_deadline, "of a stop, when run control names none; what is in hand then is given up")
+        .at_least(std::chrono::milliseconds{1});
+    settings.add("data", "format", data.format, "of the events").one_of({"event-5.0", "event-3.0"});
+    settings.add("data", "first_level1_id", data.first_level1_id, "level-1 id of the first event of a run; counts up, and wraps at 32 bits");
+    settings.add("data", "level1_offset", data.level1_offset, "SOURCE:N of sources whose level-1 id is higher than the event's by N, for example \"0xa80010:1\"")
+        .each(check_offset);
+    settings.add("data", "level1_exempt", data.level1_exempt, "sources that carry no level-1 id, for example \"0x7c0000\"").each(check_source);
+    settings.add("data", "sources", data.sources, "ROBs that every event must have; empty: whatever the readouts serve").each(check_source);
+    settings.add("network", "link", network.link, "how stations speak; a station may say otherwise for its own links").one_of({"udp", "tcp"});
+    settings.add("network", "datagram_max", network.datagram_max, "largest datagram, with our header").at_least(Bytes{512}).at_most(Bytes{65'507});
+    settings.add("network", "receive_buffer", network.receive_buffer, "of the kernel for each socket; it may give less").at_least(Bytes{4096});
+    settings.leave_to_others("run");
+    for (const auto kind : station_kinds) settings.leave_to_others(fmt::format("{}.*", weir::name(kind)));
+}
+
+Result<> PartitionSettings::check() const {
+    auto all = sources();
+    std::ranges::sort(all);
+    if (const auto twice = std::ranges::adjacent_find(all); twice != all.end())
+        return fail(Errc::usage, fmt::format("sources in [data]: 0x{:x} stands there twice", number(*twice)));
+    return {};
+}
+
+event::Format PartitionSettings::format() const { return event::parse_format(data.format).value_or(event::Format::event_5_0); }
+
+event::RodRules PartitionSettings::rules() const {
+    event::RodRules rules;
+    for (const auto& text : data.level1_offset) {
+        if (const auto offset = parse_level1_offset(text)) rules.sources[offset->source].level1_offset = offset->offset;
+    }
+    for (const auto& text : data.level1_exempt) {
+        if (const auto source = parse_source_id(text)) rules.sources[*source].exempt = true;
+    }
+    return rules;
+}
+
+std::vector<SourceId> PartitionSettings::sources() const {
+    std::vector<SourceId> all;
+    for (const auto& text : data.sources) {
+        if (const auto source = parse_source_id(text)) all.push_back(*source);
+    }
+    return all;
+}
+
+transport::LinkKind PartitionSettings::link() const { return parse_link(network.link).value_or(transport::LinkKind::udp); }
+
+Result<std::vector<ListedStation>> list_stations(std::string_view text, std::string_view file_name) {
+    const auto sections = list_sections(text, file_name);
+    if (!sections) return std::unexpected(sections.error());
+    std::vector<ListedStation> stations;
+    for (const auto& section : *sections) {
+        const auto dot = section.path.find('.');
+        const auto kind = parse_station_kind(section.path.substr(0, dot));
+        if (!kind || (dot != section.path.npos && section.path.find('.', dot + 1) != section.path.npos)) continue;
+        const auto wrong = [&](std::string_view what) { return fail(Errc::usage, fmt::format("{}:{}: {}", file_name, section.line, what)); };
+        if (dot == section.path.npos) {
+            if (!section.has_values) continue;  // only the way to its sections
+            return wrong(fmt::format("[{0}] has no name; a station's section is [{0}.NAME]", section.path));
+        }
+        const auto station_name = section.path.substr(dot + 1);
+        const auto same = std::ranges::find(stations, station_name, &ListedStation::name);
+        if (same != stations.end())
+            return wrong(fmt::format("a second station \"{}\"; the first is in line {}, and names are unique in a partition", station_name, same->line));
+        const auto id = static_cast<std::uint16_t>(stations.size() + 1);
+        stations.push_back({*kind, station_name, wire::StationId{id}, section.line});
+    }
+    return stations;
+}
+
+}  // namespace weir::app

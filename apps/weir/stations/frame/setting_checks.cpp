@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stations/frame/setting_checks.hpp"
+
+#include <fmt/format.h>
+
+#include "stations/frame/partition_settings.hpp"
+#include "weir/base/stream_tag.hpp"
+#include "weir/readout/replay.hpp"
+#include "weir/selection/selector.hpp"
+#include "weir/transport/address.hpp"
+
+namespace weir::app {
+
+Result<> check_address(const std::string& text) {
+    if (auto address = transport::parse_host_port(text); !address) return std::unexpected(std::move(address.error()));
+    return {};
+}
+
+Result<> check_source(const std::string& text) {
+    if (!parse_source_id(text)) return fail(Errc::usage, fmt::format("\"{}\" is no source, for example \"0x7c0000\"", text));
+    return {};
+}
+
+Result<> check_offset(const std::string& text) {
+    if (!parse_level1_offset(text)) return fail(Errc::usage, fmt::format("\"{}\" is not SOURCE:N, for example \"0xa80010:1\"", text));
+    return {};
+}
+
+Result<> check_part(const std::string& text) {
+    if (auto part = readout::parse_part(text); !part) return std::unexpected(std::move(part.error()));
+    return {};
+}
+
+Result<> check_stream(const std::string& text) {
+    if (auto tag = parse_stream_key(text); !tag) return std::unexpected(std::move(tag.error()));
+    return {};
+}
+
+Result<> check_selection(const std::string& text) { return selection::Selection::check(text); }
+
+}  // namespace weir::app

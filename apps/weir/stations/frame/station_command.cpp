@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stations/frame/station_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <csignal>
+
+#include "cli/output.hpp"
+#include "cli/process/signals.hpp"
+#include "stations/frame/sampled_object.hpp"
+#include "stations/frame/service_manager.hpp"
+#include "weir/base/file.hpp"
+#include "weir/base/suggest.hpp"
+#include "weir/base/thread_trace.hpp"
+#include "weir/service/report_sinks.hpp"
+#include "weir/service/station_frame.hpp"
+
+namespace weir::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Bytes partition_size_max = 1_MiB;
+constexpr std::size_t spans_of_a_trace = 100'000;  // of each thread: 3 MB
+
+Result<ListedStation> find_station(std::string_view text, std::string_view file_name, StationKind kind, const std::string& wanted) {
+    const auto stations = list_stations(text, file_name);
+    if (!stations) return std::unexpected(stations.error());
+    std::vector<std::string> names;
+    for (const auto& station : *stations) {
+        if (station.kind != kind) continue;
+        if (station.name == wanted || (wanted.empty() && std::ranges::count(*stations, kind, &ListedStation::kind) == 1)) return station;
+        names.push_back(station.name);
+    }
+    const auto there = names.empty() ? fmt::format("it has no station of this kind") : fmt::format("it has {}", fmt::join(names, ", "));
+    if (wanted.empty()) return fail(Errc::usage, fmt::format("which [{}.NAME] of {}? say it with --name; {}", name(kind), file_name, there));
+    return fail(Errc::usage, fmt::format("{} has no [{}.{}]{}; {}", file_name, name(kind), wanted, did_you_mean(wanted, names), there));
+}
+
+std::string first_line(const StationPlace& place, const StationFrame& frame) {
+    return json::serialize(json::object{{"station", json_text(place.name)}, {"kind", name(place.kind)}, {"control", frame.control_address()}});
+}
+
+StationFrameOptions frame_options(const StationPlace& place, const std::string& control) {
+    StationFrameOptions options;
+    options.name = place.name;
+    options.kind = place.kind;
+    options.id = place.id;
+    options.control = control;
+    options.deadline = place.partition.deadline;
+    options.deadlines[Transition::stop] = place.partition.stop_deadline;
+    if (place.kind == StationKind::build || place.kind == StationKind::filter)  // they sample
+        options.read_sample = [format = place.partition.format(), name = place.name](ConstData event) {
+            return sampled_event(event, format, name);
+        };
+    return options;
+}
+
+/// Until somebody wants the process to end; then the station's way down.
+Result<> live(StationFrame& frame, Signals& signals, const ServiceManager& manager, std::chrono::milliseconds stop_deadline) {
+    manager.ready();
+    const auto signalled = [&] {
+        const ScopedWait wait(WaitCause::timer);
+        return signals.wait(50ms);
+    };
+    while (!signalled() && !frame.wait_for_exit(0ms)) manager.alive();
+    manager.stopping();
+    manager.extend(2 * stop_deadline);
+    return frame.wind_down(stop_deadline);
+}
+
+}  // namespace
+
+Result<StationPlace> read_station(std::string_view text, std::string_view file_name, const ListedStation& station,
+                                  StationSettings& settings, const StationOptions& options) {
+    StationPlace place;
+    Settings table;
+    place.partition.declare(table);
+    settings.declare(table, station.section());
+    if (auto read = table.read_text(text, file_name); !read) return std::unexpected(read.error());
+    for (auto* option : options.given) {
+        if (option->count() > 0) option->run_callback();
+    }
+    const auto in_file = [&](const Error& error) { return fail(error.code, fmt::format("{}: {}", file_name, error.message())); };
+    if (auto good = place.partition.check(); !good) return in_file(good.error());
+    place.kind = station.kind;
+    place.name = station.name;
+    place.id = options.id != 0 ? wire::StationId{options.id} : station.id;
+    place.sources = options.sources;
+    place.directories = options.directories;
+    if (place.directories.empty() && !place.partition.directory.empty()) place.directories.push_back(place.partition.directory);
+    place.create = options.create;
+    place.events = options.events;
+    if (auto good = settings.check(place); !good)
+        return fail(good.error().code, fmt::format("{}:{}: [{}]: {}", file_name, station.line, station.section(), good.error().message()));
+    return place;
+}
+
+Result<StationPlace> read_station(StationKind kind, const StationOptions& options, StationSettings& settings) {
+    const auto text = read_text(options.partition, partition_size_max);
+    if (!text) return std::unexpected(text.error());
+    const auto station = find_station(*text, options.partition.native(), kind, options.name);
+    if (!station) return std::unexpected(station.error());
+    return read_station(*text, options.partition.native(), *station, settings, options);
+}
+
+void declare_station_options(CLI::App& command, StationKind kind, StationOptions& options) {
+    add_value(command, "--name", options.name, "NAME", "which station of the file this is; may be left out for the only one of its kind");
+    add_value(command, "--id", options.id, "N", "its number in the partition; 0: its place in the file");
+    add_value(command, "--control", options.control, "H:P", "address and port for run control and Prometheus; port 0: any free one");
+    if (takes_sources(kind)) add_value(command, "--source", options.sources, "FILE", "raw files to take events from");
+    if (takes_events(kind)) add_value(command, "--events", options.events, "N", "how many events; else as the file says");
+    add_value(command, "--trace", options.trace, "F", "writes what each thread did when, for ui.perfetto.dev, at the end");
+    add_json_flag(command, options.json);
+}
+
+int run_station(std::string_view command_name, StationKind kind, const StationOptions& options, StationSettings& settings) {
+    const auto place = read_station(kind, options, settings);
+    if (!place) return fail_with(command_name, place.error());
+    std::signal(SIGPIPE, SIG_IGN);  // who reads the log may go away
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of the write
+    Signals signals;                // before any thread begins
+    const auto manager = ServiceManager::from_environment();
+    const SystemClock clock;
+    Metrics metrics;
+    std::vector<std::unique_ptr<ReportSink>> sinks;
+    sinks.push_back(log_sink());
+    sinks.push_back(counter_sink(metrics));
+    Reports reports(place->name, clock, std::move(sinks));
+    ThreadAccounts threads(options.trace.empty() ? 0 : spans_of_a_trace);
+    const ThreadAccounts::Entry entry(threads, "main");
+    Timers timers(clock);
+    SampledEvents samples;
+    const StationServices services{clock, reports, metrics, threads, timers, samples};
+
+    auto station = settings.make(*place, services);
+    if (!station) return fail_with(command_name, station.error());
+    Result<> ended;
+    {
+        const auto frame = StationFrame::start(**station, frame_options(*place, options.control), services);
+        if (!frame) return fail_with(command_name, frame.error());
+        print("{}\n", first_line(*place, **frame));
+        flush_output();
+        ended = live(**frame, signals, manager, place->partition.stop_deadline);
+        if (options.json) print("{}\n", to_json((*frame)->report()));
+    }
+    station->reset();
+    if (!options.trace.empty()) {
+        if (auto written = write_thread_trace(threads, place->name, options.trace); !written) return fail_with(command_name, written.error());
+    }
+    return ended ? exit_good : fail_with(command_name, ended.error());
+}
+
+void add_station_command(CLI::App& parent, Command& chosen, StationKind kind, const std::string& description,
+                         const std::function<std::unique_ptr<StationSettings>()>& make_settings) {
+    const auto options = std::make_shared<StationOptions>();  // shared by the parser's callbacks and the command
+    const std::shared_ptr<StationSettings> settings = make_settings();
+    const std::string kind_name = name(kind);
+    auto& command = add_command(parent, group_stations, kind_name, description,
+                                fmt::format("weir {} partition.toml --name {}-1", kind_name, kind_name));
+    add_value(command, "partition", options->partition, "PARTITION", "the partition's TOML file").required();
+    declare_station_options(command, kind, *options);
+    settings->declare_options(command, options->given);
+    command.callback([options, settings, kind, kind_name, &chosen] {
+        chosen = [options, settings, kind, kind_name] { return run_station("weir " + kind_name, kind, *options, *settings); };
+    });
+}
+
+}  // namespace weir::app

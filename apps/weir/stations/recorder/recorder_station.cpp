@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stations/recorder/recorder_station.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/process/open_files.hpp"
+#include "stations/recorder/recorder_metrics.hpp"
+#include "weir/base/assert.hpp"
+#include "weir/event/raw_file_name.hpp"
+#include "weir/service/event_ids.hpp"
+
+namespace weir::app {
+namespace {
+
+Severity severity_of(storage::RecorderReport::Severity severity) {
+    switch (severity) {
+        case storage::RecorderReport::Severity::information: return Severity::information;
+        case storage::RecorderReport::Severity::warning: return Severity::warning;
+        case storage::RecorderReport::Severity::error: return Severity::error;
+    }
+    return Severity::error;
+}
+
+/// A station's name as a recorder's in file names.
+std::string name_part(const std::string& name) {
+    auto part = name;
+    std::ranges::replace_if(part, [](char c) { return !event::valid_name_part(std::string(1, c)); }, '_');
+    return part;
+}
+
+}  // namespace
+
+std::function<void(const storage::RecorderReport&)> report_to(Reports& reports) {
+    return [&reports](const storage::RecorderReport& report) {
+        Report full;
+        full.severity = severity_of(report.severity);
+        if (report.alarm.empty()) {
+            full.what = report.text;
+            reports.submit(std::move(full));
+        } else {
+            full.what = "ALARM " + report.alarm;
+            full.why = report.text;
+            reports.raise(report.alarm, std::move(full));
+        }
+    };
+}
+
+RecorderStation::RecorderStation(storage::RecorderOptions options, std::string name, wire::StationId id,
+                                 const StationServices& services, std::chrono::milliseconds senders_at_most)
+    : options_(std::move(options)), name_(std::move(name)), id_(id), services_(services), senders_at_most_(senders_at_most) {}
+
+RecorderStation::~RecorderStation() { end_recorder(); }
+
+Result<> RecorderStation::configure() {
+    auto port = transport::ReservedPort::take(options_.receiver.listen);
+    if (!port) return std::unexpected(port.error());
+    port_.emplace(std::move(*port));
+    return {};
+}
+
+Peer RecorderStation::self() const {
+    Peer self{name_, StationKind::record, id_, {}, {}, {}};
+    if (port_) {
+        auto address = port_->address();
+        if (address.host.empty()) address.host = "127.0.0.1";
+        self.events = transport::to_string(address);
+    }
+    return self;
+}
+
+Result<> RecorderStation::connect(const std::vector<Peer>&) { return {}; }  // senders come to us
+
+Result<> RecorderStation::start(RunNumber run) {
+    auto options = options_;
+    if (run != RunNumber{}) options.run = run;  // else the recorder finds one
+    options.receiver.listen = port_->address();
+    auto recorder = storage::Recorder::open(options, report_to(services_.reports), services_.clock);
+    if (!recorder) return std::unexpected(recorder.error());
+    if (!alarms_) {  // the recorder owns the directory now, and with it the alarms that lie there
+        auto keeper = AlarmKeeper::start(services_.reports, {.directory = options.directories.front()});
+        if (!keeper) return std::unexpected(keeper.error());
+        alarms_.emplace(std::move(*keeper));
+    }
+    (*recorder)->start();
+    const std::scoped_lock lock(mutex_);
+    last_events_.reset();
+    recorder_ = std::move(*recorder);
+    collection_ = collect_recorder(services_.metrics, *recorder_);
+    return {};
+}
+
+Result<> RecorderStation::stop(std::chrono::milliseconds deadline) {
+    auto stopped = recorder_->stop(std::min(deadline, senders_at_most_));
+    end_recorder();
+    return stopped;
+}
+
+void RecorderStation::end_recorder() {
+    collection_ = {};
+    std::unique_ptr<storage::Recorder> ended;
+    const std::scoped_lock lock(mutex_);
+    if (!recorder_) return;
+    last_ = recorder_->summary();
+    last_events_ = recorder_->stored_events();
+    ended = std::move(recorder_);
+}
+
+Result<> RecorderStation::disconnect() { return {}; }
+
+Result<> RecorderStation::unconfigure() {
+    alarms_.reset();
+    port_.reset();
+    return {};
+}
+
+Result<> RecorderStation::change_peers(const std::vector<Peer>&) { return {}; }
+
+storage::RecorderSummary RecorderStation::summary() const {
+    const std::scoped_lock lock(mutex_);
+    return recorder_ ? recorder_->summary() : last_;
+}
+
+const storage::Recorder& RecorderStation::recorder() const {
+    WEIR_ASSERT(recorder_ != nullptr);
+    return *recorder_;
+}
+
+StationStatus RecorderStation::status() const {
+    const std::scoped_lock lock(mutex_);
+    const auto now = recorder_ ? recorder_->summary() : last_;
+    StationStatus status;
+    if (now.run != RunNumber{}) status.run = now.run;
+    status.ledger.what = "copies";
+    status.ledger.received = now.copies_received;
+    status.ledger.stored = now.copies_stored;
+    status.ledger.rejected = now.copies_rejected;
+    status.ledger.in_hand = now.copies_in_hand;
+    std::uint64_t events_rejected = 0;
+    for (const auto& [reason, count] : now.events_rejected) events_rejected += count;
+    status.counters = {{"events", static_cast<double>(now.receiver.received)},
+                       {"events_rejected", static_cast<double>(events_rejected)},
+                       {"bytes_stored", static_cast<double>(now.bytes_stored)},
+                       {"files", static_cast<double>(now.files)},
+                       {"events_recorded", static_cast<double>(options_.unique_events ? now.events_stored : now.copies_stored)},
+                       {"connections", static_cast<double>(now.receiver.connections)},
+                       {"paused", recorder_ && now.paused ? 1.0 : 0.0}};
+    if (last_events_) {
+        if (const EventIds events(*last_events_); events.known()) status.events["recorded"] = events.text();
+    }
+    return status;
+}
+
+RecorderStationSettings::RecorderStationSettings() {
+    settings_.listen = "127.0.0.1:0";
+    settings_.options.unique_events = true;  // builders that die leave events to others, which send them again
+}
+
+void RecorderStationSettings::declare(Settings& settings, const std::string& section) {
+    settings_.options.recorder = name_part(section.substr(section.find('.') + 1));
+    settings_.declare(settings, section);
+}
+
+RecorderSettings RecorderStationSettings::with(const StationPlace& place) const {
+    auto all = settings_;
+    if (!place.directories.empty() && (all.directories.empty() || place.directories != std::vector{place.partition.directory}))
+        all.directories = place.directories;
+    all.options.create_directories = place.create;
+    return all;
+}
+
+Result<> RecorderStationSettings::check(const StationPlace& place) const {
+    auto all = with(place);
+    if (!all.tls_certificate.empty() || !all.tls_key.empty() || !all.tls_ca.empty())
+        return fail(Errc::usage, "the stations that send to it speak plain TCP, so that nothing would be recorded under TLS; take tls_certificate, "
+                                 "tls_key and tls_ca away");
+    if (all.directories.empty()) all.directories.emplace_back(".");  // perhaps --dir names them later
+    const auto options = all.to_options();
+    if (!options) return std::unexpected(options.error());
+    return {};
+}
+
+Result<std::unique_ptr<Station>> RecorderStationSettings::make(const StationPlace& place, const StationServices& services) {
+    const auto all = with(place);
+    if (all.directories.empty())
+        return fail(Errc::usage, fmt::format("no directory to record into; name one with --dir, or with `directories` in [record.{}]", place.name));
+    auto options = all.to_options();
+    if (!options) return std::unexpected(options.error());
+    constexpr std::uint64_t for_files = 1024;
+    static_cast<void>(allow_open_files(options->receiver.connections_max + for_files));
+    return std::make_unique<RecorderStation>(std::move(*options), place.name, place.id, services);
+}
+
+}  // namespace weir::app

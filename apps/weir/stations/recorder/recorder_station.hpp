@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recorder as a station of a partition: a storage::Recorder for each run, on a port that stays the same. What is
+// counted of a run can be asked for until the next one begins.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "stations/frame/station_command.hpp"
+#include "stations/recorder/recorder_settings.hpp"
+#include "weir/service/alarm_keeper.hpp"
+#include "weir/storage/recorder.hpp"
+#include "weir/transport/reserved_port.hpp"
+
+namespace weir::app {
+
+/// What a recorder has to say, as reports of its station.
+[[nodiscard]] std::function<void(const storage::RecorderReport&)> report_to(Reports& reports);
+
+class RecorderStation final : public Station {
+public:
+    /// `senders_at_most`: how long a stop waits for senders, if its deadline is longer; what follows, the closing of files,
+    /// takes as long as the disks take.
+    RecorderStation(storage::RecorderOptions options, std::string name, wire::StationId id, const StationServices& services,
+                    std::chrono::milliseconds senders_at_most = std::chrono::milliseconds::max());
+    ~RecorderStation() override;
+
+    [[nodiscard]] Result<> configure() override;
+    [[nodiscard]] Peer self() const override;
+    [[nodiscard]] Result<> connect(const std::vector<Peer>& peers) override;
+    [[nodiscard]] Result<> start(RunNumber run) override;
+    [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline) override;
+    [[nodiscard]] Result<> disconnect() override;
+    [[nodiscard]] Result<> unconfigure() override;
+    [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
+    [[nodiscard]] StationStatus status() const override;
+
+    /// Of the run that goes on, or of the latest. Any thread.
+    [[nodiscard]] storage::RecorderSummary summary() const;
+    /// The run's recorder, from start() until stop(): for whoever drives this station.
+    [[nodiscard]] const storage::Recorder& recorder() const;
+
+private:
+    void end_recorder();
+
+    const storage::RecorderOptions options_;
+    const std::string name_;
+    const wire::StationId id_;
+    const StationServices services_;
+    const std::chrono::milliseconds senders_at_most_;
+    std::optional<transport::ReservedPort> port_;
+    std::optional<AlarmKeeper> alarms_;
+
+    mutable std::mutex mutex_;  // of what status() looks at
+    std::unique_ptr<storage::Recorder> recorder_;
+    storage::RecorderSummary last_{};
+    std::optional<wire::SequenceSet> last_events_;  // of the run that has ended: see Recorder::stored_events()
+    Metrics::Collection collection_;
+};
+
+/// [record.NAME] of a partition file.
+class RecorderStationSettings final : public StationSettings {
+public:
+    RecorderStationSettings();
+    void declare(Settings& settings, const std::string& section) override;
+    [[nodiscard]] Result<> check(const StationPlace& place) const override;
+    [[nodiscard]] Result<std::unique_ptr<Station>> make(const StationPlace& place, const StationServices& services) override;
+
+private:
+    [[nodiscard]] RecorderSettings with(const StationPlace& place) const;
+    RecorderSettings settings_;
+};
+
+}  // namespace weir::app

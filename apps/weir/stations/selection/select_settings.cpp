@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stations/selection/select_settings.hpp"
+
+#include <utility>
+
+#include "stations/frame/loop_settings.hpp"
+#include "stations/frame/setting_checks.hpp"
+
+namespace weir::app {
+
+using namespace std::chrono_literals;
+
+void SelectSettings::declare(Settings& settings, const std::string& section) {
+    plugin_.declare(settings, section);
+    settings.add(section, "workers", options_.workers, "threads (or processes) that run the selection").at_least(1).at_most(1024);
+    settings.add(section, "depth", options_.depth, "events in the unit for each worker: one more is asked for while one is computed").at_least(1).at_most(64);
+    settings.add(section, "data_timeout", options_.collector.time_limit, "after this the selection gets the event without what is missing").at_least(1ms);
+    settings.add(section, "reask_min", options_.collector.reask_min, "shortest wait before a readout is asked again; follows the measured round trips")
+        .at_least(10us);
+    settings.add(section, "reask_max", options_.collector.reask_max, "longest wait before a readout is asked again").at_least(1ms);
+    settings.add(section, "not_yet_wait", options_.collector.not_yet_wait, "before a readout is asked again that does not have the event yet; doubles")
+        .at_least(10us);
+    settings.add(section, "results_to", options_.results_to, "readout that takes level-2 results; empty: the one with source = \"level2\", if there is one");
+    settings.add(section, "memory", memory_, "of messages that come in several datagrams").at_least(1_MiB);
+    settings.add(section, "listen", listen_, "address and port for the other stations; port 0: any free one").each(check_address);
+    settings.add(section, "link", link_, "udp or tcp; empty: the partition's").one_of({"", "udp", "tcp"});
+}
+
+Result<selection::UnitStationOptions> SelectSettings::to_options(const StationPlace& place) const {
+    const auto spec = plugin_.to_spec();
+    if (!spec) return std::unexpected(spec.error());
+    selection::UnitStationOptions options;
+    options.name = place.name;
+    options.id = place.id;
+    options.unit = options_;
+    options.selection = *spec;
+    options.loop = loop_options(place, listen_);
+    options.link = link_of(place, link_);
+    options.memory = memory_;
+    if (options_.collector.reask_min > options_.collector.reask_max) return fail(Errc::usage, "reask_min is longer than reask_max");
+    return options;
+}
+
+Result<> SelectSettings::check(const StationPlace& place) const {
+    if (auto options = to_options(place); !options) return std::unexpected(options.error());
+    return {};
+}
+
+Result<std::unique_ptr<Station>> SelectSettings::make(const StationPlace& place, const StationServices& services) {
+    auto options = to_options(place);
+    if (!options) return std::unexpected(options.error());
+    return std::make_unique<selection::UnitStation>(std::move(*options), services.reports, services.clock);
+}
+
+}  // namespace weir::app

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// [select.NAME] of a partition file.
+#pragma once
+
+#include <string>
+
+#include "stations/frame/station_command.hpp"
+#include "stations/selection/plugin_settings.hpp"
+#include "weir/selection/unit_station.hpp"
+
+namespace weir::app {
+
+class SelectSettings final : public StationSettings {
+public:
+    void declare(Settings& settings, const std::string& section) override;
+    [[nodiscard]] Result<> check(const StationPlace& place) const override;
+    [[nodiscard]] Result<std::unique_ptr<Station>> make(const StationPlace& place, const StationServices& services) override;
+
+private:
+    [[nodiscard]] Result<selection::UnitStationOptions> to_options(const StationPlace& place) const;
+
+    selection::UnitOptions options_{};
+    PluginSettings plugin_{};
+    Bytes memory_ = Bytes{256ULL << 20};
+    std::string listen_ = "127.0.0.1:0";
+    std::string link_;
+};
+
+}  // namespace weir::app

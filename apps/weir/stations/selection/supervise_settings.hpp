@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// [supervise.NAME] of a partition file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "stations/frame/station_command.hpp"
+#include "weir/selection/supervisor_station.hpp"
+
+namespace weir::app {
+
+class SuperviseSettings final : public StationSettings {
+public:
+    void declare(Settings& settings, const std::string& section) override;
+    [[nodiscard]] Result<> check(const StationPlace& place) const override;
+    [[nodiscard]] Result<std::unique_ptr<Station>> make(const StationPlace& place, const StationServices& services) override;
+
+private:
+    [[nodiscard]] Result<selection::SupervisorStationOptions> to_options(const StationPlace& place) const;
+
+    selection::SupervisorOptions options_{};
+    std::uint64_t rate_ = 0, first_global_ = 1;
+    std::string source_ = "made";
+    std::string lost_decision_ = "accept";
+    std::string listen_ = "127.0.0.1:0";
+    std::string link_;
+};
+
+}  // namespace weir::app
