@@ -9,7 +9,7 @@
 
 #include "cli/process/standard_descriptors.hpp"
 #include "cli/program.hpp"
-#include "commands.hpp"
+#include "sums/commands.hpp"
 
 namespace {
 

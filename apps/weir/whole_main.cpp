@@ -4,6 +4,14 @@
 
 #include "cli/program.hpp"
 #include "commands.hpp"
+#include "files/commands.hpp"
+#include "handoff/commands.hpp"
+#include "run/commands.hpp"
+#include "send/commands.hpp"
+#include "stations/building/commands.hpp"
+#include "stations/recorder/commands.hpp"
+#include "stations/selection/commands.hpp"
+#include "sums/commands.hpp"
 
 namespace {
 

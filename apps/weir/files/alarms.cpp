@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cli/output.hpp"
-#include "commands.hpp"
+#include "files/commands.hpp"
 #include "files/recorder_directories.hpp"
 #include "weir/service/alarm_keeper.hpp"
 #include "weir/storage/catalogue_place.hpp"

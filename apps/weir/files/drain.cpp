@@ -9,7 +9,7 @@
 #include "cli/output.hpp"
 #include "cli/process/signals.hpp"
 #include "cli/progress.hpp"
-#include "commands.hpp"
+#include "files/commands.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/storage/drain.hpp"

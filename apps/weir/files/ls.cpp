@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/output.hpp"
-#include "commands.hpp"
+#include "files/commands.hpp"
 #include "files/recorder_directories.hpp"
 #include "weir/base/stream_tag.hpp"
 #include "weir/storage/catalogue_place.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/output.hpp"
-#include "commands.hpp"
+#include "files/commands.hpp"
 #include "files/recover.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/event/raw_file_name.hpp"

@@ -13,7 +13,7 @@
 
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
-#include "commands.hpp"
+#include "files/commands.hpp"
 #include "files/verify_plan.hpp"
 #include "weir/catalogue/postgres_catalogue.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"

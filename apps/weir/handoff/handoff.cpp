@@ -9,7 +9,7 @@
 #include "cli/output.hpp"
 #include "cli/process/signals.hpp"
 #include "cli/progress.hpp"
-#include "commands.hpp"
+#include "handoff/commands.hpp"
 #include "handoff/handoff_metrics.hpp"
 #include "handoff/handoff_settings.hpp"
 #include "weir/handoff/hand_off.hpp"

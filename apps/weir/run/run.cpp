@@ -13,7 +13,7 @@
 #include "cli/process/child_process.hpp"
 #include "cli/process/signals.hpp"
 #include "cli/progress.hpp"
-#include "commands.hpp"
+#include "run/commands.hpp"
 #include "run/partition/partition_check.hpp"
 #include "run/partition/run_settings.hpp"
 #include "run/run_directory.hpp"

@@ -13,7 +13,7 @@
 #include "cli/output.hpp"
 #include "cli/process/signals.hpp"
 #include "cli/progress.hpp"
-#include "commands.hpp"
+#include "send/commands.hpp"
 #include "send/sending.hpp"
 #include "send/sources/replay_source.hpp"
 #include "send/sources/workload_source.hpp"

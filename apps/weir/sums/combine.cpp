@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "cli/output.hpp"
-#include "commands.hpp"
+#include "sums/commands.hpp"
 #include "sums/sum_settings.hpp"
 
 namespace weir::app {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/output.hpp"
-#include "commands.hpp"
+#include "files/commands.hpp"
 #include "files/events/bare_events.hpp"
 #include "files/events/event_summary.hpp"
 #include "files/events/file_walk.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/output.hpp"
-#include "commands.hpp"
+#include "files/commands.hpp"
 #include "files/events/file_walk.hpp"
 #include "files/events/show_event.hpp"
 #include "weir/storage/stored_index.hpp"

@@ -2,8 +2,8 @@
 // `weir assign`: the data flow manager (DFM) of a partition.
 #include <memory>
 
-#include "commands.hpp"
 #include "stations/building/assigner_settings.hpp"
+#include "stations/building/commands.hpp"
 #include "stations/frame/loop_settings.hpp"
 #include "stations/frame/setting_checks.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "commands.hpp"
 #include "stations/building/builder_settings.hpp"
+#include "stations/building/commands.hpp"
 #include "stations/frame/loop_settings.hpp"
 #include "stations/frame/setting_checks.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir readout`: one readout of a partition: buffers of ROBs, and the answers to those who ask for them.
-#include "commands.hpp"
+#include "stations/building/commands.hpp"
 #include "stations/building/readout_settings.hpp"
 
 namespace weir::app {

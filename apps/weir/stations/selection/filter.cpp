@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir filter PARTITION.toml --name NAME`: decides on whole events, and sends those that are wanted to recorders.
-#include "commands.hpp"
+#include "stations/selection/commands.hpp"
 #include "stations/selection/filter_settings.hpp"
 
 namespace weir::app {

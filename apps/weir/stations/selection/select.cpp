@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir select PARTITION.toml --name NAME`: decides on events from some of their fragments, before they are built.
-#include "commands.hpp"
+#include "stations/selection/commands.hpp"
 #include "stations/selection/select_settings.hpp"
 
 namespace weir::app {

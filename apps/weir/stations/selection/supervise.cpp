@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `weir supervise PARTITION.toml --name NAME`: makes events, and gives them to processing units.
-#include "commands.hpp"
+#include "stations/selection/commands.hpp"
 #include "stations/selection/supervise_settings.hpp"
 
 namespace weir::app {

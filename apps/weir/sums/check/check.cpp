@@ -9,9 +9,9 @@
 #include <random>
 
 #include "cli/output.hpp"
-#include "commands.hpp"
 #include "sums/check/check_contents.hpp"
 #include "sums/check/check_files.hpp"
+#include "sums/commands.hpp"
 #include "sums/sum_names.hpp"
 #include "sums/sum_progress.hpp"
 #include "sums/sum_settings.hpp"

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "cli/output.hpp"
-#include "commands.hpp"
+#include "sums/commands.hpp"
 #include "sums/scrub/scrub_cursor.hpp"
 #include "sums/scrub/scrub_names.hpp"
 #include "sums/scrub/scrub_state.hpp"

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "cli/output.hpp"
-#include "commands.hpp"
+#include "sums/commands.hpp"
 #include "sums/sum/sum_range.hpp"
 #include "sums/sum/sum_update.hpp"
 #include "sums/sum_names.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/output.hpp"
-#include "commands.hpp"
+#include "run/commands.hpp"
 #include "run/partition/partition_check.hpp"
 #include "run/partition/run_settings.hpp"
 #include "stations/station_kinds.hpp"
