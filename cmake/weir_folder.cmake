@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # weir_folder(TARGET FOLDER source...)
 # adds sources of apps/FOLDER to TARGET. The calls of a program stand in the order in which its folders may include each other,
-# lowest first.
+# lowest first; test/includes_test.py reads them, and fails on an include that goes up.
 function(weir_folder target folder)
   list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/apps/${folder}/)
   target_sources(${target} PRIVATE ${ARGN})

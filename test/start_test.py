@@ -92,6 +92,9 @@ class Start(SumTest):
             self.assertEqual(ended.err.count("\n"), 1, ended.err)
             for word in ("weir-handoff-xrootd.so", "WEIR_HANDOFF_XROOTD", "libxrdcl3"):
                 self.assertIn(word, ended.err)
+        for arguments in (("bench", "record"), ("bench",), ("bench", "--help")):
+            ended = self.outside(self.folder / "bin/weir", *arguments)
+            self.assertOneLine(ended, 1, "weir bench: cannot start", "libexec/weir/weir-bench: No such file or directory", "build the target weir-bench")
         (self.folder / "libexec/weir/weir-whole").unlink()
         ended = self.outside(self.folder / "bin/weir", "ls", ".")
         self.assertOneLine(ended, 1, "libexec/weir/weir-whole: No such file or directory", "install weir as a whole")

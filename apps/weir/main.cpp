@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir, as it is started. The commands that sum and check files are called for one small file after the other, so they
 // need no more than they use. All others are in the whole program, which takes over: same process, same arguments.
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
-#include <filesystem>
+#include <span>
 
+#include "cli/process/become.hpp"
 #include "cli/process/standard_descriptors.hpp"
 #include "cli/program.hpp"
 #include "sums/commands.hpp"
@@ -24,12 +22,8 @@ constexpr std::array commands{
 };
 
 /// Returns only if it cannot.
-int become_whole_program(char** argv) {
-    std::error_code error;
-    const auto here = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-    const auto whole = (here / WEIR_WHOLE_PROGRAM).lexically_normal();
-    ::execv(whole.c_str(), argv);
-    const auto why = Error{Errc::io, errno, fmt::format("cannot start {}", whole.native())};
+int become_whole_program(std::span<char* const> arguments) {
+    const auto why = become(WEIR_WHOLE_PROGRAM, arguments);
     open_standard_descriptors();
     complain("weir", fmt::format("{}; it has all commands but sum, check, scrub and combine: install weir as a whole",
                                  why.message()));
@@ -40,5 +34,5 @@ int become_whole_program(char** argv) {
 
 int main(int argc, char** argv) {
     return named_command(commands, argc, argv) != nullptr ? run_program(commands, argc, argv)
-                                                          : become_whole_program(argv);
+                                                          : become_whole_program(std::span(argv, static_cast<std::size_t>(argc)));
 }

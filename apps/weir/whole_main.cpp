@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir as a whole: the commands in the order of `weir --help`; each has a file of its name. main.cpp starts it.
 #include <array>
+#include <span>
+#include <string_view>
 
+#include "bench.hpp"
 #include "cli/program.hpp"
-#include "commands.hpp"
 #include "files/commands.hpp"
 #include "handoff/commands.hpp"
 #include "run/commands.hpp"
@@ -46,4 +48,8 @@ constexpr std::array commands{
 
 }  // namespace
 
-int main(int argc, char** argv) { return run_program(commands, argc, argv); }
+int main(int argc, char** argv) {
+    const std::span arguments(argv, static_cast<std::size_t>(argc));
+    if (argc > 1 && arguments[1] == std::string_view("bench")) return become_bench(arguments.subspan(2));
+    return run_program(commands, argc, argv);
+}

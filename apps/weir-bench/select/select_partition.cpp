@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "select/select_partition.hpp"
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "weir/base/named_thread.hpp"
+#include "weir/base/thread_account.hpp"
+#include "weir/selection/supervisor_station.hpp"
+#include "weir/selection/unit_station.hpp"
+#include "weir/wire/dataflow.hpp"
+
+namespace weir::app {
+namespace {
+
+using namespace std::chrono_literals;
+using wire::DataflowType;
+
+constexpr wire::StationId supervisor_id{1}, assigner_id{2}, readout_id{3}, unit_id{4};
+constexpr std::size_t rob_size = 1024;
+constexpr RunNumber run{1};
+
+/// Has room for everything that is decided.
+class RoomyAssigner final : public transport::MessageHandler {
+public:
+    explicit RoomyAssigner(transport::Exchange& exchange) : exchange_(exchange) {}
+    void on_message(const transport::IncomingMessage&, SteadyTime) override {}
+    void on_peer(wire::StationId, transport::PeerChange, SteadyTime) override {}
+    std::optional<SteadyTime> step(SteadyTime now) override {
+        if (told_) return now + 50ms;
+        std::vector<std::byte> bytes;
+        encode(wire::AcceptCredit{.credit = std::uint64_t{1} << 60}, bytes);
+        told_ = exchange_.post(supervisor_id, DataflowType::accept_credit, bytes);
+        return now + 1ms;
+    }
+
+private:
+    transport::Exchange& exchange_;
+    bool told_ = false;
+};
+
+/// Answers each question after the same time, however many there are.
+class LateReadout final : public transport::MessageHandler {
+public:
+    LateReadout(transport::Exchange& exchange, std::chrono::nanoseconds latency)
+        : exchange_(exchange), latency_(latency), rob_(rob_size, std::byte{0x5a}) {}
+
+    void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
+        wire::DataRequest request;
+        if (message.type != DataflowType::data_request || !decode(message.body, request)) return;
+        waiting_.push_back({now + latency_, message.from, std::move(request)});
+    }
+    void on_peer(wire::StationId, transport::PeerChange, SteadyTime) override {}
+    std::optional<SteadyTime> step(SteadyTime now) override {
+        for (; !waiting_.empty() && waiting_.front().due <= now; waiting_.pop_front()) answer(waiting_.front());
+        if (waiting_.empty()) return std::nullopt;
+        return waiting_.front().due;
+    }
+
+private:
+    struct Waiting {
+        SteadyTime due;
+        wire::StationId from;
+        wire::DataRequest request;
+    };
+    void answer(const Waiting& what) {
+        wire::DataHead head{.request = what.request.request, .level1_id = what.request.events.front(), .robs = {}};
+        std::vector<ConstData> pieces(1);
+        for (const auto rob : what.request.robs) {
+            head.robs.push_back({rob, wire::RobState::here, rob_size});
+            pieces.emplace_back(rob_);
+        }
+        bytes_.clear();
+        encode(head, bytes_);
+        pieces.front() = bytes_;
+        exchange_.send(what.from, DataflowType::data, pieces);
+    }
+    transport::Exchange& exchange_;
+    const std::chrono::nanoseconds latency_;
+    const std::vector<std::byte> rob_;
+    std::deque<Waiting> waiting_;
+    std::vector<std::byte> bytes_;
+};
+
+transport::MessageLoopOptions loop_of(wire::StationId id) {
+    transport::MessageLoopOptions options;
+    options.exchange.self = id;
+    options.exchange.epoch = wire::Epoch{1};
+    return options;
+}
+
+/// A loop with a small logic of ours.
+template <class Logic>
+struct Surrounding {
+    Surrounding(wire::StationId id, memory::BufferPool& pool, const Clock& clock)
+        : station(id), loop(transport::MessageLoop::open(loop_of(id), pool, clock)) {}
+
+    [[nodiscard]] Peer peer(StationKind kind) const {
+        return {.name = "around",
+                .kind = kind,
+                .id = station,
+                .dataflow = "127.0.0.1:" + std::to_string((*loop)->port()),
+                .events = {},
+                .sources = {}};
+    }
+    template <class... More>
+    Result<> begin(const Peer& other, More... more) {
+        const auto address = transport::parse_host_port(other.dataflow);
+        if (!address) return std::unexpected(address.error());
+        if (auto set = (*loop)->set_peers({{.id = other.id, .address = *address, .watched = true}}); !set) return set;
+        (*loop)->exchange().set_run(run);
+        logic.emplace((*loop)->exchange(), more...);
+        thread = NamedThread(nullptr, "around", [this](const std::stop_token& stop) { (*loop)->run(stop, *logic); });
+        return {};
+    }
+
+    wire::StationId station;
+    Result<std::unique_ptr<transport::MessageLoop>> loop;
+    std::optional<Logic> logic;
+    NamedThread thread;
+};
+
+double processor_seconds(const ThreadAccounts& accounts) {
+    double seconds = 0;
+    for (const auto& times : accounts.times())
+        if (times.thread != "bench") seconds += std::chrono::duration<double>(times.processor).count();
+    return seconds;
+}
+
+}  // namespace
+
+Result<SelectFigures> measure_select(const SelectCase& what, std::chrono::milliseconds time) {
+    const SystemClock clock;
+    Reports reports("bench", clock, {});
+    memory::BufferPool pool(64_MiB);
+    Surrounding<RoomyAssigner> assigner(assigner_id, pool, clock);
+    Surrounding<LateReadout> readout(readout_id, pool, clock);
+    if (!assigner.loop) return std::unexpected(assigner.loop.error());
+    if (!readout.loop) return std::unexpected(readout.loop.error());
+
+    selection::SupervisorStation supervisor({.name = "l2sv", .id = supervisor_id, .loop = loop_of(supervisor_id)}, reports, clock);
+    selection::UnitStationOptions unit_options;
+    unit_options.id = unit_id;
+    unit_options.loop = loop_of(unit_id);
+    unit_options.selection.selection = what.selection;
+    unit_options.unit.workers = what.workers;
+    unit_options.unit.depth = what.depth;
+    ThreadAccounts accounts;  // the threads of the unit enter these
+    std::optional<ThreadAccounts::Entry> entry(std::in_place, accounts, "bench");
+    selection::UnitStation unit(unit_options, reports, clock);
+    if (auto configured = unit.configure(); !configured) return std::unexpected(configured.error());
+    if (auto configured = supervisor.configure(); !configured) return std::unexpected(configured.error());
+
+    auto readout_peer = readout.peer(StationKind::readout);
+    for (std::uint32_t rob = 0; rob < 12; ++rob) readout_peer.sources.push_back(SourceId{0x420000 + rob});
+    const std::vector<Peer> peers{supervisor.self(), unit.self(), assigner.peer(StationKind::assign), readout_peer};
+    if (auto begun = assigner.begin(supervisor.self()); !begun) return std::unexpected(begun.error());
+    if (auto begun = readout.begin(unit.self(), what.latency); !begun) return std::unexpected(begun.error());
+    if (auto connected = unit.connect(peers); !connected) return std::unexpected(connected.error());
+    if (auto started = unit.start(run); !started) return std::unexpected(started.error());
+    entry.reset();
+    if (auto connected = supervisor.connect(peers); !connected) return std::unexpected(connected.error());
+    if (auto started = supervisor.start(run); !started) return std::unexpected(started.error());
+
+    // The first events find out the round trips.
+    for (int waited = 0; waited < 100 && unit.status().ledger.stored < what.workers; ++waited) std::this_thread::sleep_for(10ms);
+    std::this_thread::sleep_for(60ms);
+    const auto before = unit.status().ledger.stored;
+    const auto cpu_before = processor_seconds(accounts);
+    const auto began = clock.now();
+    std::this_thread::sleep_for(time);
+    const auto after = unit.status().ledger.stored;
+    const std::chrono::duration<double> seconds = clock.now() - began;
+    const auto cpu = processor_seconds(accounts) - cpu_before;
+    SelectFigures figures;
+    const auto events = static_cast<double>(after - before);
+    figures.events_per_s = events / seconds.count();
+    figures.cpu_per_event = events > 0 ? cpu / events : 0;
+    figures.decision_seconds = supervisor.status().counters["decision_seconds"];
+    static_cast<void>(supervisor.stop(200ms));
+    static_cast<void>(unit.stop(200ms));
+    static_cast<void>(supervisor.disconnect());
+    static_cast<void>(unit.disconnect());
+    return figures;
+}
+
+}  // namespace weir::app
