@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "datagram_input.hpp"
 #include "tcp_links.hpp"
 #include "udp_socket.hpp"
+#include "weir/base/thread_account.hpp"
 
 namespace weir::transport {
 namespace {
@@ -21,6 +23,9 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t udp_token = 0;
 constexpr std::size_t input_batches = 4;     // in hand at most, with an input thread
 constexpr std::size_t batches_at_once = 4;   // before the logic's step
+constexpr auto others_every = 1ms;           // between two looks at what else is ready while datagrams come without a pause
+constexpr std::size_t flow_least = 4;        // datagrams after a wake-up that promise more
+constexpr auto drops_every = 10ms;           // between two looks at what the kernel has dropped
 constexpr int ports_tried = 16;              // for one that is free for both protocols
 constexpr std::size_t ethernet = 1472, jumbo = 8972;  // datagrams that common networks carry: MTU less 28
 
@@ -100,9 +105,12 @@ private:
     }
     /// Waits, receives, does what is due. `logic`: also the handler's step.
     void turn(std::optional<SteadyTime> until, MessageHandler& handler, bool logic);
+    void wait(std::optional<SteadyTime> until, SteadyTime now, MessageHandler& handler);
+    bool receive_more(SteadyTime now, MessageHandler& handler);
     void receive(MessageHandler& handler);
     void take(const DatagramBatch& batch, SteadyTime now, MessageHandler& handler);
     bool do_calls();
+    void look_at_drops(SteadyTime now);
     [[nodiscard]] std::string describe(StationId id) const;
     [[nodiscard]] bool speaks_from(StationId id, const Address& address) const noexcept;
 
@@ -117,9 +125,12 @@ private:
     std::vector<const Target*> by_id_;       // those in targets_; null: no peer
     std::unique_ptr<DatagramBatch> batch_;   // without an input thread
     bool udp_ready_ = false;
+    bool flowing_ = false;                   // datagrams come faster than this thread would fall asleep
+    SteadyTime look_at_others_{};
     bool more_ = false;                      // waits already: the next turn does not wait
     SteadyTime turn_began_{}, next_turn_{};
     std::uint32_t last_drops_ = 0;
+    SteadyTime next_look_at_drops_{};
     std::uint64_t foreign_address_ = 0;
     std::vector<std::function<void()>> working_;
     MessageLoopStats stats_;
@@ -161,14 +172,19 @@ Result<> MessageLoop::Wiring::set_peers(const std::vector<LinkPeer>& peers) {
 }
 
 void MessageLoop::Wiring::take(const DatagramBatch& batch, SteadyTime now, MessageHandler& handler) {
-    if (const auto drops = batch.kernel_drops(); static_cast<std::int32_t>(drops - last_drops_) > 0) {
-        stats_.kernel_drops += drops - last_drops_;
-        last_drops_ = drops;
-    }
     batch.for_each([&](ConstData datagram, const Address& from) {
         if (speaks_from(wire::claimed_sender(datagram), from)) exchange_.receive(datagram, now, handler);
         else ++foreign_address_;
     });
+}
+
+/// The kernel would also add it to each datagram (SO_RXQ_OVFL), which each datagram would pay for.
+void MessageLoop::Wiring::look_at_drops(SteadyTime now) {
+    if (now < next_look_at_drops_) return;
+    next_look_at_drops_ = now + drops_every;
+    const auto drops = kernel_drops(udp_.fd());
+    stats_.kernel_drops += drops - last_drops_;  // both count modulo 2^32
+    last_drops_ = drops;
 }
 
 /// A station sends from the socket that it listens on. Who is no peer is for the exchange to count.
@@ -193,8 +209,35 @@ void MessageLoop::Wiring::receive(MessageHandler& handler) {
         ++stats_.receive_calls;
         const auto count = batch_->receive(udp_.fd());
         if (count > 0) take(*batch_, clock_.now(), handler);
+        if (i == 0) flowing_ = count >= flow_least;
         if (count < batch_->messages_max()) return;
     }
+}
+
+/// While datagrams come without a pause they are taken without asking first whether there are any, which would be a third
+/// system call for each batch. False: it is time to wait, or to look at everything that can be ready.
+bool MessageLoop::Wiring::receive_more(SteadyTime now, MessageHandler& handler) {
+    if (!flowing_ || now >= look_at_others_) return false;
+    ++stats_.receive_calls;
+    auto count = batch_->receive(udp_.fd());
+    if (count == 0 && options_.gather.count() > 0) {
+        {
+            const ScopedWait wait(WaitCause::network);
+            std::this_thread::sleep_for(options_.gather);
+        }
+        ++stats_.receive_calls;
+        ++stats_.wakes;
+        count = batch_->receive(udp_.fd());
+        now = clock_.now();
+        if (count > 0) flowing_ = count >= flow_least;
+    }
+    if (count == 0) {
+        flowing_ = false;
+        return false;
+    }
+    exchange_.set_time(now);
+    take(*batch_, now, handler);
+    return true;
 }
 
 bool MessageLoop::Wiring::do_calls() {
@@ -208,12 +251,12 @@ bool MessageLoop::Wiring::do_calls() {
     return any;
 }
 
-void MessageLoop::Wiring::turn(std::optional<SteadyTime> until, MessageHandler& handler, bool logic) {
-    auto now = clock_.now();
+void MessageLoop::Wiring::wait(std::optional<SteadyTime> until, SteadyTime now, MessageHandler& handler) {
     auto deadline = until ? std::min(*until, next_turn_) : next_turn_;
     if (std::exchange(more_, false)) deadline = now;
     const auto ready = loop_.wait(deadline == SteadyTime::max() ? std::nullopt : std::optional(deadline), now);
     turn_began_ = now = clock_.now();
+    look_at_others_ = now + others_every;
     exchange_.set_time(now);
     if (!input_) ++stats_.wakes;
     udp_ready_ = false;
@@ -225,6 +268,11 @@ void MessageLoop::Wiring::turn(std::optional<SteadyTime> until, MessageHandler& 
         else tcp_.on_ready(one, now, listeners);
     }
     receive(handler);
+}
+
+void MessageLoop::Wiring::turn(std::optional<SteadyTime> until, MessageHandler& handler, bool logic) {
+    auto now = clock_.now();
+    if (!receive_more(now, handler)) wait(until, now, handler);
     now = clock_.now();
     exchange_.set_time(now);
     do_calls();
@@ -232,6 +280,7 @@ void MessageLoop::Wiring::turn(std::optional<SteadyTime> until, MessageHandler& 
     if (logic) next_turn_ = handler.step(now).value_or(SteadyTime::max());
     next_turn_ = std::min(next_turn_, tcp_.step(now));
     next_turn_ = std::min(next_turn_, exchange_.step(now, handler));  // and flushes
+    look_at_drops(now);
     show_stats();
 }
 

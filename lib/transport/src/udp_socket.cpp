@@ -2,10 +2,12 @@
 #include "udp_socket.hpp"
 
 #include <fmt/format.h>
+#include <linux/sock_diag.h>
 #include <netinet/udp.h>
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -43,7 +45,6 @@ Result<Socket> open_udp(const HostPort& where, const UdpOptions& options) {
             // Each of these may be unknown to a kernel, which then works without it.
             if (address.family() == AF_INET) static_cast<void>(set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO));
             else static_cast<void>(set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO));
-            static_cast<void>(set_int(fd, SOL_SOCKET, SO_RXQ_OVFL, 1));
             if (options.coalesced) static_cast<void>(set_int(fd, IPPROTO_UDP, UDP_GRO, 1));
             return socket;
         }
@@ -62,22 +63,33 @@ Bytes granted_receive_buffer(int fd) noexcept {
     return Bytes{static_cast<std::uint64_t>(value) / 2};  // the kernel doubles what it is asked for, for its own bookkeeping
 }
 
+std::uint32_t kernel_drops(int fd) noexcept {
+    std::array<std::uint32_t, SK_MEMINFO_VARS> values{};
+    socklen_t size = sizeof(values);
+    // Older kernels do not have all of them; those that have none count no drops.
+    return ::getsockopt(fd, SOL_SOCKET, SO_MEMINFO, values.data(), &size) == 0 ? values[SK_MEMINFO_DROPS] : 0;
+}
+
 DatagramBatch::DatagramBatch(std::size_t messages_max)
-    : memory_(std::make_unique_for_overwrite<std::byte[]>(messages_max * message_room)), headers_(messages_max),
-      places_(messages_max), names_(messages_max), controls_(messages_max), segments_(messages_max) {}
+    : memory_(std::make_unique_for_overwrite<std::byte[]>(messages_max * message_step)), headers_(messages_max),
+      places_(messages_max), names_(messages_max), controls_(messages_max), segments_(messages_max) {
+    for (std::size_t i = 0; i < messages_max; ++i) prepare(i);
+}
+
+void DatagramBatch::prepare(std::size_t index) {
+    places_[index] = {place(index), message_room};
+    auto& header = headers_[index].msg_hdr;
+    header = {};
+    header.msg_name = &names_[index];
+    header.msg_namelen = sizeof(names_[index]);
+    header.msg_iov = &places_[index];
+    header.msg_iovlen = 1;
+    header.msg_control = controls_[index].bytes;
+    header.msg_controllen = sizeof(Control);
+}
 
 std::size_t DatagramBatch::receive(int fd) {
-    for (std::size_t i = 0; i < headers_.size(); ++i) {
-        places_[i] = {memory_.get() + i * message_room, message_room};
-        auto& header = headers_[i].msg_hdr;
-        header = {};
-        header.msg_name = &names_[i];
-        header.msg_namelen = sizeof(names_[i]);
-        header.msg_iov = &places_[i];
-        header.msg_iovlen = 1;
-        header.msg_control = controls_[i].bytes;
-        header.msg_controllen = sizeof(Control);
-    }
+    for (std::size_t i = 0; i < count_; ++i) prepare(i);  // the kernel has written into those
     int count = 0;
     do {
         count = ::recvmmsg(fd, headers_.data(), static_cast<unsigned>(headers_.size()), MSG_DONTWAIT, nullptr);
@@ -92,13 +104,10 @@ void DatagramBatch::read_control(std::size_t index) {
     segments_[index] = 0;
     auto& header = headers_[index].msg_hdr;
     for (auto* at = CMSG_FIRSTHDR(&header); at != nullptr; at = CMSG_NXTHDR(&header, at)) {
-        if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SO_RXQ_OVFL) {
-            std::memcpy(&kernel_drops_, CMSG_DATA(at), sizeof(kernel_drops_));
-        } else if (at->cmsg_level == IPPROTO_UDP && at->cmsg_type == UDP_GRO) {
-            int size = 0;
-            std::memcpy(&size, CMSG_DATA(at), sizeof(size));
-            segments_[index] = size > 0 ? static_cast<std::size_t>(size) : 0;
-        }
+        if (at->cmsg_level != IPPROTO_UDP || at->cmsg_type != UDP_GRO) continue;
+        int size = 0;
+        std::memcpy(&size, CMSG_DATA(at), sizeof(size));
+        segments_[index] = size > 0 ? static_cast<std::size_t>(size) : 0;
     }
 }
 

@@ -30,6 +30,8 @@ struct UdpOptions {
 [[nodiscard]] Result<Socket> open_udp(const HostPort& where, const UdpOptions& options);
 /// Of the receive buffer: what was asked for, or what the kernel's limit left of it.
 [[nodiscard]] Bytes granted_receive_buffer(int fd) noexcept;
+/// Datagrams that the kernel has dropped so far because the receive buffer was full, modulo 2^32.
+[[nodiscard]] std::uint32_t kernel_drops(int fd) noexcept;
 
 /// Room for datagrams that one call takes from the kernel. A thread at a time.
 class DatagramBatch {
@@ -39,15 +41,13 @@ public:
     /// Takes what is there, at most messages_max() messages of the kernel; 0: nothing was.
     std::size_t receive(int fd);
     [[nodiscard]] std::size_t messages_max() const noexcept { return headers_.size(); }
-    /// After receive() gave something: datagrams that the kernel has dropped so far, modulo 2^32 (SO_RXQ_OVFL).
-    [[nodiscard]] std::uint32_t kernel_drops() const noexcept { return kernel_drops_; }
 
     /// visit(datagram, from), both for the call.
     template <class Visit>
     void for_each(Visit visit) const {
         for (std::size_t i = 0; i < count_; ++i) {
             const Address from(reinterpret_cast<const sockaddr*>(&names_[i]), headers_[i].msg_hdr.msg_namelen);
-            ConstData rest(memory_.get() + i * message_room, headers_[i].msg_len);
+            ConstData rest(place(i), headers_[i].msg_len);
             // Several datagrams of one size that the kernel has put together, the last one possibly shorter.
             const auto step = segments_[i] == 0 ? rest.size() : segments_[i];
             do {
@@ -60,9 +60,13 @@ public:
 
 private:
     static constexpr std::size_t message_room = 65'536;
+    // Small datagrams that lie a power of two apart would share a few sets of the caches and drive each other out.
+    static constexpr std::size_t message_step = message_room + 25 * 64;
     struct alignas(cmsghdr) Control {
-        std::byte bytes[CMSG_SPACE(sizeof(std::uint32_t)) + CMSG_SPACE(sizeof(int))];
+        std::byte bytes[CMSG_SPACE(sizeof(int))];
     };
+    [[nodiscard]] std::byte* place(std::size_t index) const noexcept { return memory_.get() + index * message_step; }
+    void prepare(std::size_t index);
     void read_control(std::size_t index);
 
     std::unique_ptr<std::byte[]> memory_;  // touched only where datagrams have come
@@ -72,7 +76,6 @@ private:
     std::vector<Control> controls_;
     std::vector<std::size_t> segments_;  // size of each, when the kernel put several together; else 0
     std::size_t count_ = 0;
-    std::uint32_t kernel_drops_ = 0;
 };
 
 /// Datagrams on their way out. A thread at a time.

@@ -131,6 +131,19 @@ INSTANTIATE_TEST_SUITE_P(MessageLoop, Links,
                                             ::testing::Values(InputThread::none, InputThread::wake_per_batch,
                                                               InputThread::wake_per_datagram)));
 
+TEST(MessageLoop, TakesEverythingThatGathers) {
+    MessageLoopOptions options{.datagram_max = 1472};
+    options.gather = 50us;
+    Node a(one, options), b(two, options);
+    introduce(a, b, LinkKind::udp);
+    a.to_post = b.to_post = 5000;
+    a.start();
+    b.start();
+    EXPECT_TRUE(wait_for([&] { return a.posts == a.to_post && b.posts == b.to_post; })) << a.posts << " " << b.posts;
+    EXPECT_TRUE(wait_for([&] { return a.under_way() == 0 && b.under_way() == 0; }));
+    EXPECT_EQ(a.doubled + b.doubled, 0U);
+}
+
 TEST(MessageLoop, ReportsWhatTheKernelDroppedWhileTheLogicWasBusy) {
     MessageLoopOptions options{.receive_buffer = Bytes{64U << 10}};
     Node a(one), b(two, options);

@@ -4,6 +4,7 @@
 // the logic computes; it wakes the logic once for a batch (or, to measure what that costs, for each datagram).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,6 +31,9 @@ struct MessageLoopOptions {
     Bytes send_buffer{4ULL << 20};
     InputThread input = InputThread::none;
     std::uint32_t batch = 64;               // datagrams taken from the kernel at once
+    // Without an input thread, while datagrams come faster than they are taken one by one: so long they may gather, instead of a
+    // wake-up for every few. For stations that have much on its way at once; a request that waits for its answer would wait longer.
+    std::chrono::microseconds gather{0};
     Bytes tcp_queue{32ULL << 20};           // that may wait on one TCP connection; more is dropped, as by a full socket
     ExchangeOptions exchange{};
 };
@@ -43,7 +47,7 @@ struct LinkPeer {
 
 struct MessageLoopStats {
     ExchangeStats exchange;
-    std::uint64_t kernel_drops = 0;   // datagrams that the kernel dropped because the socket was full (SO_RXQ_OVFL)
+    std::uint64_t kernel_drops = 0;   // datagrams that the kernel dropped because the socket was full; at most 10 ms old while any come
     std::uint64_t foreign_address = 0;  // datagrams dropped because they came from elsewhere than the station they name
     std::uint64_t send_failures = 0;  // datagrams that the kernel did not take, or that were on a TCP connection that broke
     std::uint64_t receive_calls = 0, send_calls = 0;
