@@ -45,16 +45,32 @@ public:
 
 private:
     static constexpr std::uint64_t round = 256;  // answers between two decisions
+    static constexpr unsigned in_vain = 4;       // decisions with loss and short trips, without one that saw no loss between
+    static constexpr unsigned unmoved = 1024;    // decisions for which loss leaves the window alone then
 
     void end(std::uint64_t bytes) noexcept { on_their_way_ -= std::min(bytes, on_their_way_); }
     void evaluate() noexcept {
         const auto mean = answered_ == 0 ? shortest_ * 4 : trips_ / static_cast<std::int64_t>(answered_);
         const bool longer = mean > 2 * shortest_ + std::chrono::microseconds(200);
-        if (overflowed_ || (lost_ * 100 > round && longer)) {
+        const bool losing = lost_ * 100 > round;
+        if (lost_ == 0) {
+            in_vain_ = 0;
+        } else if (losing && !longer && unmoved_ == 0) {
+            usual_ = in_vain_ == 0 ? lost_ : std::max(usual_, lost_);
+            if (++in_vain_ >= in_vain) {
+                unmoved_ = unmoved;
+                size_ = std::max(size_, shrunk_from_);
+            }
+        }
+        if (lost_ == 0 || unmoved_ > 0) shrunk_from_ = 0;
+        if (unmoved_ > 0 && lost_ > 2 * usual_ + round / 8) unmoved_ = in_vain_ = 0;
+        if (overflowed_ || (losing && longer && unmoved_ == 0)) {
+            if (shrunk_from_ == 0) shrunk_from_ = size_;
             size_ = std::max(limits_.least, size_ * 3 / 4);
         } else {
             size_ = std::min(limits_.most, size_ + size_ / 16 + 4096);
         }
+        if (unmoved_ > 0 && --unmoved_ == 0) in_vain_ = 0;
         answered_ = lost_ = 0;
         trips_ = {};
         overflowed_ = false;
@@ -63,6 +79,9 @@ private:
     Limits limits_;
     std::uint64_t size_;
     std::uint64_t on_their_way_ = 0, answered_ = 0, lost_ = 0;
+    std::uint64_t usual_ = 0;  // lost of a round, when its size was found not to be the cause
+    std::uint64_t shrunk_from_ = 0;  // what it was before loss began
+    unsigned in_vain_ = 0, unmoved_ = 0;
     std::chrono::nanoseconds trips_{0}, shortest_{0};
     bool overflowed_ = false;
 };
