@@ -15,6 +15,7 @@ using wire::RobState;
 
 namespace {
 constexpr std::size_t remarks_max = 100;
+constexpr auto nobody = ~std::uint32_t{0};
 }
 
 Builder::Builder(const BuilderOptions& options, transport::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink)
@@ -49,7 +50,9 @@ void Builder::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     sources_.clear();
     rules_.clear();
     for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
-        readout_of_[number(readouts_[i].id)] = i;
+        const std::size_t station = number(readouts_[i].id);
+        if (readout_of_.size() <= station) readout_of_.resize(station + 1, nobody);
+        readout_of_[station] = i;
         for (const auto source : readouts_[i].sources) {
             sources_.push_back(source);
             const auto rule = options_.rules.sources.find(source);
@@ -62,9 +65,10 @@ void Builder::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     by_level1_.clear();
     window_ = RequestWindow(options_.window);
     suspects_ = 0;
-    assemblies_.resize(options_.building_max);
+    assemblies_.resize(std::max(options_.events_max, options_.building_max));
     free_.clear();
     for (std::uint32_t i = 0; i < assemblies_.size(); ++i) free_.push_back(i);
+    building_ = 0;
     next_look_ = now;
 }
 
@@ -78,8 +82,15 @@ void Builder::start_run(RunNumber run) {
     held_ = 0;
     credit_told_ = ended_count_ = 0;
     lost_.assign(sources_.size(), 0);
-    for (auto& readout : readouts_) readout.suspect = false;
+    for (auto& readout : readouts_) {
+        readout.suspect = false;
+        readout.lag = {};
+        readout.reordering = reordering_least;
+    }
     suspects_ = 0;
+    newest_answered_ = ran_;
+    newest_request_ = next_request_;
+    longest_lag_ = {.time = options_.reask_min / 8, .requests = readouts_.size()};  // until some were measured
 }
 
 void Builder::on_message(const transport::IncomingMessage& message, SteadyTime now) {
@@ -104,8 +115,16 @@ void Builder::assigned(const wire::Assign& message, SteadyTime now) {
     begin_events(now);
 }
 
+/// As many as may be, and then, when as many have ended as one request can ask for: one by one each would cost each readout a
+/// request of its own.
+bool Builder::may_begin() noexcept {
+    if (building_ >= options_.building_max) refilling_ = false;
+    else if (building_ + std::min(options_.request_events, options_.building_max / 4 + 1) <= options_.building_max) refilling_ = true;
+    return refilling_;
+}
+
 void Builder::begin_events(SteadyTime now) {
-    while (!tickets_.empty() && !free_.empty() && complete_.empty() && !readouts_.empty()) {
+    while (!tickets_.empty() && !free_.empty() && may_begin() && complete_.empty() && !readouts_.empty()) {
         const auto stats = pool_.stats();
         if (stats.in_use.count() + event_size_ > stats.limit.count() && stats.in_use.count() > 0) return;
         if (by_level1_.contains(number(tickets_.front().level1_id))) return;  // the same id again: after the one before it
@@ -123,7 +142,8 @@ void Builder::begin(wire::EventTicket ticket, SteadyTime now) {
     assembly.active = true;
     assembly.ticket = std::move(ticket);
     assembly.begun = now;
-    assembly.missing = static_cast<std::uint32_t>(readouts_.size());
+    assembly.missing = assembly.first_time = static_cast<std::uint32_t>(readouts_.size());
+    ++building_;
     assembly.lost = assembly.bad = 0;
     assembly.level1_mismatch = false;
     assembly.slots.assign(readouts_.size(), {});
@@ -153,6 +173,8 @@ std::optional<SteadyTime> Builder::step(SteadyTime now) {
         }
         look_at_deadlines(now);
         longest_trip_ -= longest_trip_ / 1024;
+        longest_lag_.time -= longest_lag_.time / 256;
+        longest_lag_.requests -= (longest_lag_.requests + 255) / 256;
         next_look_ = now + std::chrono::milliseconds(1);
     }
     ask(now);
@@ -162,12 +184,12 @@ std::optional<SteadyTime> Builder::step(SteadyTime now) {
 }
 
 void Builder::answered(const transport::IncomingMessage& message, SteadyTime now) {
-    const auto from = readout_of_.find(number(message.from));
-    if (from == readout_of_.end()) {
+    const auto from = number(message.from) < readout_of_.size() ? readout_of_[number(message.from)] : nobody;
+    if (from == nobody) {
         ++counts_.unexpected;
         return;
     }
-    auto& readout = readouts_[from->second];
+    auto& readout = readouts_[from];
     if (!decode(message.body, data_)) {
         ++counts_.malformed;
         return;
@@ -185,13 +207,16 @@ void Builder::answered(const transport::IncomingMessage& message, SteadyTime now
         return;
     }
     auto& assembly = assemblies_[found->second];
-    auto& slot = assembly.slots[from->second];
+    auto& slot = assembly.slots[from];
     if (slot.state == SlotState::done || slot.request == 0) {
         ++counts_.late_or_double;
         return;
     }
     const bool asked = slot.state == SlotState::asked;
-    if (asked) time_trip(readout, slot, data_.head.request, now);
+    if (asked) {
+        time_trip(readout, slot, data_.head.request, now);
+        note_order(readout, slot, found->second, data_.head.request);
+    }
     for (const auto& part : data_.head.robs) {
         if (part.state == RobState::cleared) return abandon(found->second);
         if (part.state != RobState::not_yet) continue;
@@ -209,27 +234,21 @@ void Builder::answered(const transport::IncomingMessage& message, SteadyTime now
         ++counts_.no_memory;  // it stays asked for, and is asked again when its time is over
         return;
     }
-    readout.answer_size = (readout.answer_size * 7 + message.body.size()) / 8;
+    readout.answer_size = readout.answer_size == 0 ? message.body.size() : (readout.answer_size * 7 + message.body.size()) / 8;
     if (asked) {
         window_.answered(slot.booked, now - slot.at);
         slot.booked = 0;
         --readout.outstanding;
-        readout.answered = ran_;
-        for (auto& earlier : readout.asked) {  // what was asked for before and has not come: overtaken, or lost
-            if (earlier.request >= slot.request) break;
-            if (earlier.overtaker == slot.request) continue;
-            earlier.overtaker = slot.request;
-            ++earlier.overtaken;
-        }
-        if (!readout.to_ask.empty()) queue(from->second);
+        note_answer(readout, slot);
+        if (!readout.to_ask.empty()) queue(from);
     }
-    slot_done(assembly, from->second);
+    slot_done(assembly, from);
     while (!readout.asked.empty()) {  // what came in turn needs no look any more
-        const auto* first = find(readout.asked.front(), from->second);
+        const auto* first = find(readout.asked.front(), from);
         if (first != nullptr && first->state == SlotState::asked && first->request == readout.asked.front().request) break;
         readout.asked.pop_front();
     }
-    if (!readout.asked.empty() && readout.asked.front().overtaken >= 3) look_for_losses(from->second, now);
+    if (!readout.asked.empty() && readout.asked.front().overtaken >= readout.reordering) look_for_losses(from, now);
     if (assembly.missing == 0) complete(found->second);
 }
 
@@ -280,6 +299,7 @@ void Builder::give_up() {
     }
     free_.clear();
     for (std::uint32_t i = 0; i < assemblies_.size(); ++i) free_.push_back(i);
+    building_ = 0;
     for (auto& readout : readouts_) {
         readout.to_ask.clear();
         readout.asked.clear();

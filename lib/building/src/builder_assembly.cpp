@@ -21,7 +21,14 @@ void Builder::abandon(std::uint32_t index) {
     ended_.push_back({.global_id = assembly.ticket.global_id, .outcome = wire::EventOutcome::failed});
     ++ended_count_;
     for (std::uint32_t i = 0; i < readouts_.size(); ++i) release(assembly, i, false);
+    close(index);
+}
+
+/// Its place is free for another event.
+void Builder::close(std::uint32_t index) {
+    auto& assembly = assemblies_[index];
     by_level1_.erase(number(assembly.ticket.level1_id));
+    if (std::exchange(assembly.first_time, 0) > 0) --building_;
     assembly.event.reset();
     assembly.active = false;
     ++assembly.generation;
@@ -90,6 +97,7 @@ void Builder::slot_done(Assembly& assembly, std::uint32_t readout) {
     if (slot.state == SlotState::done) return;
     slot.state = SlotState::done;
     --assembly.missing;
+    if (!slot.repeated) end_first_time(assembly);
 }
 
 void Builder::complete(std::uint32_t index) {
@@ -108,13 +116,8 @@ void Builder::complete(std::uint32_t index) {
         WEIR_ASSERT(made.has_value());
         const auto room = event.memory.copy(empty);
         if (!room) {  // the pool is full: once more when there is room
-            by_level1_.erase(number(ticket.level1_id));
-            tickets_.push_back(std::move(assembly.ticket));
-            assembly.active = false;
-            ++assembly.generation;
-            assembly.event.reset();
-            free_.push_back(index);
-            return;
+            tickets_.push_back(ticket);
+            return close(index);
         }
         robs[i] = *room;
         ++event.robs_lost;
@@ -140,7 +143,6 @@ void Builder::complete(std::uint32_t index) {
     event.ticket = ticket;
     event.robs = static_cast<std::uint32_t>(robs.size());
     const auto made = event::assemble_event(fields, robs, event.pieces);
-    by_level1_.erase(number(ticket.level1_id));
     if (made) {
         event_size_ = (event_size_ * 7 + event.pieces.size()) / 8;
         ++counts_.built;
@@ -153,10 +155,7 @@ void Builder::complete(std::uint32_t index) {
         ended_.push_back({.global_id = ticket.global_id, .outcome = wire::EventOutcome::failed});
         ++ended_count_;
     }
-    assembly.event.reset();
-    assembly.active = false;
-    ++assembly.generation;
-    free_.push_back(index);
+    close(index);
     offer();
 }
 

@@ -28,11 +28,26 @@ void Builder::ask(SteadyTime now) {
     while (!ready_.empty()) {
         const auto index = ready_.front();
         auto& readout = readouts_[index];
-        if (!window_.room(readout.answer_size)) return;
+        if (!window_.room(next_request_bytes(readout))) return;
         ready_.pop_front();
         readout.queued = false;
         if (ask_one(readout, index, now) > 0 && !readout.to_ask.empty()) queue(index);
     }
+}
+
+/// Before a readout has answered, rather too much than too little: ten windows that are asked for at once come so late that they seem lost.
+std::uint64_t Builder::expected_size(const Readout& readout) const noexcept {
+    constexpr std::uint64_t unknown = 64 << 10;
+    return readout.answer_size > 0 ? readout.answer_size : std::min(unknown, window_.size() / 2);
+}
+
+/// What is to be asked for goes into one request, for which room is waited for: as soon as there is some for one answer, each
+/// event would cost a request (RFC 1122, 4.2.3.3, is about the same). Of a small window a quarter.
+std::uint64_t Builder::next_request_bytes(const Readout& readout) const noexcept {
+    const auto events = std::min<std::size_t>({readout.to_ask.size(), options_.request_events, wire::request_events_max,
+                                               options_.source_requests_max - readout.outstanding});
+    const auto one = expected_size(readout);
+    return std::clamp<std::uint64_t>(events * one, one, std::max(one, window_.size() / 4));
 }
 
 /// One request with as many events as fit; how many it asks for.
@@ -42,21 +57,21 @@ std::size_t Builder::ask_one(Readout& readout, std::uint32_t index, SteadyTime n
     request_.events.clear();
     const auto most = std::min<std::size_t>(options_.request_events, wire::request_events_max);
     while (!readout.to_ask.empty() && request_.events.size() < most && readout.outstanding < options_.source_requests_max) {
-        if (!request_.events.empty() && !window_.room(readout.answer_size)) break;
+        if (!request_.events.empty() && !window_.room(expected_size(readout))) break;
         auto next = readout.to_ask.front();
         readout.to_ask.pop_front();
         auto* slot = find(next, index);
         if (slot == nullptr || slot->state != SlotState::wanted) continue;
         slot->state = SlotState::asked;
         if (slot->tries < 255) ++slot->tries;
+        slot->request_before = slot->request;
         slot->at = now;
         slot->request = next_request_;
-        slot->booked = static_cast<std::uint32_t>(std::min<std::uint64_t>(readout.answer_size, 1U << 30));
+        slot->booked = static_cast<std::uint32_t>(std::min<std::uint64_t>(expected_size(readout), 1U << 30));
         window_.asked(slot->booked);
         next.request = next_request_;
         next.ran = ran_;
         next.overtaken = 0;
-        next.overtaker = 0;
         readout.asked.push_back(next);
         ++readout.outstanding;
         request_.events.push_back(assemblies_[next.assembly].ticket.level1_id);
@@ -85,10 +100,11 @@ void Builder::run_on(SteadyTime now) {
     last_step_ = now;
 }
 
-/// One slow readout holds up the asking again of the others by a bounded factor only.
+/// Twice the longest trip, and for as long as reask_min the line may stand still. One slow readout holds up the asking again of
+/// the others by a bounded factor only.
 std::chrono::nanoseconds Builder::least_wait() const noexcept {
     const std::chrono::nanoseconds least = options_.reask_min, most = std::min<std::chrono::nanoseconds>(8 * least, options_.reask_max);
-    return std::clamp(2 * longest_trip_, std::min(least, most), most);
+    return std::clamp(2 * longest_trip_ + least, std::min(least, most), most);
 }
 
 /// A request is one sample, however many events it asks for. Eight that are alike would make the variation small, and the
@@ -106,22 +122,102 @@ void Builder::time_trip(Readout& readout, const Slot& slot, std::uint64_t reques
     if (readout.trip.smoothed().count() == 0 && readout.timed_trip.count() > 0) readout.trip.sample(readout.timed_trip);
 }
 
-void Builder::look_for_losses(std::uint32_t index, SteadyTime now) {
-    auto& readout = readouts_[index];
-    while (!readout.asked.empty()) {
-        const auto ask = readout.asked.front();
-        const auto* slot = find(ask, index);
-        if (slot == nullptr || slot->state != SlotState::asked || slot->request != ask.request) {
-            readout.asked.pop_front();  // answered meanwhile, or not wanted any more
+Builder::Lag Builder::lag_behind(std::chrono::nanoseconds asked, std::uint64_t request) const noexcept {
+    if (newest_answered_ <= asked || newest_request_ <= request) return {};
+    return {.time = newest_answered_ - asked, .requests = newest_request_ - request};
+}
+
+/// What an answer says of those that have not come: the readout was asked for them before this one.
+void Builder::note_order(Readout& readout, const Slot& slot, std::uint32_t assembly, std::uint64_t request) {
+    constexpr std::uint32_t reordering_most = 64;
+    const auto usual = [&](Lag lag) {
+        readout.lag.time = std::max(lag.time, readout.lag.time - readout.lag.time / 64);
+        readout.lag.requests = std::max(lag.requests, readout.lag.requests - (readout.lag.requests + 63) / 64);
+        longest_lag_.time = std::max(longest_lag_.time, lag.time);
+        longest_lag_.requests = std::max(longest_lag_.requests, lag.requests);
+    };
+    if (request != slot.request) {
+        if (!slot.repeated || request != slot.request_before) return;
+        // It was asked for again, and was only slow. So much is usual from now on, as RFC 8985 does it.
+        longest_trip_ = std::max(longest_trip_, ran_ - slot.before);
+        readout.trip.sample(ran_ - slot.before);
+        usual(lag_behind(slot.before, request));
+        readout.reordering = std::min(2 * readout.reordering, reordering_most);
+        return;
+    }
+    for (auto& earlier : readout.asked) {
+        if (earlier.request != request || earlier.assembly != assembly) {
+            ++earlier.overtaken;
             continue;
         }
-        const auto waited = now - slot->at;
-        const bool overtaken = ask.overtaken >= 3 && waited > readout.trip.smoothed() + readout.trip.smoothed() / 2;
-        // While the readout answers others in turn, it is only slow: what is lost among them is overtaken (RFC 6298, 5.3).
-        const auto silent = ran_ - std::max(ask.ran, readout.answered);
-        if (!overtaken && silent < readout.trip.wait(slot->tries - 1U, least_wait(), options_.reask_max)) break;
-        readout.asked.pop_front();
-        lost_on_the_way(index, ask, now);
+        readout.reordering = std::clamp(earlier.overtaken + 1, readout.reordering, reordering_most);
+        usual(lag_behind(earlier.ran, request));
+        newest_answered_ = std::max(newest_answered_, earlier.ran);
+        newest_request_ = std::max(newest_request_, request);
+        return;
+    }
+}
+
+/// Up to where an answer is only slow. One slow readout holds up the asking again of the others by a bounded factor only.
+Builder::Lag Builder::patience(const Readout& readout, unsigned repetitions) const noexcept {
+    constexpr std::chrono::nanoseconds least = std::chrono::milliseconds(1);
+    const auto most = std::max<std::chrono::nanoseconds>(least, 8 * options_.reask_min);
+    // Readouts do not answer in exactly the order in which they are asked, but what is on its way at once bounds by how much.
+    const auto on_their_way = window_.size() / (options_.request_events * expected_size(readout));
+    const auto least_requests = std::min<std::uint64_t>(on_their_way, readouts_.size() / 2);
+    const auto once = std::max(std::clamp(2 * longest_lag_.time, least, most), 2 * readout.lag.time);
+    return {.time = std::min<std::chrono::nanoseconds>(once * (1 << std::min(repetitions, 10U)), options_.reask_max),
+            .requests = std::max(2 * std::max(longest_lag_.requests, readout.lag.requests), least_requests)};
+}
+
+/// Each repetition doubles the time, unless the readout answers: one that is away is asked less and less often.
+bool Builder::was_overtaken(const Readout& readout, const Ask& ask, unsigned repetitions) const noexcept {
+    if (readout.answered > ask.ran) repetitions = 0;
+    return ask.overtaken >= readout.reordering || lag_behind(ask.ran, ask.request).beyond(patience(readout, repetitions));
+}
+
+/// While the readout answers others in turn, it is only slow (RFC 6298, 5.3); and after a pause of all, all begin anew.
+bool Builder::is_silent(const Readout& readout, const Ask& ask, unsigned repetitions) const noexcept {
+    const auto silent = ran_ - std::max({ask.ran, readout.answered, resumed_});
+    return silent >= readout.trip.wait(repetitions, least_wait(), options_.reask_max);
+}
+
+/// An answer at the first asking shows that the pause is over; one to a repetition that what was asked before it is lost: then twice as
+/// many are tried, as in slow start (RFC 5681).
+void Builder::note_answer(Readout& readout, const Slot& slot) noexcept {
+    if (slot.repeated) {
+        tries_left_ = std::min(tries_left_ + 2, tries_most);
+    } else {
+        if (ran_ - last_answer_ >= options_.reask_min / 2) resumed_ = ran_;
+        tries_left_ = std::max(tries_left_, tries_least);
+    }
+    readout.answered = last_answer_ = ran_;
+}
+
+void Builder::look_for_losses(std::uint32_t index, SteadyTime now) {
+    auto& readout = readouts_[index];
+    const auto asked_for = [&](const Ask& ask) -> const Slot* {
+        const auto* slot = find(ask, index);
+        return slot != nullptr && slot->state == SlotState::asked && slot->request == ask.request ? slot : nullptr;
+    };
+    while (!readout.asked.empty() && asked_for(readout.asked.front()) == nullptr) readout.asked.pop_front();
+    // When nobody answers, the line or a machine stands still, or everything got lost: only a few are tried at a time.
+    if (ran_ - std::max(tried_at_, last_answer_) >= least_wait()) tries_left_ = tries_least;
+    const auto seems_lost = [&](const Ask& ask, unsigned repetitions) {
+        return was_overtaken(readout, ask, repetitions) || (tries_left_ > 0 && is_silent(readout, ask, repetitions));
+    };
+    // The one in front waits for longest and was overtaken most often: if it is not lost at its first repetition, none is.
+    if (!readout.asked.empty() && seems_lost(readout.asked.front(), 0)) {
+        lost_asks_.clear();
+        std::erase_if(readout.asked, [&](const Ask& ask) {
+            const auto* slot = asked_for(ask);
+            if (slot == nullptr) return true;
+            if (!seems_lost(ask, slot->tries - 1U)) return false;
+            if (!was_overtaken(readout, ask, slot->tries - 1U)) --tries_left_, tried_at_ = ran_;
+            lost_asks_.push_back(ask);
+            return true;
+        });
+        for (std::size_t i = lost_asks_.size(); i-- > 0;) lost_on_the_way(index, lost_asks_[i]);  // the oldest is asked first
     }
     while (!readout.resting.empty()) {
         const auto ask = readout.resting.front();
@@ -136,16 +232,23 @@ void Builder::look_for_losses(std::uint32_t index, SteadyTime now) {
     }
 }
 
-void Builder::lost_on_the_way(std::uint32_t index, Ask ask, SteadyTime) {
+void Builder::lost_on_the_way(std::uint32_t index, const Ask& ask) {
     auto& readout = readouts_[index];
-    auto* slot = find(ask, index);
-    window_.lost(slot->booked);
-    slot->booked = 0;
+    auto& assembly = assemblies_[ask.assembly];
+    auto& slot = assembly.slots[index];
+    window_.lost(slot.booked);
+    slot.booked = 0;
     --readout.outstanding;
     ++counts_.asked_again;
-    slot->state = SlotState::wanted;
+    slot.state = SlotState::wanted;
+    slot.before = ask.ran;
+    if (!std::exchange(slot.repeated, true)) end_first_time(assembly);
     readout.to_ask.push_front(ask);
     queue(index);
+}
+
+void Builder::end_first_time(Assembly& assembly) noexcept {
+    if (--assembly.first_time == 0) --building_;
 }
 
 void Builder::look_at_deadlines(SteadyTime now) {

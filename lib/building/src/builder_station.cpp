@@ -115,6 +115,7 @@ Result<> BuilderStation::configure() {
     transport::StationLoopOptions options{.thread = "builder", .loop = options_.loop, .link = options_.link,
                                           .speaks_with = {StationKind::assign, StationKind::readout},
                                           .watches = {StationKind::assign}, .memory = options_.memory};
+    options.loop.gather = answers_gather;
     if (options_.probe) options.probe = options_.probe_deadline;
     auto loop = transport::StationLoop::open(std::move(options), clock_);
     if (!loop) return std::unexpected(loop.error());

@@ -181,6 +181,93 @@ TEST_F(BuilderTest, TheTimeInWhichTheBuilderStoodStillIsNotTheReadouts) {
     EXPECT_EQ(builder->counts().late_or_double, 0U);
 }
 
+TEST_F(BuilderTest, WhatThreeLaterAnswersOvertookIsAskedForAgainAtOnce) {
+    assign(1, 8);
+    const auto requests = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    const auto& [to, request] = requests.at(0);
+    for (const auto event : {1U, 3U, 4U}) answer(to, request.request, event);
+    step();
+    EXPECT_EQ(builder->counts().asked_again, 0U);
+    answer(to, request.request, 5);
+    step();
+    EXPECT_EQ(builder->counts().asked_again, 1U);
+    const auto again = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    ASSERT_EQ(again.size(), 1U);
+    EXPECT_EQ(again[0].first, to);
+    EXPECT_EQ(again[0].second.events, std::vector{Level1Id{2}});
+}
+
+TEST_F(BuilderTest, AReadoutThatAnswersInAnotherOrderIsAskedAgainForNothingTwiceOnly) {
+    assign(1, 32);
+    for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+        for (std::size_t i = 1; i < request.events.size(); ++i) answer(to, request.request, number(request.events[i]));
+        step();
+        answer(to, request.request, number(request.events[0]));  // it had to wait for its data
+    }
+    EXPECT_EQ(sink.events.size(), 32U);
+    EXPECT_EQ(builder->counts().asked_again, 2U * 2U) << "of four requests to each readout";
+}
+
+TEST_F(BuilderTest, WhatOthersOvertookIsAskedForAgainSoonerThanWhatIsOnlySilent) {
+    options.building_max = options.events_max = 64;
+    options.source_requests_max = 64;
+    make();
+    int steps = 0;
+    for (std::uint32_t event = 1; event < 64 && builder->counts().asked_again == 0; ++event, ++steps) {
+        assign(event);
+        for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+            if (to == ros2) answer(to, request.request, event);  // ros1 has not got one of them
+        }
+        step(1ms);
+    }
+    EXPECT_GE(steps, 2) << "so much may be usual: no lag was measured yet";
+    EXPECT_LT(steps, 8) << "and not the silence of 10 ms and more";
+}
+
+TEST_F(BuilderTest, WhileNobodyAnswersNothingIsOvertaken) {
+    assign(1, 8);
+    for (int ms = 0; ms < 9; ++ms) step(1ms);
+    answer_all();
+    EXPECT_EQ(sink.events.size(), 8U);
+    EXPECT_EQ(builder->counts().asked_again, 0U);
+}
+
+TEST_F(BuilderTest, AReadoutThatIsAwayIsAskedLessAndLessOften) {
+    assign(1);
+    std::uint32_t event = 1;
+    for (int ms = 0; ms < 2000; ++ms) {
+        if (ms % 4 == 0) assign(++event);
+        for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+            for (const auto id : request.events) {
+                if (to == ros2) answer(to, request.request, number(id));
+            }
+        }
+        step(1ms);
+    }
+    EXPECT_LE(builder->counts().asked_again, 10U * options.source_requests_max) << "of those that it may be asked for at once";
+}
+
+TEST_F(BuilderTest, AnEventThatWaitsOnlyForWhatGotLostKeepsNoOtherFromBeginning) {
+    options.building_max = 2;
+    options.events_max = 4;
+    make();
+    assign(1, 4);
+    const auto first = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    for (const auto& [to, request] : first) {
+        EXPECT_EQ(request.events.size(), 2U);
+        if (to == ros1) answer(to, request.request, 1), answer(to, request.request, 2);
+    }
+    std::vector<Level1Id> asked;
+    for (int ms = 0; ms < 60 && asked.size() < 2; ++ms) {  // ros2's answers are lost
+        step(1ms);
+        for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+            if (to == ros1) asked.insert(asked.end(), request.events.begin(), request.events.end());
+        }
+    }
+    EXPECT_EQ(asked, (std::vector{Level1Id{3}, Level1Id{4}}));
+    EXPECT_TRUE(sink.events.empty());
+}
+
 TEST_F(BuilderTest, AnAnswerThatComesTwiceIsCountedAndDoesNoHarm) {
     assign(1, 2);
     const auto requests = outbox.take<wire::DataRequest>(DataflowType::data_request);

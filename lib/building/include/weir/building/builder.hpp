@@ -36,7 +36,7 @@ struct BuilderOptions {
     event::RodRules rules{};              // how sources count their level-1 ids
     SourceId source{0x00790000};          // of the event: an SFI
     std::uint32_t events_max = 128;       // in hand: asked for, complete, or not final downstream. Its credit at the DFM
-    std::uint32_t building_max = 32;      // of these, asked for at once
+    std::uint32_t building_max = 32;      // of these, asked for at once; those that wait only for what got lost do not count
     RequestWindow::Limits window{};
     std::uint32_t source_requests_max = 32;  // events that one readout is asked for at once
     std::uint32_t request_events = 8;        // in one message
@@ -46,6 +46,10 @@ struct BuilderOptions {
     std::chrono::milliseconds reask_max{500};
     std::chrono::microseconds not_yet_wait{500};       // before the first repetition; doubles
 };
+
+/// What a builder's message loop does best with (MessageLoopOptions::gather): it has many answers on their way at once, so that
+/// none of them is urgent.
+inline constexpr std::chrono::microseconds answers_gather{50};
 
 class Builder final : public transport::MessageHandler {
 public:
@@ -90,15 +94,21 @@ public:
     [[nodiscard]] std::vector<std::string> take_remarks();
 
 private:
+    static constexpr std::uint32_t tries_least = 8, tries_most = 1024;
+    static constexpr std::uint32_t reordering_least = 3;  // as TCP's duplicate acknowledgements (RFC 5681)
+
     enum class SlotState : std::uint8_t { wanted, asked, resting, done };
     /// One readout's part of one event.
     struct Slot {
         SlotState state = SlotState::wanted;
         std::uint8_t tries = 0;
         std::uint8_t not_yet = 0;      // answers so far that said so
+        bool repeated = false;         // asked for again, because it seemed lost
         std::uint32_t booked = 0;      // bytes in the window
         std::uint64_t request = 0;     // the latest
         SteadyTime at{};               // asked, or to be asked again
+        std::chrono::nanoseconds before{};  // asked the time before, if it was repeated: see ran_
+        std::uint64_t request_before = 0;   // then
     };
     struct Assembly {
         std::uint32_t generation = 0;  // raised when it is used for another event
@@ -106,6 +116,7 @@ private:
         wire::EventTicket ticket{};
         SteadyTime begun{};
         std::uint32_t missing = 0;     // slots that are not done
+        std::uint32_t first_time = 0;  // of these, not repeated; as long as there are any, the event counts for building_max
         std::uint32_t lost = 0, bad = 0;
         bool level1_mismatch = false;
         std::vector<Slot> slots{};     // by readout
@@ -116,8 +127,13 @@ private:
         std::uint32_t assembly = 0, generation = 0;
         std::uint64_t request = 0;
         std::chrono::nanoseconds ran{};  // when it was asked: see ran_
-        std::uint32_t overtaken = 0;   // later requests of which an answer came before
-        std::uint64_t overtaker = 0;   // the latest of them
+        std::uint32_t overtaken = 0;   // answers to what the readout was asked for later that came before
+    };
+    /// How much later other things were asked for that had been answered before: in time and in requests, to all readouts.
+    struct Lag {
+        std::chrono::nanoseconds time{};
+        std::uint64_t requests = 0;
+        [[nodiscard]] bool beyond(const Lag& other) const noexcept { return time > other.time && requests > other.requests; }
     };
     struct Readout {
         wire::StationId id{};
@@ -130,11 +146,13 @@ private:
         std::uint32_t outstanding = 0;
         bool queued = false;           // stands in ready_
         bool suspect = false;
-        std::uint64_t answer_size = 4096;  // smoothed
+        std::uint64_t answer_size = 0;  // smoothed; 0: none has come
         transport::RoundTrip trip{};   // from asking to the last answer of a request
         std::uint64_t timed_request = 0;           // the latest of which answers came
         std::chrono::nanoseconds timed_trip{};     // of its last answer so far; 0: it is not to be taken
         std::chrono::nanoseconds answered{};       // the last answer to something asked for: see ran_
+        Lag lag{};                     // about the longest of its last answers
+        std::uint32_t reordering = reordering_least;  // as many later answers before one mean that it is lost
     };
 
     void assigned(const wire::Assign& message, SteadyTime now);
@@ -143,6 +161,12 @@ private:
     void run_on(SteadyTime now);
     [[nodiscard]] std::chrono::nanoseconds least_wait() const noexcept;
     void time_trip(Readout& readout, const Slot& slot, std::uint64_t request, SteadyTime now);
+    void note_answer(Readout& readout, const Slot& slot) noexcept;
+    void note_order(Readout& readout, const Slot& slot, std::uint32_t assembly, std::uint64_t request);
+    [[nodiscard]] Lag lag_behind(std::chrono::nanoseconds asked, std::uint64_t request) const noexcept;
+    [[nodiscard]] Lag patience(const Readout& readout, unsigned repetitions) const noexcept;
+    [[nodiscard]] bool was_overtaken(const Readout& readout, const Ask& ask, unsigned repetitions) const noexcept;
+    [[nodiscard]] bool is_silent(const Readout& readout, const Ask& ask, unsigned repetitions) const noexcept;
     void ask(SteadyTime now);
     std::size_t ask_one(Readout& readout, std::uint32_t index, SteadyTime now);
     void queue(std::uint32_t readout);
@@ -152,7 +176,9 @@ private:
     void slot_done(Assembly& assembly, std::uint32_t readout);
     void end_asking(Readout& readout, Slot& slot);
     void look_for_losses(std::uint32_t readout, SteadyTime now);
-    void lost_on_the_way(std::uint32_t readout, Ask ask, SteadyTime now);
+    void lost_on_the_way(std::uint32_t readout, const Ask& ask);
+    void end_first_time(Assembly& assembly) noexcept;
+    void close(std::uint32_t assembly);
     void look_at_deadlines(SteadyTime now);
     void run_out(Assembly& assembly, SteadyTime now, bool suspects_only);
     void complete(std::uint32_t assembly);
@@ -162,6 +188,9 @@ private:
     void tell(SteadyTime now);
     void remark(std::string text);
     [[nodiscard]] Slot* find(const Ask& ask, std::uint32_t readout) noexcept;
+    [[nodiscard]] std::uint64_t expected_size(const Readout& readout) const noexcept;
+    [[nodiscard]] std::uint64_t next_request_bytes(const Readout& readout) const noexcept;
+    [[nodiscard]] bool may_begin() noexcept;
 
     const BuilderOptions options_;
     transport::Outbox& outbox_;
@@ -171,7 +200,7 @@ private:
     RunNumber run_{};
     std::optional<wire::StationId> dfm_;
     std::vector<Readout> readouts_;
-    std::unordered_map<std::uint16_t, std::uint32_t> readout_of_;  // by station
+    std::vector<std::uint32_t> readout_of_;                        // by station; nobody: it is none
     std::vector<SourceId> sources_;                                // by position
     std::vector<std::uint64_t> lost_;                              // by position
     std::vector<event::SourceRule> rules_;                         // by position
@@ -180,6 +209,8 @@ private:
     std::deque<wire::EventTicket> tickets_;                        // not begun
     std::vector<Assembly> assemblies_;
     std::vector<std::uint32_t> free_;
+    std::uint32_t building_ = 0;                                   // events that count for building_max
+    bool refilling_ = true;                                        // building_max was not reached since some ended
     std::deque<Ask> begun_;                                        // in the order of beginning, for deadlines
     std::unordered_map<std::uint32_t, std::uint32_t> by_level1_;   // of the active ones
     std::deque<std::unique_ptr<BuiltEvent>> complete_;             // the sink was full
@@ -196,7 +227,16 @@ private:
     std::chrono::nanoseconds ran_{};
     // About the longest trip of the last second, of all readouts: they share a line and its queue, and what is in that is slow, not lost.
     std::chrono::nanoseconds longest_trip_{};
+    // When the latest asked of all that was answered had been asked for, and which request it was. This is the clock by which
+    // answers are missed: it stands still while nobody answers, be it that the line, the machine or this builder is busy.
+    std::chrono::nanoseconds newest_answered_{};
+    std::uint64_t newest_request_ = 0;
+    Lag longest_lag_{};                                            // about that of the last quarter of a second
+    // Of anybody: the last answer, and the first after a pause (see ran_); how many may be asked again for silence, and when some were.
+    std::chrono::nanoseconds last_answer_{}, resumed_{}, tried_at_{};
+    std::uint32_t tries_left_ = tries_least;
     SteadyTime last_step_{};
+    std::vector<Ask> lost_asks_;                                   // of one look
     std::vector<std::string> remarks_;
     std::vector<std::byte> buffer_;
     wire::DataView data_;
