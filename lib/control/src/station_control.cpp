@@ -17,10 +17,16 @@ std::string seconds_text(std::chrono::milliseconds time) { return to_string(std:
 constexpr std::size_t error_max = 500;
 constexpr auto rate_over = 3s;
 
-/// A report of that severity, or a command that gives up: "weir readout: ...".
+}  // namespace
+
 bool says_an_error(std::string_view line) {
+    constexpr std::string_view time = "2026-11-23T02:36:14.123Z ";  // of the same length always
+    const bool begins_with_time = line.size() > time.size() && line[10] == 'T' && line.substr(time.size() - 2, 2) == "Z ";
+    if (begins_with_time) line.remove_prefix(time.size());
     return line.starts_with("error ") || line.starts_with("fatal ") || line.starts_with("weir ");
 }
+
+namespace {
 
 /// The control port in {"station":"ros-1","kind":"readout","control":"127.0.0.1:41234"}.
 Result<std::string> control_port(const std::string& line, const StationEntry& entry) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "weir/control/launcher.hpp"
 #include "weir/control/log_book.hpp"
@@ -30,6 +31,10 @@ struct StationTrouble {
     bool answered = false;  // the station said no
     std::string what{};     // "did not answer stop within 6s"
 };
+
+/// A line of a station's log: a report of that severity, with or without its time before it, or a command that gives up
+/// ("weir readout: ...").
+[[nodiscard]] bool says_an_error(std::string_view line);
 
 struct StationTimes {
     std::chrono::milliseconds poll{200};
