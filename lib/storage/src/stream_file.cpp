@@ -35,8 +35,8 @@ StreamFile::StreamFile(FileOpened opened, File file, bool direct, bool adler32, 
       lost_(lost),
       opened_at_(now),
       sums_(opened_.start, adler32) {
-    // The file start needs no segment before the first event comes: it begins life as the tail.
-    WEIR_ASSERT(opened_.start.size() <= tail_.size());
+    // The file start needs no segment before the first event comes: it begins life as the tail, which is less than a block.
+    WEIR_ASSERT(opened_.start.size() <= start_size_max);
     std::ranges::copy(opened_.start, tail_.begin());
     end_ = folded_ = durable_.size = opened_.start.size();
 }

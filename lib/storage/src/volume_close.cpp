@@ -25,6 +25,10 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const FileOpened& opened, boo
         note(error);
         return std::unexpected(error);
     };
+    if (opened.start.size() > StreamFile::start_size_max)
+        return fail(Errc::limit, fmt::format("cannot create {}.writing: its start would have {} bytes, {} is the most; give project, "
+                                             "recorder or stream a shorter name", opened.name, opened.start.size(),
+                                             StreamFile::start_size_max));
     std::error_code ignored;
     for (const auto* ending : {".data", ".index"}) {  // the index alone: left by a file that a crash has kept from its name
         if (std::filesystem::exists(options_.directory / (opened.name + ending), ignored))

@@ -5,6 +5,8 @@
 
 #include "recording_fixture.hpp"
 #include "weir/storage/block_writer.hpp"
+#include "weir/storage/stored_index.hpp"
+#include "weir/storage/volume.hpp"
 
 namespace weir::storage {
 namespace {
@@ -13,10 +15,10 @@ class StreamFileTest : public RecordingFixture {
 protected:
     static constexpr std::uint64_t start_size = 200, end_size = 40;
 
-    std::shared_ptr<StreamFile> create() {
+    std::shared_ptr<StreamFile> create(std::size_t size = start_size) {
         FileOpened opened;
         opened.guid = Guid::random();
-        opened.start.assign(start_size, std::byte{1});
+        opened.start.assign(size, std::byte{1});
         auto file = File::open(directory_ / "x.writing", File::Mode::create_new).value();
         return std::make_shared<StreamFile>(opened, std::move(file), false, true, pool_, *writer_, watch_, lost_,
                                             clock_.now());
@@ -58,6 +60,43 @@ TEST_F(StreamFileTest, AFileThatEndsOnTheBoundaryOfABlockIsDurableThoughThePoolI
         EXPECT_EQ(file->durable().size, closed->size);
     }
     for (auto* segment : taken) pool_.give_back(segment);
+}
+
+TEST_F(StreamFileTest, TheLongestStartIsWrittenWhole) {
+    const auto file = create(StreamFile::start_size_max);
+    put_event(*file, 5000);
+    const auto closed = file->finish([](auto, auto) { return std::vector(end_size, std::byte{3}); });
+    ASSERT_TRUE(closed.has_value());
+    const auto flush = file->flush();
+    ASSERT_TRUE(flush.has_value());
+    ASSERT_TRUE(file->wait_written(flush->target).has_value());
+    const auto bytes = read_records(directory_ / "x.writing").value();
+    ASSERT_GE(bytes.size(), closed->size);
+    EXPECT_EQ(std::ranges::count(ConstData(bytes).first(StreamFile::start_size_max), std::byte{1}),
+              static_cast<std::ptrdiff_t>(StreamFile::start_size_max));
+    std::vector<PlacedCopy> durable;
+    ASSERT_TRUE(file->made_durable(*flush, durable));
+}
+
+TEST_F(StreamFileTest, AVolumeRefusesAStartThatIsLongerAndGoesOn) {
+    auto lock = DirectoryLock::take(directory_).value();
+    Volume::Callbacks callbacks;
+    callbacks.durable = [](auto&) {};
+    callbacks.inform = [](auto&) {};
+    callbacks.alarm = [](auto&, auto&) {};
+    callbacks.changed = [] {};
+    const auto volume = Volume::open({.directory = directory_}, std::move(lock), pool_, callbacks, clock_).value();
+    FileOpened opened;
+    opened.guid = Guid::random();
+    opened.name = "x";
+    opened.start.assign(StreamFile::start_size_max + 1, std::byte{1});
+    const auto refused = volume->create(opened, true);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_NE(refused.error().message().find("its start would have 4096 bytes"), std::string::npos) << refused.error().message();
+    opened.start.pop_back();
+    auto created = volume->create(opened, true);
+    ASSERT_TRUE(created.has_value()) << created.error().message();
+    volume->discard(*created);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ struct Ticket {
     std::atomic<std::uint32_t> copies_open{0};  // not yet final, and one while it is being taken; who makes it zero answers
     std::atomic<std::uint64_t> done{0};         // bit n: copy n is durable, or late; it need not come again
     std::atomic<bool> any_stored{false};        // acknowledged if so, else rejected
+    std::atomic<bool> any_late{false};          // it is answered when that is counted for good
     std::atomic<bool> any_lost{false};          // neither: it has to be sent again
 };
 
@@ -79,6 +80,9 @@ struct EventSums {
 /// All calls from any thread unless stated.
 class StreamFile final : public WriteListener {
 public:
+    /// Of what stands before the first event: it lies in memory that has no segment.
+    static constexpr std::size_t start_size_max = SegmentPool::alignment - 1;
+
     /// `direct`: the file was opened for direct I/O; writes are then aligned and the size is set at close.
     StreamFile(FileOpened opened, File file, bool direct, bool adler32, SegmentPool& pool, BlockWriter& writer,
                DiskWatch& watch, const LostCopies& lost, SteadyTime now);
