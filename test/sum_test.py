@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """weir sum: what it prints for what it read."""
 import hashlib
+import json
 import os
 import random
 import subprocess
@@ -267,12 +268,57 @@ class Updates(SumTest):
                 self.assertEnds(self.weir("sum", "--update", "replace", "d/deep/new", "-o", "made"), OK)
                 self.assertEqual(list(self.checked("made", code=OK)), ["d/a", "d/deep/new"])
 
+    def test_comments_stay_where_they_are(self):
+        lines = self.before.splitlines(keepends=True)
+        (self.folder / "d/SUMS").write_text("# of the run\n" + "".join(lines[:2]) + "# b and gone:\n# two lines\n" + "".join(lines[2:]) + "# the end\n")
+        for kind in ("add", "replace"):
+            before = (self.folder / "d/SUMS").read_text()
+            self.assertEnds(self.weir("sum", "--update", kind, "d/deep/new", "-o", "d/SUMS"), MISSING)
+            self.assertEqual([line for line in (self.folder / "d/SUMS").read_text().splitlines() if line.startswith("#")],
+                             [line for line in before.splitlines() if line.startswith("#")])
+        after = (self.folder / "d/SUMS").read_text().splitlines(keepends=True)
+        self.assertEqual(after[:6], ["# of the run\n", *lines[:2], "# b and gone:\n", "# two lines\n", after[5]])
+        self.assertIn("(d/b)", after[5])
+        self.assertEqual(after[-3:], ["# the end\n", *self.added.splitlines(keepends=True)])
+
+    def test_headers_and_block_maps_are_no_comments(self):
+        for form, algorithm in (("sfv", "crc32"), ("hashdeep", "md5,sha256")):
+            self.assertEnds(self.weir("sum", "-f", form, "-a", algorithm, "d/a", "-o", "made"), OK)
+            before = (self.folder / "made").read_text().splitlines()
+            with open(self.folder / "made", "a", encoding="ascii") as made:
+                made.write("; mine\n" if form == "sfv" else "# mine\n")
+            for _ in range(2):
+                self.assertEnds(self.weir("sum", "--update", "add", "d/a", "-o", "made"), OK)
+            after = (self.folder / "made").read_text().splitlines()
+            self.assertEqual(len(after), len(before) + 1)
+            self.assertEqual((after[0], after[-2:]), (before[0], [before[-1], "; mine" if form == "sfv" else "# mine"]))
+        self.assertEnds(self.weir("sum", "--blocks", "4KiB", "d/a", "-o", "made"), OK)
+        before = (self.folder / "made").read_text()
+        self.assertEnds(self.weir("sum", "--update", "add", "d/a", "-o", "made"), OK)
+        self.assertEqual((self.folder / "made").read_text(), before)
+
+    def test_a_json_document_is_updated(self):
+        self.assertEnds(self.weir("sum", "-f", "json", "-a", "md5,crc32", "d/a", "d/b", "d/none", "-o", "made.json"), MISSING)
+        self.write("d/b", b"changed once more")
+        self.write("d/none", b"it came")
+        ended = self.assertEnds(self.weir("sum", "--update", "add", "d/none", "-o", "made.json"), OK)
+        self.assertIn("made.json: 1 file added, 0 made anew, 0 not there, 2 not read\n", ended.err)
+        document = json.loads((self.folder / "made.json").read_text())
+        self.assertEqual([file["path"] for file in document["files"]], ["d/a", "d/b", "d/none"])
+        self.assertEqual(document["files"][2]["sums"]["md5"], hashlib.md5(b"it came").hexdigest())
+        ended = self.assertEnds(self.weir("sum", "--update", "replace", "-o", "made.json"), OK)
+        self.assertIn("0 files added, 1 made anew", ended.err)
+        self.assertEqual({name: file["status"] for name, file in self.checked("made.json", code=OK).items()},
+                         {"d/a": "ok", "d/b": "ok", "d/none": "ok"})
+
     def test_what_cannot_be_kept_as_a_whole_is_not_touched(self):
         self.assertEnds(self.weir("sum", "-f", "json", "d/a", "-o", "made.json"), OK)
+        with open(self.folder / "made.json", "a", encoding="ascii") as made:
+            made.write("}")
         (self.folder / "broken").write_text(self.before + "what is this\n")
         (self.folder / "twice").write_text(self.before + self.before)
         (self.folder / "short").write_text("900150983cd24fb0d6963f7d28e17f72  d/a\n")
-        for manifest, why in (("made.json", "JSON"), ("broken", "line 7 is not understood"), ("twice", "names d/a again"), ("short", "name it with -a"), ("absent", "cannot open")):
+        for manifest, why in (("made.json", "is broken at byte"), ("broken", "line 7 is not understood"), ("twice", "names d/a again"), ("short", "name it with -a"), ("absent", "cannot open")):
             with self.subTest(manifest=manifest):
                 path = self.folder / manifest
                 before = path.read_bytes() if path.exists() else None

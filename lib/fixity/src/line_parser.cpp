@@ -75,6 +75,8 @@ private:
                 problem("is no block map of the file before it");
                 if (pending_) pending_->blocks = {};
             }
+        } else if (options_.comment && !line.starts_with("%%%%")) {
+            options_.comment(line_, line);
         }
     }
 

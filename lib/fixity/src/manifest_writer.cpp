@@ -89,7 +89,7 @@ Result<ManifestWriter> ManifestWriter::make(Options options) {
 
 std::string ManifestWriter::begin() const {
     if (options_.format == Format::json) return "{\"files\":[";
-    if (options_.format == Format::sfv) return "; made by weir sum\n";  // the form is known by its comments
+    if (options_.format == Format::sfv) return fmt::format("{}\n", sfv_mark);  // the form is known by its comments
     std::string columns = "size";
     for (const auto algorithm : options_.algorithms) columns += fmt::format(",{}", digest::name(algorithm));
     if (options_.format == Format::csv) return fmt::format("path,{}\r\n", columns);

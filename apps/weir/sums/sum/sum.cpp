@@ -39,8 +39,9 @@ struct Options {
 /// Puts outcomes where they belong: sums into the manifest, everything else to stderr.
 class Reporter {
 public:
-    Reporter(const Options& options, fixity::ManifestWriter& writer, SumOutput& output, SumProgress& progress)
-        : options_(options), writer_(writer), output_(output), progress_(progress) {}
+    /// `update`: the manifest that is updated, else nothing.
+    Reporter(const Options& options, fixity::ManifestWriter& writer, SumOutput& output, SumProgress& progress, ManifestUpdate* update)
+        : options_(options), writer_(writer), output_(output), progress_(progress), update_(update) {}
 
     void take(fixity::FileSum file) {
         if (file.status == fixity::Status::skipped && output_.is_own(file.stamp)) return leave_out(file);
@@ -78,8 +79,8 @@ private:
             problem(text);
         }
         verdict.count(file);
-        text_.clear();
-        if (const auto added = writer_.add(known, text_); added) return output_.write(text_);
+        text_ = update_->comments_before(known.line);
+        if (const auto added = writer_.add(known, text_, is_json() ? fmt::format(R"(,"status":"{}")", fixity::name(file.status)) : ""); added) return output_.write(text_);
         else problem(added.error().context);
         ++verdict.error;
     }
@@ -102,7 +103,7 @@ private:
         if (!is_json() && (file.sums.empty() || is_refused(file))) return;
         fixity::ManifestEntry entry{.name = file.path, .sums = file.sums, .one_of = {}, .size = std::nullopt, .blocks = file.blocks, .line = 0};
         if (!file.sums.empty()) entry.size = file.size;
-        text_.clear();
+        text_ = update_ != nullptr ? update_->comments_before() : "";
         if (const auto added = writer_.add(entry, text_, is_json() ? json_fields(file) : ""); !added) {
             file.status = fixity::Status::error;
             file.failure = fixity::Failure{std::nullopt, 0, "its name does not fit"};
@@ -137,6 +138,7 @@ private:
     fixity::ManifestWriter& writer_;
     SumOutput& output_;
     SumProgress& progress_;
+    ManifestUpdate* const update_;
     std::string text_;
     std::string last_warning_;
 };
@@ -249,7 +251,7 @@ int run_sum(Options options) {
     plan.reading().progress = [&progress](std::uint64_t bytes) { progress.add_bytes(bytes); };
 
     SumNames names(options.names);
-    Reporter reporter(options, *writer, *output, progress);
+    Reporter reporter(options, *writer, *output, progress, update ? &*update : nullptr);
     const auto source = [&]() -> std::optional<fixity::Job> {
         if (output->failed()) return std::nullopt;  // nobody would see it
         if (update) {
@@ -287,6 +289,7 @@ int run_sum(Options options) {
         complain(me, fmt::format("{}: {} added, {} made anew, {} not there, {} not read", options.output.native(), counted(verdict.ok - reporter.replaced - reporter.as_before, "file"),
                                  with_commas(reporter.replaced), with_commas(verdict.missing), with_commas(verdict.unchanged)));
     }
+    if (update) output->write(update->comments_before());
     output->write(writer->end(json_fields(verdict, seconds)));
     if (reporter.replaces_input && !options.output.empty()) return fail_usage(me, own_input(options, "one of the files"));
     if (reporter.verdict.not_stored > 0)

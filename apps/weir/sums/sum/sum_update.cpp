@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "weir/fixity/manifest_reader.hpp"
+#include "weir/fixity/manifest_writer.hpp"
 
 namespace weir::app {
 
@@ -30,8 +31,12 @@ Result<ManifestUpdate> ManifestUpdate::read(const std::filesystem::path& path, U
                               fmt::format("--update: cannot read {} at offset {}", path.native(), offset));
         return offset += *got, *got;
     };
-    fixity::ManifestReader reader(std::move(source), {.algorithm = algorithm, .name = path.native(), .zero = zero});
     ManifestUpdate update(kind);
+    update.line_end_ = zero ? '\0' : '\n';
+    fixity::ManifestReader reader(std::move(source), {.algorithm = algorithm, .name = path.native(), .zero = zero,
+                                                      .comment = [&update](std::uint64_t line, std::string_view text) {
+                                                          update.comments_.emplace_back(line, text);
+                                                      }});
     while (true) {
         auto item = reader.next();
         if (!item) return std::unexpected(std::move(item.error()));
@@ -44,7 +49,7 @@ Result<ManifestUpdate> ManifestUpdate::read(const std::filesystem::path& path, U
     }
     if (update.algorithms_.empty()) return wrong("has no sums in it");
     update.format_ = reader.format().value_or(Format::bsd);
-    if (update.format_ == Format::json) return wrong("is a JSON document, which has more than its sums; make it anew");
+    update.leave_out_header();
     if (update.format_ == Format::csv || update.format_ == Format::hashdeep) {
         const auto has_all = [&](const auto& entry) {
             return std::ranges::equal(entry.sums, update.algorithms_, {}, &digest::Digest::algorithm);
@@ -55,9 +60,27 @@ Result<ManifestUpdate> ManifestUpdate::read(const std::filesystem::path& path, U
     return update;
 }
 
+/// Comments that are written with the form again.
+void ManifestUpdate::leave_out_header() {
+    const auto first = entries_.front().line;
+    std::erase_if(comments_, [&](const auto& comment) {
+        const auto& [line, text] = comment;
+        if (line > first) return false;
+        if (format_ == Format::sfv) return text == fixity::sfv_mark;
+        return format_ == Format::hashdeep && (text.starts_with("## Invoked from: ") || text.starts_with("## $ ") || text == "## " || text == "##");
+    });
+}
+
+std::string ManifestUpdate::comments_before(std::uint64_t line) {
+    std::string text;
+    for (; !comments_.empty() && comments_.front().first < line; comments_.pop_front()) text += comments_.front().second + line_end_;
+    return text;
+}
+
 Result<> ManifestUpdate::add(fixity::ManifestEntry entry) {
     if (!entry.one_of.empty())
         return fail(Errc::usage, fmt::format("line {} does not say its algorithm; name it with -a", entry.line));
+    if (entry.sums.empty()) return {};  // of JSON: it could not be read then, and is looked at again when it is named
     for (const auto& sum : entry.sums) {
         if (std::ranges::find(algorithms_, sum.algorithm()) == algorithms_.end())
             algorithms_.push_back(sum.algorithm());

@@ -3,10 +3,13 @@
 // memory.
 #pragma once
 
+#include <deque>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weir/fixity/file_sum.hpp"
@@ -23,7 +26,7 @@ enum class UpdateKind {
 class ManifestUpdate {
 public:
     /// Reads all of it. Errc::usage: it has lines that are not understood, no sums, several forms or no form that can
-    /// be written again (JSON has more than is read); Errc::io: it cannot be read.
+    /// be written again; Errc::io: it cannot be read. Files of a JSON document that have no sums are not taken over.
     [[nodiscard]] static Result<ManifestUpdate> read(const std::filesystem::path& path, UpdateKind kind,
                                                      std::optional<digest::Algorithm> algorithm, bool zero);
 
@@ -32,6 +35,8 @@ public:
     [[nodiscard]] const std::vector<digest::Algorithm>& algorithms() const noexcept { return algorithms_; }
     /// The files that it names, one after the other, each with its entry as what is expected.
     [[nodiscard]] std::optional<fixity::Job> next();
+    /// Its comments that stand before that line (of an entry) and were not asked for yet; at the end, all that are left.
+    [[nodiscard]] std::string comments_before(std::uint64_t line = std::numeric_limits<std::uint64_t>::max());
     /// Names are the same when they lead to the same place: data/a and ./data/a.
     [[nodiscard]] bool names(const std::string& path) const { return places_.contains(place_of(path)); }
 
@@ -41,6 +46,7 @@ private:
         return (base_ / name).lexically_normal().native();
     }
     [[nodiscard]] Result<> add(fixity::ManifestEntry entry);
+    void leave_out_header();
 
     UpdateKind kind_;
     std::filesystem::path base_;
@@ -48,6 +54,8 @@ private:
     std::vector<digest::Algorithm> algorithms_;
     std::vector<fixity::ManifestEntry> entries_;
     std::set<std::string> places_;
+    std::deque<std::pair<std::uint64_t, std::string>> comments_;  // by their lines
+    char line_end_ = '\n';
     std::size_t at_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "weir/base/data.hpp"
@@ -32,6 +33,8 @@ public:
         std::optional<digest::Algorithm> algorithm;  // of lines that do not say it
         std::string name;  // of the manifest: "SHA256SUMS" and "x.md5" tell what lines do not
         bool zero = false; // lines end with NUL, names stand as they are
+        /// Called with each comment line and its number, for who wants to keep them; not with what is part of the form.
+        std::function<void(std::uint64_t line, std::string_view text)> comment{};
     };
 
     ManifestReader(ByteSource source, Options options);

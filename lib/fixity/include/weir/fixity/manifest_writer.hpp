@@ -11,6 +11,9 @@
 
 namespace weir::fixity {
 
+/// The comment that a manifest of that form begins with.
+inline constexpr std::string_view sfv_mark = "; made by weir sum";
+
 class ManifestWriter {
 public:
     struct Options {
