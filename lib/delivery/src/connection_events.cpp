@@ -132,25 +132,27 @@ void Connection::event_ends(SteadyTime now) {
         reject(wire::RejectReason::corrupt_payload, "the payload does not have the crc32c that was sent with it");
     }
     auto begun = Lane::Begun::duplicate;
-    if (!event.duplicate && !event.rejected) begun = lane_->begin(id_, event.meta.sequence);
+    if (!event.duplicate) begun = lane_->begin(id_, event.meta.sequence);
+    if (begun != Lane::Begun::yes) event.rejected.reset();
 
     event.hold.release();  // whole: how long its memory is held is up to us now
     const auto size = assembler_.header().payload_size;
     const auto reason = event.rejected;
+    const bool dropped = reason || begun == Lane::Begun::duplicate;
+    const bool held = dropped && context_.sink.dropped_are_answered() == AnswerTime::later;
     context_.ledger.update([&](ReceiverStats& stats) {
         ++stats.received;
+        if (held) ++stats.held;
         if (reason) ++stats.rejected_here[wire::index(*reason)], stats.bytes_skipped += size;
         else if (begun == Lane::Begun::duplicate) ++stats.duplicates, stats.bytes_skipped += size;
         else if (begun == Lane::Begun::not_owner) ++stats.discarded;
         else count_passed_on(stats, event.meta, size);
     });
     CreditHold credit(account_, event.message_size);
-    if (reason || begun == Lane::Begun::duplicate)
-        context_.sink.dropped(event.meta, reason.value_or(wire::RejectReason::duplicate));
-    if (reason) {
-        lane_->reject_at_receipt(id_, event.meta.sequence, *reason, std::move(event.reject_text));
-    } else if (begun == Lane::Begun::duplicate) {
-        lane_->tell_again(event.meta.sequence);
+    if (reason) lane_->hold_rejection(event.meta.sequence, *reason, std::move(event.reject_text));
+    if (dropped) {
+        context_.sink.dropped(lane_->id, event.meta, reason.value_or(wire::RejectReason::duplicate), credit);
+        if (!held) lane_->let_go(event.meta.sequence);
     } else if (begun == Lane::Begun::not_owner) {
         underway_ = {};
         return leave(wire::ByeReason::replaced, "a newer connection of the same lane has come", now);

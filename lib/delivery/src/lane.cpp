@@ -127,9 +127,17 @@ void Lane::put_back(ConnectionId connection, Sequence sequence) {
     end_owner(wire::ByeReason::send_again, "an older connection took an event with it; send again what is not acknowledged");
 }
 
-void Lane::tell_again(Sequence sequence) {
+void Lane::hold_rejection(Sequence sequence, wire::RejectReason reason, std::string text) {
     const std::scoped_lock lock(mutex_);
-    if (rejections_.contains(sequence)) {
+    held_.insert_or_assign(sequence, Rejection{reason, std::move(text)});
+}
+
+void Lane::let_go(Sequence sequence) {
+    const std::scoped_lock lock(mutex_);
+    if (auto held = held_.extract(sequence)) {
+        in_hand_.erase(sequence);
+        add_rejection(sequence, held.mapped().reason, std::move(held.mapped().text));
+    } else if (rejections_.contains(sequence)) {
         if (std::ranges::find(to_reject_, sequence) == to_reject_.end()) to_reject_.push_back(sequence);
     } else if (final_.contains(sequence)) {
         to_acknowledge_.insert(sequence);
@@ -169,12 +177,6 @@ void Lane::end_owner(wire::ByeReason reason, std::string text) {
     owner_->thread->write([&, connection = owner_->connection](Letters& letters) {
         letters.ends.push_back({.connection = connection, .run = key.run, .reason = reason, .text = std::move(text)});
     });
-}
-
-void Lane::reject_at_receipt(ConnectionId connection, Sequence sequence, wire::RejectReason reason, std::string text) {
-    const std::scoped_lock lock(mutex_);
-    if (!owned_by(connection) || final_.contains(sequence) || in_hand_.contains(sequence)) return;
-    add_rejection(sequence, reason, std::move(text));
 }
 
 void Lane::add_rejection(Sequence sequence, wire::RejectReason reason, std::string text) {

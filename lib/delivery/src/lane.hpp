@@ -57,8 +57,11 @@ public:
     /// It was not passed on after all. A newer connection may have been told nothing of it, because it was in hand: it
     /// says BYE, and the event comes again.
     void put_back(ConnectionId connection, Sequence sequence);
-    /// The sender sent again what is final: it is told again.
-    void tell_again(Sequence sequence);
+    /// An event that was begun is rejected by the receiver; it stays in hand until let_go().
+    void hold_rejection(Sequence sequence, wire::RejectReason reason, std::string text);
+    /// The answer to an event that was not passed on may go: its rejection, or, when it was sent again and is final, the
+    /// answer that it had.
+    void let_go(Sequence sequence);
 
     /// True when the event was in hand.
     [[nodiscard]] bool acknowledge(Sequence sequence);
@@ -67,9 +70,6 @@ public:
     [[nodiscard]] bool give_back(Sequence sequence);
     /// Its connection, if there is one, says BYE.
     void end_connection(wire::ByeReason reason, std::string text);
-    /// Of an event that was never in hand; nothing when it is final or in hand already, or of a connection that a newer
-    /// one has replaced.
-    void reject_at_receipt(ConnectionId connection, Sequence sequence, wire::RejectReason reason, std::string text);
 
     /// What is to be told now, appended to `out`; at most some 64 KiB. True when there is more.
     bool take_answers(ConnectionId connection, std::uint64_t credit, bool credit_is_news, std::vector<std::byte>& out);
@@ -101,6 +101,7 @@ private:
     std::optional<Sequence> highest_;    // that came, or could have; nothing: an earlier process received this lane
     wire::SequenceSet in_hand_;
     std::map<Sequence, Rejection> rejections_;  // final, and the sender may not know
+    std::map<Sequence, Rejection> held_;        // in hand: nobody may know yet
     wire::SequenceSet to_acknowledge_;          // final, not told on this connection
     std::deque<Sequence> to_reject_;
     bool notified_ = false;  // the owner has a letter already

@@ -22,9 +22,10 @@ public:
         const std::scoped_lock lock(mutex_);
         return stats_;
     }
-    [[nodiscard]] std::uint64_t in_hand() const {
+    /// Events that a stop waits for.
+    [[nodiscard]] std::uint64_t unanswered() const {
         const std::scoped_lock lock(mutex_);
-        return stats_.in_hand;
+        return stats_.in_hand + stats_.held;
     }
 
 private:

@@ -88,12 +88,12 @@ public:
             started_ = true;
         }
         for (auto& thread : threads_) thread->join();
-        return context.ledger.in_hand() == 0;
+        return context.ledger.unanswered() == 0;
     }
 
     /// Answers were given; when it was the last one of a stop, the threads need not wait any longer.
     void answered() {
-        if (stopping_.load() && context.ledger.in_hand() == 0) write_to_all(*mailboxes, [](Letters&) {});
+        if (stopping_.load() && context.ledger.unanswered() == 0) write_to_all(*mailboxes, [](Letters&) {});
     }
 
     Context context;
@@ -180,6 +180,17 @@ void Receiver::reject(Answer event, wire::RejectReason reason, std::string text)
         ++stats.rejected_by_sink[wire::index(reason)];
         --stats.in_hand;
     });
+    station_->answered();
+}
+
+void Receiver::let_go(std::span<const Answer> dropped) {
+    if (dropped.empty()) return;
+    std::shared_ptr<Lane> lane;
+    for (const auto& [id, sequence] : dropped) {
+        if (!lane || lane->id != id) lane = station_->context.lanes.find(id);
+        if (lane) lane->let_go(sequence);
+    }
+    station_->context.ledger.update([&](ReceiverStats& stats) { stats.held -= dropped.size(); });
     station_->answered();
 }
 

@@ -45,7 +45,7 @@ void ReceiverThread::join() {
 bool ReceiverThread::step(std::optional<SteadyTime> wait_until) {
     auto now = clock_.now();
     read_letters(now);
-    if (answers_until_ && !goodbye_said_ && (now >= *answers_until_ || context_.ledger.in_hand() == 0)) say_goodbye(now);
+    if (answers_until_ && !goodbye_said_ && (now >= *answers_until_ || context_.ledger.unanswered() == 0)) say_goodbye(now);
     if (goodbye_said_ && connections_.empty()) return false;
 
     auto deadline = timers_.next();

@@ -63,6 +63,26 @@ public:
         else held.push_back(std::move(event));
         return Taken::yes;
     }
+    void dropped(LaneId lane, const wire::EventMeta& event, wire::RejectReason, CreditHold& credit) override {
+        const std::scoped_lock lock(mutex);
+        if (!holds_dropped) return;
+        dropped_events.push_back({lane, event.sequence});
+        credits.push_back(std::move(credit));
+    }
+    AnswerTime dropped_are_answered() const override { return holds_dropped ? AnswerTime::later : AnswerTime::now; }
+    void let_go_of_dropped() {
+        std::vector<Answer> all;
+        {
+            const std::scoped_lock lock(mutex);
+            all.swap(dropped_events);
+            credits.clear();
+        }
+        receiver->let_go(all);
+    }
+    std::size_t dropped_count() const {
+        const std::scoped_lock lock(mutex);
+        return dropped_events.size();
+    }
 
     void acknowledge_held() {
         std::vector<IncomingEvent> events;
@@ -97,6 +117,9 @@ public:
     bool full = false;
     bool answers = true;
     bool reject_all = false;
+    bool holds_dropped = false;  // their answers wait for let_go_of_dropped(); set before it begins
+    std::vector<Answer> dropped_events;
+    std::vector<CreditHold> credits;
     std::map<std::pair<LaneId, std::uint64_t>, int> times_taken;
     std::vector<std::string> payloads;
     std::vector<IncomingEvent> held;

@@ -29,6 +29,12 @@ struct LaneTest : testing::Test {
         hello.oldest_held = Sequence{oldest};
         return lane.adopt({mailbox, connection}, hello);
     }
+    /// As the receiver does when nobody wants the answer to wait.
+    void reject_at_receipt(std::uint64_t sequence) {
+        ASSERT_EQ(lane.begin(1, Sequence{sequence}), Lane::Begun::yes);
+        lane.hold_rejection(Sequence{sequence}, RejectReason::bad_tag, "bad");
+        lane.let_go(Sequence{sequence});
+    }
     /// What the lane tells a connection: "R3 A1-2,4 " for a REJECT of 3, then an ACK of 1, 2 and 4.
     std::string told(ConnectionId connection) {
         std::vector<std::byte> bytes;
@@ -146,19 +152,39 @@ TEST_F(LaneTest, AConnectionThatWasReplacedIsNotBelieved) {
     adopt(2);
     std::uint64_t skipped = 0;
     EXPECT_EQ(lane.arrives(1, event(1000, 1000), Sequence{0}, skipped), Lane::Standing::not_owner);
-    lane.reject_at_receipt(1, Sequence{1}, RejectReason::corrupt_payload, "bad");
+    EXPECT_EQ(lane.begin(1, Sequence{1}), Lane::Begun::not_owner);
     EXPECT_EQ(to_string(lane.final_sequences()), "");
     EXPECT_EQ(lane.arrives(2, event(1), Sequence{0}, skipped), Lane::Standing::fresh);
 }
 
 TEST_F(LaneTest, ARejectionThatItsSenderHasIsForgottenAndNeverBecomesAnAcknowledgement) {
     adopt(1);
-    lane.reject_at_receipt(1, Sequence{1}, RejectReason::corrupt_payload, "bad");
+    reject_at_receipt(1);
     EXPECT_EQ(told(1), "R1 ");
     EXPECT_EQ(adopt(2, 2).reopened, 0U);
     const auto replayed = adopt(3, 1);  // by the next process of the same sender
     EXPECT_EQ(replayed.reopened, 1U);
     EXPECT_EQ(to_string(replayed.durable), "");
+}
+
+TEST_F(LaneTest, NobodyHearsOfARejectionBeforeItIsLetGo) {
+    adopt(1);
+    ASSERT_EQ(lane.begin(1, Sequence{1}), Lane::Begun::yes);
+    lane.hold_rejection(Sequence{1}, RejectReason::too_large, "too large");
+    ASSERT_EQ(lane.begin(1, Sequence{2}), Lane::Begun::yes);
+    EXPECT_TRUE(lane.acknowledge(Sequence{2}));
+    EXPECT_EQ(told(1), "A2 ");
+    const auto adoption = adopt(2);
+    EXPECT_EQ(to_string(adoption.durable), "2");
+    std::uint64_t skipped = 0;
+    EXPECT_EQ(lane.arrives(2, event(1), Sequence{0}, skipped), Lane::Standing::in_hand);
+    EXPECT_EQ(told(2), "");
+    lane.let_go(Sequence{1});
+    EXPECT_EQ(told(2), "R1 ");
+    lane.let_go(Sequence{1});  // of the copy that was sent again
+    EXPECT_EQ(told(2), "R1 ");
+    lane.let_go(Sequence{2});
+    EXPECT_EQ(told(2), "A1-2 ");
 }
 
 TEST_F(LaneTest, WhatIsTooScatteredToBeKeptIsNotClaimedToBeKnown) {
@@ -191,7 +217,7 @@ TEST_F(LaneTest, AWelcomeThatCannotHoldAllIsFollowedByTheRest) {
 
 TEST_F(LaneTest, ManyRejectionsAreToldInPartsAndNoAckOvertakesThem) {
     adopt(1);
-    for (std::uint64_t i = 1; i <= 500; ++i) lane.reject_at_receipt(1, Sequence{i}, RejectReason::bad_tag, "bad");
+    for (std::uint64_t i = 1; i <= 500; ++i) reject_at_receipt(i);
     ASSERT_EQ(lane.begin(1, Sequence{501}), Lane::Begun::yes);
     EXPECT_TRUE(lane.acknowledge(Sequence{501}));
     std::vector<std::byte> bytes;

@@ -48,6 +48,41 @@ TEST(Receiver, AStreamCutAtAnyByteCountsExactlyTheEventsBeforeTheCut) {
     EXPECT_EQ(recorder.reported(Report::Kind::malformed), 0U);
 }
 
+TEST(Receiver, TheAnswersToADuplicateAndToWhatIsTooLargeWaitForTheSink) {
+    Recorder recorder;
+    recorder.sink.holds_dropped = true;
+    recorder.start();
+    RawPeer peer(recorder.receiver->port());
+    auto bytes = hello_bytes("held");
+    append(bytes, event_message(1, "stored"));
+    append(bytes, event_message(1, "stored"));
+    append(bytes, event_message(2, std::string((1U << 20) + 1, 'x')));
+    append(bytes, event_message(3, "stored"));
+    ASSERT_TRUE(peer.say(bytes));
+    ASSERT_TRUE(peer.hear_welcome());
+    EXPECT_TRUE(eventually([&] { return recorder.stats().acknowledged == 2 && recorder.sink.dropped_count() == 2; }));
+    EXPECT_EQ(recorder.stats().held, 2U);
+    EXPECT_FALSE(recorder.receiver->stop(0ms)) << "two answers wait";
+}
+
+TEST(Receiver, AStopSaysFirstWhatTheSinkLetsGo) {
+    Recorder recorder;
+    recorder.sink.holds_dropped = true;
+    recorder.start();
+    RawPeer peer(recorder.receiver->port());
+    auto bytes = hello_bytes("held");
+    append(bytes, event_message(1, std::string((1U << 20) + 1, 'x')));
+    ASSERT_TRUE(peer.say(bytes));
+    ASSERT_TRUE(peer.hear_welcome());
+    EXPECT_TRUE(eventually([&] { return recorder.sink.dropped_count() == 1; }));
+    std::thread later([&] { recorder.sink.let_go_of_dropped(); });
+    EXPECT_TRUE(recorder.receiver->stop(60s));
+    later.join();
+    EXPECT_EQ(peer.hear(), static_cast<int>(wire::MessageType::reject));
+    EXPECT_EQ(peer.hear_bye(), ByeReason::stopping);
+    EXPECT_EQ(recorder.stats().held, 0U);
+}
+
 TEST(Receiver, EveryKindOfMalformedMessageClosesTheConnectionWithAReason) {
     Recorder recorder;
     recorder.start();

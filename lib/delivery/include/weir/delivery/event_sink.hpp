@@ -66,6 +66,8 @@ enum class Taken {
     full,  // it was left as it is; the sink calls Receiver::retry() when it has room again
 };
 
+enum class AnswerTime { now, later };
+
 /// Refuses a connection.
 struct Refusal {
     wire::ByeReason reason = wire::ByeReason::wrong_run;
@@ -90,11 +92,16 @@ public:
     [[nodiscard]] virtual Taken take(IncomingEvent& event) = 0;
 
     /// The receiver itself made an end of an event that it did not hand on (a duplicate, a wrong
-    /// checksum, ...): for ledgers that count by stream.
-    virtual void dropped(const wire::EventMeta& event, wire::RejectReason reason) {
+    /// checksum, ...): for ledgers that count by stream. The sink may take the credit and hold it.
+    virtual void dropped(LaneId lane, const wire::EventMeta& event, wire::RejectReason reason, CreditHold& credit) {
+        static_cast<void>(lane);
         static_cast<void>(event);
         static_cast<void>(reason);
+        static_cast<void>(credit);
     }
+    /// `later`: the answer to a dropped event waits for Receiver::let_go(), which the sink calls once for each, from any
+    /// thread, also before dropped() returns. Always the same.
+    [[nodiscard]] virtual AnswerTime dropped_are_answered() const { return AnswerTime::now; }
 };
 
 }  // namespace weir::delivery

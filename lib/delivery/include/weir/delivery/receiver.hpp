@@ -82,6 +82,7 @@ struct ReceiverStats {
     ByReject rejected_here{};      // by the receiver itself
     std::uint64_t discarded = 0;   // complete, but the connection ended before the sink took it; sent again
     std::uint64_t waiting = 0;     // complete, the sink is full
+    std::uint64_t held = 0;        // of duplicates and rejected_here: the sink has not let their answers go
 
     // passed_on = acknowledged + sum(rejected_by_sink) + given_back + in_hand
     std::uint64_t acknowledged = 0;
@@ -136,6 +137,8 @@ public:
     void acknowledge(std::span<const Answer> events);
     /// The event will never be stored here; the sender is told why.
     void reject(Answer event, wire::RejectReason reason, std::string text);
+    /// Of events that the sink was told of by dropped(), when these are answered later: they are answered now.
+    void let_go(std::span<const Answer> dropped);
     /// The sink has lost these events before they were final: they are forgotten here, and their senders are
     /// told to connect again, which makes them send whatever is not final.
     void send_again(std::span<const Answer> events);
