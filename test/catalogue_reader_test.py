@@ -5,6 +5,7 @@ import collections
 import csv
 import io
 import itertools
+import os
 import random
 import re
 import sqlite3
@@ -17,6 +18,7 @@ from weir_process import RecorderProcess, main_without, wait_until
 from weir_program import ProgramTest, run
 
 RUN = 7
+KILLS = os.environ.get("WEIR_KILLS")  # of recorders in each test; nothing: 50 in SQLite, 20 in PostgreSQL. ./run blocks N sets it
 STREAMS = {"physics_Main": (b"physics", b"Main"), "express_express": (b"express", b"express"), "debug_Rare": (b"debug", b"Rare")}
 POLLED = "run, stream_type, stream_name, lumi_block, state, files, events"
 
@@ -72,7 +74,7 @@ class CatalogueReader(ProgramTest):
     def setUp(self):
         super().setUp()
         self.random = random.Random(17)
-        self.recorders, self.senders, self.directories, self.number = [], [], [], 0
+        self.recorders, self.senders, self.directories, self.number, self.polls = [], [], [], 0, 0
         self.settings = self.folder / "weir.toml"
         self.settings.write_text('[record]\nstreams_max = 16\nlumi_block_grace = "300ms"\n', encoding="ascii")
         self.server = None
@@ -130,6 +132,7 @@ class CatalogueReader(ProgramTest):
 
     def blocks(self):
         """(stream, block): state and events, as the view has them."""
+        self.polls += 1
         rows = self.ask(f"SELECT {POLLED} FROM reader_blocks WHERE run = {RUN}")
         return {(f"{row[1]}_{row[2]}", int(row[3])): (row[4], int(row[6])) for row in rows}
 
@@ -156,8 +159,7 @@ class CatalogueReader(ProgramTest):
         for row in self.ask("SELECT volume, name, stream_type, stream_name, events, first_event, last_event FROM reader_files"):
             with open(f"{row[0]}/{row[1]}", "rb") as file:
                 ids = [int(number) for number in re.findall(rb"event (\d{16});", file.read())]
-            ends = (f"{min(ids):016x}", f"{max(ids):016x}") if ids else ("", "")
-            self.assertEqual((len(ids), *ends), (int(row[4]), row[5], row[6]), row)
+            self.assertEqual((len(ids), f"{min(ids):016x}", f"{max(ids):016x}"), (int(row[4]), row[5], row[6]), row)
             by_stream[f"{row[2]}_{row[3]}"].update(ids)
         expected = sorted((first, second, str(len(by_stream[first])), str(len(by_stream[second])),
                            str(len(by_stream[first] & by_stream[second])))
@@ -180,12 +182,13 @@ class CatalogueReader(ProgramTest):
         self.assertEqual([row[0] for row in self.ask(f"SELECT state FROM reader_runs WHERE run = {RUN}")], ["COMPLETE"])
         self.expect_overlaps_are_those_of_the_files()
 
-    def record(self, rounds, kills_per_round):
+    def record(self, kills, rounds=10):
+        kills = int(KILLS or kills)
         for block in range(1, rounds + 1):
             self.send_some(block)
             self.settle()
             self.expect_states_are_right()
-            for _ in range(kills_per_round):
+            for _ in range(kills * block // rounds - kills * (block - 1) // rounds):
                 self.send_some(block)  # some of it is in hand when the recorder dies
                 self.kill(self.random.randrange(len(self.recorders)))
                 self.settle()
@@ -195,11 +198,12 @@ class CatalogueReader(ProgramTest):
             self.expect_states_are_right()
             return {block for (_, block), (state, _) in self.blocks().items() if state == "OPENED"} <= {rounds}
         wait_until(all_but_the_newest, "the blocks are complete")
+        print(f"{kills} kills of {len(self.recorders)} recorders, {self.number} events, {self.polls} polls", flush=True)
         return rounds
 
     def test_blocks_and_overlaps_are_right_through_50_kills(self):
         self.start(1)
-        newest = self.record(rounds=10, kills_per_round=5)
+        newest = self.record(kills=50)
         listed = self.assertEnds(run("ls", self.directories[0], "--complete", "--json"), 0).json["files"]
         self.assertEqual({file["lumi_block"] for file in listed}, set(range(1, newest)))
         self.expect_the_end_is_right()
@@ -208,7 +212,7 @@ class CatalogueReader(ProgramTest):
     def test_two_recorders_in_postgresql_are_right_at_every_poll_through_20_kills(self):
         self.server = postgres_server.PostgresServer(self.folder / "postgres")
         self.start(2)
-        self.record(rounds=10, kills_per_round=2)
+        self.record(kills=20)
         refused = run("ls", self.directories[0], "--complete")
         self.assertOneLine(refused, 1, "shared catalogue", "--catalogue")
         self.expect_the_end_is_right()
