@@ -302,6 +302,10 @@ public:
             if (auto done = recover(path, opened == named.end() ? nullptr : opened->second); !done) result_.failed.push_back(done.error());
         }
         remove_indexes();
+        // Before the journals go that say that nothing was in these files: else a power cut could bring a file back alone.
+        if (!result_.removed.empty()) {
+            if (auto synced = sync_directory(directory_, system_); !synced) return std::unexpected(synced.error());
+        }
         return std::move(result_);
     }
 
@@ -351,7 +355,8 @@ private:
         auto content = content_of(*file, *opened, journal_.copies[opened->guid], index, trusted_, journal_, stored_elsewhere_,
                                   durable == durable_sizes_.end() ? std::nullopt : std::optional(durable->second));
         if (!content) return std::unexpected(content.error());
-        if (content->copies.empty() && named == nullptr && !content->rest_may_count) return remove_young(writing);
+        // Also when the journal names it, which then says that nothing of it was acknowledged.
+        if (content->copies.empty() && (named == nullptr || trusted_) && !content->rest_may_count) return remove_young(writing);
         std::optional<std::filesystem::path> rest;
         if (content->rest_may_count) {
             auto kept = keep_rest(writing, content->end, content->whole_end, system_);

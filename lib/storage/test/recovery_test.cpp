@@ -9,6 +9,7 @@
 #include <fstream>
 #include <mutex>
 
+#include "journal_content.hpp"
 #include "long_recording.hpp"
 #include "recording_fixture.hpp"
 #include "weir/base/leaving_file.hpp"
@@ -91,6 +92,35 @@ TEST_F(RecoveryTest, AJournalThatEndsInsideARecordHasEverythingThatWasAcknowledg
     const std::vector half(bytes.end() - 104, bytes.end() - 10);  // a copy of which the last bytes were not written
     bytes.insert(bytes.end(), half.begin(), half.end());
     write(journal(), bytes);
+    expect_all_kept();
+}
+
+TEST_F(RecoveryTest, AFileOfWhichOnlyTheStartIsDurableIsGoneAndTheCatalogueForgetsIt) {
+    crash();
+    // A round found its first event still being copied: it made the start durable, and named the file.
+    auto opened = read_journals({journal()}).value().opened.begin()->second;
+    opened.guid = Guid::random();
+    opened.stream_name = "Rare";
+    opened.name.replace(opened.name.find("Main"), 4, "Rare");
+    write(directory_ / (opened.name + ".writing"), opened.start);
+    auto bytes = bytes_of(journal());
+    encode(JournalCommit{bytes.size()}, bytes);
+    encode(opened, bytes);
+    write(journal(), bytes);
+    {
+        const auto known = catalogue();
+        FileRow row = known->files().value().front();
+        row.guid = opened.guid;
+        row.stream_name = "Rare";
+        row.name = opened.name + ".writing";
+        ASSERT_TRUE(known->put_file(row).has_value());
+        const auto result = recover_and_record(directory_, options_.recorder, *known, clock_).value();
+        EXPECT_TRUE(result.failed.empty());
+        EXPECT_TRUE(result.doubts.empty());
+        EXPECT_EQ(result.removed.size(), 1U);
+        ASSERT_EQ(known->files().value().size(), 1U);
+        EXPECT_EQ(known->files().value().front().events, events_sent);
+    }
     expect_all_kept();
 }
 
