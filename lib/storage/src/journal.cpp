@@ -27,7 +27,8 @@ enum Kind : std::uint16_t {
     kind_progress = 5,
     kind_continues = 6,
     kind_commit = 7,
-    kind_begins = 8
+    kind_begins = 8,
+    kind_rejected = 9
 };
 
 class Encoder {
@@ -167,6 +168,18 @@ void encode_body(const JournalBegins& r, Encoder& to) {
     to.text(r.recorder);
 }
 
+void encode_body(const RejectedCopies& r, Encoder& to) {
+    to.number(number(r.run));
+    to.text(r.recorder);
+    to.text(r.stream_type);
+    to.text(r.stream_name);
+    to.number(static_cast<std::uint16_t>(r.copies.size()));
+    for (const auto& [reason, copies] : r.copies) {
+        to.text(reason);
+        to.number(copies);
+    }
+}
+
 JournalRecord decode_opened(Decoder& from) {
     FileOpened r;
     r.guid = from.guid();
@@ -257,6 +270,19 @@ JournalRecord decode_begins(Decoder& from) {
     return r;
 }
 
+JournalRecord decode_rejected(Decoder& from) {
+    RejectedCopies r;
+    r.run = RunNumber{from.number<std::uint32_t>()};
+    r.recorder = from.text();
+    r.stream_type = from.text();
+    r.stream_name = from.text();
+    for (auto left = from.number<std::uint16_t>(); left > 0 && from.good(); --left) {
+        auto reason = from.text();
+        r.copies[std::move(reason)] = from.number<std::uint64_t>();
+    }
+    return r;
+}
+
 std::uint32_t header_and_body_crc(ConstData record) {
     return checksum::crc32c(record.subspan(header_size), checksum::crc32c(record.first(12)));
 }
@@ -319,6 +345,7 @@ JournalEnd for_each_record(ConstData data, const std::function<bool(const Journa
             case kind_continues: record = decode_continues(from); break;
             case kind_commit: record = decode_commit(from); break;
             case kind_begins: record = decode_begins(from); break;
+            case kind_rejected: record = decode_rejected(from); break;
             default: known = false;  // of a later version: checked and passed over
         }
         if (!from.good()) return damaged("record is shorter than its kind");

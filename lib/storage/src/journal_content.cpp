@@ -54,6 +54,8 @@ Result<> read_journal(const std::filesystem::path& path, bool is_last, JournalCo
             if (found < progress->events)
                 damaged(fmt::format("comes behind {} events of {}, of which {} are found: an earlier journal is missing",
                                     progress->events, content.opened[progress->guid].name, found));
+        } else if (const auto* rejected = std::get_if<RejectedCopies>(&record)) {
+            content.rejected.push_back(*rejected);
         } else if (const auto* continues = std::get_if<JournalContinues>(&record)) {
             content.continues_in = continues->next;
         }

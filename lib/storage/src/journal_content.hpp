@@ -19,6 +19,7 @@ namespace weir::storage {
 struct JournalContent {
     std::map<Guid, FileOpened> opened;
     std::map<Guid, std::vector<StoredCopy>> copies;
+    std::vector<RejectedCopies> rejected;  // totals, in the order in which they were found
     std::uint32_t continues_in = 0;  // what the last journal that was read says; 0: nothing
     std::vector<LaneDeclared> lanes;
     std::vector<Error> damages;  // any: the journals do not name all that was acknowledged

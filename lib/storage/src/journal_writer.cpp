@@ -69,6 +69,7 @@ Result<> JournalWriter::begin(std::uint32_t number) {
     const auto path = path_of(directory_, number);
     std::vector<std::byte> head;
     encode(JournalBegins{number, owner_.run, system_boot(), owner_.volume, owner_.recorder}, head);
+    for (const auto& [stream, total] : rejected_) encode(total, head);  // the one before may be removed
     auto file = File::open(made, File::Mode::open_or_create, *system_, O_TRUNC);
     if (!file) return std::unexpected(file.error());
     const auto named = [&]() -> Result<> {
@@ -120,6 +121,11 @@ void JournalWriter::add(const StoredCopy& copy) {
     auto& progress = adding_.try_emplace(copy.guid, open->second.progress).first->second;
     ++progress.events;
     progress.end = copy.offset + event::separator_size_bytes + copy.length;
+}
+
+void JournalWriter::add(const RejectedCopies& total) {
+    encode(total, pending_);
+    rejected_.insert_or_assign({total.stream_type, total.stream_name}, total);
 }
 
 Result<> JournalWriter::commit(bool sync) {
@@ -194,7 +200,7 @@ Result<> JournalWriter::put_back() {
 }
 
 Result<> JournalWriter::remove_if_unneeded() {
-    if (!open_files_.empty() || !pending_.empty() || !needed_by_[number_].empty()) return {};
+    if (!rejected_.empty() || !open_files_.empty() || !pending_.empty() || !needed_by_[number_].empty()) return {};
     if (auto closed = file_.close(); !closed) return closed;
     return remove_file(path_of(directory_, number_), *system_);
 }

@@ -177,6 +177,9 @@ Result<> Recorder::open_all() {
     if (!receiver) return std::unexpected(receiver.error());
     if (auto opened = open_catalogue_and_run(); !opened) return opened;
     receiver_ = std::move(*receiver);
+    const auto ledgers = catalogue_->ledgers(run_);
+    if (!ledgers) return std::unexpected(ledgers.error());
+    held_.begin(run_, options_.recorder, locks.size() - 1, *ledgers);
 
     for (std::size_t i = 0; i < locks.size(); ++i) {
         const VolumeOptions volume_options{.directory = options_.directories[i],
@@ -196,6 +199,8 @@ Result<> Recorder::open_all() {
                          {.lane_names = [this](std::uint32_t lane) { return lanes_.declaration(lane); },
                           .durable = [this](auto& copies) { on_durable(copies); },
                           .lost = [this](auto& copies) { on_lost(copies); },
+                          .held = &held_,
+                          .answer = [this](auto& round) { answer(round); },
                           .alarm = [this](const auto& name, const auto& text) { alarm(name, text); },
                           .interfered = [this](const auto& name, const auto& text) { interfered(name, text); },
                           .inform = [this](const auto& text) { say(RecorderReport::Severity::warning, text); },
@@ -338,7 +343,9 @@ Result<> Recorder::recover_volume(const std::filesystem::path& directory) {
     const auto left = catalogue_->files(
         {.run = run_, .recorder = options_.recorder, .volume = directory.native(), .file_state = FileState::opened});
     if (!left) return std::unexpected(left.error());
-    auto recovered = recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_);
+    // What its journal counts is in the catalogue before that journal goes.
+    if (auto told = tell_ledger(false); !told) return told;
+    auto recovered = recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_, JournalCounts::known);
     // Also when not all could be recovered: what is closed or gone now is not found open again.
     for (const auto& row : *left) {
         const auto now = catalogue_->file(row.guid);
@@ -440,6 +447,9 @@ Result<> Recorder::stop(std::chrono::milliseconds deadline) {
     const auto close_until = std::max(until, clock_.now() + closing_least);
     const auto left_open = keeper_->stop(close_until);
     report_rejections(true);  // after the keeper's thread, which does it too
+    if (tell_ledger(false)) {
+        for (auto& volume : volumes_) volume->forget_rejected();
+    }
     for (auto& volume : volumes_) volume->stop();
     catalogue_due_ = {};
     keep_catalogue();

@@ -38,7 +38,14 @@ struct Recorder::EventInHand {
     std::shared_ptr<Ticket> ticket;
 };
 
-void Recorder::dropped(const wire::EventMeta& event, wire::RejectReason reason) {
+void Recorder::dropped(delivery::LaneId lane, const wire::EventMeta& event, wire::RejectReason reason,
+                       delivery::CreditHold& credit) {
+    count_rejected(event, reason);
+    held_.hold({.event = {lane, event.sequence}, .kind = HeldAnswers::Kind::let_go, .credit = std::move(credit)});
+}
+
+/// An event that names no stream has no copies; what is kept of it for good counts it as one.
+void Recorder::count_rejected(const wire::EventMeta& event, wire::RejectReason reason) {
     if (reason != wire::RejectReason::duplicate) last_rejected_.store(number(event.global_id), std::memory_order_relaxed);
     const std::shared_lock lock(streams_mutex_);
     for (const auto& tag : event.tags) {
@@ -46,13 +53,32 @@ void Recorder::dropped(const wire::EventMeta& event, wire::RejectReason reason) 
         auto& ledger = found == streams_.end() ? unplaced_ : found->second.stream->ledger();
         ledger.received();
         ledger.rejected(reason);
+        held_.count(ledger, reason);
     }
+    if (event.tags.empty()) held_.count(unplaced_, reason);
+}
+
+void Recorder::hold_rejection(delivery::Answer event, wire::RejectReason reason, std::string text, delivery::CreditHold credit) {
+    held_.hold({event, HeldAnswers::Kind::reject, reason, std::move(text), std::move(credit)});
+}
+
+void Recorder::answer(HeldAnswers::Round& round) {
+    std::vector<delivery::Answer> dropped, acknowledged;
+    for (auto& held : round.answers) {
+        switch (held.kind) {
+            case HeldAnswers::Kind::let_go: dropped.push_back(held.event); break;
+            case HeldAnswers::Kind::reject: receiver_->reject(held.event, held.reason, std::move(held.text)); break;
+            case HeldAnswers::Kind::acknowledge: acknowledged.push_back(held.event); break;
+        }
+    }
+    receiver_->acknowledge(acknowledged);
+    receiver_->let_go(dropped);
 }
 
 delivery::Taken Recorder::reject(delivery::IncomingEvent& event, wire::RejectReason reason, std::string text) {
-    dropped(event.meta, reason);
-    const auto taken = std::move(event);
-    receiver_->reject({taken.lane, taken.meta.sequence}, reason, std::move(text));
+    count_rejected(event.meta, reason);
+    auto taken = std::move(event);
+    hold_rejection({taken.lane, taken.meta.sequence}, reason, std::move(text), std::move(taken.credit));
     return delivery::Taken::yes;
 }
 
@@ -115,6 +141,7 @@ Recorder::Stored Recorder::store_copy(Stream& stream, const delivery::IncomingEv
         case Stream::Assigned::late:
             stream.ledger().received();
             stream.ledger().rejected(wire::RejectReason::late);
+            held_.count(stream.ledger(), wire::RejectReason::late);
             return Stored::late;
     }
     stream.ledger().received();
@@ -159,6 +186,7 @@ void Recorder::store_copy_waiting(Stream& stream, const EventInHand& in_hand, st
 void Recorder::mark(Ticket& ticket, std::uint16_t copy, Fate fate) {  // all of it is ordered by the count of settle()
     if (fate == Fate::lost) return ticket.any_lost.store(true, std::memory_order_relaxed);
     ticket.done.fetch_or(std::uint64_t{1} << copy, std::memory_order_relaxed);
+    if (fate == Fate::late) ticket.any_late.store(true, std::memory_order_relaxed);
     if (fate == Fate::durable) ticket.any_stored.store(true, std::memory_order_relaxed);
 }
 
@@ -180,12 +208,14 @@ Recorder::Answered Recorder::settle(Ticket& ticket, std::uint32_t count, std::ve
     if (any_stored) {
         lanes_.add(ticket.lane, ticket.sequence);
         if (ticket.streams != 0) reject_twins(unique_.durable(ticket.event));
-        return Answered::acknowledge;
+        if (!ticket.any_late.load(std::memory_order_relaxed)) return Answered::acknowledge;
+        held_.hold({.event = {delivery::LaneId{ticket.lane}, ticket.sequence}, .kind = HeldAnswers::Kind::acknowledge});
+        return Answered::held;
     }
     if (ticket.streams != 0) ask_again(unique_.lost(ticket.event), twins_again);
-    receiver_->reject({delivery::LaneId{ticket.lane}, ticket.sequence}, wire::RejectReason::late,
-                      "its lumi block was closed before it came");
-    return Answered::rejected;
+    hold_rejection({delivery::LaneId{ticket.lane}, ticket.sequence}, wire::RejectReason::late,
+                   "its lumi block was closed before it came");
+    return Answered::held;
 }
 
 void Recorder::settle_and_answer(Ticket& ticket) {

@@ -2,6 +2,8 @@
 // How the recorder's counts and its closed lumi blocks come into the catalogue.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -10,7 +12,7 @@
 
 namespace weir::storage {
 
-std::optional<LedgerRow> ledger_change(const Ledger::Counts& now, const Ledger::Counts& told, bool at_the_end) {
+std::optional<LedgerRow> ledger_change(const Ledger::Counts& now, const Ledger::Counts& told, std::uint64_t lost) {
     LedgerRow row;
     row.received = now.rejected_total() - told.rejected_total();
     for (const auto reason : wire::reject_reasons) {
@@ -18,27 +20,59 @@ std::optional<LedgerRow> ledger_change(const Ledger::Counts& now, const Ledger::
             row.rejected[wire::name(reason)] = n;
     }
     if (now.given_back > told.given_back) row.rejected[Ledger::given_back_name] = now.given_back - told.given_back;
-    if (at_the_end) row.received += now.in_hand();
+    row.received += lost;
     return row.received == 0 ? std::nullopt : std::optional(std::move(row));
 }
 
+Result<> enter_rejected(std::span<const RejectedCopies> totals, Catalogue& catalogue) {
+    std::map<std::tuple<RunNumber, std::string, std::string, std::string>, std::map<std::string, std::uint64_t>> highest;
+    for (const auto& total : totals) {
+        auto& known = highest[{total.run, total.recorder, total.stream_type, total.stream_name}];
+        for (const auto& [reason, copies] : total.copies) known[reason] = std::max(known[reason], copies);
+    }
+    for (const auto& [key, rejected] : highest) {
+        LedgerRow missing;
+        std::tie(missing.run, missing.recorder, missing.stream_type, missing.stream_name) = key;
+        const auto runs = catalogue.runs(missing.run);
+        if (!runs) return std::unexpected(runs.error());
+        // A run of which nothing else is left has no ledger.
+        if (std::ranges::find(*runs, missing.recorder, &RunRow::recorder) == runs->end()) continue;
+        const auto rows = catalogue.ledgers(missing.run);
+        if (!rows) return std::unexpected(rows.error());
+        const auto row = std::ranges::find_if(*rows, [&](const LedgerRow& r) {
+            return std::tie(r.run, r.recorder, r.stream_type, r.stream_name) == key;
+        });
+        for (const auto& [reason, copies] : rejected) {
+            const auto told = row == rows->end() || !row->rejected.contains(reason) ? 0 : row->rejected.at(reason);
+            if (copies <= told) continue;
+            missing.rejected[reason] = copies - told;
+            missing.received += copies - told;
+        }
+        if (missing.received == 0) continue;
+        if (auto added = catalogue.add_to_ledger(missing); !added) return added;
+    }
+    return {};
+}
+
+/// Of rejected copies, those that are in a journal, or about to be: no more than a crash leaves.
 Result<> Recorder::tell_ledger(bool at_the_end) {
-    StreamTag none;
-    none.type = "none";
-    none.name = "unplaced";
-    std::vector<std::pair<StreamTag, Ledger::Counts>> all{{none, unplaced_.counts()}};
+    const std::scoped_lock telling(ledger_mutex_);
+    std::vector<const Ledger*> ledgers{&unplaced_};
     {
         const std::shared_lock lock(streams_mutex_);  // not while the catalogue writes: events wait for it
-        for (const auto& [key, entry] : streams_) all.emplace_back(entry.stream->tag(), entry.stream->ledger().counts());
+        for (const auto& [key, entry] : streams_) ledgers.push_back(&entry.stream->ledger());
     }
-    for (const auto& [tag, counts] : all) {
-        auto& told = ledger_told_[stream_key(tag)];
-        auto row = ledger_change(counts, told, at_the_end);
+    for (const auto* ledger : ledgers) {
+        auto counts = ledger->counts();
+        const auto lost = at_the_end ? counts.in_hand() : 0;
+        counts.rejected = held_.taken(*ledger);
+        auto& told = ledger_told_[ledger];
+        auto row = ledger_change(counts, told, lost);
         if (!row) continue;
         row->run = run_;
         row->recorder = options_.recorder;
-        row->stream_type = tag.type;
-        row->stream_name = tag.name;
+        row->stream_type = ledger->stream_type();
+        row->stream_name = ledger->stream_name();
         if (auto added = catalogue_->add_to_ledger(*row); !added) return added;
         told = counts;
     }

@@ -61,8 +61,9 @@ void Recorder::reject_twins(const std::vector<UniqueEvents::Twin>& twins) {
         for (auto* ledger : twin.ledgers) {
             ledger->received();
             ledger->rejected(wire::RejectReason::duplicate);
+            held_.count(*ledger, wire::RejectReason::duplicate);
         }
-        receiver_->reject({delivery::LaneId{twin.lane}, twin.sequence}, wire::RejectReason::duplicate, stored_already);
+        hold_rejection({delivery::LaneId{twin.lane}, twin.sequence}, wire::RejectReason::duplicate, stored_already);
     }
     no_longer_in_hand(twins.size());
 }

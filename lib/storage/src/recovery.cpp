@@ -278,6 +278,7 @@ public:
         trusted_ = has_journal_ && journal_.damages.empty();
         result_.journals_damaged = !journal_.damages.empty();
         result_.doubts = journal_.damages;
+        result_.rejected = journal_.rejected;
         // A name that a crash of the recorder left is perhaps only in memory: before anybody hears of it, it is on the disk.
         if (has_journal_) {
             if (auto synced = sync_directory(directory_, system_); !synced) return std::unexpected(synced.error());

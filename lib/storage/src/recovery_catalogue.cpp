@@ -9,6 +9,7 @@
 
 #include "found_files.hpp"
 #include "journal_content.hpp"
+#include "ledger_change.hpp"
 #include "weir/base/file.hpp"
 #include "weir/event/raw_file_name.hpp"
 #include "weir/storage/durable_lanes.hpp"
@@ -214,7 +215,8 @@ private:
 }  // namespace
 
 Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, const std::string& recorder,
-                                          Catalogue& catalogue, const Clock& clock, FileSystem& system) {
+                                          Catalogue& catalogue, const Clock& clock, FileSystem& system,
+                                          JournalCounts counts) {
     const auto place = one_spelling(given);
     if (!place) return std::unexpected(place.error());
     const auto& directory = *place;
@@ -238,6 +240,9 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     if (auto found = find_closed(directory, catalogue, *result); !found) return std::unexpected(found.error());
     // What was recovered is told even when something else failed: the next time it looks like closed by its recorder.
     if (auto told = record_recovery(*result, recorder, catalogue, clock); !told) return std::unexpected(told.error());
+    if (counts == JournalCounts::enter) {
+        if (auto told = enter_rejected(result->rejected, catalogue); !told) return std::unexpected(told.error());
+    }
     if (!result->failed.empty()) return result;
     const auto journals = JournalWriter::find(directory);
     if (!journals) return std::unexpected(journals.error());

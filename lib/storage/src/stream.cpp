@@ -15,7 +15,8 @@ constexpr std::size_t closed_blocks_kept = 4096;
 
 Stream::Stream(StreamTag tag, event::Format format, const RecorderOptions& options, FileKeeper& keeper, LumiBlocks& blocks,
                const Clock& clock)
-    : tag_(std::move(tag)), format_(format), options_(options), keeper_(keeper), blocks_(blocks), clock_(clock) {}
+    : tag_(std::move(tag)), format_(format), options_(options), keeper_(keeper), blocks_(blocks), clock_(clock),
+      ledger_(tag_.type, tag_.name) {}
 
 bool Stream::is_full(const StreamFile& file, std::uint64_t next, SteadyTime now) const {
     const auto counts = file.counts();

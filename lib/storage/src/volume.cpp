@@ -185,6 +185,12 @@ Result<> Volume::commit_journal() {
     return committed;
 }
 
+void Volume::answer(HeldAnswers::Round held, bool counts_are_durable) {
+    if (!counts_are_durable) return callbacks_.held->put_back(std::move(held));
+    callbacks_.held->written(held);
+    callbacks_.answer(held);
+}
+
 bool Volume::round() {
     const auto begun = clock_.now();
     pool_.wake_refused();
@@ -203,7 +209,7 @@ bool Volume::round() {
             open->file->release_idle();
         }
     }
-    if (batch.empty()) return false;
+    if (batch.empty() && (callbacks_.held == nullptr || !callbacks_.held->due())) return false;
     for (auto& one : batch) {
         if (auto written = one.open->file->wait_written(one.flush.target); !written) one.error = written.error();
     }
@@ -218,7 +224,10 @@ bool Volume::round() {
         if (flush.first) journal_->add(open->file->opened());
         for (const auto& copy : open->file->flushing()) journal_->add(copy.entry);
     }
+    auto held = callbacks_.held != nullptr ? callbacks_.held->take() : HeldAnswers::Round{};
+    for (const auto& counts : held.counts) journal_->add(counts);
     const auto committed = commit_journal();
+    if (callbacks_.held != nullptr) answer(std::move(held), committed.has_value());
     std::vector<PlacedCopy> durable;
     for (auto& [open, flush, error] : batch) {
         if (!committed && !error) error = committed.error();
@@ -439,6 +448,12 @@ void Volume::stop() {
     const std::scoped_lock lock(journal_mutex_);
     // When it cannot be removed, the next start reads it, finds every file closed, and removes it then.
     if (journal_ && state() != VolumeState::failed) static_cast<void>(journal_->remove_if_unneeded());
+}
+
+void Volume::forget_rejected() {
+    if (!sync_now()) return;  // one that hangs holds its journal, and one that failed does not use it any more
+    const std::scoped_lock lock(journal_mutex_);
+    if (journal_) journal_->forget_rejected();
 }
 
 Volume::Stats Volume::stats() const {

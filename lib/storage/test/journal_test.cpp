@@ -19,7 +19,8 @@ std::vector<JournalRecord> samples() {
                        2, LumiBlock{3}, 123456789, {}},
             StoredCopy{guid, 4176, 24, 12, 0x11, 0x22, 0x33, GlobalEventId{7}, Level1Id{9}, 5, Sequence{78}, 2, 3, LumiBlock{3},
                        123456789, {std::make_shared<const std::vector<std::string>>(2, "express_express")}},
-            FileClosed{guid, 4216, 0xa, 0xb, 1, 4096, std::vector<std::byte>(40, std::byte{1}), true}};
+            FileClosed{guid, 4216, 0xa, 0xb, 1, 4096, std::vector<std::byte>(40, std::byte{1}), true},
+            RejectedCopies{RunNumber{17}, "weir", "none", "unplaced", {{"no_tags", 1ULL << 40}, {"too_large", 3}}}};
 }
 
 std::vector<std::byte> encoded(const std::vector<JournalRecord>& records) {

@@ -137,8 +137,18 @@ struct JournalBegins {
     bool operator==(const JournalBegins&) const = default;
 };
 
+/// Copies of a stream that a recorder has rejected since the run began, whichever of its processes: totals, which never
+/// fall, so that the highest is right wherever it stands. An answer goes to a sender only when its copies are in one.
+struct RejectedCopies {
+    RunNumber run{};
+    std::string recorder, stream_type, stream_name;
+    std::map<std::string, std::uint64_t> copies;  // by reason
+
+    bool operator==(const RejectedCopies&) const = default;
+};
+
 using JournalRecord = std::variant<FileOpened, LaneDeclared, StoredCopy, FileClosed, FileProgress, JournalContinues, JournalCommit,
-                                   JournalBegins>;
+                                   JournalBegins, RejectedCopies>;
 
 inline constexpr std::uint32_t journal_magic = 0x31524a57;  // "WJR1"
 inline constexpr std::size_t journal_header_size = 16;

@@ -8,6 +8,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "weir/base/file.hpp"
@@ -45,6 +47,7 @@ public:
     /// Collected until commit().
     void add(const FileOpened& opened);
     void add(const StoredCopy& copy);
+    void add(const RejectedCopies& total);
 
     /// Appends what was collected and syncs it (unless the recorder was told not to). A failed sync is final;
     /// after a failed write what was collected is still there, for another try or for drop().
@@ -68,7 +71,10 @@ public:
     /// Writes it again under its name, from the open file: somebody has taken the name away.
     [[nodiscard]] Result<> put_back();
 
-    /// After a clean stop nothing is open: removes the last one too.
+    /// The catalogue has what was rejected so far: no later journal repeats it.
+    void forget_rejected() { rejected_.clear(); }
+
+    /// After a clean stop nothing is open: removes the last one too, unless it counts what the catalogue may not have.
     [[nodiscard]] Result<> remove_if_unneeded();
 
     [[nodiscard]] static std::filesystem::path path_of(const std::filesystem::path& directory, std::uint32_t number);
@@ -114,6 +120,7 @@ private:
     std::optional<Full> full_;             // the file before, until it says that it goes on
     std::set<std::uint32_t> declared_lanes_;                       // in the current file
     std::map<Guid, OpenFile> open_files_;                          // that must be known to the current file
+    std::map<std::pair<std::string, std::string>, RejectedCopies> rejected_;  // by stream; stands in the head of the next
     std::map<std::uint32_t, std::set<Guid>> needed_by_;            // journal number: files not yet forgotten
 };
 

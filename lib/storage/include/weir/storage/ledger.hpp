@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <string>
+#include <utility>
 
 #include "weir/wire/reject_reason.hpp"
 
@@ -15,6 +17,13 @@ namespace weir::storage {
 class Ledger {
 public:
     static constexpr const char* given_back_name = "given_back";
+
+    /// Of copies that have no stream.
+    Ledger() : Ledger("none", "unplaced") {}
+    Ledger(std::string stream_type, std::string stream_name) : stream_type_(std::move(stream_type)), stream_name_(std::move(stream_name)) {}
+
+    [[nodiscard]] const std::string& stream_type() const noexcept { return stream_type_; }
+    [[nodiscard]] const std::string& stream_name() const noexcept { return stream_name_; }
 
     struct Counts {
         std::uint64_t received = 0, stored = 0, bytes_stored = 0;
@@ -51,6 +60,7 @@ public:
     }
 
 private:
+    const std::string stream_type_, stream_name_;
     std::atomic<std::uint64_t> received_{0}, stored_{0}, bytes_stored_{0}, given_back_{0};
     std::array<std::atomic<std::uint64_t>, wire::reject_reason_count> rejected_{};
 };

@@ -22,6 +22,7 @@
 #include "weir/storage/durable_lanes.hpp"
 #include "weir/storage/event_copier.hpp"
 #include "weir/storage/file_keeper.hpp"
+#include "weir/storage/held_answers.hpp"
 #include "weir/storage/partial_copies.hpp"
 #include "weir/storage/recorder_options.hpp"
 #include "weir/storage/stream.hpp"
@@ -120,7 +121,8 @@ public:
     [[nodiscard]] std::optional<RunNumber> joined_run() override { return run_; }
     [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::LaneId lane, const wire::Hello& hello) override;
     [[nodiscard]] delivery::Taken take(delivery::IncomingEvent& event) override;
-    void dropped(const wire::EventMeta& event, wire::RejectReason reason) override;
+    void dropped(delivery::LaneId lane, const wire::EventMeta& event, wire::RejectReason reason, delivery::CreditHold& credit) override;
+    [[nodiscard]] delivery::AnswerTime dropped_are_answered() const override { return delivery::AnswerTime::later; }
 
 private:
     struct StreamEntry {
@@ -138,6 +140,10 @@ private:
     [[nodiscard]] std::vector<LaneMark> take_changed_marks();
     [[nodiscard]] StreamEntry* find_or_make_stream(const StreamTag& tag, event::Format format,
                                                    wire::RejectReason& why_not);
+    void count_rejected(const wire::EventMeta& event, wire::RejectReason reason);
+    /// Its count is durable before it is answered.
+    void hold_rejection(delivery::Answer event, wire::RejectReason reason, std::string text, delivery::CreditHold credit = {});
+    void answer(HeldAnswers::Round& round);
     [[nodiscard]] delivery::Taken reject(delivery::IncomingEvent& event, wire::RejectReason reason, std::string text);
     enum class Stored { yes, full, late };
     [[nodiscard]] Stored store_copy(Stream& stream, const delivery::IncomingEvent& event,
@@ -149,7 +155,7 @@ private:
     enum class Fate { durable, late, lost };
     void mark(Ticket& ticket, std::uint16_t copy, Fate fate);
     /// What becomes of an event of which `count` copies more have met their fate.
-    enum class Answered { not_yet, acknowledge, send_again, rejected };
+    enum class Answered { not_yet, acknowledge, send_again, held };
     [[nodiscard]] Answered settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& twins_again);
     void settle_and_answer(Ticket& ticket);
     void on_durable(std::vector<PlacedCopy>& copies);
@@ -207,7 +213,9 @@ private:
     std::mutex earlier_mutex_;
     std::map<std::vector<const Stream*>, EarlierStreams> earlier_;  // each list once
     Ledger unplaced_;  // copies that were refused before they had a stream
-    std::map<std::string, Ledger::Counts> ledger_told_;  // to the catalogue, by the keeper's thread, then by stop()
+    HeldAnswers held_;
+    std::mutex ledger_mutex_;
+    std::map<const Ledger*, Ledger::Counts> ledger_told_;  // to the catalogue
     SteadyTime ledger_due_{};
     std::atomic<std::uint64_t> last_rejected_{0};  // global id
     std::map<std::string, std::uint64_t> rejections_reported_;  // by the keeper's thread, then by stop()

@@ -48,6 +48,7 @@ struct RecoveryResult {
     /// not, what was set aside because it may have been acknowledged.
     std::vector<Error> doubts;
     bool journals_damaged = false;
+    std::vector<RejectedCopies> rejected{};  // as the journals say
 };
 
 /// Whether a copy is in another file already: its sender was asked for it again, because the file that is recovered had
@@ -87,10 +88,15 @@ using DurableSizes = std::map<Guid, std::uint64_t>;
 [[nodiscard]] Result<> record_recovery(const RecoveryResult& result, const std::string& recorder, Catalogue& catalogue,
                                        const Clock& clock);
 
+/// Whether recovery brings what a journal says of rejected copies into the catalogue. Not while the recorder lives that wrote
+/// it: it tells the catalogue itself.
+enum class JournalCounts { enter, known };
+
 /// All of it, for one directory: recovers, records, removes the journals when nothing failed, or sets damaged ones aside.
 [[nodiscard]] Result<RecoveryResult> recover_and_record(const std::filesystem::path& directory,
                                                         const std::string& recorder, Catalogue& catalogue,
-                                                        const Clock& clock, FileSystem& system = real_file_system());
+                                                        const Clock& clock, FileSystem& system = real_file_system(),
+                                                        JournalCounts counts = JournalCounts::enter);
 
 /// The files of a directory whose names end so, sorted.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> files_ending(const std::filesystem::path& directory,

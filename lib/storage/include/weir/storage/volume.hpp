@@ -27,6 +27,7 @@
 #include "weir/storage/directory_lock.hpp"
 #include "weir/storage/disk_fault.hpp"
 #include "weir/storage/disk_watch.hpp"
+#include "weir/storage/held_answers.hpp"
 #include "weir/storage/index_writer.hpp"
 #include "weir/storage/journal_writer.hpp"
 #include "weir/storage/segment_pool.hpp"
@@ -71,6 +72,8 @@ public:
         /// Copies that are durable now, from the sync thread.
         std::function<void(std::vector<PlacedCopy>&)> durable;
         LostCopies lost;
+        HeldAnswers* held = nullptr;  // answers that wait for a journal; nothing: there are none
+        std::function<void(HeldAnswers::Round&)> answer{};  // sync thread
         /// Something to be latched by its name until somebody acknowledges it. Any thread.
         std::function<void(const std::string& alarm, const std::string& text)> alarm;
         /// The same; somebody else has removed, renamed or replaced what belongs to the recording.
@@ -113,6 +116,8 @@ public:
 
     /// The catalogue knows the closed (or removed) files.
     [[nodiscard]] Result<> forget(std::span<const Guid> guids);
+    /// The catalogue knows all copies that were rejected so far.
+    void forget_rejected();
     /// The file stays as it is, for recovery.
     void leave(const Guid& guid);
 
@@ -182,6 +187,7 @@ private:
     [[nodiscard]] Result<> close_failed(const std::shared_ptr<StreamFile>& file, Result<> result);
     void write_index(std::vector<Underway>& batch);
     [[nodiscard]] Result<> commit_journal();
+    void answer(HeldAnswers::Round held, bool counts_are_durable);
     void give_up(const std::shared_ptr<StreamFile>& file, const Error& error);
     void drop(const Error& error, bool hangs);
     void note(const Error& error);  // of a call that concerns no open file
