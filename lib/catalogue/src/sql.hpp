@@ -128,9 +128,13 @@ public:
 
     /// Begins to write: until commit() or rollback() nobody else writes, so that what is read cannot change.
     [[nodiscard]] virtual Result<> begin() = 0;
-    /// On stable storage when it returns without an error.
+    /// On stable storage when it returns without an error, unless sync_commits(false) was called.
     [[nodiscard]] virtual Result<> commit() = 0;
     virtual void rollback() noexcept = 0;
+
+    /// Outside of a transaction. False: a power cut may take the last commits back, the newest first; the next one that is
+    /// synced brings those before it to stable storage too. A database may sync all of them all the same.
+    [[nodiscard]] virtual Result<> sync_commits(bool) { return {}; }
 
     /// Whether the next call finds a connection, as far as is known.
     [[nodiscard]] virtual bool connected() const noexcept = 0;

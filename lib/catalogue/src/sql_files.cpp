@@ -206,7 +206,10 @@ Result<SharedEvents> SqlCatalogue::shared_events(const Guid& guid) {
 
 Result<> SqlCatalogue::file_opened(const FileRow& file) {
     WEIR_TRY(check_names(file));
-    return change([&]() -> Result<> {
+    const std::lock_guard lock(mutex_);
+    const bool alone = !in_change_;
+    if (alone) WEIR_TRY(database_.sync_commits(false));
+    auto done = change([&]() -> Result<> {
         const auto known = runs_in_lock(file.run);
         if (!known) return std::unexpected(known.error());
         const auto mine = std::ranges::find(*known, file.recorder, &RunRow::recorder);
@@ -233,6 +236,8 @@ Result<> SqlCatalogue::file_opened(const FileRow& file) {
         WEIR_TRY(write_file(row));
         return {};
     });
+    if (alone) WEIR_TRY(database_.sync_commits(true));
+    return done;
 }
 
 Result<> SqlCatalogue::file_closed(const FileClose& file, std::span<const LaneMark> marks,

@@ -121,6 +121,11 @@ Result<> SqliteDatabase::script(const char* statements) {
     return {};
 }
 
+// In WAL mode NORMAL syncs at checkpoints only; the log keeps the order of the commits (sqlite.org/pragma.html#pragma_synchronous).
+Result<> SqliteDatabase::sync_commits(bool sync) {
+    return script(sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+}
+
 Result<> SqliteDatabase::begin() {
     auto begun = execute("BEGIN IMMEDIATE");
     if (!begun) return std::unexpected(std::move(begun.error()));

@@ -21,6 +21,7 @@ public:
     Result<Rows> query(std::string_view statement, std::span<const Value> values) override;
     Result<std::int64_t> execute(std::string_view statement, std::span<const Value> values) override;
     Result<> script(const char* statements) override;
+    Result<> sync_commits(bool sync) override;
     Result<> begin() override;  // takes the write lock at once
     Result<> commit() override;
     void rollback() noexcept override;

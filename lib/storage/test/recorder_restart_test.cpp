@@ -147,6 +147,32 @@ TEST_F(RecorderRestart, AFileThatNeverHeldAnAcknowledgedEventIsGoneAfterACrash) 
     EXPECT_TRUE(data_files().empty());
 }
 
+TEST_F(RecorderRestart, FilesWhoseBeginningAPowerCutTookFromTheCatalogueAreRecoveredAllTheSame) {
+    auto recorder = start();
+    send_all(*recorder, {stream("physics_Main"), stream("express_express")});
+    options_.receiver.listen.port = recorder->port();
+    recorder.reset();
+    {
+        const auto catalogue = this->catalogue();
+        const auto rows = catalogue->files({.file_state = FileState::opened}).value();
+        ASSERT_EQ(rows.size(), 2U);
+        for (const auto& row : rows) ASSERT_TRUE(catalogue->forget_file(row.guid).has_value());
+    }
+    recorder = start();
+    EXPECT_TRUE(recorder->continued());
+    send_all(*recorder, {stream("physics_Main"), stream("express_express")});
+    EXPECT_EQ(recorder->summary().copies_stored, 0U);
+    ASSERT_TRUE(recorder->stop(60s).has_value());
+    expect_all_good(2);
+    const auto rows = catalogue()->files().value();
+    ASSERT_EQ(rows.size(), 2U);
+    for (const auto& row : rows) {
+        EXPECT_EQ(row.events, 5U);
+        EXPECT_EQ(row.file_state, FileState::closed);
+        EXPECT_EQ(row.file_health, FileHealth::truncated);
+    }
+}
+
 TEST_F(RecorderRestart, WithoutANumberTheRunThatACrashLeftOpenIsContinuedAndOneThatWasClosedIsNot) {
     options_.run.reset();
     auto recorder = start();

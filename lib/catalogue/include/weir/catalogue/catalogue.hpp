@@ -81,7 +81,8 @@ public:
 
     /// A new file in an open run of this recorder; its stream and lumi block become known. State, health,
     /// sums and the time of closing are not taken from `file`. Errc::refused: closed or unknown run,
-    /// GUID or name already there.
+    /// GUID or name already there. Not synced: until the next change a power cut may take it back. Recovery
+    /// enters the file then, which says all of it.
     [[nodiscard]] virtual Result<> file_opened(const FileRow& file) = 0;
 
     /// Closes a file and, in the same transaction, replaces the marks of lanes and adds to ledgers: after
