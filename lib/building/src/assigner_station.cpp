@@ -24,6 +24,12 @@ public:
     }
     std::optional<SteadyTime> step(SteadyTime now) override { return assigner_.step(now); }
     Assigner& assigner() noexcept { return assigner_; }
+    [[nodiscard]] StationEvents events() const {
+        if (assigner_.ledger().in_hand > 0) return {};
+        const auto& events = assigner_.events();
+        return {{"accepted", events.accepted}, {"rejected", events.rejected}, {"refused", events.refused},
+                {"failed", events.failed}, {"given up", events.given_up}};
+    }
     void tell() override {
         for (auto& remark : assigner_.take_remarks()) warn(reports_, std::move(remark));
         const auto& counts = assigner_.counts();
@@ -38,17 +44,6 @@ public:
         status.counters["posts_resent"] = double(stats.exchange.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
-        if (status.ledger.in_hand == 0) {
-            const auto& events = assigner_.events();
-            const auto tell = [&](const char* what, const EventIds& ids) {
-                if (ids.known()) status.events[what] = ids.text();
-            };
-            tell("accepted", events.accepted);
-            tell("rejected", events.rejected);
-            tell("refused", events.refused);
-            tell("failed", events.failed);
-            tell("given up", events.given_up);
-        }
         status_.write(std::move(status), assigner_.idle() && heard_by_all());
     }
 
@@ -88,6 +83,7 @@ Peer AssignerStation::self() const {
 }
 
 Result<> AssignerStation::connect(const std::vector<Peer>& peers) {
+    const std::scoped_lock lock(logic_mutex_);
     logic_ = std::make_unique<Logic>(options_, *loop_, reports_, status_);
     logic_->set_peers(peers, clock_.now());
     return loop_->connect(peers, *logic_);
@@ -106,12 +102,14 @@ Result<> AssignerStation::stop(std::chrono::milliseconds deadline) {
 }
 
 Result<> AssignerStation::disconnect() {
+    const std::scoped_lock lock(logic_mutex_);
     if (loop_) loop_->disconnect();
     logic_.reset();
     return {};
 }
 
 Result<> AssignerStation::unconfigure() {
+    const std::scoped_lock lock(logic_mutex_);
     logic_.reset();  // of a connect() that failed
     loop_.reset();
     return {};
@@ -122,5 +120,12 @@ Result<> AssignerStation::change_peers(const std::vector<Peer>& peers) {
 }
 
 StationStatus AssignerStation::status() const { return status_.read(); }
+
+StationEvents AssignerStation::events() const {
+    const std::unique_lock lock(logic_mutex_, std::try_to_lock);
+    StationEvents events;
+    if (lock && logic_) loop_->in_loop([&] { events = logic_->events(); });
+    return events;
+}
 
 }  // namespace weir::building

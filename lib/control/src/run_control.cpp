@@ -18,6 +18,7 @@ constexpr auto step_max = 1s;
 // Supervisor and DFM have nothing in hand and disagree about how much there was: no message is under way that long.
 constexpr auto disagreement_max = 10s;
 constexpr auto note_every = 1s;
+constexpr std::size_t ranges_kept = 10'000;  // of ids of lost events, in the catalogue
 constexpr auto still_after = 60s;  // a drain without progress is said
 
 /// What a run's end leaves in the catalogues.
@@ -30,9 +31,9 @@ std::map<std::string, std::string> parameters_of(const RunResult& result) {
                                            {"incomplete", fmt::to_string(e.incomplete)},
                                            {"recorded", fmt::to_string(e.recorded)}};
     if (!result.account) return all;
-    for (const auto& [cause, events] : result.account->lost) all["lost: " + cause] = events.text();
-    if (!result.account->twice.empty()) all["recorded twice"] = result.account->twice.text();
-    if (!result.account->unaccepted.empty()) all["recorded, never accepted"] = result.account->unaccepted.text();
+    for (const auto& [cause, events] : result.account->lost) all["lost: " + cause] = events.ranges(ranges_kept);
+    if (!result.account->twice.empty()) all["recorded twice"] = result.account->twice.ranges(ranges_kept);
+    if (!result.account->unaccepted.empty()) all["recorded, never accepted"] = result.account->unaccepted.ranges(ranges_kept);
     return all;
 }
 
@@ -281,6 +282,8 @@ void RunControl::State::end_of_run() {
             result.problems.push_back(fmt::format("{} is gone and left no counts", station->entry().name));
     }
     balance(result);
+    for (auto& station : result.stations) station.events.reset();  // large, and not needed any more
+    for (const auto& station : stations_) station->forget_events();
     result.alarms = latched_alarms();
     if (auto kept = keeper_.keep(run_, parameters_of(result)); !kept)
         reports_.submit(report_of(Severity::warning, "the end of the run is not in the catalogue", kept.error()));
@@ -460,7 +463,7 @@ std::vector<StationResult> RunControl::State::results() const {
     std::vector<StationResult> all;
     for (const auto& station : stations_) {
         const auto& status = station->status();
-        all.push_back({station->entry().name, station->entry().kind, status.ledger, status.counters, status.events, station->restarts, station->gone()});
+        all.push_back({station->entry().name, station->entry().kind, status.ledger, status.counters, station->events(), station->restarts, station->gone()});
     }
     return all;
 }

@@ -65,9 +65,11 @@ json::object to_json(const SelectionFaults& s) {
     return {{"forced", s.forced()}, {"threw", s.threw}, {"timed_out", s.timed_out}, {"crashed", s.crashed}, {"hanging", s.hanging}};
 }
 
+constexpr std::size_t ids_ranges_max = 100'000;
+
 json::value to_json(const std::optional<EventAccount>& account) {
     if (!account) return nullptr;
-    const auto ids = [](const EventIds& events) { return json::object{{"events", events.count()}, {"ids", events.text()}}; };
+    const auto ids = [](const EventIds& events) { return json::object{{"events", events.count()}, {"ids", events.ranges(ids_ranges_max)}}; };
     json::array lost;
     for (const auto& [cause, events] : account->lost) {
         auto one = ids(events);

@@ -48,15 +48,17 @@ Sum sum_of(const RunResult& result, StationKind kind) {
     return sum;
 }
 
+constexpr Bytes ids_memory_max = 4_GiB;  // of the stations of a kind; each has a limit of its own
+
 /// The union of what the stations of a kind say; nothing: one of them does not know.
 std::optional<EventIds> ids_of(const RunResult& result, StationKind kind, const std::string& what) {
-    EventIds all;
+    EventIds all(ids_memory_max);
     for (const auto& station : result.stations) {
         if (station.kind != kind) continue;
-        const auto found = station.events.find(what);
-        const auto ids = found == station.events.end() ? Result<EventIds>(fail(Errc::limit, what)) : EventIds::parse(found->second);
-        if (!ids || !ids->known()) return std::nullopt;
-        all = all | *ids;
+        if (!station.events) return std::nullopt;
+        const auto found = station.events->find(what);
+        if (found == station.events->end() || !found->second.known()) return std::nullopt;
+        all |= found->second;
     }
     if (!all.known()) return std::nullopt;
     return all;
@@ -95,12 +97,12 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     account.recorded = recorded->count();
     account.rejected = rejected.value_or(EventIds{}).count();
     account.unaccepted = *recorded - accepted;
-    EventIds seen;
+    EventIds seen(ids_memory_max);
     for (const auto& station : result.stations) {
         if (station.kind != StationKind::record) continue;
-        const auto here = EventIds::parse(station.events.at("recorded")).value_or(EventIds{});
-        account.twice = account.twice | (seen & here);
-        seen = seen | here;
+        const auto& here = station.events->at("recorded");
+        account.twice |= seen & here;
+        seen |= here;
     }
     auto missing = (accepted - *recorded) - rejected.value_or(EventIds{});
     if (!missing.known() || !account.twice.known() || !account.unaccepted.known()) return std::nullopt;
@@ -118,10 +120,10 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     return account;
 }
 
-constexpr std::size_t ids_in_line_max = 400;
+constexpr std::size_t ids_in_line_max = 400;  // characters; two a range at least
 
 std::string ids_in_line(const EventIds& ids) {
-    auto text = ids.text();
+    auto text = ids.ranges(ids_in_line_max / 2);
     if (text.size() <= ids_in_line_max) return text;
     text.resize(text.rfind(',', ids_in_line_max));
     return text + ",... (all of them: weir run --json)";

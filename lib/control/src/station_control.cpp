@@ -59,6 +59,7 @@ StationControl::~StationControl() { forget_process(); }
 
 void StationControl::begin_run() noexcept {
     of_this_run_ = false;
+    events_.reset();
     started_.reset();
     counted_.clear();
     rate_ = 0;
@@ -115,20 +116,25 @@ void StationControl::look_at_reports(SteadyTime now) {
     }
     const bool wanted = begun_ && steps_.front().kind == StationStep::Kind::report && !fresh_;
     if (!asking_ && (wanted || now - asked_ >= times_.poll)) {
-        link_->ask();
+        link_->ask(wanted);
         asking_ = true;
+        asking_events_ = wanted;
         asked_ = now;
         if (wanted) fresh_ = true;
     }
-    if (now - heard_ < times_.silent_after || ending()) return;
+    // A station that writes its events may be silent for longer.
+    const auto patience = asking_ && asking_events_ ? std::max<std::chrono::milliseconds>(times_.silent_after, events_deadline)
+                                                    : times_.silent_after;
+    if (now - heard_ < patience || ending()) return;
     process_->kill();
     forget_process();
-    fail({true, false, fmt::format("did not answer for {} and was killed", seconds_text(times_.silent_after))});
+    fail({true, false, fmt::format("did not answer for {} and was killed", seconds_text(patience))});
 }
 
 void StationControl::take_report(StationReport report, SteadyTime now) {
     heard_ = now;
     reported_ = true;
+    if (report.events) events_ = std::exchange(report.events, nullptr);
     report_ = std::move(report);
     report_asked_ = asked_;
     // A call that was given up may be heard later all the same.

@@ -80,6 +80,9 @@ public:
     void begin_run() noexcept;
     /// What it counts in this run; nothing before it has started.
     [[nodiscard]] const StationStatus& status() const noexcept { return of_this_run_ ? report_.status : none_; }
+    /// Which events it means in this run, as it said at the last question for a status (StationStep::Kind::report).
+    [[nodiscard]] const std::shared_ptr<const StationEvents>& events() const noexcept { return events_; }
+    void forget_events() noexcept { events_.reset(); }
     /// What it received, a second, of late.
     [[nodiscard]] double rate() const noexcept { return rate_; }
     /// Since when a selection of it hangs; nothing: none does.
@@ -130,6 +133,7 @@ private:
     bool of_this_run_ = true;                 // its counts
     std::optional<SteadyTime> started_;       // in this run: reports that were asked for later are of it
     StationStatus none_;
+    std::shared_ptr<const StationEvents> events_;
     double rate_ = 0;
     struct Counted {
         SteadyTime at{};
@@ -143,6 +147,7 @@ private:
     bool refused_ = false;                    // it was a no
     bool introduced_ = false;
     bool asking_ = false;
+    bool asking_events_ = false;  // with that
     bool fresh_ = false;  // the report under way, or here, was asked for by the step under way
     SteadyTime asked_{}, heard_{}, report_asked_{};
 };

@@ -25,6 +25,7 @@ struct FakeStation {
     std::string loses_answer_to;  // once: makes it, and the answer is lost
     std::string loses_call_of;    // once: never gets it
     StationReport report{};
+    StationEvents events{};
     std::vector<Peer> peers{};
     std::optional<RunNumber> started{};
     std::vector<SourceId> sources{};
@@ -120,17 +121,20 @@ public:
         if (station.loses_answer_to == what) return station.loses_answer_to.clear(), lost;
         return CallAnswer{};
     }
-    void ask() override {}
+    void ask(bool with_events) override { with_events_ = with_events; }
     [[nodiscard]] std::optional<Result<StationReport>> report() override {
         const auto& station = world_.stations.at(name_);
         if (station.mute || !station.alive) return std::nullopt;
-        return Result<StationReport>(station.report);
+        auto report = station.report;
+        if (with_events_) report.events = std::make_shared<const StationEvents>(station.events);
+        return Result<StationReport>(std::move(report));
     }
 
 private:
     FakeWorld& world_;
     const std::string name_;
     std::optional<StationRequest> request_;
+    bool with_events_ = false;
 };
 
 class FakeLinks final : public StationLinks {

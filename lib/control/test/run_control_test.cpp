@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <random>
+
 #include "fake_partition.hpp"
 
 namespace weir::control {
@@ -26,6 +28,14 @@ constexpr const char* text = R"(
 [filter.ef-1]
 [record.rec-1]
 )";
+
+EventIds ids(std::string_view set) { return EventIds::parse(set).value(); }
+
+std::shared_ptr<const StationEvents> told(const std::map<std::string, std::string>& sets) {
+    StationEvents events;
+    for (const auto& [what, set] : sets) events.emplace(what, ids(set));
+    return std::make_shared<const StationEvents>(std::move(events));
+}
 
 class Said final : public ReportSink {
 public:
@@ -402,12 +412,12 @@ TEST_F(RunControlTest, WhatIsAbandonedHasAResultAllTheSame) {
 TEST_F(RunControlTest, WhatIsLostIsCountedByWhoKnowsAndListedByGlobalId) {
     start_run();
     station("l2sv").report.status.ledger = {"events", 100, 100, {}, 0};
-    station("l2sv").report.status.events = {{"accepted", "1-100"}};
+    station("l2sv").events = {{"accepted", ids("1-100")}};
     station("dfm").report.status.ledger = {"events", 100, 70, {{"not selected", 10}, {"given up", 20}}, 0};
-    station("dfm").report.status.events = {{"accepted", "1-100"}, {"rejected", "11-20"}, {"failed", ""}, {"given up", "81-100"}};
+    station("dfm").events = {{"accepted", ids("1-100")}, {"rejected", ids("11-20")}, {"failed", ids("")}, {"given up", ids("81-100")}};
     station("sfi-1").report.status.ledger = {"events", 100, 90, {{"not selected", 10}}, 0};
     station("rec-1").report.status.ledger = {"copies", 87, 87, {}, 0};
-    station("rec-1").report.status.events = {{"recorded", "1-10,22-97,101"}};
+    station("rec-1").events = {{"recorded", ids("1-10,22-97,101")}};
     ASSERT_TRUE(control->stop("enough"));
     pass(1s);
     EXPECT_THAT(problems(), testing::ElementsAre("3 accepted events are in no file: abandoned at the stop: 98-100",
@@ -421,13 +431,13 @@ TEST_F(RunControlTest, WhatIsLostIsCountedByWhoKnowsAndListedByGlobalId) {
 TEST_F(RunControlTest, AnAcceptedEventThatARecorderRefusedIsLostForThatReason) {
     start_run();
     station("l2sv").report.status.ledger = {"events", 10, 10, {}, 0};
-    station("l2sv").report.status.events = {{"accepted", "1-10"}};
+    station("l2sv").events = {{"accepted", ids("1-10")}};
     station("dfm").report.status.ledger = {"events", 10, 5, {{"not selected", 2}, {"refused", 3}}, 0};
-    station("dfm").report.status.events = {
-        {"accepted", "1-10"}, {"rejected", "6,7"}, {"refused", "8-10"}, {"failed", ""}, {"given up", ""}};
+    station("dfm").events = {
+        {"accepted", ids("1-10")}, {"rejected", ids("6,7")}, {"refused", ids("8-10")}, {"failed", ids("")}, {"given up", ids("")}};
     station("sfi-1").report.status.ledger = {"events", 10, 5, {{"not_selected", 2}, {"late", 2}, {"too_large", 1}}, 0};
     station("rec-1").report.status.ledger = {"copies", 6, 6, {}, 0};
-    station("rec-1").report.status.events = {{"recorded", "1-5,8"}};  // 8 by another way
+    station("rec-1").events = {{"recorded", ids("1-5,8")}};  // 8 by another way
     ASSERT_TRUE(control->stop("enough"));
     pass(1s);
     EXPECT_THAT(problems(),
@@ -614,9 +624,9 @@ TEST_F(RunControlTest, WhatDiesBetweenRunsIsThereForTheNext) {
 
 TEST(RunResult, EventsInTheFilesOfTwoRecordersAreAProblem) {
     RunResult result;
-    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, {{"accepted", "1-9"}}},
-                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, {{"recorded", "1-6"}}},
-                       {"rec-2", StationKind::record, {"copies", 5, 5, {}, 0}, {}, {{"recorded", "5-9"}}}};
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
+                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, told({{"recorded", "1-6"}})},
+                       {"rec-2", StationKind::record, {"copies", 5, 5, {}, 0}, {}, told({{"recorded", "5-9"}})}};
     balance(result);
     EXPECT_THAT(result.problems, testing::ElementsAre("2 events are in the files of two recorders: 5-6"));
     EXPECT_EQ(result.events.recorded, 9U);
@@ -624,12 +634,59 @@ TEST(RunResult, EventsInTheFilesOfTwoRecordersAreAProblem) {
 
 TEST(RunResult, TheLastCountsOfAStationThatIsGoneAreNoProblemWhereTheIdsSayWhatBecameOfItsEvents) {
     RunResult result;
-    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, {{"accepted", "1-9"}}},
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
                        {"dfm", StationKind::assign, {"events", 9, 9, {}, 0}, {}, {}},
                        {"sfi-1", StationKind::build, {"events", 9, 5, {}, 4}, {}, {}, 0, true},
-                       {"rec-1", StationKind::record, {"copies", 9, 9, {}, 0}, {}, {{"recorded", "1-9"}}}};
+                       {"rec-1", StationKind::record, {"copies", 9, 9, {}, 0}, {}, told({{"recorded", "1-9"}})}};
     balance(result);
     EXPECT_THAT(result.problems, IsEmpty());
+}
+
+/// A trigger that rejects half of 500,000 events at random, filters that reject a third of the rest, two recorders: as the
+/// stations would say it, with two events lost, one in two files and one that nobody accepted.
+TEST(RunResult, TheAccountOfARunWithRandomRejectionIsExact) {
+    std::mt19937_64 random(11);
+    wire::EventIdSet accepted, rejected, first, second;
+    std::vector<std::uint64_t> recorded;
+    for (std::uint64_t n = 0; n < 500'000; ++n) {
+        const GlobalEventId id{n};
+        if (random() % 2 == 0) continue;
+        accepted.insert(id);
+        if (random() % 3 == 0) {
+            rejected.insert(id);
+        } else {
+            recorded.push_back(n);
+            (n / 32 % 2 == 0 ? first : second).insert(id);
+        }
+    }
+    const auto lost = recorded[70'000], also_lost = recorded[90'001], twice = recorded[123];
+    for (auto* recorder : {&first, &second}) {
+        recorder->erase(GlobalEventId{lost});
+        recorder->erase(GlobalEventId{also_lost});
+        recorder->insert(GlobalEventId{twice});
+    }
+    first.insert(GlobalEventId{700'000});
+    const auto over_the_port = [](const StationEvents& events) {
+        return std::make_shared<const StationEvents>(parse_station_events(to_text(events)).value());
+    };
+    const auto none = EventIds{};
+    RunResult result;
+    const auto count = accepted.count();
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 500'000, count, {{"level 2", 500'000 - count}}, 0}, {}, over_the_port({{"accepted", EventIds(accepted)}})},
+                       {"dfm", StationKind::assign, {"events", count, count, {}, 0}, {},
+                        over_the_port({{"accepted", EventIds(accepted)}, {"rejected", EventIds(rejected)}, {"refused", none}, {"failed", none}, {"given up", none}})},
+                       {"rec-1", StationKind::record, {"copies", first.count(), first.count(), {}, 0}, {}, over_the_port({{"recorded", EventIds(first)}})},
+                       {"rec-2", StationKind::record, {"copies", second.count(), second.count(), {}, 0}, {}, over_the_port({{"recorded", EventIds(second)}})}};
+    balance(result);
+    ASSERT_TRUE(result.account);
+    const auto& account = *result.account;
+    EXPECT_EQ(account.accepted, count);
+    EXPECT_EQ(account.rejected, rejected.count());
+    EXPECT_EQ(account.recorded, count - rejected.count() - 2 + 1);
+    ASSERT_EQ(account.lost.size(), 1U);
+    EXPECT_EQ(account.lost[0].events.text(), fmt::format("{},{}", lost, also_lost));
+    EXPECT_EQ(account.twice.text(), fmt::to_string(twice));
+    EXPECT_EQ(account.unaccepted.text(), "700000");
 }
 
 TEST(RunResult, WithoutIdsMoreEventsThanThereWereAreAProblemToo) {
@@ -644,9 +701,9 @@ TEST(RunResult, WithoutIdsMoreEventsThanThereWereAreAProblemToo) {
 
 TEST(RunResult, WhatADfmThatIsGoneSaidLastIsNotItsLastWord) {
     RunResult result;
-    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, {{"accepted", "1-9"}}},
-                       {"dfm", StationKind::assign, {"events", 4, 4, {}, 0}, {}, {{"accepted", "1-4"}, {"rejected", "2"}, {"failed", ""}, {"given up", ""}}, 0, true},
-                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, {{"recorded", "1,3-7"}}}};
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
+                       {"dfm", StationKind::assign, {"events", 4, 4, {}, 0}, {}, told({{"accepted", "1-4"}, {"rejected", "2"}, {"failed", ""}, {"given up", ""}}), 0, true},
+                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, told({{"recorded", "1,3-7"}})}};
     balance(result);
     ASSERT_TRUE(result.account);
     ASSERT_EQ(result.account->lost.size(), 1U);
@@ -656,7 +713,7 @@ TEST(RunResult, WhatADfmThatIsGoneSaidLastIsNotItsLastWord) {
 
 TEST(RunResult, ARecorderThatDoesNotKnowIdsLeavesTheCounts) {
     RunResult result;
-    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, {{"accepted", "1-9"}}},
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
                        {"dfm", StationKind::assign, {"events", 9, 9, {}, 0}, {}, {}},
                        {"rec-1", StationKind::record, {"copies", 8, 8, {}, 0}, {}, {}}};
     balance(result);

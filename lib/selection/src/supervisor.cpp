@@ -65,7 +65,7 @@ void Supervisor::start_run(SteadyTime now) {
     rejected_.clear();
     no_result_.clear();
     told_.clear();
-    accepted_ids_ = {};
+    accepted_ids_ = EventIds{};
     assigner_credit_ = assigner_told_ = 0;
     window_ = 0;
     for (auto& [id, unit] : units_) unit = {.name = unit.name};

@@ -22,6 +22,10 @@ public:
     }
     std::optional<SteadyTime> step(SteadyTime now) override { return supervisor_.step(now); }
     Supervisor& supervisor() noexcept { return supervisor_; }
+    [[nodiscard]] StationEvents events() const {
+        if (!supervisor_.idle() && !over_) return {};
+        return {{"accepted", supervisor_.accepted()}};
+    }
     void tell() override {
         for (auto& remark : supervisor_.take_remarks()) warn(reports_, std::move(remark));
         const auto counts = supervisor_.counts();
@@ -47,7 +51,6 @@ public:
         status.counters["posts_resent"] = double(stats.exchange.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
-        if ((supervisor_.idle() || over_) && supervisor_.accepted().known()) status.events["accepted"] = supervisor_.accepted().text();
         status_.write(std::move(status), supervisor_.idle() && heard());
     }
 
@@ -109,6 +112,7 @@ Peer SupervisorStation::self() const {
 }
 
 Result<> SupervisorStation::connect(const std::vector<Peer>& peers) {
+    const std::scoped_lock lock(logic_mutex_);
     logic_ = std::make_unique<Logic>(options_, *loop_, status_, reports_, clock_);
     logic_->supervisor().set_peers(peers, clock_.now());
     return loop_->connect(spoken_with(peers), *logic_);
@@ -145,6 +149,7 @@ Result<> SupervisorStation::stop(std::chrono::milliseconds deadline) {
 }
 
 Result<> SupervisorStation::disconnect() {
+    const std::scoped_lock lock(logic_mutex_);
     if (loop_) loop_->disconnect();
     logic_.reset();
     status_.write({}, false);
@@ -152,6 +157,7 @@ Result<> SupervisorStation::disconnect() {
 }
 
 Result<> SupervisorStation::unconfigure() {
+    const std::scoped_lock lock(logic_mutex_);
     logic_.reset();  // of a connect() that failed
     loop_.reset();
     return {};
@@ -162,5 +168,12 @@ Result<> SupervisorStation::change_peers(const std::vector<Peer>& peers) {
 }
 
 StationStatus SupervisorStation::status() const { return status_.read(); }
+
+StationEvents SupervisorStation::events() const {
+    const std::unique_lock lock(logic_mutex_, std::try_to_lock);
+    StationEvents events;
+    if (lock && logic_) loop_->in_loop([&] { events = logic_->events(); });
+    return events;
+}
 
 }  // namespace weir::selection

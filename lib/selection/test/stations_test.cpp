@@ -222,7 +222,7 @@ TEST(Stations, ASupervisorWhoseDfmIsGoneSaysAtItsEndWhatItAccepted) {
     ASSERT_NO_FATAL_FAILURE(stations.begin());
     stations.assigner.thread = {};
     ASSERT_TRUE(stations.supervisor.stop(500ms));
-    EXPECT_EQ(stations.supervisor.status().events["accepted"], "5-6");
+    EXPECT_EQ(stations.supervisor.events().at("accepted").text(), "5-6");
     ASSERT_TRUE(stations.unit->stop(10s));
     ASSERT_TRUE(stations.supervisor.disconnect());
     ASSERT_TRUE(stations.unit->disconnect());

@@ -91,6 +91,13 @@ Result<StationReport> ControlClient::status(std::chrono::milliseconds deadline) 
     return parse_station_report(answer->body);
 }
 
+Result<StationEvents> ControlClient::events(std::chrono::milliseconds deadline) const {
+    const auto answer = get("/events", deadline);
+    if (!answer) return std::unexpected(answer.error());
+    if (!answer->good()) return fail(Errc::io, answer->error());
+    return parse_station_events(answer->body);
+}
+
 Result<StationState> ControlClient::request(const StationRequest& request, std::chrono::milliseconds patience) const {
     const auto answer = post("/transition", to_json(request), request.deadline.value_or(deadline_unsaid) + patience);
     if (!answer) return std::unexpected(answer.error());

@@ -20,7 +20,6 @@ namespace {
 constexpr JsonLimits limits{Bytes{16U << 20}, 16};
 constexpr double deadline_max = 3600;  // seconds
 constexpr std::size_t names_max = 1000;
-constexpr std::size_t event_ids_max = 4U << 20;  // EventIds::intervals_max of them, each with 19 digits twice
 
 std::optional<SourceId> parse_source(std::string_view text) {
     if (!text.starts_with("0x")) return std::nullopt;
@@ -145,10 +144,9 @@ std::string to_json(const StationRequest& request) {
 
 std::string to_json(const StationReport& report) {
     const auto& ledger = report.status.ledger;
-    json::object rejected, counters, events;
+    json::object rejected, counters;
     for (const auto& [reason, count] : ledger.rejected) rejected[json_safe(reason)] = count;
     for (const auto& [what, value] : report.status.counters) counters[json_safe(what)] = std::isfinite(value) ? value : 0.0;
-    for (const auto& [what, ids] : report.status.events) events[json_safe(what)] = json_safe(ids);
     json::array alarms;
     for (const auto& alarm : report.alarms) alarms.push_back(json_of(alarm));
     const json::object object{
@@ -165,7 +163,6 @@ std::string to_json(const StationReport& report) {
         {"ledger",
          {{"what", json_safe(ledger.what)}, {"received", ledger.received}, {"stored", ledger.stored}, {"rejected", rejected}, {"in_hand", ledger.in_hand}}},
         {"counters", counters},
-        {"events", events},
         {"alarms", alarms},
         {"self", report.self ? json::value(json_of(*report.self)) : json::value(nullptr)}};
     return json::serialize(object);
@@ -238,13 +235,6 @@ Result<StationReport> parse_station_report(std::string_view text) {
         JsonFields inner(value->at("counters"), "the counters");
         for (const auto& [what, count] : *counters) {
             if (report.status.counters.size() < names_max) report.status.counters[std::string(what)] = inner.real(what);
-        }
-        if (auto good = inner.result(); !good) fields.fail_with(good.error().context);
-    }
-    if (const auto* events = fields.object("events")) {
-        JsonFields inner(value->at("events"), "the events");
-        for (const auto& [what, ids] : *events) {
-            if (report.status.events.size() < names_max) report.status.events[std::string(what)] = inner.text(what, std::nullopt, event_ids_max);
         }
         if (auto good = inner.result(); !good) fields.fail_with(good.error().context);
     }

@@ -103,6 +103,7 @@ std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& se
     routes.push_back(metrics_route(services.metrics));
     question("/status", [&loop] { return HttpResponse{.status = 200, .body = to_json(loop.report()) + "\n"}; });
     question("/status/object", [&loop, &clock = services.clock] { return as_object(snapshot_of(loop.report(), clock.wall())); });
+    question("/events", [&loop] { return HttpResponse{.status = 200, .body = to_text(loop.events()), .content_type = "text/plain; charset=utf-8"}; });
     question("/threads", [&threads = services.threads] { return threads_of(threads); });
     question("/sample", [&samples = services.samples] { return sample_of(samples); });
     if (options.read_sample)

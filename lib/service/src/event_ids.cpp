@@ -3,117 +3,74 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
-#include <iterator>
 #include <utility>
-#include <vector>
 
 namespace weir {
 namespace {
 
-using wire::SequenceRange;
-using wire::SequenceSet;
-
-constexpr std::size_t intervals_read_max = std::size_t{1} << 20;
-
-std::optional<std::uint64_t> id_of(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || failure != std::errc{} || end != text.data() + text.size() || value >= wire::sequence_max) return std::nullopt;
-    return value;
-}
+constexpr std::size_t sets_max = 8;
 
 }  // namespace
 
-EventIds::EventIds(SequenceSet one_higher) : ids_(std::move(one_higher)) { bound(); }
+EventIds::EventIds(wire::EventIdSet ids, Bytes memory_max) : ids_(std::move(ids)), memory_max_(memory_max.count()) { bounded(); }
 
-void EventIds::bound() {
-    if (ids_.intervals().size() <= intervals_max) return;
-    known_ = false;
-    ids_ = {};
+EventIds& EventIds::bounded(bool others_known) {
+    known_ = known_ && others_known && ids_.memory() <= memory_max_;
+    if (!known_) ids_ = {};
+    return *this;
 }
 
 void EventIds::insert(GlobalEventId id) {
     if (!known_) return;
-    if (number(id) >= wire::sequence_max) {
-        known_ = false;
-        ids_ = {};
-        return;
-    }
-    ids_.insert(Sequence{number(id) + 1});
-    bound();
+    ids_.insert(id);
+    if (ids_.memory() > memory_max_) bounded();
 }
 
-std::string EventIds::text() const {
+Result<EventIds> EventIds::parse(std::string_view text, Bytes memory_max) {
+    auto ids = wire::parse_event_ids(text, memory_max.count());
+    if (!ids) return std::unexpected(ids.error());
+    return EventIds(std::move(*ids), memory_max);
+}
+
+EventIds& EventIds::operator|=(const EventIds& other) {
+    ids_ |= other.ids_;
+    return bounded(other.known_);
+}
+
+EventIds& EventIds::operator&=(const EventIds& other) {
+    ids_ &= other.ids_;
+    return bounded(other.known_);
+}
+
+EventIds& EventIds::operator-=(const EventIds& other) {
+    ids_ -= other.ids_;
+    return bounded(other.known_);
+}
+
+std::string to_text(const StationEvents& events) {
     std::string text;
-    for (const auto& range : ids_.intervals()) {
-        if (!text.empty()) text += ',';
-        fmt::format_to(std::back_inserter(text), "{}", number(range.first) - 1);
-        if (range.first != range.last) fmt::format_to(std::back_inserter(text), "-{}", number(range.last) - 1);
+    for (const auto& [what, ids] : events) {
+        if (ids.known()) fmt::format_to(std::back_inserter(text), "{}\t{}\n", what, ids.text());
     }
     return text;
 }
 
-Result<EventIds> EventIds::parse(std::string_view text) {
-    // Id 0 is no sequence: the text is read as it stands, with its own numbers, and moved by one.
-    SequenceSet ids;
-    std::size_t count = 0;
+Result<StationEvents> parse_station_events(std::string_view text, Bytes memory_max) {
+    StationEvents events;
     while (!text.empty()) {
-        const auto comma = text.find(',');
-        const auto part = text.substr(0, comma);
-        text = comma == text.npos ? std::string_view{} : text.substr(comma + 1);
-        const auto dash = part.find('-');
-        const auto first = id_of(part.substr(0, dash));
-        const auto last = dash == part.npos ? first : id_of(part.substr(dash + 1));
-        if (!first || !last || *first > *last)
-            return fail(Errc::corrupt, fmt::format("\"{}\" is no interval of event ids", part.substr(0, 60)));
-        if (++count > intervals_read_max) return fail(Errc::limit, fmt::format("more than {} intervals of event ids", intervals_read_max));
-        if (!ids.empty() && number(ids.highest()) > *first) return fail(Errc::corrupt, "intervals of event ids that do not ascend");
-        ids.insert(SequenceRange{Sequence{*first + 1}, Sequence{*last + 1}});
+        const auto end = text.find('\n');
+        const auto line = text.substr(0, end);
+        const auto tab = line.find('\t');
+        if (end == text.npos || tab == line.npos || tab == 0)
+            return fail(Errc::corrupt, fmt::format("\"{}\" is no line with a word, a tab and event ids", line.substr(0, 60)));
+        if (events.size() == sets_max) return fail(Errc::limit, fmt::format("more than {} sets of event ids", sets_max));
+        auto ids = EventIds::parse(line.substr(tab + 1), memory_max);
+        if (!ids) return std::unexpected(ids.error());
+        if (!events.emplace(line.substr(0, tab), std::move(*ids)).second)
+            return fail(Errc::corrupt, fmt::format("two sets of event ids are called \"{}\"", line.substr(0, tab).substr(0, 60)));
+        text.remove_prefix(end + 1);
     }
-    return EventIds(std::move(ids));
-}
-
-EventIds EventIds::operator|(const EventIds& other) const {
-    std::vector<SequenceRange> all;
-    std::ranges::merge(ids_.intervals(), other.ids_.intervals(), std::back_inserter(all));
-    SequenceSet set;
-    for (const auto& range : all) set.insert(range);  // ascending: each at the end
-    EventIds result(std::move(set));
-    result.known_ = result.known_ && known_ && other.known_;
-    return result;
-}
-
-EventIds EventIds::operator&(const EventIds& other) const {
-    SequenceSet set;
-    const auto a = ids_.intervals(), b = other.ids_.intervals();
-    for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-        const auto first = std::max(a[i].first, b[j].first), last = std::min(a[i].last, b[j].last);
-        if (first <= last) set.insert(SequenceRange{first, last});
-        (a[i].last < b[j].last ? i : j)++;
-    }
-    EventIds result(std::move(set));
-    result.known_ = result.known_ && known_ && other.known_;
-    return result;
-}
-
-EventIds EventIds::operator-(const EventIds& other) const {
-    SequenceSet set;
-    const auto b = other.ids_.intervals();
-    std::size_t j = 0;
-    for (const auto& range : ids_.intervals()) {
-        auto first = number(range.first);
-        while (j < b.size() && number(b[j].last) < first) ++j;
-        for (auto k = j; k < b.size() && b[k].first <= range.last; ++k) {
-            if (number(b[k].first) > first) set.insert(SequenceRange{Sequence{first}, Sequence{number(b[k].first) - 1}});
-            first = number(b[k].last) + 1;
-        }
-        if (first <= number(range.last)) set.insert(SequenceRange{Sequence{first}, range.last});
-    }
-    EventIds result(std::move(set));
-    result.known_ = result.known_ && known_ && other.known_;
-    return result;
+    return events;
 }
 
 }  // namespace weir

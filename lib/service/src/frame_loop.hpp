@@ -28,6 +28,7 @@ public:
     [[nodiscard]] bool wait_for_exit(std::chrono::milliseconds at_most);
     [[nodiscard]] StationState state() const;
     [[nodiscard]] StationReport report() const;
+    [[nodiscard]] StationEvents events() const { return station_.events(); }
     [[nodiscard]] std::vector<StateMachine::Step> history() const;
 
 private:

@@ -28,7 +28,7 @@ void an_event_is_taken_once(benchmark::State& state) {
     const auto ids = ids_out_of_order(1'000'000, static_cast<std::uint64_t>(state.range(0)));
     constexpr std::size_t in_hand = 5000;  // events until the sync that makes the first of them durable
     for (auto _ : state) {
-        UniqueEvents events(UniqueEvents::intervals_most);
+        UniqueEvents events(512_MiB);
         UniqueEvents::Left left;
         for (std::size_t i = 0; i < ids.size() + in_hand; ++i) {
             if (i < ids.size()) benchmark::DoNotOptimize(events.take(ids[i], 1, left));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -19,18 +20,15 @@ using namespace std::chrono_literals;
 constexpr auto retry_interval = 100ms;
 constexpr auto retry_interval_at_stop = 20ms;
 
-bool same_lane(const LaneMark& a, const LaneMark& b) {
-    const auto lane = [](const LaneMark& m) {
-        return std::tie(m.recorder, m.run, m.sender, m.incarnation, m.connection);
-    };
-    return lane(a) == lane(b);
-}
+auto lane(const LaneMark& m) { return std::tie(m.recorder, m.run, m.sender, m.incarnation, m.connection); }
 
 /// The newer replace the older of the same lane.
 void put(std::vector<LaneMark>& marks, std::vector<LaneMark> newer) {
-    std::erase_if(marks, [&](const LaneMark& mark) {
-        return std::ranges::any_of(newer, [&](const LaneMark& one) { return same_lane(one, mark); });
-    });
+    if (!marks.empty()) {  // only when the catalogue could not be told
+        std::set<decltype(lane(marks.front()))> replaced;
+        for (const auto& mark : newer) replaced.insert(lane(mark));
+        std::erase_if(marks, [&](const LaneMark& mark) { return replaced.contains(lane(mark)); });
+    }
     std::ranges::move(newer, std::back_inserter(marks));
 }
 

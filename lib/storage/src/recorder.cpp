@@ -40,7 +40,7 @@ Recorder::Recorder(RecorderOptions options, std::function<void(const RecorderRep
       system_(system),
       buffers_(options_.memory / 2),
       segments_(std::make_unique<SegmentPool>(options_.memory / 2, options_.segment, clock_)),
-      unique_(options_.unique_intervals_max),
+      unique_(options_.unique_memory_max),
       copies_in_hand_max_(options_.memory.count() / bytes_of_memory_per_copy),
       blocks_(options_.lumi_block_grace) {}
 

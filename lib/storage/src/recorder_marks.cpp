@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a recorder keeps in the catalogue of what it has promised, and what it learns from it when it goes on with a run.
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -28,11 +30,11 @@ Result<> Recorder::restore_promises() {
 std::vector<LaneMark> Recorder::take_changed_marks() {
     auto marks = lanes_.take_changed_marks(options_.recorder);
     if (!options_.unique_events) return marks;
-    if (const auto durable = unique_.take_changed()) marks.push_back(mark_of_events(*durable, run_, options_.recorder));
+    std::ranges::move(unique_.take_changed(run_, options_.recorder), std::back_inserter(marks));
     return marks;
 }
 
-std::optional<wire::SequenceSet> Recorder::stored_events() const {
+std::optional<wire::EventIdSet> Recorder::stored_events() const {
     if (!options_.unique_events || unique_.unchecked() > 0) return std::nullopt;
     return unique_.stored();
 }

@@ -66,9 +66,9 @@ Result<> RecorderOptions::check_consistency() const {
                                 to_string(segment), to_string(receiver.event_size_max),
                                 to_string((segment * files + receiver.event_size_max) * 2)));
     }
-    if (unique_intervals_max == 0 || unique_intervals_max > UniqueEvents::intervals_most)
-        return fail(Errc::usage, fmt::format("the ids of unique events cannot be kept as {} intervals; choose 1 to {}",
-                                             unique_intervals_max, UniqueEvents::intervals_most));
+    if (unique_memory_max < 64_KiB)
+        return fail(Errc::usage, fmt::format("unique_memory_max of {} is too small for the ids of events; choose 64KiB or more",
+                                             to_string(unique_memory_max)));
     if (disk_silence_max < std::chrono::seconds{1})
         return fail(Errc::usage, "a disk that is given up after less than a second of silence may only be slow; choose 1s or more");
     if (disk_retry.count() < 1) return fail(Errc::usage, "a disk cannot be tried again after 0 ms; choose 1ms or more");

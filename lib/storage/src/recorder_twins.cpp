@@ -37,10 +37,10 @@ std::optional<delivery::Taken> Recorder::look_for_twin(delivery::IncomingEvent& 
             case UniqueEvents::Found::durable: return reject(event, wire::RejectReason::duplicate, stored_already);
             case UniqueEvents::Found::unchecked:
                 if (!unchecked_said_.exchange(true))
-                    alarm("unique events", fmt::format("event {}: the ids of this run lie in more than {} intervals, or above {}; "
-                                                       "such events are taken from here on without looking whether they are "
-                                                       "stored already", number(id), options_.unique_intervals_max,
-                                                       wire::sequence_max - 1));
+                    alarm("unique events", fmt::format("event {}: the ids of {} events of this run take all of unique_memory_max ({}); "
+                                                       "others are taken from here on without looking whether they are stored "
+                                                       "already; give the next run more", number(id), unique_.stored_count(),
+                                                       to_string(options_.unique_memory_max)));
                 return std::nullopt;
             case UniqueEvents::Found::in_hand: break;
         }

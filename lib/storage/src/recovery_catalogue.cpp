@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -162,7 +163,7 @@ public:
         const auto [at, is_new] = runs_.try_emplace(lane.run);
         auto& holdings = at->second;
         if (is_new) read(lane.run, holdings);
-        if (holdings.events && can_be_unique(copy.event) && holdings.events->durable.contains(as_sequence(copy.event))) return true;
+        if (holdings.events && holdings.events->durable.contains(copy.event)) return true;
         const wire::LaneKey key{lane.sender, lane.incarnation, lane.connection, lane.run};
         if (const auto known = holdings.durable.find(key); known != holdings.durable.end() && known->second.contains(copy.sequence)) return true;
         const auto some = holdings.partial.find({key, copy.sequence});
@@ -257,9 +258,8 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
 }
 
 void RunHoldings::add_events(const StoredIndex& index) {
-    std::vector<Sequence> whole;
     for (const auto& copy : index.copies) {
-        if (!wire::valid(copy.sequence) || copy.copy >= 64 || !can_be_unique(copy.event)) continue;
+        if (!wire::valid(copy.sequence) || copy.copy >= 64) continue;
         if (copy.copies > 1) {
             auto& some = events->some[copy.event];
             some.copies_found |= std::uint64_t{1} << copy.copy;
@@ -267,12 +267,8 @@ void RunHoldings::add_events(const StoredIndex& index) {
             if (std::popcount(some.copies_found) < copy.copies) continue;
             events->some.erase(copy.event);
         }
-        whole.push_back(as_sequence(copy.event));
+        events->durable.insert(copy.event);
     }
-    std::ranges::sort(whole);
-    wire::SequenceSet ids;
-    for (const auto id : whole) ids.insert(id);
-    events->durable = united(events->durable, ids);
 }
 
 void RunHoldings::add(const StoredIndex& index) {
@@ -299,14 +295,15 @@ Result<> RunHoldings::add_marks(RunNumber run, const std::string& recorder, Cata
         if (is_mark_of_events(mark)) {
             const auto ids = events_of(mark);
             if (!ids) return std::unexpected(ids.error());
-            if (events) events->durable = united(events->durable, *ids);
+            if (events) events->durable |= *ids;
+            if (events) events->marked |= *ids;
             continue;
         }
         const auto lane = lane_of(mark);
         if (!lane) return std::unexpected(lane.error());
         durable[lane->first].merge(lane->second);
     }
-    if (events) std::erase_if(events->some, [&](const auto& some) { return events->durable.contains(as_sequence(some.first)); });
+    if (events) std::erase_if(events->some, [&](const auto& some) { return events->durable.contains(some.first); });
     std::erase_if(partial, [&](const auto& entry) {
         const auto lane = durable.find(entry.first.first);
         return lane != durable.end() && lane->second.contains(entry.first.second);
@@ -319,7 +316,7 @@ std::vector<LaneMark> RunHoldings::marks(RunNumber run, const std::string& recor
     for (const auto& [key, sequences] : durable) {
         if (wire::valid_sender_name(key.sender)) marks.push_back(mark_of(key, sequences, recorder));
     }
-    if (events) marks.push_back(mark_of_events(events->durable, run, recorder));
+    if (events) std::ranges::move(marks_of_events(*events, run, recorder), std::back_inserter(marks));
     return marks;
 }
 

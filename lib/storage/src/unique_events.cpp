@@ -1,75 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/storage/unique_events.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace weir::storage {
 namespace {
 
 constexpr const char* no_sender = "*";  // senders have letters, digits and `-_.:`
-constexpr std::size_t intervals_read_max = std::size_t{1} << 22;
+constexpr std::size_t chunk_memory_max = 2 * wire::EventIdSet::chunk_overhead + wire::EventIdChunk::size / 8;
 
 }  // namespace
 
-LaneMark mark_of_events(const wire::SequenceSet& durable, RunNumber run, const std::string& recorder) {
+LaneMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run, const std::string& recorder) {
     LaneMark mark;
     mark.recorder = recorder;
     mark.run = run;
     mark.sender = no_sender;
-    mark.incarnation = "0";
-    mark.durable = wire::to_string(durable);
+    mark.incarnation = fmt::format("{:012x}", chunk);
+    mark.durable = to_text(durable, chunk);
     return mark;
+}
+
+std::vector<LaneMark> marks_of_events(const EventHoldings& holdings, RunNumber run, const std::string& recorder) {
+    std::vector<LaneMark> marks{mark_of_events(holdings.durable, 0, run, recorder)};
+    for (const auto& [number, chunk] : holdings.durable.chunks()) {
+        const auto* marked = holdings.marked.chunk(number);
+        if (number != 0 && (marked == nullptr || !(*marked == chunk))) marks.push_back(mark_of_events(holdings.durable, number, run, recorder));
+    }
+    return marks;
 }
 
 bool is_mark_of_events(const LaneMark& mark) noexcept { return mark.sender == no_sender; }
 
-Result<wire::SequenceSet> events_of(const LaneMark& mark) { return wire::parse_sequence_set(mark.durable, intervals_read_max); }
-
-wire::SequenceSet united(const wire::SequenceSet& a, const wire::SequenceSet& b) {
-    std::vector<wire::SequenceRange> all;
-    all.reserve(a.intervals().size() + b.intervals().size());
-    std::ranges::merge(a.intervals(), b.intervals(), std::back_inserter(all));
-    wire::SequenceSet set;
-    for (const auto& range : all) set.insert(range);
-    return set;
+Result<wire::EventIdSet> events_of(const LaneMark& mark) {
+    auto ids = wire::parse_event_ids(mark.durable, chunk_memory_max);
+    if (!ids) return ids;
+    for (const auto& [number, chunk] : ids->chunks()) {
+        if (fmt::format("{:012x}", number) != mark.incarnation)
+            return fail(Errc::corrupt, fmt::format("the mark of events {} of recorder {} in the catalogue names ids of chunk {:012x}",
+                                                   mark.incarnation, mark.recorder, number));
+    }
+    return ids;
 }
 
 void UniqueEvents::restore(EventHoldings holdings) {
     const std::scoped_lock lock(mutex_);
-    taken_ = durable_ = std::move(holdings.durable);
+    for (const auto& [number, chunk] : holdings.durable.chunks()) {
+        const auto* marked = holdings.marked.chunk(number);
+        if (marked == nullptr || !(*marked == chunk)) changed_.insert(number);
+    }
+    durable_ = std::move(holdings.durable);
     stored_count_.store(durable_.count(), std::memory_order_relaxed);
     for (auto& [event, some] : holdings.some)
         left_.insert_or_assign(event, Left{{some.copies_found, nullptr, true}, 0, std::move(some.streams)});
 }
 
-UniqueEvents::Found UniqueEvents::take(GlobalEventId event, std::uint64_t streams, Left& left) {
-    if (!can_be_unique(event)) {
-        unchecked_.fetch_add(1, std::memory_order_relaxed);
-        return Found::unchecked;
-    }
-    const auto id = as_sequence(event);
-    const std::scoped_lock lock(mutex_);
-    const auto intervals = taken_.intervals().size();
-    if (taken_.insert(id)) {
-        if (taken_.intervals().size() > std::max<std::size_t>(intervals, intervals_max_)) {
-            taken_.erase(id);
-            unchecked_.fetch_add(1, std::memory_order_relaxed);
-            return Found::unchecked;
-        }
-        if (left_.empty()) return Found::nothing;
-        if (const auto found = left_.find(event); found != left_.end()) {
-            left = std::move(found->second);
-            left_.erase(found);
-        }
-        return Found::nothing;
-    }
-    if (durable_.contains(id)) return Found::durable;
-    if (!stopped_here(event, streams)) return Found::in_hand;
+void UniqueEvents::take_left(GlobalEventId event, Left& left) {
+    if (left_.empty()) return;
     const auto found = left_.find(event);
+    if (found == left_.end()) return;
     left = std::move(found->second);
     left_.erase(found);
+}
+
+UniqueEvents::Found UniqueEvents::take(GlobalEventId event, std::uint64_t streams, Left& left) {
+    const std::scoped_lock lock(mutex_);
+    if (durable_.contains(event)) return Found::durable;
+    if (in_hand_.memory() + durable_.memory() < memory_max_) {
+        if (!in_hand_.insert(event) && !stopped_here(event, streams)) return Found::in_hand;
+    } else if (!in_hand_.contains(event)) {
+        unchecked_.fetch_add(1, std::memory_order_relaxed);
+        return Found::unchecked;
+    } else if (!stopped_here(event, streams)) {
+        return Found::in_hand;
+    }
+    take_left(event, left);
     return Found::nothing;
 }
 
@@ -79,9 +87,8 @@ bool UniqueEvents::stopped_here(GlobalEventId event, std::uint64_t streams) cons
 }
 
 bool UniqueEvents::wait(GlobalEventId event, std::uint64_t streams, Twin twin) {
-    const auto id = as_sequence(event);
     const std::scoped_lock lock(mutex_);
-    if (!taken_.contains(id) || durable_.contains(id) || stopped_here(event, streams)) return false;
+    if (!in_hand_.contains(event) || stopped_here(event, streams)) return false;
     twins_.emplace(event, std::move(twin));
     return true;
 }
@@ -97,14 +104,15 @@ std::vector<UniqueEvents::Twin> UniqueEvents::take_twins(GlobalEventId event) {
 
 std::vector<UniqueEvents::Twin> UniqueEvents::durable(GlobalEventId event) {
     const std::scoped_lock lock(mutex_);
-    if (durable_.insert(as_sequence(event))) stored_count_.fetch_add(1, std::memory_order_relaxed);
-    changed_ = true;
+    in_hand_.erase(event);
+    if (durable_.insert(event)) stored_count_.fetch_add(1, std::memory_order_relaxed);
+    changed_.insert(wire::EventIdSet::chunk_of(event));
     return take_twins(event);
 }
 
 std::vector<UniqueEvents::Twin> UniqueEvents::lost(GlobalEventId event, std::optional<Left> left) {
     const std::scoped_lock lock(mutex_);
-    taken_.erase(as_sequence(event));
+    in_hand_.erase(event);
     if (left) left_.insert_or_assign(event, std::move(*left));
     return take_twins(event);
 }
@@ -115,22 +123,21 @@ std::vector<UniqueEvents::Twin> UniqueEvents::stopped(GlobalEventId event, Left 
     return take_twins(event);
 }
 
-wire::SequenceSet UniqueEvents::stored() const {
+wire::EventIdSet UniqueEvents::stored() const {
     const std::scoped_lock lock(mutex_);
     return durable_;
 }
 
-std::optional<wire::SequenceSet> UniqueEvents::take_changed() {
-    std::optional<wire::SequenceSet> set;
-    {
-        const std::scoped_lock lock(mutex_);
-        if (!std::exchange(changed_, false)) return std::nullopt;
-        set = durable_;
-    }
-    // More intervals than that are of what is in hand just now: those files are not closed, and the newest.
-    if (set->intervals().size() > intervals_most)
-        set->erase({set->intervals()[intervals_most].first, Sequence{wire::sequence_max}});
-    return set;
+Bytes UniqueEvents::memory() const {
+    const std::scoped_lock lock(mutex_);
+    return Bytes{in_hand_.memory() + durable_.memory()};
+}
+
+std::vector<LaneMark> UniqueEvents::take_changed(RunNumber run, const std::string& recorder) {
+    const std::scoped_lock lock(mutex_);
+    std::vector<LaneMark> marks;
+    for (const auto chunk : std::exchange(changed_, {})) marks.push_back(mark_of_events(durable_, chunk, run, recorder));
+    return marks;
 }
 
 }  // namespace weir::storage

@@ -3,8 +3,10 @@
 // neither sender is told that it may forget the event before it is durable.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <random>
 #include <set>
 
 #include "recording_fixture.hpp"
@@ -139,6 +141,7 @@ protected:
     std::unique_ptr<Recorder> recorder_;
     std::mutex mutex_;
     std::multiset<std::string> alarms_;
+    delivery::SenderStats sent_;
 };
 
 TEST_F(RecorderUnique, AnEventThatIsDurableIsRejectedWhenItComesThroughAnotherLane) {
@@ -354,19 +357,27 @@ TEST_F(RecorderUnique, OfAnEventThatACrashLeftByHalvesTheTwinBringsWhatIsMissing
 }
 
 TEST_F(RecorderUnique, BeyondTheLimitEventsAreTakenUncheckedAndThatIsSaidOnce) {
-    options_.unique_intervals_max = 2;
+    options_.unique_memory_max = 64_KiB;
     begin();
     const auto first = sender("first");
-    for (const auto id : {10UL, 20UL, 30UL, 30UL, 40UL, 20UL}) send(*first, id);
+    const auto far_away = [](std::uint64_t n) { return n << 32; };  // some 120 bytes each
+    for (std::uint64_t n = 0; n < 700; ++n) send(*first, far_away(n), {main_}, 200);
     ASSERT_TRUE(flushed(*first));
-    EXPECT_EQ(recorder_->summary().events_unchecked, 3U);
+    const auto unchecked = recorder_->summary().events_unchecked;
+    EXPECT_GT(unchecked, 100U);
+    EXPECT_LT(unchecked, 250U);
+    send(*first, far_away(1), {main_}, 200);
+    send(*first, far_away(699), {main_}, 200);
+    ASSERT_TRUE(flushed(*first));
+    EXPECT_EQ(recorder_->summary().events_unchecked, unchecked + 1);
     EXPECT_EQ(duplicates(*first), 1U);
     {
         const std::scoped_lock lock(mutex_);
         EXPECT_EQ(alarms_.count("unique events"), 1U);
     }
     end();
-    EXPECT_EQ(stored()["physics"], (Stored{{10, 1}, {20, 1}, {30, 2}, {40, 1}}));
+    EXPECT_EQ(stored()["physics"].at(far_away(1)), 1);
+    EXPECT_EQ(stored()["physics"].at(far_away(699)), 2);
 }
 
 TEST_F(RecorderUnique, StreamsWithAThreadOfTheirOwnHaveEachEventOnceToo) {
@@ -385,11 +396,59 @@ TEST_F(RecorderUnique, StreamsWithAThreadOfTheirOwnHaveEachEventOnceToo) {
     expect_ledger_balances(400);
 }
 
-TEST_F(RecorderUnique, ALimitThatTheCatalogueCannotKeepIsRefused) {
-    options_.unique_intervals_max = 0;
+TEST_F(RecorderUnique, TooLittleMemoryForTheIdsIsRefused) {
+    options_.unique_memory_max = Bytes{64_KiB .count() - 1};
     EXPECT_EQ(options_.check_consistency().error().code, Errc::usage);
-    options_.unique_intervals_max = UniqueEvents::intervals_most + 1;
-    EXPECT_EQ(options_.check_consistency().error().code, Errc::usage);
+    options_.unique_memory_max = 64_KiB;
+    EXPECT_TRUE(options_.check_consistency().has_value());
+}
+
+/// A trigger that rejects at random: of 300,000 events half come. Then all of them come again, through another lane, before and
+/// after a restart, and when the files are gone.
+TEST_F(RecorderUnique, ARandomHalfOf300000EventsIsKnownAcrossARestartAndWhenItsFilesAreDeleted) {
+    constexpr std::uint64_t events = 300'000;
+    std::mt19937_64 random(17);
+    std::vector<bool> accepted(events);
+    for (std::uint64_t n = 0; n < events; ++n) accepted[n] = random() % 2 == 0;
+    const auto kept = static_cast<std::uint64_t>(std::ranges::count(accepted, true));
+    options_.unique_memory_max = 256_KiB;
+    options_.file_events_max = 40'000;
+    const std::vector<std::byte> payload(16);
+    const auto send_those = [&](const char* name, auto which) {
+        auto options = sender_options_for(recorder_->port());
+        options.name = name;
+        options.format = wire::EventFormat::opaque;
+        const auto to = delivery::Sender::open(options).value();
+        for (std::uint64_t n = 0; n < events; ++n) {
+            if (!which(n)) continue;
+            ASSERT_TRUE(to->send({GlobalEventId{n}, {}, LumiBlock{1}, {main_}}, payload).has_value());
+        }
+        ASSERT_TRUE(flushed(*to));
+        sent_ = to->stats();
+    };
+    const auto all = [](std::uint64_t) { return true; };
+    const auto those = [&](std::uint64_t n) { return accepted[n]; };
+    begin();
+    send_those("first", those);
+    EXPECT_EQ(sent_.acknowledged, kept);
+    send_those("second", those);
+    EXPECT_EQ(sent_.rejected[wire::index(wire::RejectReason::duplicate)], kept);
+    ASSERT_TRUE(eventually([&] { return recorder_->summary().files == kept / 40'000; }));
+    recorder_.reset();  // as after a crash
+    begin();
+    send_those("third", those);
+    EXPECT_EQ(sent_.rejected[wire::index(wire::RejectReason::duplicate)], kept);
+    recorder_.reset();
+    hand_over_and_delete();
+    begin();
+    send_those("fourth", all);  // also those that never came
+    EXPECT_EQ(sent_.rejected[wire::index(wire::RejectReason::duplicate)], kept);
+    EXPECT_EQ(sent_.acknowledged, events - kept);
+    EXPECT_EQ(recorder_->summary().events_unchecked, 0U);
+    EXPECT_EQ(recorder_->stored_events()->count(), events);
+    end();
+    const auto marks = catalogue()->marks(*options_.run).value();
+    EXPECT_EQ(std::ranges::count_if(marks, is_mark_of_events), 5);
 }
 
 }  // namespace

@@ -5,11 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <random>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "weir/wire/lane.hpp"
 
@@ -30,7 +31,7 @@ Found take(UniqueEvents& events, std::uint64_t n) {
 TEST(UniqueEvents, AnyCourseOfEventsIsAsWithPlainSets) {
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         std::mt19937_64 random(seed);
-        UniqueEvents events(UniqueEvents::intervals_most);
+        UniqueEvents events(1_MiB);
         std::set<std::uint64_t> in_hand, durable;
         std::map<std::uint64_t, std::size_t> waiting;
         std::uint64_t next = 0;
@@ -54,15 +55,15 @@ TEST(UniqueEvents, AnyCourseOfEventsIsAsWithPlainSets) {
                 if (what == 6) durable.insert(end);
             }
         }
-        wire::SequenceSet all;
-        for (const auto n : durable) all.insert(as_sequence(id(n)));
-        EXPECT_EQ(events.take_changed().value_or(wire::SequenceSet{}), all);
+        wire::EventIdSet all;
+        for (const auto n : durable) all.insert(id(n));
+        EXPECT_EQ(events.stored(), all);
         EXPECT_EQ(events.unchecked(), 0U);
     }
 }
 
 TEST(UniqueEvents, NobodyCanWaitForWhatIsNotInHand) {
-    UniqueEvents events(8);
+    UniqueEvents events(64_KiB);
     EXPECT_FALSE(events.wait(id(1), streams, {}));
     EXPECT_EQ(take(events, 1), Found::nothing);
     EXPECT_TRUE(events.durable(id(1)).empty());
@@ -70,7 +71,7 @@ TEST(UniqueEvents, NobodyCanWaitForWhatIsNotInHand) {
 }
 
 TEST(UniqueEvents, WhoeverComesFirstGoesOnWithAnEventThatHasStopped) {
-    UniqueEvents events(8);
+    UniqueEvents events(64_KiB);
     ASSERT_EQ(take(events, 5), Found::nothing);
     ASSERT_TRUE(events.wait(id(5), streams, {7, Sequence{9}, {}}));
     const auto ticket = std::make_shared<Ticket>();
@@ -89,7 +90,7 @@ TEST(UniqueEvents, WhoeverComesFirstGoesOnWithAnEventThatHasStopped) {
 }
 
 TEST(UniqueEvents, WhatIsThereOfALostEventIsSaidWhenItComesAgain) {
-    UniqueEvents events(8);
+    UniqueEvents events(64_KiB);
     ASSERT_EQ(take(events, 0), Found::nothing);
     EXPECT_TRUE(events.lost(id(0), UniqueEvents::Left{{2, nullptr, true}, streams}).empty());
     UniqueEvents::Left left;
@@ -98,68 +99,96 @@ TEST(UniqueEvents, WhatIsThereOfALostEventIsSaidWhenItComesAgain) {
     EXPECT_EQ(left.streams, streams);
 }
 
-TEST(UniqueEvents, IdsThatLieTooScatteredAreTakenUncheckedAndTheOthersStillChecked) {
-    UniqueEvents events(3);
-    for (const auto n : {10UL, 20UL, 30UL}) ASSERT_EQ(take(events, n), Found::nothing);
-    EXPECT_EQ(take(events, 40), Found::unchecked);
-    EXPECT_EQ(take(events, 40), Found::unchecked);
+TEST(UniqueEvents, BeyondTheirMemoryIdsAreTakenUncheckedAndTheOthersStillChecked) {
+    UniqueEvents events(1_KiB);
+    std::uint64_t known = 0;
+    for (std::uint64_t n = 0; n < 20 && take(events, n << 20) == Found::nothing; ++n) ++known;
+    EXPECT_GE(events.memory(), 1_KiB);
+    EXPECT_LT(events.memory(), Bytes{1024 + 200});
+    ASSERT_GE(known, 8U);
+    ASSERT_LT(known, 10U);
+    EXPECT_EQ(events.unchecked(), 1U);
+    EXPECT_EQ(take(events, 77), Found::unchecked);
     EXPECT_EQ(events.unchecked(), 2U);
-    EXPECT_EQ(take(events, 11), Found::nothing);  // extends what is there
-    EXPECT_EQ(take(events, 20), Found::in_hand);
-    for (auto n = 12UL; n < 20; ++n) ASSERT_EQ(take(events, n), Found::nothing);
-    EXPECT_EQ(take(events, 40), Found::nothing);  // two intervals have become one
-    EXPECT_EQ(take(events, 40), Found::in_hand);
+    for (std::uint64_t n = 0; n < known; ++n) EXPECT_EQ(take(events, n << 20), Found::in_hand);
+    EXPECT_TRUE(events.durable(id(0)).empty());
+    EXPECT_EQ(take(events, 0), Found::durable);
+    EXPECT_TRUE(events.lost(id(1 << 20)).empty());
+    EXPECT_EQ(take(events, 77), Found::nothing);  // there is memory again
 }
 
-TEST(UniqueEvents, AnIdThatCannotBeKeptIsUnchecked) {
-    UniqueEvents events(8);
-    EXPECT_EQ(take(events, wire::sequence_max), Found::unchecked);
-    EXPECT_EQ(take(events, ~std::uint64_t{0}), Found::unchecked);
-    EXPECT_EQ(take(events, wire::sequence_max - 1), Found::nothing);
+TEST(UniqueEvents, OfAHundredMillionEventsWithRandomRejectionAPartTakesItsShareOfTheMemory) {
+    // A thousandth of them: 10^8 in 512 MiB are 5.3 bytes each.
+    for (const std::uint64_t one_of : {1U, 2U, 16U, 100U, 1000U}) {
+        std::mt19937_64 random(one_of);
+        UniqueEvents events(512_KiB);
+        std::uint64_t next = 0;
+        std::vector<std::uint64_t> in_hand;
+        for (std::uint64_t n = 0; n < 100'000; ++n) {
+            next += one_of == 1 ? 1 : 1 + random() % (2 * one_of - 1);
+            ASSERT_EQ(take(events, next), Found::nothing) << one_of;
+            in_hand.push_back(next);
+            if (in_hand.size() < 1000) continue;
+            for (const auto i : in_hand) EXPECT_TRUE(events.durable(id(i)).empty());
+            in_hand.clear();
+        }
+        EXPECT_EQ(events.unchecked(), 0U) << one_of;
+        EXPECT_EQ(events.stored_count(), 100'000U);
+    }
 }
 
-TEST(UniqueEvents, AMarkBringsTheIdsBack) {
-    wire::SequenceSet ids;
-    ids.insert({Sequence{1}, Sequence{400}});
-    ids.insert(Sequence{wire::sequence_max});
-    const auto mark = mark_of_events(ids, RunNumber{17}, "weir");
-    EXPECT_TRUE(is_mark_of_events(mark));
-    EXPECT_FALSE(wire::valid_sender_name(mark.sender));
-    EXPECT_EQ(events_of(mark).value(), ids);
-    auto damaged = mark;
+TEST(UniqueEvents, TheHighestIdsAreKeptToo) {
+    UniqueEvents events(64_KiB);
+    EXPECT_EQ(take(events, ~std::uint64_t{0}), Found::nothing);
+    EXPECT_EQ(take(events, ~std::uint64_t{0}), Found::in_hand);
+    EXPECT_TRUE(events.durable(id(~std::uint64_t{0})).empty());
+    EXPECT_EQ(take(events, ~std::uint64_t{0}), Found::durable);
+}
+
+TEST(UniqueEvents, MarksBringTheIdsBackAndOneThatIsNotOfItsChunkIsRefused) {
+    wire::EventIdSet ids;
+    ids.insert(wire::EventIdRange{id(1), id(400'000)});
+    ids.insert(id(~std::uint64_t{0}));
+    const auto marks = marks_of_events({ids, {}, {}}, RunNumber{17}, "weir");
+    ASSERT_EQ(marks.size(), 8U);
+    wire::EventIdSet again;
+    for (const auto& mark : marks) {
+        EXPECT_TRUE(is_mark_of_events(mark));
+        EXPECT_FALSE(wire::valid_sender_name(mark.sender));
+        again |= events_of(mark).value();
+    }
+    EXPECT_EQ(again, ids);
+    EXPECT_EQ(marks[1].incarnation, "000000000001");
+    auto damaged = marks[1];
     damaged.durable = "5-3";
+    EXPECT_EQ(events_of(damaged).error().code, Errc::corrupt);
+    damaged.durable = marks[2].durable;
     EXPECT_EQ(events_of(damaged).error().code, Errc::corrupt);
 }
 
-TEST(UniqueEvents, AMarkHasABoundThatFitsIntoTheCatalogue) {
-    UniqueEvents events(UniqueEvents::intervals_most);
+TEST(UniqueEvents, OnlyChunksThatHaveChangedAreMarkedAgain) {
+    const auto chunks = [](const std::vector<LaneMark>& marks) {
+        std::set<std::string> all;
+        for (const auto& mark : marks) all.insert(mark.incarnation);
+        return all;
+    };
+    UniqueEvents events(1_MiB);
     EventHoldings holdings;
-    constexpr std::uint64_t last = wire::sequence_max - 2;
-    for (std::uint64_t i = UniqueEvents::intervals_most + 1; i > 0; --i) holdings.durable.insert(Sequence{last - 2 * i});
+    holdings.durable.insert(wire::EventIdRange{id(0), id(400'000)});
+    holdings.marked.insert(wire::EventIdRange{id(0), id(200'000)});  // chunks 0 to 2, and a part of 3
+    EXPECT_EQ(chunks(marks_of_events(holdings, RunNumber{17}, "weir")),
+              (std::set<std::string>{"000000000000", "000000000003", "000000000004", "000000000005", "000000000006"}));
     events.restore(std::move(holdings));
-    const auto changed = events.take_changed();
-    ASSERT_TRUE(changed.has_value());
-    EXPECT_EQ(changed->intervals().size(), UniqueEvents::intervals_most);
-    EXPECT_LT(mark_of_events(*changed, RunNumber{17}, "weir").durable.size(), std::size_t{4} << 20);
-    EXPECT_FALSE(events.take_changed().has_value());
-}
-
-TEST(UniqueEvents, TheUnionHasWhatEitherHas) {
-    std::mt19937_64 random(3);
-    for (int round = 0; round < 100; ++round) {
-        std::set<std::uint64_t> plain;
-        std::array<wire::SequenceSet, 2> sets;
-        for (auto& set : sets) {
-            for (int i = 0; i < 30; ++i) {
-                const auto n = 1 + random() % 60;
-                plain.insert(n);
-                set.insert(Sequence{n});
-            }
-        }
-        wire::SequenceSet expected;
-        for (const auto n : plain) expected.insert(Sequence{n});
-        EXPECT_EQ(united(sets[0], sets[1]), expected);
-    }
+    EXPECT_EQ(events.take_changed(RunNumber{17}, "weir").size(), 5U);  // and chunk 0, which says that the ids are kept
+    EXPECT_TRUE(events.take_changed(RunNumber{17}, "weir").empty());
+    for (const auto n : {500'000UL, 500'001UL, 1'000'000UL}) ASSERT_EQ(take(events, n), Found::nothing);
+    EXPECT_TRUE(events.take_changed(RunNumber{17}, "weir").empty());
+    EXPECT_TRUE(events.durable(id(500'001)).empty());
+    const auto marks = events.take_changed(RunNumber{17}, "weir");
+    ASSERT_EQ(marks.size(), 1U);
+    EXPECT_EQ(marks.front().durable, "500001");
+    EXPECT_TRUE(events.lost(id(500'000)).empty());
+    EXPECT_TRUE(events.take_changed(RunNumber{17}, "weir").empty());
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace {
 using Id = EventIdChunk::Id;
 
 constexpr std::uint64_t chunk_max = UINT64_MAX / EventIdChunk::size;
+constexpr std::uint32_t runs_readable = 16;  // are short enough, and people can read them
 
 void append(const EventIdRange& range, std::string& text) {
     if (!text.empty()) text += ',';
@@ -63,9 +64,9 @@ public:
         const auto as_ranges = digits * (chunk.count() > runs ? 2 * runs : runs);
         const auto as_bitmap = digits + base64_size(last_id / 8 + 1);
         std::vector<std::uint8_t> gaps;
-        if (runs > 2 && base64_size(chunk.count()) < as_bitmap) gaps = gaps_of(chunk);  // each is a byte at least
+        if (runs > runs_readable && base64_size(chunk.count()) < as_bitmap) gaps = gaps_of(chunk);  // each is a byte at least
         const auto as_gaps = gaps.empty() ? SIZE_MAX : digits + base64_size(gaps.size());
-        if (runs <= 2 || as_ranges <= std::min(as_bitmap, as_gaps)) {
+        if (runs <= runs_readable || as_ranges <= std::min(as_bitmap, as_gaps)) {
             chunk.for_each_run([&](Id first, Id last) {
                 add(EventIdRange{GlobalEventId{base + first}, GlobalEventId{base + last}});
                 return true;

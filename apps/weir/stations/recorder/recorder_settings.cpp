@@ -68,9 +68,8 @@ void RecorderSettings::declare(Settings& settings, const std::string& section) {
     settings.add(section, "plain", plain, "true: plain TCP also on addresses that other machines reach");
     settings.add(section, "unique_events", o.unique_events, "true: an event whose global id is stored already in this run, from whichever "
                                                              "sender, is rejected as a duplicate");
-    settings.add(section, "unique_intervals_max", o.unique_intervals_max, "the global ids may be this scattered; then new ones are "
-                                                                           "taken unchecked, with an alarm")
-        .at_least(1).at_most(storage::UniqueEvents::intervals_most);
+    settings.add(section, "unique_memory_max", o.unique_memory_max, "for the global ids of a run; beyond it new ones are taken "
+                                                                    "unchecked, with an alarm");
 }
 
 namespace {

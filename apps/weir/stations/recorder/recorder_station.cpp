@@ -147,10 +147,13 @@ StationStatus RecorderStation::status() const {
                        {"events_recorded", static_cast<double>(options_.unique_events ? now.events_stored : now.copies_stored)},
                        {"connections", static_cast<double>(now.receiver.connections)},
                        {"paused", recorder_ && now.paused ? 1.0 : 0.0}};
-    if (last_events_) {
-        if (const EventIds events(*last_events_); events.known()) status.events["recorded"] = events.text();
-    }
     return status;
+}
+
+StationEvents RecorderStation::events() const {
+    const std::scoped_lock lock(mutex_);
+    if (!last_events_) return {};
+    return {{"recorded", EventIds(*last_events_, options_.unique_memory_max + options_.unique_memory_max)}};
 }
 
 RecorderStationSettings::RecorderStationSettings() {

@@ -35,6 +35,7 @@ public:
     [[nodiscard]] Result<> unconfigure() override;
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
     [[nodiscard]] StationStatus status() const override;
+    [[nodiscard]] StationEvents events() const override;
 
     /// Of the run that goes on, or of the latest. Any thread.
     [[nodiscard]] storage::RecorderSummary summary() const;
@@ -55,7 +56,7 @@ private:
     mutable std::mutex mutex_;  // of what status() looks at
     std::unique_ptr<storage::Recorder> recorder_;
     storage::RecorderSummary last_{};
-    std::optional<wire::SequenceSet> last_events_;  // of the run that has ended: see Recorder::stored_events()
+    std::optional<wire::EventIdSet> last_events_;  // of the run that has ended: see Recorder::stored_events()
     Metrics::Collection collection_;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ public:
     [[nodiscard]] Result<> unconfigure() override;
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
     [[nodiscard]] StationStatus status() const override;
+    [[nodiscard]] StationEvents events() const override;
 
 private:
     class Logic;
@@ -45,6 +47,7 @@ private:
     const Clock& clock_;
     SharedStatus status_;  // also before and after there is a logic
     std::unique_ptr<transport::StationLoop> loop_;
+    mutable std::mutex logic_mutex_;  // held while the logic comes or goes, and by who asks it from another thread
     std::unique_ptr<Logic> logic_;  // while connected
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ struct StationResult {
     StationKind kind = StationKind::readout;
     StationLedger ledger{};
     std::map<std::string, double> counters{};
-    std::map<std::string, std::string> events{};  // StationStatus::events
+    std::shared_ptr<const StationEvents> events{};  // as it said at the end of the run; nothing: it did not
     std::uint32_t restarts = 0;  // a process that died took its part of the ledger with it
     bool gone = false;           // there was no process any more at the end: the numbers are those of its last answer
 };

@@ -2,6 +2,7 @@
 // Run control's end of a station's control port. Nothing here waits: a call is begun, and its answer is there one day.
 #pragma once
 
+#include <chrono>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -11,6 +12,9 @@
 #include "weir/service/control_messages.hpp"
 
 namespace weir::control {
+
+/// A station's events are waited for so long: it may have to write 10^8 ids.
+inline constexpr std::chrono::seconds events_deadline{60};
 
 struct CallFailure {
     bool answered = false;  // it said no; else it said nothing
@@ -26,8 +30,8 @@ public:
     virtual void call(const StationRequest& request) = 0;
     /// The answer to the call, once.
     [[nodiscard]] virtual std::optional<CallAnswer> answer() = 0;
-    /// Asks for a report, beside a call; one at a time.
-    virtual void ask() = 0;
+    /// Asks for a report, beside a call; one at a time. `with_events`: and for its events, which takes longer.
+    virtual void ask(bool with_events) = 0;
     /// The answer to ask(), once.
     [[nodiscard]] virtual std::optional<Result<StationReport>> report() = 0;
 };

@@ -36,6 +36,9 @@ public:
     /// GET /status of a station.
     [[nodiscard]] Result<StationReport> status(std::chrono::milliseconds deadline = std::chrono::seconds{5}) const;
 
+    /// GET /events of a station.
+    [[nodiscard]] Result<StationEvents> events(std::chrono::milliseconds deadline) const;
+
     /// POST /transition; waits for its end. Error: refused (409), limit (its deadline passed, it may go on), usage (the
     /// request), io (the station is gone). `deadline` of the request plus some time to answer is waited.
     [[nodiscard]] Result<StationState> request(const StationRequest& request,

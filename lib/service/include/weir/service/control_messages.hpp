@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,6 +61,7 @@ struct StationReport {
     };
     std::vector<LatchedAlarm> alarms{};
     std::optional<Peer> self{};  // known once it is configured
+    std::shared_ptr<const StationEvents> events{};  // GET /events, where they were asked for; never changed, so whoever asks shares them
 };
 
 [[nodiscard]] std::string to_json(const Peer& peer);

@@ -17,6 +17,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/base/ids.hpp"
 #include "weir/base/result.hpp"
+#include "weir/service/event_ids.hpp"
 #include "weir/service/metrics.hpp"
 #include "weir/wire/peer.hpp"
 #include "weir/service/reports.hpp"
@@ -53,9 +54,6 @@ struct StationStatus {
     std::optional<RunNumber> run{};  // where the station itself finds the number (a recorder that runs alone)
     bool finished = false;  // a source of events has no more to give: run control may stop the run
     std::map<std::string, double> counters{};  // what else people look at: "requests", "re_asked", "robs_lost"
-    /// Which events, as EventIds::text(), when nothing is in hand: "accepted" (supervisor, DFM), "rejected", "refused",
-    /// "failed", "given up" (DFM), "recorded" (recorder). What is not there is not known.
-    std::map<std::string, std::string> events{};
 };
 
 /// The frame calls the transitions one at a time, from one thread of its own; status() from any thread at any time.
@@ -81,6 +79,9 @@ public:
     [[nodiscard]] virtual Result<> change_peers(const std::vector<Peer>& peers) = 0;
 
     [[nodiscard]] virtual StationStatus status() const = 0;
+
+    /// Which events of the run it means, once nothing is in hand; large. From any thread, at the end of a run.
+    [[nodiscard]] virtual StationEvents events() const { return {}; }
 };
 
 }  // namespace weir

@@ -75,7 +75,7 @@ struct RecorderSummary {
     std::uint64_t sync_rounds = 0;
     std::chrono::nanoseconds syncing{0}, slowest_sync{0};
     std::vector<VolumeSummary> volumes;
-    std::uint64_t events_unchecked = 0;  // taken without looking for their twins, because their ids lie too scattered
+    std::uint64_t events_unchecked = 0;  // taken without looking for their twins, because the ids took all of unique_memory_max
     bool paused = false;  // no volume takes events: the senders wait
     std::uint64_t files_waiting = 0;   // to be closed
     bool waits_for_closing = false;    // so many that no new ones are begun: senders of events for new ones wait
@@ -109,9 +109,9 @@ public:
     [[nodiscard]] bool continued() const noexcept { return continued_; }
     [[nodiscard]] std::uint16_t port() const noexcept { return receiver_->port(); }
     [[nodiscard]] RecorderSummary summary() const;
-    /// With unique_events: the events of the run of which all copies are durable, whichever process recorded them; members
-    /// of the set are one higher than the ids. Nothing: some were taken without the check.
-    [[nodiscard]] std::optional<wire::SequenceSet> stored_events() const;
+    /// With unique_events: the events of the run of which all copies are durable, whichever process recorded them. Nothing: some
+    /// were taken without the check.
+    [[nodiscard]] std::optional<wire::EventIdSet> stored_events() const;
     /// One line a volume: directory and how it is written.
     [[nodiscard]] std::vector<std::string> volumes() const;
 

@@ -60,7 +60,7 @@ struct RecorderOptions {
     std::uint32_t files_closing_max = 256;  // that wait to be closed; then no new ones are begun, and senders wait
 
     bool unique_events = false;  // an event whose global id is stored already in this run is rejected as a duplicate
-    std::uint32_t unique_intervals_max = 65'536;  // the ids may be this scattered, then new ones are taken unchecked
+    Bytes unique_memory_max = 512_MiB;  // for their ids; then others are taken unchecked
 
     std::chrono::milliseconds sync_interval{50};
     bool sync = true;  // false breaks promise 2; loud, and written into the catalogue

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each event of a run once, whoever sends it: a builder may die after its event was recorded and before it heard so, and
-// another one builds the event again. Kept by global id, as intervals: ids that come nearly in order cost a few. An event
-// whose twin is on its way to the disk waits for that one's end, because only what is durable may be refused for good.
+// another one builds the event again. Kept by global id. An event whose twin is on its way to the disk waits for that one's
+// end, because only what is durable may be refused for good.
 #pragma once
 
 #include <atomic>
@@ -9,25 +9,23 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <span>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "weir/base/bytes.hpp"
 #include "weir/base/ids.hpp"
 #include "weir/catalogue/rows.hpp"
 #include "weir/storage/ledger.hpp"
 #include "weir/storage/partial_copies.hpp"
-#include "weir/wire/sequence_set.hpp"
+#include "weir/wire/event_id_set.hpp"
 
 namespace weir::storage {
 
-/// Ids from 0 to 2^63-2, as members of a SequenceSet: one higher.
-[[nodiscard]] constexpr bool can_be_unique(GlobalEventId id) noexcept { return number(id) < wire::sequence_max; }
-[[nodiscard]] constexpr Sequence as_sequence(GlobalEventId id) noexcept { return Sequence{number(id) + 1}; }
-
 /// What the files of a run say about its events.
 struct EventHoldings {
-    wire::SequenceSet durable;  // all copies are there; as_sequence()
+    wire::EventIdSet durable;  // all copies are there
+    wire::EventIdSet marked;   // what the catalogue has of them
     struct Some {
         std::uint64_t copies_found = 0;  // bit n = copy n
         std::vector<std::string> streams{};  // that have one
@@ -35,19 +33,16 @@ struct EventHoldings {
     std::map<GlobalEventId, Some> some;  // not all copies are
 };
 
-/// The ids as a mark of a sender that cannot be: so it lives, travels and is committed as the marks of lanes do.
-[[nodiscard]] LaneMark mark_of_events(const wire::SequenceSet& durable, RunNumber run, const std::string& recorder);
+/// The ids of one chunk as a mark of a sender that cannot be: so it lives, travels and is committed as the marks of lanes do.
+[[nodiscard]] LaneMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run, const std::string& recorder);
+/// Of the chunks that the catalogue does not have as they are, and of chunk 0: its mark says that the ids of this run are kept.
+[[nodiscard]] std::vector<LaneMark> marks_of_events(const EventHoldings& holdings, RunNumber run, const std::string& recorder);
 [[nodiscard]] bool is_mark_of_events(const LaneMark& mark) noexcept;
-[[nodiscard]] Result<wire::SequenceSet> events_of(const LaneMark& mark);
-
-/// The union of both, in the time of their intervals.
-[[nodiscard]] wire::SequenceSet united(const wire::SequenceSet& a, const wire::SequenceSet& b);
+[[nodiscard]] Result<wire::EventIdSet> events_of(const LaneMark& mark);
 
 /// Any thread.
 class UniqueEvents {
 public:
-    static constexpr std::uint32_t intervals_most = 65'536;  // so that a mark fits into the catalogue
-
     /// An event whose twin is in hand; it has no answer yet and no memory any more.
     struct Twin {
         std::uint32_t lane = 0;
@@ -64,10 +59,10 @@ public:
         nothing,    // it is taken now; `left` says what of it is there
         in_hand,    // call wait()
         durable,    // a duplicate
-        unchecked,  // it is not kept here: too many intervals, or an id that is too large
+        unchecked,  // it is not kept here: the ids take all the memory that they may
     };
 
-    explicit UniqueEvents(std::uint32_t intervals_max) : intervals_max_(std::min(intervals_max, intervals_most)) {}
+    explicit UniqueEvents(Bytes memory_max) : memory_max_(memory_max.count()) {}
 
     /// Before the first event.
     void restore(EventHoldings holdings);
@@ -86,25 +81,29 @@ public:
     /// It stays in hand, and whoever comes first goes on with it: its sender, or, should that be dead, a twin.
     [[nodiscard]] std::vector<Twin> stopped(GlobalEventId event, Left left);
 
-    /// What is durable, when that has changed since the last call.
-    [[nodiscard]] std::optional<wire::SequenceSet> take_changed();
+    /// Marks of the chunks in which events have become durable since the last call; in the first one also those that were not
+    /// marked when they were restored, and chunk 0.
+    [[nodiscard]] std::vector<LaneMark> take_changed(RunNumber run, const std::string& recorder);
     /// What is durable.
-    [[nodiscard]] wire::SequenceSet stored() const;
+    [[nodiscard]] wire::EventIdSet stored() const;
     [[nodiscard]] std::uint64_t stored_count() const noexcept { return stored_count_.load(std::memory_order_relaxed); }
+    /// Of the ids, durable or in hand.
+    [[nodiscard]] Bytes memory() const;
     /// Events that were taken without the check.
     [[nodiscard]] std::uint64_t unchecked() const noexcept { return unchecked_.load(std::memory_order_relaxed); }
 
 private:
     [[nodiscard]] std::vector<Twin> take_twins(GlobalEventId event);
     [[nodiscard]] bool stopped_here(GlobalEventId event, std::uint64_t streams) const;
+    void take_left(GlobalEventId event, Left& left);
 
-    const std::uint32_t intervals_max_;
+    const std::size_t memory_max_;
     mutable std::mutex mutex_;
-    wire::SequenceSet taken_;    // in hand or durable
-    wire::SequenceSet durable_;  // of them
+    wire::EventIdSet in_hand_;
+    wire::EventIdSet durable_;
     std::map<GlobalEventId, Left> left_;        // of events that stopped on the way, or are taken by halves; nearly always empty
     std::multimap<GlobalEventId, Twin> twins_;  // nearly always empty
-    bool changed_ = true;
+    std::set<std::uint64_t> changed_{0};        // chunks of durable_
     std::atomic<std::uint64_t> unchecked_{0};
     std::atomic<std::uint64_t> stored_count_{0};  // of durable_
 };
