@@ -114,8 +114,7 @@ Result<OpenFileContent> content_of(const File& file, const FileOpened& opened, c
     OpenFileContent content;
     content.end = opened.start.size();
     std::set<std::uint32_t> rounds;
-    // The index is written before the journal: one that names less than it was cut, or had no room. Alone it is no
-    // proof: the disk may have had no room for its last rounds.
+    // The index is written before the journal: one that names less than it was cut.
     const bool index_is_whole = index.complete && (in_journal.empty() || (!in_index.empty() && in_index.rbegin()->first >= in_journal.rbegin()->first));
     const auto nothing_behind = [&] { return index_is_whole && (in_index.empty() || in_index.rbegin()->first < content.end); };
     const auto take = [&](const StoredCopy& copy) {

@@ -408,7 +408,7 @@ private:
             return set_aside(writing);
         }
         std::error_code error;
-        if ((has_journal_ || has_index) && std::filesystem::file_size(writing, error) == 0 && !error) return remove_young(writing);
+        if (std::filesystem::file_size(writing, error) == 0 && !error) return remove_young(writing);
         auto file = recover_file_by_walking(writing, clock_, system_);
         if (!file) return std::unexpected(file.error());
         if (has_journal_ || has_index)

@@ -155,14 +155,12 @@ void Volume::write_index(std::vector<Underway>& batch) {
         if (error || open->file->given_up()) continue;
         for (const auto& copy : open->file->flushing()) open->index.add(copy.entry);
         auto written = open->index.write();
-        if (written) continue;
-        // Nothing depends on the index before the close: when there is no room it waits for the next round.
-        if (disk_fault_of(written.error()) == DiskFault::no_space) {
-            reserve_.release();
+        if (!written && disk_fault_of(written.error()) == DiskFault::no_space && reserve_.release()) {
             pause(&written.error());
-        } else {
-            error = written.error();
+            written = open->index.write();
         }
+        // Not acknowledged then: recovery relies on an index that names all that was, when the journal is damaged.
+        if (!written) error = written.error();
     }
 }
 

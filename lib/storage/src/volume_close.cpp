@@ -38,13 +38,13 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const FileOpened& opened, boo
     auto file = File::open(path, File::Mode::create_new, system_, direct_ ? O_DIRECT : 0);
     if (!file) return file.error().os_errno == EEXIST ? std::unexpected(file.error()) : failed(file.error());
     auto index = IndexWriter::create(options_.directory, opened, callbacks_.lane_names, system_);
-    // Its head, so that what lies there after a crash says by itself that it held nothing. Without room the first round does.
+    // Its head, so that what lies there after a crash says by itself that it held nothing.
     if (index) {
-        if (auto written = index->write(); !written && disk_fault_of(written.error()) != DiskFault::no_space)
-            index = std::unexpected(written.error());
+        if (auto written = index->write(); !written) index = std::unexpected(written.error());
     }
     if (!index) {
         static_cast<void>(remove_file(path, system_));
+        static_cast<void>(remove_file(options_.directory / (opened.name + ".index.writing"), system_));
         return failed(index.error());
     }
     auto stream_file = std::make_shared<StreamFile>(opened, std::move(*file), direct_, adler32, pool_, *writer_, system_,

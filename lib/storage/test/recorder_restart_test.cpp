@@ -147,6 +147,25 @@ TEST_F(RecorderRestart, AFileThatNeverHeldAnAcknowledgedEventIsGoneAfterACrash) 
     EXPECT_TRUE(data_files().empty());
 }
 
+/// Recovery relies on the index where the journal is damaged: it names all that was acknowledged.
+TEST_F(RecorderRestart, AnEventIsNotAcknowledgedWhileTheDiskHasNoRoomForItsEntryInTheIndex) {
+    for (const int writes_before : {0, 1}) {  // of the index: its head, the first round
+        options_.run = RunNumber{static_cast<std::uint32_t>(20 + writes_before)};
+        Faulty disk;
+        disk.fail(Call::pwrite, ".index.writing", ENOSPC, 1 + writes_before, 1'000'000);
+        auto recorder = Recorder::open(options_, {}, clock_, disk).value();
+        recorder->start();
+        auto sender = connect(*recorder);
+        ASSERT_TRUE(sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 3000)).has_value());
+        while (disk.fired() < 3 && sender->stats().acknowledged == 0) std::this_thread::sleep_for(1ms);
+        EXPECT_EQ(sender->stats().acknowledged, 0U) << writes_before;
+        disk.clear();
+        ASSERT_TRUE(flushed(*sender));
+        EXPECT_EQ(sender->stats().acknowledged, 1U);
+        ASSERT_TRUE(recorder->stop(60s).has_value());
+    }
+}
+
 TEST_F(RecorderRestart, FilesWhoseBeginningAPowerCutTookFromTheCatalogueAreRecoveredAllTheSame) {
     auto recorder = start();
     send_all(*recorder, {stream("physics_Main"), stream("express_express")});

@@ -190,6 +190,14 @@ TEST_F(RecoveryTest, WithoutJournalAndIndexWholeEventsAreKeptAndNobodySaysWhoSen
     EXPECT_EQ(index.closed.content.last_event, std::nullopt);
 }
 
+TEST_F(RecoveryTest, AnEmptyFileWithoutJournalAndIndexHoldsNothingAndIsGone) {
+    const auto empty = directory_ / "data_test.00000017.physics_Main.daq.RAW._lb0001._weir._0009.writing";
+    write(empty, {});
+    const auto result = recover_directory(directory_, clock_).value();
+    EXPECT_TRUE(result.failed.empty());
+    EXPECT_FALSE(std::filesystem::exists(empty));
+}
+
 TEST_F(RecoveryTest, TheIndexOfAFileThatIsGoneIsKeptUntilTheFileIsPutBack) {
     crash();
     write(journal(), {});
