@@ -6,7 +6,9 @@ option(WEIR_TESTS "Build the tests" ON)
 option(WEIR_BENCHES "Build the benchmarks" ON)
 option(WEIR_FUZZERS "Build the fuzz targets" ON)
 option(WEIR_PROGRAM "Build the program weir beside the libraries" ON)
+option(WEIR_BINDINGS "Build the checksums for C, zlib's programs, XRootD and Python" ON)
 option(WEIR_PCH "Precompile what most sources of a library include: builds are faster, and a missing include is not seen" OFF)
+option(WEIR_UNITY "Compile several sources of a library at once: a build from nothing takes half the time, a missing include is not seen" OFF)
 option(WEIR_FUZZ_ENGINE "Link fuzz targets with libFuzzer (clang); otherwise they replay files" OFF)
 set(WEIR_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, for example address,undefined or thread")
 
@@ -45,12 +47,20 @@ if(WEIR_BENCHES)
   find_package(benchmark REQUIRED)
 endif()
 
+# With WEIR_UNITY, sources of the target are compiled twelve at once: the standard library's headers are read once for them.
+function(weir_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${WEIR_UNITY} UNITY_BUILD_BATCH_SIZE 12)
+endfunction()
+
 # The flags of our own targets, kept apart from what is installed.
 add_library(weir_build_flags INTERFACE)
 target_compile_options(weir_build_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor
   -Woverloaded-virtual -Wcast-align -Wunused -Wnull-dereference
   $<$<BOOL:${WEIR_WARNINGS_AS_ERRORS}>:-Werror>)
+# A source that is compiled together with others looks like a header, its anonymous namespace like everybody's.
+target_compile_options(weir_build_flags INTERFACE $<$<BOOL:${WEIR_UNITY}>:-Wno-shadow>
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${WEIR_UNITY}>>:-Wno-subobject-linkage>)
 # What g++ 12 gets wrong inside its own standard library when it optimises (std::string, std::expected).
 target_compile_options(weir_build_flags INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-null-dereference;-Wno-restrict;-Wno-maybe-uninitialized>)

@@ -6,13 +6,14 @@
 #   HEADERS ... [SOURCES ...] [TESTS ...] [BENCHES ...] [FUZZERS ...]
 #   [TESTING ...]               sources below testing/src of weir::NAME_testing, with headers below testing/include:
 #                               what the tests of other libraries need of this one; never installed
-#   [TESTS_USE target...])      what only the tests need
+#   [TESTS_USE target...]       what only the tests need
+#   [KERNELS])                  each source is for itself, also with WEIR_UNITY
 # Paths are short: HEADERS below include/weir/NAME, SOURCES below src, TESTS below test, BENCHES below
 # bench, FUZZERS below fuzz. The library is weir::NAME; a test file test/x_test.cpp is part of the
 # program NAME_test; a bench or fuzz file is a program of its own. Only what is listed in DEPENDS can
 # be included, so an arrow that goes up or sideways does not compile.
 function(weir_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS;USES;USES_PRIVATE;HEADERS;SOURCES;TESTS;BENCHES;FUZZERS;TESTING;TESTS_USE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "KERNELS" "" "DEPENDS;USES;USES_PRIVATE;HEADERS;SOURCES;TESTS;BENCHES;FUZZERS;TESTING;TESTS_USE")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "weir_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
@@ -28,6 +29,10 @@ function(weir_library name)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:weir_build_flags> ${arg_USES_PRIVATE})
     target_compile_options(${target} PRIVATE ${weir_installed_flags})
     list(LENGTH arg_SOURCES files)
+    if(WEIR_UNITY AND NOT arg_KERNELS)
+      weir_unity(${target})
+      set(files 0)  # too few of them to pay for a precompiled header
+    endif()
     if(WEIR_PCH AND files GREATER 5)
       target_precompile_headers(${target} PRIVATE ${weir_common_headers})
     endif()

@@ -13,17 +13,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_there(const fs::path& path) {
+bool found(const fs::path& path) {
     std::error_code error;
     return fs::exists(path, error);
 }
 
-bool has_catalogue(const fs::path& directory) { return is_there(storage::catalogue_path(directory)); }
+bool has_catalogue(const fs::path& directory) { return found(storage::catalogue_path(directory)); }
 
 bool has_alarms(const fs::path& directory) {
     const std::array places{AlarmPlace{.directory = directory}, AlarmPlace{.directory = directory, .station = hand_off_station}};
     return has_catalogue(directory) || std::ranges::any_of(places, [](const AlarmPlace& place) {
-        return is_there(place.file()) || is_there(place.socket());
+        return found(place.file()) || found(place.socket());
     });
 }
 

@@ -9,12 +9,12 @@
 namespace weir {
 namespace {
 
-struct Unit {
+struct TimeUnit {
     std::string_view name;
     std::int64_t nanoseconds;
 };
 
-constexpr std::array<Unit, 7> units{{{"d", 86'400'000'000'000},
+constexpr std::array<TimeUnit, 7> time_units{{{"d", 86'400'000'000'000},
                                      {"h", 3'600'000'000'000},
                                      {"min", 60'000'000'000},
                                      {"s", 1'000'000'000},
@@ -30,7 +30,7 @@ Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
     auto unit = text.substr(static_cast<std::size_t>(end - text.data()));
     while (unit.starts_with(' ')) unit.remove_prefix(1);
     if (ec == std::errc{} && number >= 0) {
-        for (const auto& known : units) {
+        for (const auto& known : time_units) {
             if (known.name != unit) continue;
             const double amount = number * static_cast<double>(known.nanoseconds);
             if (!(amount < 9.2e18)) break;
@@ -43,7 +43,7 @@ Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
 
 std::string to_string(std::chrono::nanoseconds duration) {
     if (duration.count() == 0) return "0s";
-    for (const auto& unit : units) {
+    for (const auto& unit : time_units) {
         if (duration.count() % unit.nanoseconds == 0)
             return fmt::format("{}{}", duration.count() / unit.nanoseconds, unit.name);
     }

@@ -14,7 +14,7 @@ using wire::DataflowType;
 using wire::RobState;
 
 namespace {
-constexpr std::size_t remarks_max = 100;
+constexpr std::size_t builder_remarks_max = 100;
 constexpr auto nobody = ~std::uint32_t{0};
 }
 
@@ -347,7 +347,7 @@ std::map<SourceId, std::uint64_t> Builder::lost_by_source() const {
 }
 
 void Builder::remark(std::string text) {
-    if (remarks_.size() < remarks_max) remarks_.push_back(std::move(text));
+    if (remarks_.size() < builder_remarks_max) remarks_.push_back(std::move(text));
 }
 
 std::vector<std::string> Builder::take_remarks() { return std::exchange(remarks_, {}); }

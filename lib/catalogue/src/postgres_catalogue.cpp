@@ -50,9 +50,9 @@ constexpr const char* our_tables =
     "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = current_schema() AND c.relname IN ('weir_catalogue', 'runs', 'files')";
 
-enum class Schema { none, version_2, present };  // what the schema of the database holds
+enum class PostgresSchema { none, version_2, present };  // what the schema of the database holds
 
-Result<Schema> recognised(sql::PostgresDatabase& database) {
+Result<PostgresSchema> recognised(sql::PostgresDatabase& database) {
     auto tables = database.query(our_tables);
     if (!tables) return std::unexpected(std::move(tables.error()));
     bool marked = false, others = false;
@@ -64,15 +64,15 @@ Result<Schema> recognised(sql::PostgresDatabase& database) {
         marked = marked || mark;
         others = others || !mark;
     }
-    if (!marked && !others) return Schema::none;
+    if (!marked && !others) return PostgresSchema::none;
     if (!marked)
         return fail(Errc::corrupt, fmt::format("{} is a database, but not a catalogue of weir; give another one, or a "
                                                "schema of its own (?options=-csearch_path%3DNAME)",
                                                database.name()));
     const auto version = database.number_of("SELECT max(version) FROM weir_catalogue");
     if (!version) return std::unexpected(version.error());
-    if (*version == catalogue_schema_version) return Schema::present;
-    if (*version == 2U) return Schema::version_2;
+    if (*version == catalogue_schema_version) return PostgresSchema::present;
+    if (*version == 2U) return PostgresSchema::version_2;
     const bool newer = *version > catalogue_schema_version;
     return fail(Errc::unsupported,
                 fmt::format("catalogue {} has schema version {}, {} than version {} of this program; {}",
@@ -88,8 +88,8 @@ Result<> create(sql::PostgresDatabase& database) {
     const auto made = [&]() -> Result<> {
         const auto there = recognised(database);  // again, under the lock: another process may have been first
         if (!there) return std::unexpected(there.error());
-        if (*there == Schema::present) return {};
-        if (*there == Schema::version_2) {
+        if (*there == PostgresSchema::present) return {};
+        if (*there == PostgresSchema::version_2) {
             WEIR_TRY(database.script("LOCK TABLE weir_catalogue IN EXCLUSIVE MODE"));
             WEIR_TRY(database.script(in_postgres_words(catalogue_schema_3()).c_str()));
             auto marked = database.execute("UPDATE weir_catalogue SET version = ?", {catalogue_schema_version});
@@ -126,10 +126,10 @@ Result<std::unique_ptr<SqlCatalogue>> open_postgres(const std::string& uri, cons
     if (!database) return std::unexpected(std::move(database.error()));
     const auto there = recognised(**database);
     if (!there) return std::unexpected(there.error());
-    if (*there == Schema::none && !options.create)
+    if (*there == PostgresSchema::none && !options.create)
         return fail(Errc::io, fmt::format("there is no catalogue in {}; a recorder makes it at its first start",
                                           (*database)->name()));
-    if (*there != Schema::present) {
+    if (*there != PostgresSchema::present) {
         if (auto created = create(**database); !created) return std::unexpected(std::move(created.error()));
     } else if (options.create) {
         if (auto forgotten = forget_old_handles(**database); !forgotten)

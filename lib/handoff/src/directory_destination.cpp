@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t piece_size = 1 << 20;
+constexpr std::size_t copied_size = 1 << 20;
 
 Error as_error(const fixity::Failure& failure, std::string what) {
     return {Errc::io, failure.os_errno,
@@ -25,7 +25,7 @@ Error as_error(const fixity::Failure& failure, std::string what) {
 class DirectoryUpload final : public Upload {
 public:
     DirectoryUpload(File file, std::stop_token stop)
-        : file_(std::move(file)), stop_(std::move(stop)), buffer_(piece_size) {}
+        : file_(std::move(file)), stop_(std::move(stop)), buffer_(copied_size) {}
 
     Result<MutableData> space() override {
         if (stop_.stop_requested())
@@ -94,7 +94,7 @@ public:
         fixity::Reading how;
         how.cache = fixity::Cache::direct;
         how.overlap = fixity::Overlap::never;
-        how.piece = Bytes{piece_size};
+        how.piece = Bytes{copied_size};
         how.stop = [&] { return patience.stop.stop_requested(); };
         how.system = &system_;
         const auto what = fmt::format("cannot read back {}", url(place));

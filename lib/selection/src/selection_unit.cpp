@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using transport::PeerChange;
 using wire::DataflowType;
 
-constexpr std::size_t remarks_max = 100;
+constexpr std::size_t unit_remarks_max = 100;
 constexpr std::size_t results_max = 65'536;    // nearly all of them empty
 constexpr std::size_t decision_events = 128;  // of one message
 
@@ -112,7 +112,7 @@ void SelectionUnit::judged(UnitTask task, Judgement judgement) {
         ++(judgement.trouble == Trouble::threw     ? counts_.threw
            : judgement.trouble == Trouble::crashed ? counts_.crashed
                                                    : counts_.timed_out);
-        if (remarks_.size() < remarks_max)
+        if (remarks_.size() < unit_remarks_max)
             remarks_.push_back({judgement.trouble, fmt::format("on event {}, which is accepted: {}", number(ticket.global_id), judgement.why)});
         judgement.force();
     }

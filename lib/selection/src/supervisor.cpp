@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using transport::PeerChange;
 using wire::DataflowType;
 
-constexpr std::size_t remarks_max = 100;
+constexpr std::size_t supervisor_remarks_max = 100;
 constexpr auto dead_time_max = 100ms;  // how far behind its rate the trigger may fall before it skips
 constexpr std::uint32_t told_max = 65'536;
 
@@ -285,7 +285,7 @@ StationLedger Supervisor::ledger() const {
 std::vector<std::string> Supervisor::take_remarks() { return std::exchange(remarks_, {}); }
 
 void Supervisor::remark(std::string text) {
-    if (remarks_.size() < remarks_max) remarks_.push_back(std::move(text));
+    if (remarks_.size() < supervisor_remarks_max) remarks_.push_back(std::move(text));
 }
 
 }  // namespace weir::selection

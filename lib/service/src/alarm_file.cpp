@@ -17,7 +17,7 @@ namespace weir {
 namespace {
 
 constexpr std::string_view first_line = "weir alarms 1";
-constexpr std::size_t fields = 8;
+constexpr std::size_t columns = 8;
 constexpr std::size_t person_size_max = 100;
 constexpr Bytes file_size_max{16U << 20};
 
@@ -56,9 +56,9 @@ std::string said(const Report& report) {
 }
 
 bool parse(std::string_view line, Alarm& alarm) {
-    std::array<std::string_view, fields> part;
-    for (std::size_t i = 0; i < fields; ++i) {
-        const auto tab = i + 1 < fields ? line.find('\t') : line.size();
+    std::array<std::string_view, columns> part;
+    for (std::size_t i = 0; i < columns; ++i) {
+        const auto tab = i + 1 < columns ? line.find('\t') : line.size();
         if (tab == line.npos) return false;
         part.at(i) = line.substr(0, tab);
         line.remove_prefix(std::min(tab + 1, line.size()));

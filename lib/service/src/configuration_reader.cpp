@@ -17,7 +17,7 @@
 namespace weir {
 namespace {
 
-constexpr Bytes text_size_max = 1_MiB;
+constexpr Bytes configuration_size_max = 1_MiB;
 constexpr int dots_max = 256;  // in one line
 
 std::string path_of(const std::string& section, std::string_view name) {
@@ -188,9 +188,9 @@ namespace {
 /// The text as a table, limited and with the place of what is wrong.
 Result<toml::table> parse_limited(std::string_view text, std::string_view file_name) {
     const auto shown_name = on_one_line(file_name);
-    if (text.size() > text_size_max.count())
+    if (text.size() > configuration_size_max.count())
         return fail(Errc::limit, fmt::format("{}: a configuration of more than {}; is this the right file?", shown_name,
-                                             to_string(text_size_max)));
+                                             to_string(configuration_size_max)));
     if (const auto why = unfit(text)) return fail(Errc::usage, fmt::format("{}:{}", shown_name, *why));
     auto parsed = toml::parse(text);
     if (!parsed) {
@@ -245,7 +245,7 @@ Result<> Settings::read_text(std::string_view text, std::string_view file_name) 
 }
 
 Result<> Settings::read_file(const std::filesystem::path& path) {
-    const auto text = weir::read_text(path, text_size_max);
+    const auto text = weir::read_text(path, configuration_size_max);
     if (!text) return std::unexpected(text.error());
     return read_text(*text, path.native());
 }

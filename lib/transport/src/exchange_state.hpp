@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -16,6 +17,8 @@
 #include "weir/wire/sequence_set.hpp"
 
 namespace weir::transport {
+
+inline constexpr std::chrono::milliseconds want_probe{20};  // between probes of a peer that is wanted and was never heard
 
 struct ExchangePeer {
     explicit ExchangePeer(wire::StationId its_id, const ExchangeOptions& options)

@@ -9,7 +9,6 @@ namespace weir::transport {
 namespace {
 
 constexpr int resends_at_once = 256;  // of one step, so that receiving goes on
-constexpr std::chrono::milliseconds want_probe{20};
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 namespace weir::wire {
 namespace {
 
-std::unexpected<Error> too_short(const char* message, ConstData bytes) {
+std::unexpected<Error> message_too_short(const char* message, ConstData bytes) {
     return fail(Errc::truncated, fmt::format("{} ends before its last field ({} bytes)", message, bytes.size()));
 }
 
@@ -73,7 +73,7 @@ Result<> decode(ConstData message, DataRequest& into) {
     const auto kind = in.take<std::uint32_t>();
     const auto events = in.take<std::uint16_t>();
     const auto robs = in.take<std::uint16_t>();
-    if (!in.ok()) return too_short("a request for data", message);
+    if (!in.ok()) return message_too_short("a request for data", message);
     if (kind < 1 || kind > 2) return fail(Errc::corrupt, fmt::format("a request for data of the unknown kind {}", kind));
     into.kind = static_cast<RequestKind>(kind);
     if (auto ok = take_list(in, "events", events, request_events_max, into.events); !ok) return ok;
@@ -187,7 +187,7 @@ Result<> decode(ConstData message, Accept& into) {
 Result<> decode(ConstData message, AcceptCredit& into) {
     FieldReader in(message);
     into.credit = in.take<std::uint64_t>();
-    return in.ok() ? Result<>{} : too_short("a credit for accepted events", message);
+    return in.ok() ? Result<>{} : message_too_short("a credit for accepted events", message);
 }
 
 Result<> decode(ConstData message, ReadoutInput& into) {

@@ -11,8 +11,8 @@
 namespace weir::wire {
 namespace {
 
-constexpr std::size_t checked_size = 52;  // the bytes of the header before its checksum
-static_assert(checked_size + 4 == datagram_header_size);
+constexpr std::size_t datagram_checked_size = 52;  // the bytes of the header before its checksum
+static_assert(datagram_checked_size + 4 == datagram_header_size);
 constexpr std::size_t from_at = 8;
 constexpr std::uint16_t flag_posted = 1;
 constexpr auto last_type = static_cast<std::uint8_t>(DataflowType::readout_input);
@@ -58,9 +58,9 @@ void encode_datagram_header(std::span<std::byte, datagram_header_size> to, const
     store_little(to, 40, header.message_size);
     store_little(to, 44, header.offset);
     store_little(to, 48, header.part_size);
-    auto sum = checksum::crc32c(to.first<checked_size>(), key);
+    auto sum = checksum::crc32c(to.first<datagram_checked_size>(), key);
     for (const auto piece : part) sum = checksum::crc32c(piece, sum);
-    store_little(to, checked_size, sum);
+    store_little(to, datagram_checked_size, sum);
 }
 
 Result<DatagramHeader> decode_datagram(ConstData data, std::uint32_t key) {
@@ -70,7 +70,7 @@ Result<DatagramHeader> decode_datagram(ConstData data, std::uint32_t key) {
     if (part.size() != *part_size)
         return fail(part.size() < *part_size ? Errc::truncated : Errc::corrupt,
                     fmt::format("a datagram announces {} bytes and has {}", *part_size, part.size()));
-    if (checksum::crc32c(part, checksum::crc32c(data.first(checked_size), key)) != load_little<std::uint32_t>(data, checked_size))
+    if (checksum::crc32c(part, checksum::crc32c(data.first(datagram_checked_size), key)) != load_little<std::uint32_t>(data, datagram_checked_size))
         return fail(Errc::corrupt, "a datagram fails its checksum: damaged on the way, or the key is of another partition");
     DatagramHeader header{.type = static_cast<DataflowType>(load_little<std::uint8_t>(data, 5)),
                           .posted = (load_little<std::uint16_t>(data, 6) & flag_posted) != 0,

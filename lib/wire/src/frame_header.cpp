@@ -11,11 +11,11 @@
 namespace weir::wire {
 namespace {
 
-constexpr std::size_t checked_size = 20;  // the bytes of the header before its checksum
-static_assert(checked_size + 4 == frame_header_size);
+constexpr std::size_t frame_checked_size = 20;  // the bytes of the header before its checksum
+static_assert(frame_checked_size + 4 == frame_header_size);
 
 std::uint32_t checksum_of(ConstData header, ConstData meta) noexcept {
-    return checksum::crc32c(meta, checksum::crc32c(header.first(checked_size)));
+    return checksum::crc32c(meta, checksum::crc32c(header.first(frame_checked_size)));
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ Result<FrameHeader> decode_header(ConstData data) {
     header.flags = load_little<std::uint16_t>(data, 6);
     header.meta_size = load_little<std::uint32_t>(data, 8);
     header.payload_size = load_little<std::uint64_t>(data, 12);
-    header.crc = load_little<std::uint32_t>(data, checked_size);
+    header.crc = load_little<std::uint32_t>(data, frame_checked_size);
     if (header.meta_size > meta_size_max)
         return fail(Errc::limit, fmt::format("a meta of {} bytes is announced, {} is the most", header.meta_size,
                                              meta_size_max));
@@ -46,7 +46,7 @@ Result<FrameHeader> decode_header(ConstData data) {
 }
 
 bool header_intact(ConstData header, ConstData meta) noexcept {
-    return load_little<std::uint32_t>(header, checked_size) == checksum_of(header, meta);
+    return load_little<std::uint32_t>(header, frame_checked_size) == checksum_of(header, meta);
 }
 
 void encode_header(MutableData target, MessageType type, std::uint16_t flags, ConstData meta,
@@ -58,7 +58,7 @@ void encode_header(MutableData target, MessageType type, std::uint16_t flags, Co
     store_little(target, 6, flags);
     store_little(target, 8, static_cast<std::uint32_t>(meta.size()));
     store_little(target, 12, payload_size);
-    store_little(target, checked_size, checksum_of(target, meta));
+    store_little(target, frame_checked_size, checksum_of(target, meta));
 }
 
 }  // namespace weir::wire
