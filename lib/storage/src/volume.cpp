@@ -442,6 +442,7 @@ void Volume::stop() {
         if (!ended_) return thread_.detach();
     }
     thread_.join();
+    for (const auto& name : take_unbegun()) remove_unbegun(name);
     reserve_.release();
     const std::scoped_lock lock(journal_mutex_);
     // When it cannot be removed, the next start reads it, finds every file closed, and removes it then.

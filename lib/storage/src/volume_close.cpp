@@ -29,6 +29,7 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const FileOpened& opened, boo
         return fail(Errc::limit, fmt::format("cannot create {}.writing: its start would have {} bytes, {} is the most; give project, "
                                              "recorder or stream a shorter name", opened.name, opened.start.size(),
                                              StreamFile::start_size_max));
+    for (const auto& name : take_unbegun()) remove_unbegun(name);
     std::error_code ignored;
     for (const auto* ending : {".data", ".index"}) {  // the index alone: left by a file that a crash has kept from its name
         if (std::filesystem::exists(options_.directory / (opened.name + ending), ignored))
@@ -43,8 +44,7 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const FileOpened& opened, boo
         if (auto written = index->write(); !written) index = std::unexpected(written.error());
     }
     if (!index) {
-        static_cast<void>(remove_file(path, system_));
-        static_cast<void>(remove_file(options_.directory / (opened.name + ".index.writing"), system_));
+        remove_unbegun(opened.name);
         return failed(index.error());
     }
     auto stream_file = std::make_shared<StreamFile>(opened, std::move(*file), direct_, adler32, pool_, *writer_, system_,
@@ -57,11 +57,25 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const FileOpened& opened, boo
     return stream_file;
 }
 
+void Volume::remove_unbegun(const std::string& name) {
+    bool gone = true;
+    for (const auto* ending : {".writing", ".index.writing"}) {
+        const auto removed = remove_file(options_.directory / (name + ending), system_);
+        gone = gone && (removed || removed.error().os_errno == ENOENT);
+    }
+    if (gone) return;
+    const std::scoped_lock lock(rounds_mutex_);
+    unbegun_.push_back(name);
+}
+
+std::vector<std::string> Volume::take_unbegun() {
+    const std::scoped_lock lock(rounds_mutex_);
+    return std::exchange(unbegun_, {});
+}
+
 void Volume::discard(const std::shared_ptr<StreamFile>& file) {
     leave(file->opened().guid);
-    const auto path = options_.directory / file->opened().name;
-    static_cast<void>(remove_file(path.native() + ".writing", system_));
-    static_cast<void>(remove_file(path.native() + ".index.writing", system_));
+    remove_unbegun(file->opened().name);
     static_cast<void>(sync_directory(options_.directory, system_));  // else a crash may bring empty files back
 }
 

@@ -166,6 +166,32 @@ TEST_F(RecorderRestart, AnEventIsNotAcknowledgedWhileTheDiskHasNoRoomForItsEntry
     }
 }
 
+TEST_F(RecorderRestart, AFileThatCouldNeitherBeginNorBeRemovedIsRemovedBeforeTheNextOneBegins) {
+    class KeepsNames : public Faulty {
+    public:
+        std::atomic<int> kept{0};
+        std::atomic<bool> keeps{true};
+        int unlink(const char* path) override {
+            if (!keeps) return Faulty::unlink(path);
+            ++kept;
+            return errno = EIO, -1;
+        }
+    } disk;
+    disk.fail(Call::pwrite, ".index.writing", ENOSPC, 1, 1'000'000);
+    auto recorder = Recorder::open(options_, {}, clock_, disk).value();
+    recorder->start();
+    auto sender = connect(*recorder);
+    ASSERT_TRUE(sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 3000)).has_value());
+    while (disk.kept < 2) std::this_thread::sleep_for(1ms);
+    disk.keeps = false;
+    disk.clear();
+    ASSERT_TRUE(flushed(*sender));
+    ASSERT_TRUE(recorder->stop(60s).has_value());
+    EXPECT_EQ(data_files().front().stem(), "data_test.00000017.physics_Main.daq.RAW._lb0001._weir._0001");
+    for (const auto& entry : std::filesystem::directory_iterator(directory_))
+        EXPECT_FALSE(entry.path().native().ends_with(".writing")) << entry.path();
+}
+
 TEST_F(RecorderRestart, FilesWhoseBeginningAPowerCutTookFromTheCatalogueAreRecoveredAllTheSame) {
     auto recorder = start();
     send_all(*recorder, {stream("physics_Main"), stream("express_express")});

@@ -124,6 +124,7 @@ private:
     /// fails is what is there afterwards, whatever the recorder, which is not gone at once, tells it after that.
     void keep_catalogue();
     void put_back_catalogue();
+    [[nodiscard]] bool run_is_closed() const;
     std::map<std::filesystem::path, std::vector<std::byte>> older_journals_;
     [[nodiscard]] std::string what_is_there() const;  // files and rows of the catalogue, for whoever has to find out
 

@@ -45,7 +45,7 @@ TEST(EventIdSet, AgreesWithAPlainSetUnderRandomOperations) {
         std::set<std::uint64_t> model;
         // From dense ones, which become bitmaps and full chunks, to scattered ones; over the limits between chunks.
         const std::uint64_t span = std::array<std::uint64_t, 4>{300, 9'000, 70'000, 500'000}[static_cast<std::size_t>(round % 4)];
-        const std::uint64_t base = 65'536 * 3 - span / 2;
+        const std::uint64_t base = 65'536 * 5 - span / 2;
         const bool grows = round < 8;
         for (int step = 0; step < 12'000; ++step) {
             const auto n = base + random() % span;

@@ -182,6 +182,9 @@ private:
     bool round();  // true when there was something to do
     void sync_files(std::vector<Underway>& batch);
     void close_data(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open);
+    /// Of a file that does not begin. What cannot be removed now is removed before the next file begins, or at the stop.
+    void remove_unbegun(const std::string& name);
+    [[nodiscard]] std::vector<std::string> take_unbegun();
     [[nodiscard]] Result<> end_data(OpenFile& open, const FileClosed& closed);
     void close_names(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open);
     [[nodiscard]] Result<> close_failed(const std::shared_ptr<StreamFile>& file, Result<> result);
@@ -233,6 +236,7 @@ private:
     std::optional<JournalWriter> journal_;
 
     mutable std::mutex rounds_mutex_;
+    std::vector<std::string> unbegun_;  // files that did not begin and could not be removed; nearly always empty
     std::condition_variable_any rounds_changed_;
     std::uint64_t rounds_wanted_ = 0;
     std::uint64_t rounds_begun_ = 0;
