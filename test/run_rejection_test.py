@@ -34,7 +34,7 @@ class RandomRejection(ProgramTest):
         file, directory = self.folder / "p.toml", self.folder / "D"
         file.write_text(PARTITION)
         directory.mkdir()
-        result = self.assertEnds(run("run", file, "--dir", directory, "--json", timeout=600), 0).json
+        result = self.assertEnds(run("run", file, "--dir", directory, "--json", timeout=500), 0).json
         self.assertEqual(result["problems"], [])
         events, account = result["events"], result["account"]
         self.assertEqual(events["triggers"], EVENTS)

@@ -37,7 +37,7 @@ CpuFeatures CpuFeatures::detect() {
     f.gfni = __builtin_cpu_supports("gfni");
     f.avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-    f.avx512_vnni = f.avx512 && __builtin_cpu_supports("avx512vnni");
+    f.avx512_vnni = f.avx512 && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("bmi2");
     f.avx512_vbmi = f.avx512 && __builtin_cpu_supports("avx512vbmi");
     // adler32 from memory: Emerald Rapids a sixth faster with it, Zen 4 and Zen 5 up to a third slower.
     f.prefetch_helps = __builtin_cpu_is("intel") != 0;

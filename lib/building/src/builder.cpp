@@ -126,7 +126,11 @@ bool Builder::may_begin() noexcept {
 void Builder::begin_events(SteadyTime now) {
     while (!tickets_.empty() && !free_.empty() && may_begin() && complete_.empty() && !readouts_.empty()) {
         const auto stats = pool_.stats();
-        if (stats.in_use.count() + event_size_ > stats.limit.count() && stats.in_use.count() > 0) return;
+        // Each event that has begun may come to need as much.
+        const auto begun = assemblies_.size() - free_.size();
+        if (std::max<std::uint64_t>(stats.in_use.count(), begun * event_size_) + event_size_ > stats.limit.count() &&
+            (stats.in_use.count() > 0 || begun > 0))
+            return;
         if (by_level1_.contains(number(tickets_.front().level1_id))) return;  // the same id again: after the one before it
         auto ticket = std::move(tickets_.front());
         tickets_.pop_front();

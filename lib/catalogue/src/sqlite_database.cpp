@@ -123,10 +123,15 @@ Result<> SqliteDatabase::script(const char* statements) {
 
 // In WAL mode NORMAL syncs at checkpoints only; the log keeps the order of the commits (sqlite.org/pragma.html#pragma_synchronous).
 Result<> SqliteDatabase::sync_commits(bool sync) {
-    return script(sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+    auto set = script(sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+    sync_is_due_ = sync && !set;
+    return set;
 }
 
 Result<> SqliteDatabase::begin() {
+    if (sync_is_due_) {
+        if (auto set = sync_commits(true); !set) return set;
+    }
     auto begun = execute("BEGIN IMMEDIATE");
     if (!begun) return std::unexpected(std::move(begun.error()));
     return {};

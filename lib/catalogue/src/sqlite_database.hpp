@@ -46,6 +46,7 @@ private:
 
     std::filesystem::path path_;
     std::unique_ptr<sqlite3, Close> handle_;
+    bool sync_is_due_ = false;  // sync_commits(true) has failed
     std::chrono::milliseconds busy_timeout_;
 };
 

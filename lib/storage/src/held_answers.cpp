@@ -70,6 +70,7 @@ void HeldAnswers::put_back(Round round) {
     held_ = std::move(round.answers);
     for (const auto* ledger : round.ledgers) writing_.extract(ledger);
     not_written_.insert(round.ledgers.begin(), round.ledgers.end());
+    passed_over_ = patience_;  // the next volume that asks, which may be a good one
 }
 
 HeldAnswers::Counts HeldAnswers::taken(const Ledger& ledger) const {

@@ -69,13 +69,13 @@ void UniqueEvents::take_left(GlobalEventId event, Left& left) {
 UniqueEvents::Found UniqueEvents::take(GlobalEventId event, std::uint64_t streams, Left& left) {
     const std::scoped_lock lock(mutex_);
     if (durable_.contains(event)) return Found::durable;
-    if (in_hand_.memory() + durable_.memory() < memory_max_) {
-        if (!in_hand_.insert(event) && !stopped_here(event, streams)) return Found::in_hand;
-    } else if (!in_hand_.contains(event)) {
+    if (in_hand_.contains(event)) {
+        if (!stopped_here(event, streams)) return Found::in_hand;
+    } else if (in_hand_.memory() + durable_.memory() < memory_max_ || left_.contains(event)) {  // some of it is stored: checked always
+        in_hand_.insert(event);
+    } else {
         unchecked_.fetch_add(1, std::memory_order_relaxed);
         return Found::unchecked;
-    } else if (!stopped_here(event, streams)) {
-        return Found::in_hand;
     }
     take_left(event, left);
     return Found::nothing;

@@ -184,9 +184,15 @@ Result<> Volume::commit_journal() {
 }
 
 void Volume::answer(HeldAnswers::Round held, bool counts_are_durable) {
+    if (callbacks_.held == nullptr) return;
     if (!counts_are_durable) return callbacks_.held->put_back(std::move(held));
     callbacks_.held->written(held);
     callbacks_.answer(held);
+}
+
+std::optional<HeldAnswers::Round> Volume::take_held_round() {
+    const std::scoped_lock lock(rounds_mutex_);
+    return std::exchange(held_round_, std::nullopt);
 }
 
 bool Volume::round() {
@@ -224,8 +230,12 @@ bool Volume::round() {
     }
     auto held = callbacks_.held != nullptr ? callbacks_.held->take() : HeldAnswers::Round{};
     for (const auto& counts : held.counts) journal_->add(counts);
+    {
+        const std::scoped_lock held_lock(rounds_mutex_);
+        held_round_ = std::move(held);
+    }
     const auto committed = commit_journal();
-    if (callbacks_.held != nullptr) answer(std::move(held), committed.has_value());
+    if (auto mine = take_held_round()) answer(std::move(*mine), committed.has_value());  // else the disk hung, and another volume has it
     std::vector<PlacedCopy> durable;
     for (auto& [open, flush, error] : batch) {
         if (!committed && !error) error = committed.error();
@@ -442,7 +452,10 @@ void Volume::stop() {
         if (!ended_) return thread_.detach();
     }
     thread_.join();
-    for (const auto& name : take_unbegun()) remove_unbegun(name);
+    {
+        const std::scoped_lock lock(unbegun_mutex_);
+        remove_all_unbegun();
+    }
     reserve_.release();
     const std::scoped_lock lock(journal_mutex_);
     // When it cannot be removed, the next start reads it, finds every file closed, and removes it then.

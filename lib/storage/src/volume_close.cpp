@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -29,7 +30,11 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const FileOpened& opened, boo
         return fail(Errc::limit, fmt::format("cannot create {}.writing: its start would have {} bytes, {} is the most; give project, "
                                              "recorder or stream a shorter name", opened.name, opened.start.size(),
                                              StreamFile::start_size_max));
-    for (const auto& name : take_unbegun()) remove_unbegun(name);
+    // While the list is locked: nobody removes the name that begins here.
+    const std::scoped_lock unbegun_lock(unbegun_mutex_);
+    remove_all_unbegun();
+    if (std::ranges::find(unbegun_, opened.name) != unbegun_.end())
+        return fail_errno(EEXIST, fmt::format("cannot create {}.writing: what is left of its name cannot be removed", opened.name));
     std::error_code ignored;
     for (const auto* ending : {".data", ".index"}) {  // the index alone: left by a file that a crash has kept from its name
         if (std::filesystem::exists(options_.directory / (opened.name + ending), ignored))
@@ -63,18 +68,16 @@ void Volume::remove_unbegun(const std::string& name) {
         const auto removed = remove_file(options_.directory / (name + ending), system_);
         gone = gone && (removed || removed.error().os_errno == ENOENT);
     }
-    if (gone) return;
-    const std::scoped_lock lock(rounds_mutex_);
-    unbegun_.push_back(name);
+    if (!gone) unbegun_.push_back(name);
 }
 
-std::vector<std::string> Volume::take_unbegun() {
-    const std::scoped_lock lock(rounds_mutex_);
-    return std::exchange(unbegun_, {});
+void Volume::remove_all_unbegun() {
+    for (const auto& name : std::exchange(unbegun_, {})) remove_unbegun(name);
 }
 
 void Volume::discard(const std::shared_ptr<StreamFile>& file) {
     leave(file->opened().guid);
+    const std::scoped_lock lock(unbegun_mutex_);
     remove_unbegun(file->opened().name);
     static_cast<void>(sync_directory(options_.directory, system_));  // else a crash may bring empty files back
 }

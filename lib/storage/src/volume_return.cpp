@@ -50,6 +50,10 @@ void Volume::try_again() {
                          fmt::format("it can be written again, but {}", recovered.error().message()));
         return;
     }
+    {
+        const std::scoped_lock lock(unbegun_mutex_);
+        unbegun_.clear();  // recovery has removed them, and their names are free
+    }
     const std::scoped_lock journal_lock(journal_mutex_);
     auto journal = JournalWriter::open(options_.directory, callbacks_.lane_names, system_, JournalWriter::size_max,
                                        {.run = options_.run, .volume = options_.id, .recorder = options_.recorder});
@@ -81,6 +85,7 @@ void Volume::check_silence(std::chrono::nanoseconds longest) {
         rounds_changed_.notify_all();
     }
     drop(error, true);
+    if (auto held = take_held_round(); held && callbacks_.held != nullptr) callbacks_.held->put_back(std::move(*held));
 }
 
 }  // namespace weir::storage

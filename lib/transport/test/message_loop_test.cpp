@@ -82,7 +82,7 @@ public:
 };
 
 template <class Done>
-bool wait_for(Done done, std::chrono::milliseconds at_most = 5000ms) {
+bool wait_for(Done done, std::chrono::milliseconds at_most = 30'000ms) {
     const auto end = std::chrono::steady_clock::now() + at_most;
     while (!done()) {
         if (std::chrono::steady_clock::now() > end) return false;

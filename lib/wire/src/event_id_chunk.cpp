@@ -76,7 +76,7 @@ void EventIdChunk::room_for(std::size_t more) {
 
 void EventIdChunk::make_list() {
     std::vector<Id> list;
-    list.reserve(count_ + std::size_t{4});
+    list.reserve(std::min<std::size_t>(count_ + std::size_t{4}, words_max));
     for_each_run([&](Id first, Id last) {
         for (std::uint32_t id = first; id <= last; ++id) list.push_back(static_cast<Id>(id));
         return true;

@@ -13,7 +13,7 @@ struct CpuFeatures {
     bool sse42 = false, pclmul = false, ssse3 = false;
     bool avx2 = false, vpclmul = false;
     bool avx512 = false;       // F, BW, VL and DQ together
-    bool avx512_vnni = false;  // with avx512
+    bool avx512_vnni = false;  // with avx512 and BMI2
     bool avx512_vbmi = false;  // with avx512
     bool avx_vnni = false;
     bool gfni = false;

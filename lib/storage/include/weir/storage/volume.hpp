@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -183,14 +184,16 @@ private:
     void sync_files(std::vector<Underway>& batch);
     void close_data(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open);
     /// Of a file that does not begin. What cannot be removed now is removed before the next file begins, or at the stop.
+    /// Both with unbegun_mutex_.
     void remove_unbegun(const std::string& name);
-    [[nodiscard]] std::vector<std::string> take_unbegun();
+    void remove_all_unbegun();
     [[nodiscard]] Result<> end_data(OpenFile& open, const FileClosed& closed);
     void close_names(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open);
     [[nodiscard]] Result<> close_failed(const std::shared_ptr<StreamFile>& file, Result<> result);
     void write_index(std::vector<Underway>& batch);
     [[nodiscard]] Result<> commit_journal();
     void answer(HeldAnswers::Round held, bool counts_are_durable);
+    [[nodiscard]] std::optional<HeldAnswers::Round> take_held_round();
     void give_up(const std::shared_ptr<StreamFile>& file, const Error& error);
     void drop(const Error& error, bool hangs);
     void note(const Error& error);  // of a call that concerns no open file
@@ -235,8 +238,10 @@ private:
     std::mutex journal_mutex_;  // a round, and forgetting
     std::optional<JournalWriter> journal_;
 
-    mutable std::mutex rounds_mutex_;
+    std::optional<HeldAnswers::Round> held_round_;  // whose counts the journal is just given; with rounds_mutex_
+    std::mutex unbegun_mutex_;
     std::vector<std::string> unbegun_;  // files that did not begin and could not be removed; nearly always empty
+    mutable std::mutex rounds_mutex_;
     std::condition_variable_any rounds_changed_;
     std::uint64_t rounds_wanted_ = 0;
     std::uint64_t rounds_begun_ = 0;
