@@ -154,6 +154,8 @@ std::uint32_t copy_adler32_avx512_model(std::byte* to, const std::byte* from, st
 #define _mm512_stream_si512(at, v) (std::memcpy((at), &(v), 64))
 #define _mm512_maskz_loadu_epi8 model_masked_load
 #define _mm512_slli_epi32 model_shift_left
+#undef _mm512_extracti64x4_epi64  // these two are macros of clang's
+#undef _mm256_extracti128_si256
 #define _mm512_slli_epi64 model_shift_left_wide
 #define _mm512_sad_epu8 model_sums_of_bytes
 #define _mm512_mask_blend_epi32 model_blend
