@@ -434,6 +434,9 @@ class Operation:
         if bad and self.ended.code != 1:
             self.wrong(f"exit code {self.ended.code} though events are lost or a station failed")
         disturbed = {fault.station for fault in weather.faults if fault.happened}
+        if not by_itself:  # a station whose threads crash during a stop is not replaced, and is named
+            disturbed |= {kind for kind, selection in (("l2pu-", weather.level2), ("ef-", weather.filter))
+                          if selection.fails == "crashes" and selection.workers_are == "threads"}
         unexpected = [problem for problem in result["problems"] if not any(name in problem for name in disturbed)]
         if not bad and (unexpected or self.ended.code != (1 if result["problems"] else 0)):
             self.wrong(f"exit code {self.ended.code}: {result['problems']}")
