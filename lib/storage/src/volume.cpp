@@ -452,10 +452,8 @@ void Volume::stop() {
         if (!ended_) return thread_.detach();
     }
     thread_.join();
-    {
-        const std::scoped_lock lock(unbegun_mutex_);
-        remove_all_unbegun();
-    }
+    // Whoever has it now begins a file on a disk that hangs: nothing waits for that here, and the next start removes them.
+    if (const std::unique_lock lock(unbegun_mutex_, std::try_to_lock); lock) remove_all_unbegun();
     reserve_.release();
     const std::scoped_lock lock(journal_mutex_);
     // When it cannot be removed, the next start reads it, finds every file closed, and removes it then.

@@ -70,7 +70,7 @@ Result<> Volume::put_back(Writer& writer) {
 /// Before anything is acknowledged on its word. Sync thread, with journal_mutex_.
 Result<> Volume::keep_journal() { return put_back(*journal_); }
 
-/// Nothing depends on it before the close. By the thread that writes it.
+/// Recovery relies on it where the journal is damaged, and its name is looked after once a second. By the thread that writes it.
 Result<> Volume::keep_index(OpenFile& open) { return put_back(open.index); }
 
 /// Whatever has the name that `ours` is to have, and is not it under a second name, is renamed.
