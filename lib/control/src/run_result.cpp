@@ -120,6 +120,27 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     return account;
 }
 
+/// Why there is no account although events were to be accounted for; nothing: recorders do not know ids.
+std::optional<std::string> why_no_account(const RunResult& result) {
+    const auto silent = [&](StationKind kind) {
+        std::vector<std::string> names;
+        for (const auto& station : result.stations) {
+            if (station.kind == kind && !station.events) names.push_back(station.name);
+        }
+        return names;
+    };
+    const auto why = [](const std::vector<std::string>& names, std::string_view what, std::string_view next) {
+        return fmt::format("what became of each event is not known, because {} did not say which events {}: {}", fmt::join(names, " and "), what, next);
+    };
+    if (const auto recorders = silent(StationKind::record); !recorders.empty())
+        return why(recorders, "have been recorded", "its files and the catalogue tell, when it was started again (or weir recover was)");
+    auto deciders = silent(StationKind::supervise);
+    const auto assigners = silent(StationKind::assign);
+    if (deciders.empty() || assigners.empty()) return std::nullopt;
+    deciders.insert(deciders.end(), assigners.begin(), assigners.end());
+    return why(deciders, "were accepted", "counts are compared");
+}
+
 constexpr std::size_t ids_in_line_max = 400;  // characters; two a range at least
 
 std::string ids_in_line(const EventIds& ids) {
@@ -209,6 +230,8 @@ void balance(RunResult& result) {
     if (result.account) {
         result.events.recorded = result.account->recorded;
         say_account(result);
+    } else if (result.events.triggers > 0 || result.events.recorded > 0) {
+        if (auto why = why_no_account(result)) result.problems.push_back(std::move(*why));
     }
     result.files = result.bytes_stored = 0;
     for (const auto& station : result.stations) {

@@ -123,8 +123,7 @@ void StationControl::look_at_reports(SteadyTime now) {
         if (wanted) fresh_ = true;
     }
     // A station that writes its events may be silent for longer.
-    const auto patience = asking_ && asking_events_ ? std::max<std::chrono::milliseconds>(times_.silent_after, events_deadline)
-                                                    : times_.silent_after;
+    const auto patience = asking_ && asking_events_ ? times_.silent_after + events_deadline : times_.silent_after;
     if (now - heard_ < patience || ending()) return;
     process_->kill();
     forget_process();

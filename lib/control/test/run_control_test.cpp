@@ -692,8 +692,8 @@ TEST(RunResult, TheAccountOfARunWithRandomRejectionIsExact) {
 TEST(RunResult, WithoutIdsMoreEventsThanThereWereAreAProblemToo) {
     RunResult result;
     result.stations = {{"dfm", StationKind::assign, {"events", 12, 7, {{"level 2", 1}, {"not selected", 2}, {"given up", 2}}, 0}, {}, {}},
-                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {{"events_recorded", 6}}, {}},
-                       {"rec-2", StationKind::record, {"copies", 5, 5, {}, 0}, {{"events_recorded", 5}}, {}}};
+                       {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {{"events_recorded", 6}}, told({})},
+                       {"rec-2", StationKind::record, {"copies", 5, 5, {}, 0}, {{"events_recorded", 5}}, told({})}};
     balance(result);
     EXPECT_FALSE(result.account);
     EXPECT_THAT(result.problems, testing::ElementsAre("2 events were lost: given up (dfm)", HasSubstr("the recorders hold 11: 2 are in the files of two recorders")));
@@ -715,10 +715,26 @@ TEST(RunResult, ARecorderThatDoesNotKnowIdsLeavesTheCounts) {
     RunResult result;
     result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
                        {"dfm", StationKind::assign, {"events", 9, 9, {}, 0}, {}, {}},
-                       {"rec-1", StationKind::record, {"copies", 8, 8, {}, 0}, {}, {}}};
+                       {"rec-1", StationKind::record, {"copies", 8, 8, {}, 0}, {}, told({})}};
     balance(result);
     EXPECT_FALSE(result.account);
     EXPECT_THAT(result.problems, testing::ElementsAre("the DFM counts 9 events as stored, and the recorders hold 8 copies"));
+}
+
+TEST(RunResult, WhoTookItsIdsAlongIsNamed) {
+    RunResult result;
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
+                       {"dfm", StationKind::assign, {"events", 9, 9, {}, 0}, {}, {}, 0, true},
+                       {"rec-1", StationKind::record, {"copies", 9, 9, {}, 0}, {}, {}, 0, true}};
+    balance(result);
+    EXPECT_FALSE(result.account);
+    EXPECT_THAT(result.problems, testing::ElementsAre(HasSubstr("because rec-1 did not say which events have been recorded")));
+
+    result.problems.clear();
+    result.stations[0].events.reset();
+    result.stations[2].events = told({{"recorded", "1-9"}});
+    balance(result);
+    EXPECT_THAT(result.problems, testing::ElementsAre(HasSubstr("because l2sv and dfm did not say which events were accepted")));
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ namespace http = boost::beast::http;
 using Tcp = asio::ip::tcp;
 
 constexpr std::chrono::milliseconds deadline_unsaid{60'000};
+constexpr Bytes ids_memory_max = 4_GiB;  // a station has a limit of its own for them; ours may not be the lower one
 
 }  // namespace
 
@@ -95,7 +96,7 @@ Result<StationEvents> ControlClient::events(std::chrono::milliseconds deadline) 
     const auto answer = get("/events", deadline);
     if (!answer) return std::unexpected(answer.error());
     if (!answer->good()) return fail(Errc::io, answer->error());
-    return parse_station_events(answer->body);
+    return parse_station_events(answer->body, ids_memory_max);
 }
 
 Result<StationState> ControlClient::request(const StationRequest& request, std::chrono::milliseconds patience) const {
