@@ -463,7 +463,8 @@ std::vector<StationResult> RunControl::State::results() const {
     std::vector<StationResult> all;
     for (const auto& station : stations_) {
         const auto& status = station->status();
-        all.push_back({station->entry().name, station->entry().kind, status.ledger, status.counters, station->events(), station->restarts, station->gone()});
+        const bool gone = station->gone() || station->ending();  // it is ended because it did not answer: what it said is old
+        all.push_back({station->entry().name, station->entry().kind, status.ledger, status.counters, station->events(), station->restarts, gone});
     }
     return all;
 }

@@ -81,6 +81,8 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
                 if (!trouble.died) station.kill();
                 return;
             }
+            // The supervisor may have begun already: what has started and dies is replaced as in a run.
+            if (trouble.died && station.started() && !ends_the_run(station.entry().kind)) return trouble_in_run(station, trouble, what);
             problem(what);
             if (!trouble.died && !trouble.answered) station.end(now_, 1s);
             return stop(what, Drain::bounded);

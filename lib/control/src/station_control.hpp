@@ -68,6 +68,8 @@ public:
     [[nodiscard]] bool up() const noexcept { return link_ != nullptr; }
     [[nodiscard]] bool gone() const noexcept { return process_ == nullptr; }
     [[nodiscard]] bool ending() const noexcept { return kill_at_.has_value(); }
+    /// It, or the process before it, has started the current run.
+    [[nodiscard]] bool started() const noexcept { return started_.has_value(); }
     /// Where it will be when all its steps are done.
     [[nodiscard]] StationState planned() const noexcept { return planned_; }
     [[nodiscard]] StationState state() const noexcept { return state_; }

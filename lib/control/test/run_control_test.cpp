@@ -605,6 +605,34 @@ TEST_F(RunControlTest, AStationThatWillNotStartStopsTheRun) {
     EXPECT_EQ(world.count("rec-1 stop"), 1U);
 }
 
+TEST_F(RunControlTest, AStationThatDiesAfterItsStartIsReplacedAlthoughOthersAreStillStarting) {
+    come_up();
+    station("l2sv").hangs_in = "start";
+    ASSERT_TRUE(control->start({}));
+    pass(300ms);
+    ASSERT_EQ(control->view().state, PartitionState::starting);
+    world.kill("l2pu-1");
+    pass(500ms);
+    station("l2sv").report.state = StationState::running;  // its answer was lost
+    station("l2sv").hangs_in.clear();
+    pass(options.start_deadline);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+    EXPECT_EQ(station("l2pu-1").report.state, StationState::running);
+    EXPECT_EQ(station("l2pu-1").processes, 2);
+}
+
+TEST_F(RunControlTest, TheOldCountsOfADfmThatDoesNotStopAreNotHeldAgainstTheSupervisor) {
+    start_run();
+    station("l2sv").report.status.ledger = {"events", 20, 20, {}, 0};
+    station("dfm").report.status.ledger = {"events", 15, 10, {}, 5};
+    station("dfm").hangs_in = "stop";
+    station("dfm").deaf_to_sigterm = true;  // it stands still
+    ASSERT_TRUE(control->stop("enough"));
+    pass(options.stop_deadline + 2s);
+    EXPECT_THAT(problems(), Contains("dfm did not answer stop in time and is ended"));
+    EXPECT_THAT(problems(), testing::Not(Contains(HasSubstr("the DFM heard of"))));
+}
+
 TEST_F(RunControlTest, ShuttingDownARunStopsItFirst) {
     start_run();
     control->shut_down("interrupted");
