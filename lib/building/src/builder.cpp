@@ -217,7 +217,7 @@ void Builder::answered(const transport::IncomingMessage& message, SteadyTime now
         return;
     }
     const bool asked = slot.state == SlotState::asked;
-    if (asked) {
+    if (asked || slot.state == SlotState::wanted) {
         time_trip(readout, slot, data_.head.request, now);
         note_order(readout, slot, found->second, data_.head.request);
     }
@@ -239,12 +239,11 @@ void Builder::answered(const transport::IncomingMessage& message, SteadyTime now
         return;
     }
     readout.answer_size = readout.answer_size == 0 ? message.body.size() : (readout.answer_size * 7 + message.body.size()) / 8;
+    largest_answer_ = std::max(largest_answer_, readout.answer_size);
     if (asked) {
-        window_.answered(slot.booked, now - slot.at);
-        slot.booked = 0;
-        --readout.outstanding;
+        if (data_.head.request == slot.request) window_.answered(slot.booked, now - slot.at), slot.booked = 0;
+        end_asking(readout, slot);
         note_answer(readout, slot);
-        if (!readout.to_ask.empty()) queue(from);
     }
     slot_done(assembly, from);
     while (!readout.asked.empty()) {  // what came in turn needs no look any more

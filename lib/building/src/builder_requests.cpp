@@ -35,10 +35,13 @@ void Builder::ask(SteadyTime now) {
     }
 }
 
-/// Before a readout has answered, rather too much than too little: ten windows that are asked for at once come so late that they seem lost.
+/// Before a readout has answered, rather too much than too little: ten windows that are asked for at once come so late that they seem
+/// lost. But two readouts whose first answers are lost must not fill a small window, when others have answered.
 std::uint64_t Builder::expected_size(const Readout& readout) const noexcept {
     constexpr std::uint64_t unknown = 64 << 10;
-    return readout.answer_size > 0 ? readout.answer_size : std::min(unknown, window_.size() / 2);
+    if (readout.answer_size > 0) return readout.answer_size;
+    if (largest_answer_ > 0) return largest_answer_;
+    return std::min(unknown, window_.size() / 2);
 }
 
 /// What is to be asked for goes into one request, for which room is waited for: as soon as there is some for one answer, each
@@ -64,7 +67,6 @@ std::size_t Builder::ask_one(Readout& readout, std::uint32_t index, SteadyTime n
         if (slot == nullptr || slot->state != SlotState::wanted) continue;
         slot->state = SlotState::asked;
         if (slot->tries < 255) ++slot->tries;
-        slot->request_before = slot->request;
         slot->at = now;
         slot->request = next_request_;
         slot->booked = static_cast<std::uint32_t>(std::min<std::uint64_t>(expected_size(readout), 1U << 30));
@@ -88,7 +90,7 @@ std::size_t Builder::ask_one(Readout& readout, std::uint32_t index, SteadyTime n
 
 /// A slot that was asked is so no longer.
 void Builder::end_asking(Readout& readout, Slot& slot) {
-    window_.answered(slot.booked, readout.trip.smoothed());
+    window_.released(slot.booked);
     slot.booked = 0;
     --readout.outstanding;
     if (!readout.to_ask.empty()) queue(static_cast<std::uint32_t>(&readout - readouts_.data()));
@@ -136,15 +138,15 @@ void Builder::note_order(Readout& readout, const Slot& slot, std::uint32_t assem
         longest_lag_.time = std::max(longest_lag_.time, lag.time);
         longest_lag_.requests = std::max(longest_lag_.requests, lag.requests);
     };
-    if (request != slot.request) {
-        if (!slot.repeated || request != slot.request_before) return;
-        // It was asked for again, and was only slow. So much is usual from now on, as RFC 8985 does it.
+    if (request == slot.request_before) {
+        // It seemed lost, and was only slow. So much is usual from now on, as RFC 8985 does it.
         longest_trip_ = std::max(longest_trip_, ran_ - slot.before);
         readout.trip.sample(ran_ - slot.before);
         usual(lag_behind(slot.before, request));
-        readout.reordering = std::min(2 * readout.reordering, reordering_most);
+        readout.reordering = std::clamp(2 * slot.overtaken, readout.reordering, reordering_most);
         return;
     }
+    if (request != slot.request) return;
     for (auto& earlier : readout.asked) {
         if (earlier.request != request || earlier.assembly != assembly) {
             ++earlier.overtaken;
@@ -242,6 +244,8 @@ void Builder::lost_on_the_way(std::uint32_t index, const Ask& ask) {
     ++counts_.asked_again;
     slot.state = SlotState::wanted;
     slot.before = ask.ran;
+    slot.request_before = ask.request;
+    slot.overtaken = ask.overtaken;
     if (!std::exchange(slot.repeated, true)) end_first_time(assembly);
     readout.to_ask.push_front(ask);
     queue(index);
@@ -273,7 +277,7 @@ void Builder::release(Assembly& assembly, std::uint32_t index, bool lost) {
     if (lost) {
         window_.lost(slot.booked);
     } else {
-        window_.answered(slot.booked, readout.trip.smoothed());
+        window_.released(slot.booked);
     }
     slot.booked = 0;
     --readout.outstanding;

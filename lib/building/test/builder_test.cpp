@@ -208,6 +208,16 @@ TEST_F(BuilderTest, AReadoutThatAnswersInAnotherOrderIsAskedAgainForNothingTwice
     EXPECT_EQ(builder->counts().asked_again, 2U * 2U) << "of four requests to each readout";
 }
 
+TEST_F(BuilderTest, AnAnswerThatComesBeforeItIsAskedForAgainTeachesTheSame) {
+    assign(1, 32);
+    for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+        for (std::size_t i = 1; i < request.events.size(); ++i) answer(to, request.request, number(request.events[i]));
+        answer(to, request.request, number(request.events[0]));
+    }
+    EXPECT_EQ(sink.events.size(), 32U);
+    EXPECT_EQ(builder->counts().asked_again, 2U * 2U) << "of four requests to each readout";
+}
+
 TEST_F(BuilderTest, WhatOthersOvertookIsAskedForAgainSoonerThanWhatIsOnlySilent) {
     options.building_max = options.events_max = 64;
     options.source_requests_max = 64;

@@ -25,6 +25,9 @@ struct LineFaults {
     double loss = 0;                               // of requests and of answers, each
     std::chrono::nanoseconds stall{0}, every{0};   // the line stands still for so long, so often
     std::chrono::nanoseconds late{0};              // one readout in ten answers so much later than the others
+    std::chrono::nanoseconds delay = 20us, jitter{0};      // of each answer: at least, and up to so much more
+    std::chrono::nanoseconds pause{0}, pause_every{0};     // the builder stands still for so long, so often
+    std::chrono::nanoseconds absence{0}, absence_every{0}; // the first readout does
 };
 
 class Line final : public transport::Outbox, public BuiltSink {
@@ -46,6 +49,7 @@ public:
             assign();
             const auto again = builder_.step(now_).value_or(end);
             now_ = std::max(now_ + 1us, std::min({again, end, line_.empty() ? end : line_.begin()->first}));
+            now_ = awake(now_, faults_.pause, faults_.pause_every);
             for (; !line_.empty() && line_.begin()->first <= now_; line_.erase(line_.begin())) deliver(line_.begin()->second);
         }
     }
@@ -62,9 +66,9 @@ public:
         const std::uint32_t readout = number(to) - first_readout;
         for (const auto event : request.events) {
             if (lost()) continue;
-            free_ = std::max(free_, now_ + 20us) + 5us;
+            free_ = std::max(free_, now_ + faults_.delay) + 5us;
             if (faults_.every.count() > 0 && free_ > next_stall_) free_ += faults_.stall, next_stall_ = free_ + faults_.every;
-            line_.emplace(free_ + (readout % 10 == 9 ? faults_.late : 0ns), Answer{readout, request.request, event});
+            line_.emplace(arrival(readout), Answer{readout, request.request, event});
         }
     }
     [[nodiscard]] bool post(wire::StationId, DataflowType, std::span<const ConstData>) override { return true; }
@@ -82,6 +86,17 @@ private:
         Level1Id event;
     };
     static SourceId source(std::uint32_t readout) { return SourceId{number(first_source) + readout}; }
+    /// Who stands still for the last part of each period goes on when it is over.
+    static SteadyTime awake(SteadyTime at, std::chrono::nanoseconds pause, std::chrono::nanoseconds every) {
+        if (pause.count() == 0) return at;
+        const auto into = at.time_since_epoch() % every;
+        return into >= every - pause ? at - into + every : at;
+    }
+    SteadyTime arrival(std::uint32_t readout) {
+        auto at = free_ + (readout % 10 == 9 ? faults_.late : 0ns);
+        if (faults_.jitter.count() > 0) at += faults_.jitter * std::uniform_int_distribution<>(0, 999)(random_) / 1000;
+        return readout == 0 ? awake(at, faults_.absence, faults_.absence_every) : at;
+    }
     bool lost() { return faults_.loss > 0 && std::uniform_real_distribution<>(0, 1)(random_) < faults_.loss; }
 
     void assign() {
@@ -135,29 +150,85 @@ BuilderOptions options() {
     return options;
 }
 
-/// Events built with this loss, of those without; when the builder has found out that its window is not what causes the loss.
-double goodput(double loss, std::uint32_t readouts) {
-    Line good(1, {}, readouts, options()), bad(1, {.loss = loss}, readouts, options());
+/// Events built with these faults, of those without the loss; when the builder has found out that its window is not what causes the loss.
+double goodput(const LineFaults& faults, std::uint32_t readouts, std::uint64_t seed = 1) {
+    auto lossless = faults;
+    lossless.loss = 0;
+    Line good(seed, lossless, readouts, options()), bad(seed, faults, readouts, options());
     std::uint64_t before[2] = {};
     for (const auto time : {300ms, 500ms}) {
         before[0] = good.built(), before[1] = bad.built();
         good.run_for(time), bad.run_for(time);
     }
-    EXPECT_GT(good.built() - before[0], 450ms / (readouts * 5us)) << "the line is full";
-    EXPECT_EQ(good.counts().asked_again, 0U);
     EXPECT_EQ(bad.counts().robs_lost, 0U);
     EXPECT_LT(bad.counts().late_or_double, bad.counts().answers / 1000) << "only what was lost is asked for again";
     return static_cast<double>(bad.built() - before[1]) / static_cast<double>(good.built() - before[0]);
 }
 
+TEST(LossSimulation, WithoutLossTheLineIsFullAndNothingIsAskedTwice) {
+    for (const auto readouts : {20U, 100U, 200U}) {
+        Line line(1, {}, readouts, options());
+        line.run_for(500ms);
+        EXPECT_GT(line.built(), 450ms / (readouts * 5us));
+        EXPECT_EQ(line.counts().asked_again, 0U);
+    }
+}
+
 TEST(LossSimulation, OnePercentOfRequestsAndOfAnswersLostCostLessThanATenth) {
-    EXPECT_GE(goodput(0.01, 100), 0.9);
-    EXPECT_GE(goodput(0.01, 20), 0.9);
+    EXPECT_GE(goodput({.loss = 0.01}, 100), 0.9);
+    EXPECT_GE(goodput({.loss = 0.01}, 20), 0.9);
 }
 
 TEST(LossSimulation, FivePercentOfRequestsAndOfAnswersLostCostLessThanAQuarter) {
-    EXPECT_GE(goodput(0.05, 100), 0.75);
-    EXPECT_GE(goodput(0.05, 20), 0.75);
+    EXPECT_GE(goodput({.loss = 0.05}, 100), 0.75);
+    EXPECT_GE(goodput({.loss = 0.05}, 20), 0.75);
+}
+
+TEST(LossSimulation, ATenthAndAFifthOfRequestsAndOfAnswersLostCostLessThanAQuarterAndStopNothing) {
+    for (const double loss : {0.1, 0.2}) {
+        for (const auto readouts : {20U, 200U}) {
+            for (std::uint64_t seed = 1; seed <= 2; ++seed)
+                EXPECT_GE(goodput({.loss = loss}, readouts, seed), 0.75) << loss << ", " << readouts << " readouts, seed " << seed;
+        }
+    }
+}
+
+TEST(LossSimulation, HeavyLossStopsNothingWhenTheLineTheBuilderOrAReadoutStandsStillOrAnswersComeInAnotherOrder) {
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+        EXPECT_GE(goodput({.loss = 0.1, .stall = 9ms, .every = 30ms}, 200, seed), 0.75) << "line, seed " << seed;
+        EXPECT_GE(goodput({.loss = 0.2, .pause = 8ms, .pause_every = 20ms}, 100, seed), 0.6) << "builder, seed " << seed;
+        EXPECT_GE(goodput({.loss = 0.1, .stall = 8ms, .every = 11ms, .pause = 8ms, .pause_every = 10ms}, 20, seed), 0.6)
+            << "line and builder, seed " << seed;
+        EXPECT_GE(goodput({.loss = 0.2, .absence = 4ms, .absence_every = 20ms}, 20, seed), 0.6) << "readout, seed " << seed;
+        EXPECT_GE(goodput({.loss = 0.1, .delay = 300us, .jitter = 500us}, 200, seed), 0.75) << "another order, seed " << seed;
+    }
+}
+
+TEST(LossSimulation, ABuilderThatStandsStillAsksForNothingTwice) {
+    for (const auto readouts : {20U, 200U}) {
+        Line line(1, {.pause = 8ms, .pause_every = 20ms}, readouts, options());
+        line.run_for(500ms);
+        EXPECT_EQ(line.counts().asked_again, 0U);
+        Line both(1, {.stall = 8ms, .every = 11ms, .pause = 8ms, .pause_every = 10ms}, readouts, options());
+        both.run_for(500ms);
+        EXPECT_EQ(both.counts().asked_again, 0U) << "the line, too";
+    }
+}
+
+TEST(LossSimulation, AReadoutThatStandsStillForShortIsNotAskedTwice) {
+    Line line(1, {.absence = 4ms, .absence_every = 20ms}, 100, options());
+    line.run_for(500ms);
+    EXPECT_EQ(line.counts().asked_again, 0U);
+}
+
+TEST(LossSimulation, AnswersThatComeInAnotherOrderAreAskedForTwiceAtTheBeginningOnlyAndTheLineStaysFull) {
+    Line line(1, {.delay = 300us, .jitter = 500us}, 100, options());
+    line.run_for(300ms);
+    const auto asked_again = line.counts().asked_again, built = line.built();
+    line.run_for(500ms);
+    EXPECT_EQ(line.counts().asked_again, asked_again);
+    EXPECT_LE(asked_again, 100U * 4U);
+    EXPECT_GT(line.built() - built, 450ms / (100 * 5us));
 }
 
 TEST(LossSimulation, ALineThatStandsStillNowAndThenIsNoLoss) {

@@ -109,6 +109,7 @@ private:
         SteadyTime at{};               // asked, or to be asked again
         std::chrono::nanoseconds before{};  // asked the time before, if it was repeated: see ran_
         std::uint64_t request_before = 0;   // then
+        std::uint32_t overtaken = 0;        // then: see Ask
     };
     struct Assembly {
         std::uint32_t generation = 0;  // raised when it is used for another event
@@ -219,6 +220,7 @@ private:
     std::uint64_t held_ = 0;                                       // by the sink
     std::uint64_t next_request_ = 1;
     std::uint32_t turn_ = 0;                                       // which readout an event begins with
+    std::uint64_t largest_answer_ = 0;                             // smoothed, of all readouts
     std::uint64_t event_size_ = 64 << 10;                          // smoothed, for the chunks of its memory
     std::uint32_t suspects_ = 0;
     SteadyTime next_look_{};

@@ -2,7 +2,8 @@
 // Traffic shaping: how many bytes of answers may be on their way to a builder at once. Many sources that answer one
 // builder at the same moment overflow the queue before it (in a switch, in its socket); what is lost there comes late, if
 // at all. So the window shrinks when answers get lost *and* trips get longer, which a full queue does and bad cables do not,
-// or when the kernel says that the socket overflowed; otherwise it grows again.
+// or when the kernel says that the socket overflowed; otherwise it grows again. Trips are also long where a machine is busy: loss that
+// stays when the window has shrunk to a third does not come of it, and gives it its size back.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +27,16 @@ public:
     }
     void asked(std::uint64_t bytes) noexcept { on_their_way_ += bytes; }
     void answered(std::uint64_t bytes, std::chrono::nanoseconds trip) noexcept {
-        end(bytes);
+        released(bytes);
         ++answered_;
         shortest_ = shortest_.count() == 0 ? trip : std::min(shortest_, trip);
         trips_ += trip;
         if (answered_ + lost_ >= round) evaluate();
     }
+    /// Neither answered in a time that was measured nor lost.
+    void released(std::uint64_t bytes) noexcept { on_their_way_ -= std::min(bytes, on_their_way_); }
     void lost(std::uint64_t bytes) noexcept {
-        end(bytes);
+        released(bytes);
         ++lost_;
         if (answered_ + lost_ >= round) evaluate();
     }
@@ -45,35 +48,42 @@ public:
 
 private:
     static constexpr std::uint64_t round = 256;  // answers between two decisions
-    static constexpr unsigned in_vain = 4;       // decisions with loss and short trips, without one that saw no loss between
-    static constexpr unsigned unmoved = 1024;    // decisions for which loss leaves the window alone then
+    static constexpr unsigned in_vain = 4;       // times it shrinks until it is looked at whether less gets lost
+    static constexpr unsigned unmoved = 1024;    // decisions for which loss leaves the window alone when not
 
-    void end(std::uint64_t bytes) noexcept { on_their_way_ -= std::min(bytes, on_their_way_); }
     void evaluate() noexcept {
         const auto mean = answered_ == 0 ? shortest_ * 4 : trips_ / static_cast<std::int64_t>(answered_);
         const bool longer = mean > 2 * shortest_ + std::chrono::microseconds(200);
         const bool losing = lost_ * 100 > round;
-        if (lost_ == 0) {
-            in_vain_ = 0;
-        } else if (losing && !longer && unmoved_ == 0) {
-            usual_ = in_vain_ == 0 ? lost_ : std::max(usual_, lost_);
-            if (++in_vain_ >= in_vain) {
-                unmoved_ = unmoved;
-                size_ = std::max(size_, shrunk_from_);
-            }
-        }
+        if (unmoved_ > 0 && lost_ > 2 * usual_ + round / 8) unmoved_ = 0;
         if (lost_ == 0 || unmoved_ > 0) shrunk_from_ = 0;
-        if (unmoved_ > 0 && lost_ > 2 * usual_ + round / 8) unmoved_ = in_vain_ = 0;
+        if (unmoved_ > 0) --unmoved_;
         if (overflowed_ || (losing && longer && unmoved_ == 0)) {
-            if (shrunk_from_ == 0) shrunk_from_ = size_;
-            size_ = std::max(limits_.least, size_ * 3 / 4);
+            shrink();
         } else {
             size_ = std::min(limits_.most, size_ + size_ / 16 + 4096);
         }
-        if (unmoved_ > 0 && --unmoved_ == 0) in_vain_ = 0;
         answered_ = lost_ = 0;
         trips_ = {};
         overflowed_ = false;
+    }
+
+    void shrink() noexcept {
+        if (shrunk_from_ == 0) {
+            shrunk_from_ = size_;
+            lost_before_ = lost_;
+            shrinks_ = 0;
+        } else if (++shrinks_ % in_vain == 0) {
+            // A queue that less than half of the answers find full loses much less with a third of the window.
+            if (!overflowed_ && lost_before_ > 0 && lost_before_ * 2 <= round && lost_ * 4 >= lost_before_ * 3) {
+                usual_ = std::max(lost_, lost_before_);
+                size_ = shrunk_from_;
+                unmoved_ = unmoved;
+                return;
+            }
+            lost_before_ = lost_;
+        }
+        size_ = std::max(limits_.least, size_ * 3 / 4);
     }
 
     Limits limits_;
@@ -81,7 +91,8 @@ private:
     std::uint64_t on_their_way_ = 0, answered_ = 0, lost_ = 0;
     std::uint64_t usual_ = 0;  // lost of a round, when its size was found not to be the cause
     std::uint64_t shrunk_from_ = 0;  // what it was before loss began
-    unsigned in_vain_ = 0, unmoved_ = 0;
+    std::uint64_t lost_before_ = 0;  // of a round, before it shrank some times
+    unsigned shrinks_ = 0, unmoved_ = 0;
     std::chrono::nanoseconds trips_{0}, shortest_{0};
     bool overflowed_ = false;
 };
