@@ -53,6 +53,16 @@ static Model512 model_xor(Model512 a, const Model512& b) noexcept {
     return a;
 }
 
+static Model512 model_and(Model512 a, const Model512& b) noexcept {
+    for (int i = 0; i < 4; ++i) a.lane[i] = _mm_and_si128(a.lane[i], b.lane[i]);
+    return a;
+}
+
+static Model512 model_shuffle_lanes(int mask, const Model512& a, const Model512& b, int places) noexcept {
+    EXPECT_EQ(mask, 0xff);
+    return {{a.lane[places & 3], a.lane[places >> 2 & 3], b.lane[places >> 4 & 3], b.lane[places >> 6 & 3]}};
+}
+
 static Model512 model_ternary(const Model512& a, const Model512& b, const Model512& c, int truth) noexcept {
     // Bit (a * 4 + b * 2 + c) of the table is the result: put together from the eight minterms.
     Model512 result = model_extend(_mm_setzero_si128());
@@ -78,15 +88,6 @@ static Model512 model_clmul(Model512 a, const Model512& b, int halves) noexcept 
 
 static void keep_in_register(Model512&) noexcept {}
 
-static Model512 model_keep(unsigned mask, Model512 v) noexcept {  // of eight halves
-    for (unsigned i = 0; i < 4; ++i) {
-        const auto low = (mask >> (2 * i) & 1) != 0 ? -1LL : 0;
-        const auto high = (mask >> (2 * i + 1) & 1) != 0 ? -1LL : 0;
-        v.lane[i] = _mm_and_si128(v.lane[i], _mm_set_epi64x(high, low));
-    }
-    return v;
-}
-
 template <CrcSpec spec>
 CrcWord<spec> crc_avx512_model(ConstData data, CrcWord<spec> value) noexcept;
 std::uint32_t crc32c_two_ways_model(ConstData data, std::uint32_t value) noexcept;
@@ -104,6 +105,7 @@ WEIR_TARGET_END
 #endif
 // Some headers have macros by these names.
 #undef _mm512_maskz_extracti32x4_epi32
+#undef _mm512_maskz_shuffle_i64x2
 #undef _mm512_ternarylogic_epi64
 #undef _mm512_clmulepi64_epi128
 #define __m512i Model512
@@ -117,7 +119,8 @@ WEIR_TARGET_END
 #define _mm512_xor_si512 model_xor
 #define _mm512_ternarylogic_epi64 model_ternary
 #define _mm512_clmulepi64_epi128 model_clmul
-#define _mm512_maskz_mov_epi64 model_keep
+#define _mm512_and_si512 model_and
+#define _mm512_maskz_shuffle_i64x2 model_shuffle_lanes
 #define crc_vpclmul_avx512 crc_avx512_model
 #define crc32c_two_ways_avx512 crc32c_two_ways_model
 #define copy_crc32c_avx512 copy_crc32c_model
