@@ -18,6 +18,7 @@
 #include "weir/event/raw_file.hpp"
 #include "weir/event/raw_file_name.hpp"
 #include "weir/storage/checksum_attribute.hpp"
+#include "weir/storage/disk_fault.hpp"
 #include "weir/storage/file_sums.hpp"
 #include "weir/storage/index_writer.hpp"
 #include "weir/storage/journal_writer.hpp"
@@ -252,8 +253,12 @@ Result<RecoveredFile> close_up(const std::filesystem::path& directory, const Fil
         return fail(Errc::corrupt,
                     fmt::format("the journal of {} names {} of its {} acknowledged events; the file is left as it is",
                                 (directory / opened.name).native(), copies.size(), durable_events));
-    // The journal names all of them, so the index may be written over the one before: a full disk has no room for both.
-    auto file = finish_file(directory, opened, copies, content.lanes, clock, system, ".writing");
+    auto file = finish_file(directory, opened, copies, content.lanes, clock, system);
+    if (!file && disk_fault_of(file.error()) == DiskFault::no_space) {
+        // There is no room for both, and the journal names all of them: the index is written over the one before.
+        static_cast<void>(remove_file(IndexWriter::path_of(directory, opened.name).native() + std::string(recovering), system));
+        file = finish_file(directory, opened, copies, content.lanes, clock, system, ".writing");
+    }
     if (!file) return file;
     if (auto proved = prove(*file, copies, system); !proved) return std::unexpected(proved.error());
     return file;

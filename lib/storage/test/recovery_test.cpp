@@ -13,6 +13,7 @@
 #include "long_recording.hpp"
 #include "recording_fixture.hpp"
 #include "weir/base/leaving_file.hpp"
+#include "weir/base/testing/faulty_file_system.hpp"
 #include "weir/storage/journal_writer.hpp"
 #include "weir/storage/raw_file_reader.hpp"
 #include "weir/storage/stored_index.hpp"
@@ -237,6 +238,30 @@ TEST_F(RecoveryTest, AnIndexThatIsShortCutsNoEventWhereTheJournalIsDamaged) {
     EXPECT_GE(bytes_of(*file.rest).size(), 2U * 3000);
     EXPECT_TRUE(std::ranges::any_of(
         result.doubts, [&](const Error& doubt) { return doubt.message().contains(file.rest->filename().native()); }));
+}
+
+TEST_F(RecoveryTest, AFileThatIsClosedAnewKeepsItsIndexUntilTheNextOneIsWholeSoThatADamagedJournalCostsNoEvent) {
+    crash();
+    const auto opened = read_journals({journal()}).value().opened.begin()->second;
+    const auto size = std::filesystem::file_size(directory_ / (opened.name + ".writing"));
+    testing::FaultyFileSystem faults;
+    faults.set({.call = testing::Call::pwrite, .error = EIO, .path_part = ".index"});
+    EXPECT_FALSE(close_up(directory_, opened, size, events_sent, clock_, faults).has_value());
+    write(journal(), {});
+    expect_all_kept_and_said("is empty");
+}
+
+TEST_F(RecoveryTest, OnAFullDiskTheIndexOfAFileThatIsClosedAnewTakesThePlaceOfTheOneBefore) {
+    crash();
+    const auto opened = read_journals({journal()}).value().opened.begin()->second;
+    const auto size = std::filesystem::file_size(directory_ / (opened.name + ".writing"));
+    testing::FaultyFileSystem faults;
+    faults.set({.call = testing::Call::pwrite, .error = ENOSPC, .path_part = ".index.recovering"});
+    const auto closed = close_up(directory_, opened, size, events_sent, clock_, faults);
+    ASSERT_TRUE(closed.has_value()) << closed.error().message();
+    EXPECT_EQ(StoredIndex::read(index_path_of(closed->path))->copies.size(), events_sent);
+    EXPECT_FALSE(std::filesystem::exists(directory_ / (opened.name + ".index.recovering")));
+    expect_all_kept();
 }
 
 TEST_F(RecoveryTest, WhatStandsBehindAJournalThatWasCutIsSetAsideWhereTheIndexIsGoneToo) {
