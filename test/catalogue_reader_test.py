@@ -88,7 +88,7 @@ class CatalogueReader(ProgramTest):
         if self.server:
             self.server.__exit__()
 
-    def recorder(self, index, port=0):
+    def recorder(self, index, port=None):
         shared = ("--catalogue", self.server.uri) if self.server else ()
         return RecorderProcess(self.folder, self.directories[index], "--config", self.settings, "--recorder", f"recorder-{index}",
                                "--memory", "128MiB", "--event-max", "1MiB", *shared, run=RUN, port=port)

@@ -117,7 +117,10 @@ class DiskFull(ProgramTest):
                 wait_until(paused_after_some_more, f"it pauses, shift {shift}: {recorder.err[-2000:]}", poll=0)
                 wait_until(lambda: keeper.hear() or not list(data.glob("*.writing")), f"every file is closed, shift {shift}: {recorder.err[-2000:]}")
                 filler.unlink()
-                wait_until(keeper.hear, f"recording goes on by itself, shift {shift}: {recorder.err[-2000:]}")
+                try:
+                    wait_until(keeper.hear, "recording goes on by itself")
+                except AssertionError as problem:
+                    raise AssertionError(f"{problem}, shift {shift}, {len(keeper.kept)} without an answer: {recorder.err[-3000:]}") from None
             self.assertIn("disk full", recorder.err)
             self.assertGreater(recorder.metrics()['weir_alarm{name="disk full: %s"}' % data.resolve()], 0)
             self.assertTrue(recorder.running())

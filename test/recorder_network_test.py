@@ -10,6 +10,7 @@ import subprocess
 import unittest
 
 import recorder_wire as wire
+from free_port import free_port
 from recorder_files import listed
 from recorder_memory_test import compiler
 from recorder_wire import Peer
@@ -296,9 +297,7 @@ class Log(ProgramTest):
 
     def setUp(self):
         super().setUp()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
 
     def record(self, stderr):
         recorder = subprocess.Popen([os.environ.get("WEIR_PROGRAM", "weir"), "record", "--listen", f"127.0.0.1:{self.port}", "--dir",

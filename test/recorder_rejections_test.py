@@ -59,7 +59,7 @@ class Rejected(threading.Thread):
 
 
 class Rejections(ProgramTest):
-    def recorder(self, port=0):
+    def recorder(self, port=None):
         settings = self.folder / "weir.toml"
         settings.write_text("[record]\nstreams_max = 3\n", encoding="ascii")
         return RecorderProcess(self.folder, self.folder / "data", "--config", settings, "--event-max", "1KiB", "--memory", "64MiB",

@@ -15,6 +15,7 @@ import time
 
 import python_venv
 import weir_program
+from free_port import free_port
 from weir_program import PROGRAM, Ended
 
 SLOW = 120.0  # seconds that a loaded machine may need for anything that should be quick
@@ -105,10 +106,10 @@ class Process:
 
 
 class RecorderProcess(Process):
-    """A recorder, from the moment on that it listens. `port` 0: any free one."""
+    """A recorder, from the moment on that it listens. `port` None: any free one, which stays free for its next life."""
 
-    def __init__(self, folder, directory, *arguments, port=0, run=7, prefix=()):
-        super().__init__(folder, "record", "--listen", f"127.0.0.1:{port}", "--dir", directory, "--create", "--run", run, "--json",
+    def __init__(self, folder, directory, *arguments, port=None, run=7, prefix=()):
+        super().__init__(folder, "record", "--listen", f"127.0.0.1:{port or free_port()}", "--dir", directory, "--create", "--run", run, "--json",
                          *arguments, prefix=prefix)
         try:
             self.port = int(self.said(r"listening on port (\d+)").group(1))

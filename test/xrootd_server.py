@@ -5,9 +5,10 @@ import pathlib
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import time
+
+from free_port import free_port
 
 PROGRAMS = ("xrootd", "xrdfs", "xrdcp")
 
@@ -19,12 +20,6 @@ def absent():
     """What is missing here to run one; empty: nothing."""
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     return f"{', '.join(missing)} not found (packages xrootd-server, xrootd-client)" if missing else ""
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class XrootdServer:

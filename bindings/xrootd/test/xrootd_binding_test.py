@@ -7,13 +7,14 @@ import pathlib
 import pwd
 import random
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 import zlib
+
+from free_port import free_port
 
 PLUGIN = pathlib.Path(os.environ["WEIR_XRDCKS"])
 PROGRAMS = ("xrootd", "xrdfs", "xrdcp")
@@ -47,12 +48,6 @@ def expected(kind, data):
 
 
 weir_sum.library = ctypes.CDLL(os.environ["WEIR_C_LIBRARY"])
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def as_nobody(command):
@@ -91,7 +86,7 @@ class Server:
                 return
             time.sleep(0.05)
         self.stop()
-        raise AssertionError("xrootd did not start:\n" + self.said())
+        raise AssertionError(f"xrootd did not start, it ended with {self.process.returncode}:\n" + self.said())
 
     def said(self):
         return "".join(path.read_text(errors="replace") for path in self.folder.glob("**/log"))
