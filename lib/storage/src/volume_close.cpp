@@ -55,8 +55,11 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const FileOpened& opened, boo
     auto stream_file = std::make_shared<StreamFile>(opened, std::move(*file), direct_, adler32, pool_, *writer_, system_,
                                                     callbacks_.lost, clock_.now());
     const std::scoped_lock lock(files_mutex_, rounds_mutex_);
-    // Dropped in between: then recovery removes what was made here.
-    if (drops_ != drops || failure_) return fail(Errc::io, fmt::format("{} takes no files now", options_.directory.native()));
+    // Dropped in between: recovery may have looked before this file was there, so it is removed when the next one begins, at the latest.
+    if (drops_ != drops || failure_) {
+        unbegun_.push_back(opened.name);
+        return fail(Errc::io, fmt::format("{} takes no files now", options_.directory.native()));
+    }
     if (state_ == VolumeState::full) stream_file->stop_taking();
     files_.emplace(opened.guid, std::make_shared<OpenFile>(OpenFile{stream_file, std::move(*index)}));
     return stream_file;

@@ -52,7 +52,7 @@ void Volume::try_again() {
     }
     {
         const std::scoped_lock lock(unbegun_mutex_);
-        unbegun_.clear();  // recovery has removed them, and their names are free
+        remove_all_unbegun();  // recovery has removed nearly all of them
     }
     const std::scoped_lock journal_lock(journal_mutex_);
     auto journal = JournalWriter::open(options_.directory, callbacks_.lane_names, system_, JournalWriter::size_max,
