@@ -407,7 +407,8 @@ class Operation:
             self.wrong(f"recorded though rejected: {sorted(recorded - may_be_kept)[:20]}")
         if account is None:
             # A recorder that an operator's stop did not wait for, or supervisor and DFM: they took what they knew along.
-            not_waited_for = "weir recover, or its next start, closes its files" in self.ended.err and not by_itself
+            not_waited_for = not by_itself and ("weir recover, or its next start, closes its files" in self.ended.err or any(
+                fault.happened and fault.phase == "stop" and fault.station.startswith("rec-") for fault in weather.faults))
             said = any("what became of each event is not known, because" in problem for problem in result["problems"])
             if started and (not (len(single) == 2 or not_waited_for) or not said or self.ended.code != 1):
                 self.wrong(f"there is no account: exit code {self.ended.code}, {result['problems']}")

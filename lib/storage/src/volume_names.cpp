@@ -46,6 +46,10 @@ std::optional<Error> Volume::lost_name(StreamFile& file) {
     const auto path = path_of(file, ".writing");
     if (leads_to(path, file.file())) return std::nullopt;
     if (!is_in_place()) return not_in_place();
+    {
+        const std::scoped_lock lock(files_mutex_);
+        if (!files_.contains(file.opened().guid)) return std::nullopt;  // it was discarded since, and removed by this volume
+    }
     return Error{Errc::io, ENOLINK,
                  fmt::format("{} was removed, renamed or replaced while it was written", path.native())};
 }
