@@ -153,7 +153,7 @@ class DiskFull(ProgramTest):
     def test_an_ext4_image_whose_space_ends_at_any_part_of_a_record(self):
         image, step = self.folder / "image", max(16, 8 * STEP)  # its syncs are real, and it takes space ahead
         with open(image, "wb") as file:
-            file.truncate(ROOM + RECORD // step * (8 << 20))
+            file.truncate(ROOM + RECORD // step * ROOM)  # what was taken ahead for a file is filled in each round
         subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", image], check=True)
         self.rounds(self.mount("-o", "loop", image), "auto", step)
 

@@ -114,6 +114,7 @@ void RunControl::State::advance() {
 void RunControl::State::begin(const Phase& phase) {
     if (phase.what == Phase::What::drain) {
         drain_begun_ = now_;
+        dfm_gone_since_.reset();
         disagreement_.reset();
     }
     if (phase.what != Phase::What::step) return;
@@ -198,11 +199,13 @@ const StationControl* RunControl::State::single(StationKind kind) const noexcept
 }
 
 /// Every accepted event is final: the supervisor makes none and has told all, and the DFM heard of them and has none in
-/// hand. Without a DFM nobody knows, and nothing can be waited for.
+/// hand. Without a DFM nobody knows; then builders and filters bring away what they have.
 bool RunControl::State::drained() {
     const auto* dfm = single(StationKind::assign);
     const auto* supervisor = single(StationKind::supervise);
-    if (dfm == nullptr || !dfm->up() || dfm->ending() || dfm->state() != StationState::running) return dfm == nullptr || dfm->idle() || !dfm->up();
+    if (dfm == nullptr) return true;
+    if (!dfm->up() || dfm->ending()) return drained_without_dfm();
+    if (dfm->state() != StationState::running) return dfm->idle();
     const bool supervised = supervisor != nullptr && supervisor->up() && !supervisor->ending() && supervisor->state() != StationState::connected;
     if (supervised && (!supervisor->idle() || supervisor->report_asked() < drain_begun_ || supervisor->status().ledger.in_hand > 0)) return false;
     if (dfm->report_asked() < drain_begun_ || dfm->status().ledger.in_hand > 0) return false;
@@ -211,6 +214,16 @@ bool RunControl::State::drained() {
     if (!disagreement_ || disagreement_->counts != counts) disagreement_ = Disagreement{counts, now_};
     const auto asked = std::min(supervisor->report_asked(), dfm->report_asked());
     return asked - disagreement_->since >= disagreement_max;  // said at the end, as a ledger that does not balance
+}
+
+bool RunControl::State::drained_without_dfm() {
+    if (!dfm_gone_since_) dfm_gone_since_ = now_;
+    return std::ranges::all_of(stations_, [&](const auto& station) {
+        if (station->entry().kind != StationKind::build && station->entry().kind != StationKind::filter) return true;
+        if (station->gone() && station->idle()) return true;  // nobody starts it again
+        return station->idle() && !replacing_.contains(station->entry().name) && station->report_asked() > *dfm_gone_since_ &&
+               station->status().ledger.in_hand == 0;
+    });
 }
 
 bool RunControl::State::waits_for_drain() {

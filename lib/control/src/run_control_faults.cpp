@@ -110,7 +110,8 @@ void RunControl::State::trouble_in_run(StationControl& station, const StationTro
     if (!station.gone()) station.kill();
     if (ends_the_run(kind)) {
         problem(what);
-        return stop(what, Drain::complete);  // what the other one of the two still knows is not given up
+        // What the other one of the two still knows is not given up; without a DFM nobody knows how much that is.
+        return stop(what, kind == StationKind::assign ? Drain::bounded : Drain::complete);
     }
     if (replace(station, what)) return;
     problem(fmt::format("{}, {} times within {}", what, options_.restarts_max + 1, to_string(options_.restarts_window)));
@@ -123,7 +124,11 @@ void RunControl::State::trouble_in_drain(StationControl& station, const StationT
     if (!trouble.died && trouble.answered && runs) return say(Severity::warning, what);
     if (!trouble.died && !trouble.answered && ends_the_run(kind)) return ask_again(station, what);
     if (!station.gone()) station.kill();
-    if (ends_the_run(kind)) return problem(what);
+    if (ends_the_run(kind)) {
+        problem(what);
+        if (kind == StationKind::assign) bound_drain();
+        return;
+    }
     if (replace(station, what)) return;
     problem(fmt::format("{}, {} times within {}", what, options_.restarts_max + 1, to_string(options_.restarts_window)));
     bound_drain();

@@ -43,6 +43,7 @@ private:
     [[nodiscard]] bool waits_for_assembly();
     [[nodiscard]] bool waits_for_drain();
     [[nodiscard]] bool drained();
+    [[nodiscard]] bool drained_without_dfm();
     void drain_over();
     void bound_drain();
     [[nodiscard]] bool draining() const noexcept { return state == PartitionState::stopping && !drain_over_; }
@@ -102,6 +103,7 @@ private:
     std::optional<SteadyTime> drain_until_;  // then what is not final is abandoned
     std::optional<SteadyTime> stop_until_;
     SteadyTime drain_begun_{};
+    std::optional<SteadyTime> dfm_gone_since_;  // in the drain
     struct Progress {
         std::uint64_t in_hand = 0;
         SteadyTime since{};

@@ -303,6 +303,32 @@ TEST_F(RunControlTest, TheOnlyBuilderThatDiesDuringAStopIsReplacedAndTheDfmGives
     EXPECT_THAT(problems(), IsEmpty());
 }
 
+TEST_F(RunControlTest, BuildersBringAwayWhatTheyHaveWhenTheDfmDiesInTheDrainAndTheirFilterWithIt) {
+    start_run();
+    station("l2sv").report.status.finished = true;
+    station("dfm").report.status.ledger = {"events", 10, 4, {}, 6};
+    station("sfi-1").report.status.ledger = {"events", 10, 9, {}, 1};
+    pass(500ms);
+    world.kill("dfm");
+    world.kill("ef-1");
+    pass(1s);
+    EXPECT_EQ(station("ef-1").processes, 2);
+    EXPECT_THAT(station("sfi-1").peers, Contains(*station("ef-1").report.self));
+    EXPECT_EQ(world.count("sfi-1 stop"), 0U);
+    station("sfi-1").report.status.ledger = {"events", 10, 10, {}, 0};
+    pass(1s);
+    EXPECT_EQ(world.count("sfi-1 stop"), 1U);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+}
+
+TEST_F(RunControlTest, WithoutADfmADrainHasADeadline) {
+    start_run();
+    station("sfi-1").report.status.ledger = {"events", 10, 9, {}, 1};
+    world.kill("dfm");
+    pass(options.stop_deadline + 1s);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+}
+
 TEST_F(RunControlTest, ADfmThatIsSilentForHalfAMinuteWhileItDrainsIsWaitedFor) {
     start_run();
     station("l2sv").report.status.finished = true;
