@@ -111,7 +111,7 @@ private:
         }
     }
     void wakes() {
-        using transport::InputThread;
+        using messaging::InputThread;
         for (const auto& [name, input] : {std::pair{"one thread", InputThread::none}, std::pair{"per batch", InputThread::wake_per_batch},
                                           std::pair{"per fragment", InputThread::wake_per_datagram}}) {
             auto run = usual();

@@ -60,27 +60,27 @@ public:
 };
 
 /// To the DFM, which takes all that is posted; requests go out as they are.
-class ToDfm final : public transport::Outbox {
+class ToDfm final : public messaging::Outbox {
 public:
-    explicit ToDfm(transport::Outbox& others) : others_(others) {}
+    explicit ToDfm(messaging::Outbox& others) : others_(others) {}
     void send(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override { others_.send(to, type, pieces); }
     bool post(wire::StationId, wire::DataflowType, std::span<const ConstData>) override { return true; }
 
 private:
-    transport::Outbox& others_;
+    messaging::Outbox& others_;
 };
 
 /// The builder with a DFM that never runs out of events.
-class Logic final : public transport::MessageHandler {
+class Logic final : public messaging::MessageHandler {
 public:
-    Logic(const BuildRun& run, transport::MessageLoop& loop, memory::BufferPool& pool, std::vector<Peer> peers, const Clock& clock)
+    Logic(const BuildRun& run, messaging::MessageLoop& loop, memory::BufferPool& pool, std::vector<Peer> peers, const Clock& clock)
         : run_(run), loop_(loop), outbox_(loop.exchange()), builder_(options(run), outbox_, pool, sink(run)) {
         peers.push_back({.name = "dfm", .kind = StationKind::assign, .id = dfm});
         builder_.set_peers(peers, clock.now());
         builder_.start_run(bench_run);
     }
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override { builder_.on_message(message, now); }
-    void on_peer(wire::StationId, transport::PeerChange, SteadyTime) override {}
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override { builder_.on_message(message, now); }
+    void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime now) override {
         for (auto& [ticket, incomplete] : discard_.done) builder_.ended(ticket, incomplete, wire::EventOutcome::stored, "");
         discard_.done.clear();
@@ -144,7 +144,7 @@ private:
     }
 
     const BuildRun& run_;
-    transport::MessageLoop& loop_;
+    messaging::MessageLoop& loop_;
     Discard discard_;
     std::unique_ptr<building::DeliveryOutput> output_;
     ToDfm outbox_;
@@ -164,7 +164,7 @@ Result<BuildResult> run_builder(const BuildRun& run) {
     auto farm = SourceFarm::start(run.farm);
     if (!farm) return std::unexpected(farm.error());
     memory::BufferPool pool(1_GiB);
-    transport::MessageLoopOptions options;
+    messaging::MessageLoopOptions options;
     options.listen = {run.listen, 0};
     options.datagram_max = run.farm.datagram_max;
     options.receive_buffer = run.receive_buffer;
@@ -172,9 +172,9 @@ Result<BuildResult> run_builder(const BuildRun& run) {
     options.gather = building::answers_gather;
     options.exchange.self = self;
     options.exchange.epoch = wire::Epoch{1};
-    auto loop = transport::MessageLoop::open(options, pool, clock);
+    auto loop = messaging::MessageLoop::open(options, pool, clock);
     if (!loop) return std::unexpected(loop.error());
-    std::vector<transport::LinkPeer> links;
+    std::vector<messaging::LinkPeer> links;
     for (const auto& peer : (*farm)->peers()) {
         const auto address = transport::parse_host_port(peer.dataflow);
         if (!address) return std::unexpected(address.error());

@@ -8,7 +8,7 @@
 
 #include "build/source_farm.hpp"
 #include "weir/base/result.hpp"
-#include "weir/transport/message_loop.hpp"
+#include "weir/messaging/message_loop.hpp"
 
 namespace weir::app {
 
@@ -19,7 +19,7 @@ struct BuildRun {
     bool shaping = true;
     Bytes window{4ULL << 20};
     Bytes receive_buffer{16ULL << 20};
-    transport::InputThread input = transport::InputThread::none;
+    messaging::InputThread input = messaging::InputThread::none;
     bool output = false;               // built events go on over TCP, as to a filter
     double rate_hz = 0;                // events a second; 0: as fast as it goes
     std::chrono::milliseconds duration{500};

@@ -11,7 +11,7 @@ constexpr std::chrono::microseconds pace{200};  // at most so long between two l
 
 }  // namespace
 
-ReadoutAsker::ReadoutAsker(transport::Outbox& outbox, const AskerOptions& options)
+ReadoutAsker::ReadoutAsker(messaging::Outbox& outbox, const AskerOptions& options)
     : outbox_(outbox), options_(options), events_(options.outstanding_max) {}
 
 void ReadoutAsker::begin(SteadyTime now) {
@@ -40,7 +40,7 @@ void ReadoutAsker::ask(std::uint32_t event, SteadyTime now) {
     if (builds(event)) send(wire::RequestKind::building, event);
 }
 
-void ReadoutAsker::on_message(const transport::IncomingMessage& message, SteadyTime now) {
+void ReadoutAsker::on_message(const messaging::IncomingMessage& message, SteadyTime now) {
     if (message.type != wire::DataflowType::data || !wire::decode(message.body, view_)) return;
     const auto event = number(view_.head.level1_id);
     if (event - oldest_ >= next_ - oldest_) return;

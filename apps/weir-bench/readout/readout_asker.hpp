@@ -7,7 +7,7 @@
 #include <chrono>
 #include <vector>
 
-#include "weir/transport/outbox.hpp"
+#include "weir/messaging/outbox.hpp"
 #include "weir/wire/dataflow.hpp"
 
 namespace weir::app {
@@ -30,16 +30,16 @@ struct AskerFigures {
     std::vector<float> level2_times{};       // from request to answer, s
 };
 
-class ReadoutAsker final : public transport::MessageHandler {
+class ReadoutAsker final : public messaging::MessageHandler {
 public:
-    ReadoutAsker(transport::Outbox& outbox, const AskerOptions& options);
+    ReadoutAsker(messaging::Outbox& outbox, const AskerOptions& options);
 
     /// Counting begins afresh.
     void begin(SteadyTime now);
     [[nodiscard]] const AskerFigures& figures() const noexcept { return figures_; }
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override;
-    void on_peer(wire::StationId, transport::PeerChange, SteadyTime) override {}
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override;
+    void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override;
 
 private:
@@ -53,7 +53,7 @@ private:
     [[nodiscard]] Event& at(std::uint32_t event) noexcept { return events_[event % events_.size()]; }
     [[nodiscard]] bool builds(std::uint32_t event) const noexcept { return event % options_.events_per_build == 0; }
 
-    transport::Outbox& outbox_;
+    messaging::Outbox& outbox_;
     const AskerOptions options_;
     AskerFigures figures_;
     std::vector<Event> events_;  // from oldest_ to next_

@@ -49,14 +49,14 @@ Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time
     if (auto configured = station.configure(); !configured) return std::unexpected(std::move(configured.error()));
 
     memory::BufferPool messages(64_MiB);
-    transport::MessageLoopOptions loop_options;
+    messaging::MessageLoopOptions loop_options;
     loop_options.exchange.self = asker_id;
     loop_options.exchange.epoch = wire::Epoch{1};
-    auto loop = transport::MessageLoop::open(loop_options, messages, clock);
+    auto loop = messaging::MessageLoop::open(loop_options, messages, clock);
     if (!loop) return std::unexpected(std::move(loop.error()));
     const auto readout_address = transport::parse_host_port(station.self().dataflow);
     if (!readout_address) return std::unexpected(readout_address.error());
-    if (auto set = (*loop)->set_peers({{.id = readout_id, .address = *readout_address, .link = transport::LinkKind::udp, .watched = true}}); !set)
+    if (auto set = (*loop)->set_peers({{.id = readout_id, .address = *readout_address, .link = messaging::LinkKind::udp, .watched = true}}); !set)
         return std::unexpected(std::move(set.error()));
     Peer asker_peer{.name = "asker", .kind = StationKind::assign, .id = asker_id, .dataflow = {}, .events = {}, .sources = {}};
     asker_peer.dataflow = fmt::format("127.0.0.1:{}", (*loop)->port());

@@ -25,11 +25,11 @@ constexpr std::size_t rob_size = 1024;
 constexpr RunNumber run{1};
 
 /// Has room for everything that is decided.
-class RoomyAssigner final : public transport::MessageHandler {
+class RoomyAssigner final : public messaging::MessageHandler {
 public:
-    explicit RoomyAssigner(transport::Exchange& exchange) : exchange_(exchange) {}
-    void on_message(const transport::IncomingMessage&, SteadyTime) override {}
-    void on_peer(wire::StationId, transport::PeerChange, SteadyTime) override {}
+    explicit RoomyAssigner(messaging::Exchange& exchange) : exchange_(exchange) {}
+    void on_message(const messaging::IncomingMessage&, SteadyTime) override {}
+    void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime now) override {
         if (told_) return now + 50ms;
         std::vector<std::byte> bytes;
@@ -39,22 +39,22 @@ public:
     }
 
 private:
-    transport::Exchange& exchange_;
+    messaging::Exchange& exchange_;
     bool told_ = false;
 };
 
 /// Answers each question after the same time, however many there are.
-class LateReadout final : public transport::MessageHandler {
+class LateReadout final : public messaging::MessageHandler {
 public:
-    LateReadout(transport::Exchange& exchange, std::chrono::nanoseconds latency)
+    LateReadout(messaging::Exchange& exchange, std::chrono::nanoseconds latency)
         : exchange_(exchange), latency_(latency), rob_(rob_size, std::byte{0x5a}) {}
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         wire::DataRequest request;
         if (message.type != DataflowType::data_request || !decode(message.body, request)) return;
         waiting_.push_back({now + latency_, message.from, std::move(request)});
     }
-    void on_peer(wire::StationId, transport::PeerChange, SteadyTime) override {}
+    void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime now) override {
         for (; !waiting_.empty() && waiting_.front().due <= now; waiting_.pop_front()) answer(waiting_.front());
         if (waiting_.empty()) return std::nullopt;
@@ -79,15 +79,15 @@ private:
         pieces.front() = bytes_;
         exchange_.send(what.from, DataflowType::data, pieces);
     }
-    transport::Exchange& exchange_;
+    messaging::Exchange& exchange_;
     const std::chrono::nanoseconds latency_;
     const std::vector<std::byte> rob_;
     std::deque<Waiting> waiting_;
     std::vector<std::byte> bytes_;
 };
 
-transport::MessageLoopOptions loop_of(wire::StationId id) {
-    transport::MessageLoopOptions options;
+messaging::MessageLoopOptions loop_of(wire::StationId id) {
+    messaging::MessageLoopOptions options;
     options.exchange.self = id;
     options.exchange.epoch = wire::Epoch{1};
     return options;
@@ -97,7 +97,7 @@ transport::MessageLoopOptions loop_of(wire::StationId id) {
 template <class Logic>
 struct Surrounding {
     Surrounding(wire::StationId id, memory::BufferPool& pool, const Clock& clock)
-        : station(id), loop(transport::MessageLoop::open(loop_of(id), pool, clock)) {}
+        : station(id), loop(messaging::MessageLoop::open(loop_of(id), pool, clock)) {}
 
     [[nodiscard]] Peer peer(StationKind kind) const {
         return {.name = "around",
@@ -119,7 +119,7 @@ struct Surrounding {
     }
 
     wire::StationId station;
-    Result<std::unique_ptr<transport::MessageLoop>> loop;
+    Result<std::unique_ptr<messaging::MessageLoop>> loop;
     std::optional<Logic> logic;
     NamedThread thread;
 };

@@ -53,7 +53,7 @@ TEST(PartitionSettings, AreReadAndConverted) {
     EXPECT_EQ(place->partition.key, 7U);
     EXPECT_EQ(place->partition.format(), event::Format::event_3_0);
     EXPECT_EQ(place->partition.data.first_level1_id, 4'294'967'290U);
-    EXPECT_EQ(place->partition.link(), transport::LinkKind::tcp);
+    EXPECT_EQ(place->partition.link(), messaging::LinkKind::tcp);
     EXPECT_EQ(place->partition.sources(), (std::vector{SourceId{0x7c0000}, SourceId{0xa80010}}));
     auto rules = place->partition.rules();
     EXPECT_EQ(rules.sources[SourceId{0xa80010}].level1_offset, 1);

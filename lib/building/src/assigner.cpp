@@ -8,14 +8,14 @@
 namespace weir::building {
 namespace {
 
-using transport::PeerChange;
+using messaging::PeerChange;
 using wire::DataflowType;
 
 constexpr std::size_t remarks_max = 100;
 
 }  // namespace
 
-Assigner::Assigner(const AssignerOptions& options, transport::Outbox& outbox) : options_(options), outbox_(outbox) {}
+Assigner::Assigner(const AssignerOptions& options, messaging::Outbox& outbox) : options_(options), outbox_(outbox) {}
 
 void Assigner::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     std::map<wire::StationId, Builder> builders;
@@ -45,7 +45,7 @@ void Assigner::start_run() {
     newest_place_ = 0;
 }
 
-void Assigner::on_message(const transport::IncomingMessage& message, SteadyTime now) {
+void Assigner::on_message(const messaging::IncomingMessage& message, SteadyTime now) {
     if (message.type == DataflowType::accept && supervisor_ == message.from) {
         if (decode(message.body, accept_)) return accept(accept_, now);
         ++counts_.malformed;

@@ -6,9 +6,9 @@
 namespace weir::building {
 
 /// The logic, and what its thread tells the others.
-class AssignerStation::Logic final : public transport::StationLogic {
+class AssignerStation::Logic final : public messaging::StationLogic {
 public:
-    Logic(const AssignerStationOptions& options, transport::StationLoop& loop, Reports& reports, SharedStatus& status)
+    Logic(const AssignerStationOptions& options, messaging::StationLoop& loop, Reports& reports, SharedStatus& status)
         : loop_(loop), reports_(reports), status_(status), assigner_(options.assigner, loop.exchange()) {}
 
     void set_peers(const std::vector<Peer>& peers, SteadyTime now) {
@@ -16,10 +16,10 @@ public:
         assigner_.set_peers(peers, now);
     }
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         assigner_.on_message(message, now);
     }
-    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override {
+    void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override {
         assigner_.on_peer(peer, change, now);
     }
     std::optional<SteadyTime> step(SteadyTime now) override { return assigner_.step(now); }
@@ -55,7 +55,7 @@ private:
         });
     }
 
-    transport::StationLoop& loop_;
+    messaging::StationLoop& loop_;
     Reports& reports_;
     SharedStatus& status_;
     Assigner assigner_;
@@ -69,7 +69,7 @@ AssignerStation::~AssignerStation() { static_cast<void>(disconnect()); }
 
 Result<> AssignerStation::configure() {
     const std::vector kinds{StationKind::build, StationKind::readout, StationKind::supervise};
-    auto loop = transport::StationLoop::open({.thread = "dfm", .loop = options_.loop, .link = options_.link,
+    auto loop = messaging::StationLoop::open({.thread = "dfm", .loop = options_.loop, .link = options_.link,
                                               .speaks_with = kinds, .watches = kinds}, clock_);
     if (!loop) return std::unexpected(loop.error());
     loop_ = std::move(*loop);
@@ -79,7 +79,7 @@ Result<> AssignerStation::configure() {
 Peer AssignerStation::self() const {
     return {.name = options_.name, .kind = StationKind::assign, .id = options_.id,
             .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = {},
-            .tcp = options_.link == transport::LinkKind::tcp};
+            .tcp = options_.link == messaging::LinkKind::tcp};
 }
 
 Result<> AssignerStation::connect(const std::vector<Peer>& peers) {

@@ -9,7 +9,7 @@
 
 namespace weir::building {
 
-using transport::PeerChange;
+using messaging::PeerChange;
 using wire::DataflowType;
 using wire::RobState;
 
@@ -18,7 +18,7 @@ constexpr std::size_t builder_remarks_max = 100;
 constexpr auto nobody = ~std::uint32_t{0};
 }
 
-Builder::Builder(const BuilderOptions& options, transport::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink)
+Builder::Builder(const BuilderOptions& options, messaging::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink)
     : options_(options), outbox_(outbox), pool_(pool), sink_(sink), window_(options.window) {}
 
 Builder::~Builder() = default;
@@ -93,7 +93,7 @@ void Builder::start_run(RunNumber run) {
     longest_lag_ = {.time = options_.reask_min / 8, .requests = readouts_.size()};  // until some were measured
 }
 
-void Builder::on_message(const transport::IncomingMessage& message, SteadyTime now) {
+void Builder::on_message(const messaging::IncomingMessage& message, SteadyTime now) {
     if (message.type == DataflowType::data) return answered(message, now);
     if (message.type == DataflowType::assign && dfm_ == message.from) {
         if (decode(message.body, assign_)) return assigned(assign_, now);
@@ -187,7 +187,7 @@ std::optional<SteadyTime> Builder::step(SteadyTime now) {
     return now + std::chrono::milliseconds(50);  // credit that a full outbox did not take
 }
 
-void Builder::answered(const transport::IncomingMessage& message, SteadyTime now) {
+void Builder::answered(const messaging::IncomingMessage& message, SteadyTime now) {
     const auto from = number(message.from) < readout_of_.size() ? readout_of_[number(message.from)] : nobody;
     if (from == nobody) {
         ++counts_.unexpected;

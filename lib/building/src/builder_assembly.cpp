@@ -36,7 +36,7 @@ void Builder::close(std::uint32_t index) {
 }
 
 /// Fills in what the answer has of the readout's sources; what it should have and has not is lost.
-bool Builder::store(Assembly& assembly, Readout& readout, const transport::IncomingMessage& message) {
+bool Builder::store(Assembly& assembly, Readout& readout, const messaging::IncomingMessage& message) {
     std::size_t at = message.body.size() - data_.data.size();  // of the ROB in the message
     ConstData bytes = message.body;
     if (message.memory != nullptr && *message.memory) {

@@ -11,7 +11,7 @@ namespace {
 std::string lost_of(SourceId source) { return fmt::format("robs_lost_0x{:06x}", number(source)); }
 }  // namespace
 
-class BuilderStation::Logic final : public transport::StationLogic {
+class BuilderStation::Logic final : public messaging::StationLogic {
 public:
     Logic(BuilderStation& station)
         : station_(station),
@@ -19,10 +19,10 @@ public:
           sampled_(output_, station.samples_, station.clock_),
           builder_(station.options_.builder, station.loop_->exchange(), station.loop_->pool(), sampled_) {}
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         builder_.on_message(message, now);
     }
-    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override {
+    void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override {
         builder_.on_peer(peer, change, now);
     }
     void collect() override {
@@ -112,12 +112,12 @@ BuilderStation::BuilderStation(BuilderStationOptions options, Reports& reports, 
 BuilderStation::~BuilderStation() { static_cast<void>(disconnect()); }
 
 Result<> BuilderStation::configure() {
-    transport::StationLoopOptions options{.thread = "builder", .loop = options_.loop, .link = options_.link,
+    messaging::StationLoopOptions options{.thread = "builder", .loop = options_.loop, .link = options_.link,
                                           .speaks_with = {StationKind::assign, StationKind::readout},
                                           .watches = {StationKind::assign}, .memory = options_.memory};
     options.loop.gather = answers_gather;
     if (options_.probe) options.probe = options_.probe_deadline;
-    auto loop = transport::StationLoop::open(std::move(options), clock_);
+    auto loop = messaging::StationLoop::open(std::move(options), clock_);
     if (!loop) return std::unexpected(loop.error());
     loop_ = std::move(*loop);
     return {};
@@ -126,7 +126,7 @@ Result<> BuilderStation::configure() {
 Peer BuilderStation::self() const {
     return {.name = options_.name, .kind = StationKind::build, .id = options_.id,
             .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = {},
-            .tcp = options_.link == transport::LinkKind::tcp};
+            .tcp = options_.link == messaging::LinkKind::tcp};
 }
 
 Result<> BuilderStation::connect(const std::vector<Peer>& peers) {

@@ -9,7 +9,7 @@ namespace weir::building {
 namespace {
 
 using namespace std::chrono_literals;
-using transport::PeerChange;
+using messaging::PeerChange;
 using wire::DataflowType;
 
 constexpr wire::StationId supervisor{1}, sfi1{2}, sfi2{3}, ros{4};

@@ -11,7 +11,7 @@
 #include "weir/building/assigner.hpp"
 #include "weir/building/builder.hpp"
 #include "weir/event/rob_builder.hpp"
-#include "weir/transport/testing/simulated_network.hpp"
+#include "weir/messaging/testing/simulated_network.hpp"
 
 namespace weir::building {
 
@@ -35,14 +35,14 @@ inline std::vector<std::byte> farm_rob(SourceId source, Level1Id id, std::size_t
 }
 
 /// Posts tickets as the DFM's credit allows.
-class FarmSupervisor final : public transport::MessageHandler {
+class FarmSupervisor final : public messaging::MessageHandler {
 public:
     explicit FarmSupervisor(std::uint64_t events) : events_(events) {}
-    void on_message(const transport::IncomingMessage& message, SteadyTime) override {
+    void on_message(const messaging::IncomingMessage& message, SteadyTime) override {
         wire::AcceptCredit credit;
         if (message.type == wire::DataflowType::accept_credit && decode(message.body, credit)) credit_ = std::max(credit_, credit.credit);
     }
-    void on_peer(wire::StationId, transport::PeerChange, SteadyTime) override {}
+    void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime now) override {
         while (sent_ < std::min(events_, credit_)) {
             wire::Accept accept;
@@ -60,17 +60,17 @@ public:
         }
         return now + std::chrono::milliseconds(5);
     }
-    transport::Exchange* outbox = nullptr;
+    messaging::Exchange* outbox = nullptr;
 
 private:
     std::uint64_t events_, credit_ = 0, sent_ = 0;
 };
 
-class FarmReadout final : public transport::MessageHandler {
+class FarmReadout final : public messaging::MessageHandler {
 public:
     FarmReadout(SimulatedStation& self, unsigned index, unsigned sources, std::size_t words)
         : self_(self), index_(index), sources_(sources), words_(words) {}
-    void on_message(const transport::IncomingMessage& message, SteadyTime) override {
+    void on_message(const messaging::IncomingMessage& message, SteadyTime) override {
         wire::Clear clear;
         if (message.type == wire::DataflowType::clear && decode(message.body, clear)) {
             for (const auto id : clear.events) cleared.insert(number(id));
@@ -81,7 +81,7 @@ public:
         if (message.type != wire::DataflowType::data_request || !decode(message.body, request)) return;
         for (const auto id : request.events) answer(message.from, request.request, id);
     }
-    void on_peer(wire::StationId, transport::PeerChange, SteadyTime) override {}
+    void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime) override { return std::nullopt; }
 
     std::set<std::uint32_t> cleared;
@@ -114,7 +114,7 @@ struct FarmStore {
     std::uint64_t twins = 0, incomplete = 0;
 };
 
-class FarmBuilder final : public transport::MessageHandler, public BuiltSink {
+class FarmBuilder final : public messaging::MessageHandler, public BuiltSink {
 public:
     FarmBuilder(SimulatedStation& self, const BuilderOptions& options, const std::vector<Peer>& peers, FarmStore& store,
                 std::chrono::nanoseconds final_after)
@@ -127,8 +127,8 @@ public:
         held_.push_back({clock_.now() + final_after_, std::move(event)});
         return true;
     }
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override { builder.on_message(message, now); }
-    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override { builder.on_peer(peer, change, now); }
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override { builder.on_message(message, now); }
+    void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override { builder.on_peer(peer, change, now); }
     std::optional<SteadyTime> step(SteadyTime now) override {
         while (!held_.empty() && held_.front().first <= now) {
             auto& event = *held_.front().second;

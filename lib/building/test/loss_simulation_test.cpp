@@ -30,7 +30,7 @@ struct LineFaults {
     std::chrono::nanoseconds absence{0}, absence_every{0}; // the first readout does
 };
 
-class Line final : public transport::Outbox, public BuiltSink {
+class Line final : public messaging::Outbox, public BuiltSink {
 public:
     Line(std::uint64_t seed, const LineFaults& faults, std::uint32_t readouts, const BuilderOptions& options)
         : faults_(faults), options_(options), random_(seed), builder_(options_, *this, pool_, *this), built_(0) {
@@ -56,8 +56,8 @@ public:
     [[nodiscard]] std::uint64_t built() const noexcept { return built_; }
     [[nodiscard]] Builder::Counts counts() const { return builder_.counts(); }
 
-    using transport::Outbox::post;
-    using transport::Outbox::send;
+    using messaging::Outbox::post;
+    using messaging::Outbox::send;
     void send(wire::StationId to, DataflowType type, std::span<const ConstData> pieces) override {
         ASSERT_EQ(type, DataflowType::data_request);
         wire::DataRequest request;

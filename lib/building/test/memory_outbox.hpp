@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "weir/transport/outbox.hpp"
+#include "weir/messaging/outbox.hpp"
 #include "weir/wire/dataflow.hpp"
 
 namespace weir::building {
@@ -17,10 +17,10 @@ struct Said {
     std::vector<std::byte> body{};
 };
 
-class MemoryOutbox final : public transport::Outbox {
+class MemoryOutbox final : public messaging::Outbox {
 public:
-    using transport::Outbox::post;
-    using transport::Outbox::send;
+    using messaging::Outbox::post;
+    using messaging::Outbox::send;
     void send(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override { keep(to, type, pieces, false); }
     bool post(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override {
         if (full) return false;
@@ -59,7 +59,7 @@ private:
 
 /// Gives a handler a message as if it had come.
 template <class Message>
-void give(transport::MessageHandler& to, wire::StationId from, wire::DataflowType type, const Message& message, SteadyTime now) {
+void give(messaging::MessageHandler& to, wire::StationId from, wire::DataflowType type, const Message& message, SteadyTime now) {
     std::vector<std::byte> bytes;
     encode(message, bytes);
     to.on_message({.from = from, .type = type, .run = RunNumber{1}, .body = bytes}, now);

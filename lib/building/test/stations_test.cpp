@@ -22,8 +22,8 @@ bool eventually(const std::function<bool()>& done) {
     return true;
 }
 
-transport::MessageLoopOptions loop_of(StationId id) {
-    transport::MessageLoopOptions options;
+messaging::MessageLoopOptions loop_of(StationId id) {
+    messaging::MessageLoopOptions options;
     options.exchange.self = id;
     options.exchange.epoch = wire::Epoch{1};
     return options;

@@ -13,7 +13,7 @@ namespace {
 using namespace weir;
 using namespace weir::readout;
 
-struct Sink final : transport::Outbox {
+struct Sink final : messaging::Outbox {
     void send(wire::StationId, wire::DataflowType type, std::span<const ConstData> pieces) override {
         WEIR_ASSERT(type == wire::DataflowType::data);
         std::vector<std::byte> whole;
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         using Type = wire::DataflowType;
         for (const auto type : {Type::readout_input, Type::level2_result, Type::data_request, Type::clear}) {
             for (const auto body : {data, ConstData(wrapped), ConstData(whole)}) {
-                transport::IncomingMessage message;
+                messaging::IncomingMessage message;
                 message.type = type;
                 message.body = body;
                 node.on_message(message, {});

@@ -3,7 +3,7 @@
 
 namespace weir::readout {
 
-ReadoutNode::ReadoutNode(RobStore& store, RobInput& input, transport::Outbox& outbox, const ReadoutNodeOptions& options)
+ReadoutNode::ReadoutNode(RobStore& store, RobInput& input, messaging::Outbox& outbox, const ReadoutNodeOptions& options)
     : store_(store), input_(input), outbox_(outbox), options_(options) {}
 
 void ReadoutNode::send(const Answer& answer) {
@@ -40,7 +40,7 @@ void ReadoutNode::serve(wire::StationId from, ConstData body) {
     if (!handlers_->give(from, request_)) add(requests_dropped_);
 }
 
-void ReadoutNode::on_message(const transport::IncomingMessage& message, SteadyTime) {
+void ReadoutNode::on_message(const messaging::IncomingMessage& message, SteadyTime) {
     switch (message.type) {
         case wire::DataflowType::data_request:
             return serve(message.from, message.body);

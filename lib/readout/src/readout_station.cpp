@@ -36,16 +36,16 @@ std::optional<FeedKind> parse_feed_kind(std::string_view text) noexcept {
 }
 
 /// Hands everything to the node of the run that goes on.
-class ReadoutStation::Logic final : public transport::StationLogic {
+class ReadoutStation::Logic final : public messaging::StationLogic {
 public:
     void use(ReadoutNode* node) noexcept { node_ = node; }
     void flush() {
         if (node_ != nullptr) node_->flush();
     }
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         node_->on_message(message, now);
     }
-    void on_peer(wire::StationId, transport::PeerChange, SteadyTime) override {}
+    void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime now) override { return node_->step(now); }
 
 private:
@@ -61,7 +61,7 @@ struct ReadoutStation::Run {
     NamedThread feeder{};
 
     Run(const RobStoreOptions& store_options, const RobInputOptions& input_options,
-        std::function<void(const Level1Mismatch&)> mismatched, transport::Outbox& outbox, const ReadoutNodeOptions& node_options)
+        std::function<void(const Level1Mismatch&)> mismatched, messaging::Outbox& outbox, const ReadoutNodeOptions& node_options)
         : store(store_options), input(store, input_options, std::move(mismatched)), node(store, input, outbox, node_options) {}
 };
 
@@ -133,12 +133,12 @@ Result<> ReadoutStation::configure() {
     if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
         return fail(Errc::usage, fmt::format("source {} is named twice", in_hex(*twice)));
     const std::vector askers{StationKind::assign, StationKind::build, StationKind::supervise, StationKind::select};
-    transport::StationLoopOptions options{.thread = "network", .loop = options_.loop, .link = options_.link,
+    messaging::StationLoopOptions options{.thread = "network", .loop = options_.loop, .link = options_.link,
                                           .speaks_with = askers, .memory = options_.message_memory, .tell_every = {}};
     options.loop.exchange.self = options_.id;
     options.loop.exchange.epoch =
         wire::Epoch{static_cast<std::uint64_t>(clock_.wall().time_since_epoch() / std::chrono::nanoseconds(1))};
-    auto loop = transport::StationLoop::open(std::move(options), clock_);
+    auto loop = messaging::StationLoop::open(std::move(options), clock_);
     if (!loop) return std::unexpected(std::move(loop.error()));
     {
         const std::scoped_lock lock(status_mutex_);
@@ -151,7 +151,7 @@ Result<> ReadoutStation::configure() {
 Peer ReadoutStation::self() const {
     return {.name = options_.name, .kind = StationKind::readout, .id = options_.id,
             .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = sources_,
-            .tcp = options_.link == transport::LinkKind::tcp};
+            .tcp = options_.link == messaging::LinkKind::tcp};
 }
 
 Result<> ReadoutStation::connect(const std::vector<Peer>& peers) { return loop_->connect(peers, *logic_); }
@@ -238,7 +238,7 @@ Result<> ReadoutStation::unconfigure() {
 }
 
 StationStatus ReadoutStation::status() const {
-    std::shared_ptr<transport::StationLoop> open_loop;
+    std::shared_ptr<messaging::StationLoop> open_loop;
     std::shared_ptr<Run> run;
     {
         const std::scoped_lock lock(status_mutex_);

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "store_sample.hpp"
+#include "weir/messaging/testing/simulated_network.hpp"
 #include "weir/readout/event_feed.hpp"
-#include "weir/transport/testing/simulated_network.hpp"
 
 namespace weir::readout {
 namespace {
@@ -20,16 +20,16 @@ using wire::StationId;
 constexpr StationId readout_id{1}, asker_id{2};
 
 /// Keeps what it is told.
-class Asker final : public transport::MessageHandler {
+class Asker final : public messaging::MessageHandler {
 public:
-    void on_message(const transport::IncomingMessage& message, SteadyTime) override {
+    void on_message(const messaging::IncomingMessage& message, SteadyTime) override {
         wire::DataView view;
         ASSERT_EQ(message.type, wire::DataflowType::data);
         ASSERT_TRUE(wire::decode(message.body, view).has_value());
         data.emplace_back(as_text(view.data));
         heads.push_back(std::move(view.head));
     }
-    void on_peer(StationId, transport::PeerChange, SteadyTime) override {}
+    void on_peer(StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime) override { return std::nullopt; }
 
     std::vector<wire::DataHead> heads;
@@ -37,12 +37,12 @@ public:
 };
 
 /// A readout with its feed, in the thread of the test.
-class FedNode final : public transport::MessageHandler {
+class FedNode final : public messaging::MessageHandler {
 public:
-    FedNode(RobStore& store, RobInput& input, transport::Outbox& outbox, EventFeed* feed, const ReadoutNodeOptions& options)
+    FedNode(RobStore& store, RobInput& input, messaging::Outbox& outbox, EventFeed* feed, const ReadoutNodeOptions& options)
         : node(store, input, outbox, options), feed_(feed) {}
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override { node.on_message(message, now); }
-    void on_peer(StationId peer, transport::PeerChange change, SteadyTime now) override { node.on_peer(peer, change, now); }
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override { node.on_message(message, now); }
+    void on_peer(StationId peer, messaging::PeerChange change, SteadyTime now) override { node.on_peer(peer, change, now); }
     std::optional<SteadyTime> step(SteadyTime now) override {
         if (feed_ != nullptr) static_cast<void>(feed_->step(now));
         return node.step(now);

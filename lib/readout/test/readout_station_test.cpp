@@ -19,16 +19,16 @@ using wire::StationId;
 constexpr StationId readout_id{1}, asker_id{2};
 
 /// A station that asks, on sockets of its own.
-class Asker final : public transport::MessageHandler {
+class Asker final : public messaging::MessageHandler {
 public:
     explicit Asker(const std::string& readout, RunNumber run) {
         static std::uint64_t processes = 0;  // each is another process of this station
-        transport::MessageLoopOptions options;
+        messaging::MessageLoopOptions options;
         options.exchange.self = asker_id;
         options.exchange.epoch = wire::Epoch{++processes};
-        loop_ = transport::MessageLoop::open(options, pool_, clock_).value();
+        loop_ = messaging::MessageLoop::open(options, pool_, clock_).value();
         EXPECT_TRUE(loop_->set_peers({{.id = readout_id, .address = transport::parse_host_port(readout).value(),
-                                       .link = transport::LinkKind::udp, .watched = true}}).has_value());
+                                       .link = messaging::LinkKind::udp, .watched = true}}).has_value());
         loop_->exchange().set_run(run);
         thread_ = NamedThread(nullptr, "asker", [this](const std::stop_token& stop) { loop_->run(stop, *this); });
     }
@@ -72,7 +72,7 @@ public:
         }
     }
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime) override {
+    void on_message(const messaging::IncomingMessage& message, SteadyTime) override {
         wire::DataView view;
         ASSERT_TRUE(wire::decode(message.body, view).has_value());
         {
@@ -81,13 +81,13 @@ public:
         }
         answered_.release();
     }
-    void on_peer(StationId, transport::PeerChange, SteadyTime) override {}
+    void on_peer(StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime) override { return std::nullopt; }
 
 private:
     SystemClock clock_;
     memory::BufferPool pool_{Bytes{16 << 20}};
-    std::unique_ptr<transport::MessageLoop> loop_;
+    std::unique_ptr<messaging::MessageLoop> loop_;
     std::mutex mutex_;
     wire::DataHead head_;
     std::counting_semaphore<> answered_{0};

@@ -60,7 +60,7 @@ void DataCollector::arm(std::uint64_t request, Part& part, std::uint32_t index, 
     timers_.push({at, request, index, ++part.stamp});
 }
 
-void DataCollector::on_data(const transport::IncomingMessage& message, SteadyTime now) {
+void DataCollector::on_data(const messaging::IncomingMessage& message, SteadyTime now) {
     if (!decode(message.body, data_)) {
         ++counts_.malformed;
         return;
@@ -172,9 +172,9 @@ void DataCollector::due(const Timer& timer, SteadyTime now) {
     ask(timer.request, collection, timer.part, now);
 }
 
-void DataCollector::on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) {
-    if (change == transport::PeerChange::silent) return;
-    if (change == transport::PeerChange::restarted) trips_.erase(peer);
+void DataCollector::on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) {
+    if (change == messaging::PeerChange::silent) return;
+    if (change == messaging::PeerChange::restarted) trips_.erase(peer);
     for (auto& [request, collection] : collections_) {
         for (std::uint32_t i = 0; i < collection.parts.size(); ++i) {
             auto& part = collection.parts[i];

@@ -9,7 +9,7 @@ namespace weir::selection {
 namespace {
 
 using namespace std::chrono_literals;
-using transport::PeerChange;
+using messaging::PeerChange;
 using wire::DataflowType;
 
 constexpr std::size_t unit_remarks_max = 100;
@@ -24,7 +24,7 @@ bool is_pseudo_readout(const Peer& peer) noexcept {
                                [](SourceId source) { return (number(source) >> 16 & 0xff) == level2_detector; });
 }
 
-SelectionUnit::SelectionUnit(const UnitOptions& options, transport::Outbox& outbox, UnitWorkers& workers)
+SelectionUnit::SelectionUnit(const UnitOptions& options, messaging::Outbox& outbox, UnitWorkers& workers)
     : options_(options), outbox_(outbox), workers_(workers), collector_(options.collector, outbox) {}
 
 void SelectionUnit::set_peers(const std::vector<Peer>& peers) {
@@ -56,7 +56,7 @@ void SelectionUnit::drop_session() {
     in_hand_ = ended_ = credit_told_ = 0;
 }
 
-void SelectionUnit::on_message(const transport::IncomingMessage& message, SteadyTime now) {
+void SelectionUnit::on_message(const messaging::IncomingMessage& message, SteadyTime now) {
     if (message.type == DataflowType::level2_task && supervisor_ == message.from) {
         if (decode(message.body, task_)) return given(task_, now);
         ++counts_.malformed;

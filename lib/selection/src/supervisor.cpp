@@ -14,7 +14,7 @@ namespace weir::selection {
 namespace {
 
 using namespace std::chrono_literals;
-using transport::PeerChange;
+using messaging::PeerChange;
 using wire::DataflowType;
 
 constexpr std::size_t supervisor_remarks_max = 100;
@@ -23,7 +23,7 @@ constexpr std::uint32_t told_max = 65'536;
 
 }  // namespace
 
-Supervisor::Supervisor(const SupervisorOptions& options, transport::Outbox& outbox, const Clock& clock)
+Supervisor::Supervisor(const SupervisorOptions& options, messaging::Outbox& outbox, const Clock& clock)
     : options_(options), outbox_(outbox), clock_(clock) {}
 
 void Supervisor::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
@@ -78,7 +78,7 @@ void Supervisor::resume(SteadyTime now) {
     next_at_ = now;
 }
 
-void Supervisor::on_message(const transport::IncomingMessage& message, SteadyTime now) {
+void Supervisor::on_message(const messaging::IncomingMessage& message, SteadyTime now) {
     if (message.type == DataflowType::level2_decision && units_.contains(message.from)) {
         if (decode(message.body, decision_)) return decided(decision_, message.from, now);
         ++counts_.malformed;

@@ -8,16 +8,16 @@
 namespace weir::selection {
 
 /// The logic, and what its thread tells the others.
-class SupervisorStation::Logic final : public transport::StationLogic {
+class SupervisorStation::Logic final : public messaging::StationLogic {
 public:
-    Logic(const SupervisorStationOptions& options, transport::StationLoop& loop, SharedStatus& status, Reports& reports,
+    Logic(const SupervisorStationOptions& options, messaging::StationLoop& loop, SharedStatus& status, Reports& reports,
           const Clock& clock)
         : loop_(loop), status_(status), reports_(reports), supervisor_(options.supervisor, loop.exchange(), clock) {}
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         supervisor_.on_message(message, now);
     }
-    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override {
+    void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override {
         supervisor_.on_peer(peer, change, now);
     }
     std::optional<SteadyTime> step(SteadyTime now) override { return supervisor_.step(now); }
@@ -74,7 +74,7 @@ private:
                (!results || !exchange.heard(*results) || (supervisor_.results_told() && exchange.posts_under_way(*results) == 0));
     }
 
-    transport::StationLoop& loop_;
+    messaging::StationLoop& loop_;
     SharedStatus& status_;
     Reports& reports_;
     Supervisor supervisor_;
@@ -98,7 +98,7 @@ SupervisorStation::~SupervisorStation() { static_cast<void>(disconnect()); }
 
 Result<> SupervisorStation::configure() {
     const std::vector kinds{StationKind::assign, StationKind::select, StationKind::readout};
-    auto loop = transport::StationLoop::open({.thread = "supervisor", .loop = options_.loop, .link = options_.link,
+    auto loop = messaging::StationLoop::open({.thread = "supervisor", .loop = options_.loop, .link = options_.link,
                                               .speaks_with = kinds, .watches = kinds}, clock_);
     if (!loop) return std::unexpected(loop.error());
     loop_ = std::move(*loop);
@@ -108,7 +108,7 @@ Result<> SupervisorStation::configure() {
 Peer SupervisorStation::self() const {
     return {.name = options_.name, .kind = StationKind::supervise, .id = options_.id,
             .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = {},
-            .tcp = options_.link == transport::LinkKind::tcp};
+            .tcp = options_.link == messaging::LinkKind::tcp};
 }
 
 Result<> SupervisorStation::connect(const std::vector<Peer>& peers) {

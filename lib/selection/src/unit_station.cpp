@@ -26,15 +26,15 @@ struct UnitItem {
 }  // namespace
 
 /// The unit in its loop, and the way to its workers and back.
-class UnitStation::Logic final : public transport::StationLogic, public UnitWorkers {
+class UnitStation::Logic final : public messaging::StationLogic, public UnitWorkers {
 public:
     explicit Logic(UnitStation& station)
         : station_(station), unit_(station.options_.unit, station.loop_->exchange(), *this) {}
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override {
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         unit_.on_message(message, now);
     }
-    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override {
+    void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override {
         unit_.on_peer(peer, change, now);
     }
     void collect() override {
@@ -181,7 +181,7 @@ Result<> UnitStation::configure() {
     if (!selection) return std::unexpected(selection.error());
     selection_ = std::move(*selection);
     const std::vector kinds{StationKind::supervise, StationKind::readout};
-    auto loop = transport::StationLoop::open({.thread = "input", .loop = options_.loop, .link = options_.link,
+    auto loop = messaging::StationLoop::open({.thread = "input", .loop = options_.loop, .link = options_.link,
                                               .speaks_with = kinds, .watches = kinds, .memory = options_.memory},
                                              clock_);
     if (!loop) return std::unexpected(loop.error());
@@ -192,7 +192,7 @@ Result<> UnitStation::configure() {
 Peer UnitStation::self() const {
     return {.name = options_.name, .kind = StationKind::select, .id = options_.id,
             .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = {},
-            .tcp = options_.link == transport::LinkKind::tcp};
+            .tcp = options_.link == messaging::LinkKind::tcp};
 }
 
 Result<> UnitStation::connect(const std::vector<Peer>& peers) {

@@ -12,13 +12,13 @@ using namespace std::chrono_literals;
 using namespace test;
 
 /// A collector alone at a station, with two readouts.
-class Asker final : public transport::MessageHandler {
+class Asker final : public messaging::MessageHandler {
 public:
-    Asker(transport::Exchange& exchange, const CollectorOptions& options) : collector(options, exchange) {
+    Asker(messaging::Exchange& exchange, const CollectorOptions& options) : collector(options, exchange) {
         collector.set_readouts(partition(0));
     }
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override { collector.on_data(message, now); }
-    void on_peer(StationId peer, transport::PeerChange change, SteadyTime now) override { collector.on_peer(peer, change, now); }
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override { collector.on_data(message, now); }
+    void on_peer(StationId peer, messaging::PeerChange change, SteadyTime now) override { collector.on_peer(peer, change, now); }
     std::optional<SteadyTime> step(SteadyTime now) override {
         const auto next = collector.step(now);
         while (auto event = collector.take_ready()) ready.push_back(std::move(event));

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "weir/base/endian.hpp"
+#include "weir/messaging/testing/simulated_network.hpp"
 #include "weir/selection/selection_unit.hpp"
 #include "weir/selection/supervisor.hpp"
-#include "weir/transport/testing/simulated_network.hpp"
 
 namespace weir::selection::test {
 
@@ -23,11 +23,11 @@ using wire::StationId;
 inline constexpr StationId supervisor_id{1}, assigner_id{2}, readout_id{10}, pseudo_id{15}, unit_id{20};
 
 /// Each of its fragments is four words: source, level-1 id and two more.
-class SimpleReadout final : public transport::MessageHandler {
+class SimpleReadout final : public messaging::MessageHandler {
 public:
-    SimpleReadout(transport::Exchange& exchange, std::uint32_t not_yet = 0) : exchange_(exchange), not_yet_(not_yet) {}
+    SimpleReadout(messaging::Exchange& exchange, std::uint32_t not_yet = 0) : exchange_(exchange), not_yet_(not_yet) {}
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime) override {
+    void on_message(const messaging::IncomingMessage& message, SteadyTime) override {
         wire::DataRequest request;
         if (message.type != wire::DataflowType::data_request || !decode(message.body, request)) return;
         for (const auto event : request.events) {
@@ -50,37 +50,37 @@ public:
             if (!mute) exchange_.send(message.from, wire::DataflowType::data, pieces);
         }
     }
-    void on_peer(StationId, transport::PeerChange, SteadyTime) override {}
+    void on_peer(StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime) override { return std::nullopt; }
 
     bool mute = false;
 
 private:
-    transport::Exchange& exchange_;
+    messaging::Exchange& exchange_;
     const std::uint32_t not_yet_;
     std::map<std::uint32_t, std::uint32_t> asked_;
 };
 
 /// Keeps the first result of each event, as a pseudo readout does.
-class SimplePseudoReadout final : public transport::MessageHandler {
+class SimplePseudoReadout final : public messaging::MessageHandler {
 public:
-    void on_message(const transport::IncomingMessage& message, SteadyTime) override {
+    void on_message(const messaging::IncomingMessage& message, SteadyTime) override {
         wire::Level2Result result;
         if (message.type != wire::DataflowType::level2_result || !decode(message.body, result)) return;
         results.emplace(number(result.global_id), std::move(result));
     }
-    void on_peer(StationId, transport::PeerChange, SteadyTime) override {}
+    void on_peer(StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime) override { return std::nullopt; }
 
     std::map<std::uint64_t, wire::Level2Result> results;
 };
 
 /// Ends every event at once; its credit is what it ended and `room` more.
-class SimpleAssigner final : public transport::MessageHandler {
+class SimpleAssigner final : public messaging::MessageHandler {
 public:
-    SimpleAssigner(transport::Exchange& exchange, std::uint64_t room) : exchange_(exchange), room_(room) {}
+    SimpleAssigner(messaging::Exchange& exchange, std::uint64_t room) : exchange_(exchange), room_(room) {}
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime) override {
+    void on_message(const messaging::IncomingMessage& message, SteadyTime) override {
         wire::Accept accept;
         if (message.type != wire::DataflowType::accept || !decode(message.body, accept)) return;
         for (const auto& ticket : accept.accepted) {
@@ -94,7 +94,7 @@ public:
             level1.insert(number(id));
         }
     }
-    void on_peer(StationId, transport::PeerChange, SteadyTime) override {}
+    void on_peer(StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime now) override {
         if (frozen) return now + std::chrono::milliseconds(1);
         if (credit_ != told + room_) {
@@ -111,21 +111,21 @@ public:
     std::set<std::uint32_t> rejected, level1;
 
 private:
-    transport::Exchange& exchange_;
+    messaging::Exchange& exchange_;
     const std::uint64_t room_;
     std::uint64_t credit_ = 0;
 };
 
 /// A unit that keeps events whose global id is even; its computing takes no time.
-class SimpleUnit final : public transport::MessageHandler, public UnitWorkers {
+class SimpleUnit final : public messaging::MessageHandler, public UnitWorkers {
 public:
-    SimpleUnit(const UnitOptions& options, transport::Exchange& exchange, const std::vector<Peer>& peers) : unit(options, exchange, *this) {
+    SimpleUnit(const UnitOptions& options, messaging::Exchange& exchange, const std::vector<Peer>& peers) : unit(options, exchange, *this) {
         unit.set_peers(peers);
         unit.start_run();
     }
     void take(UnitTask task) override { tasks_.push_back(std::move(task)); }
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override { unit.on_message(message, now); }
-    void on_peer(StationId peer, transport::PeerChange change, SteadyTime now) override { unit.on_peer(peer, change, now); }
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override { unit.on_message(message, now); }
+    void on_peer(StationId peer, messaging::PeerChange change, SteadyTime now) override { unit.on_peer(peer, change, now); }
     std::optional<SteadyTime> step(SteadyTime now) override {
         const auto next = unit.step(now);
         if (tasks_.empty() || hangs) return next;

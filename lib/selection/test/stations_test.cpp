@@ -5,10 +5,10 @@
 #include <atomic>
 #include <thread>
 
-#include "weir/transport/message_loop.hpp"
 #include "simulated_partition.hpp"
 #include "weir/delivery/sender.hpp"
 #include "weir/event/event_builder.hpp"
+#include "weir/messaging/message_loop.hpp"
 #include "weir/selection/filter_station.hpp"
 #include "weir/selection/supervisor_station.hpp"
 #include "weir/selection/unit_station.hpp"
@@ -29,8 +29,8 @@ bool eventually(Condition condition, std::chrono::milliseconds within = 60s) {
     return true;
 }
 
-transport::MessageLoopOptions loop_of(StationId id) {
-    transport::MessageLoopOptions options;
+messaging::MessageLoopOptions loop_of(StationId id) {
+    messaging::MessageLoopOptions options;
     options.exchange.self = id;
     options.exchange.epoch = wire::Epoch{1};
     return options;
@@ -40,13 +40,13 @@ transport::MessageLoopOptions loop_of(StationId id) {
 template <class Logic>
 struct Around {
     Around(StationId station, memory::BufferPool& pool, const Clock& clock)
-        : id(station), loop(transport::MessageLoop::open(loop_of(station), pool, clock).value()) {}
+        : id(station), loop(messaging::MessageLoop::open(loop_of(station), pool, clock).value()) {}
     Peer peer(StationKind kind) const {
         return {.name = "around", .kind = kind, .id = id, .dataflow = "127.0.0.1:" + std::to_string(loop->port())};
     }
     template <class... More>
     void begin(const std::vector<Peer>& others, RunNumber run, More... more) {
-        std::vector<transport::LinkPeer> links;
+        std::vector<messaging::LinkPeer> links;
         for (const auto& other : others)
             links.push_back(
                 {.id = other.id, .address = transport::parse_host_port(other.dataflow).value(), .watched = true});
@@ -56,7 +56,7 @@ struct Around {
         thread = NamedThread("around", [this](const std::stop_token& stop) { loop->run(stop, *logic); });
     }
     StationId id;
-    std::unique_ptr<transport::MessageLoop> loop;
+    std::unique_ptr<messaging::MessageLoop> loop;
     std::optional<Logic> logic;
     NamedThread thread;
 };
@@ -75,7 +75,7 @@ TEST(Stations, ASupervisorAndItsUnitsDecideOnEveryEventOfARun) {
         options.id = StationId(static_cast<std::uint16_t>(number(unit_id) + i));
         options.selection.selection = "fraction:0.5";
         options.loop = loop_of(options.id);
-        if (i == 1) options.loop.input = transport::InputThread::wake_per_batch;
+        if (i == 1) options.loop.input = messaging::InputThread::wake_per_batch;
         units.push_back(std::make_unique<UnitStation>(options, reports, clock));
         ASSERT_TRUE(units.back()->configure());
     }

@@ -244,7 +244,7 @@ TEST(Supervisor, APseudoReadoutThatIsAwayHoldsUpNothingAndGetsTheResultsWhenItCo
 
 TEST(Supervisor, TheSameSeedDrawsTheSameRegions) {
     const auto regions_of = [](std::uint64_t seed) {
-        struct Outbox final : transport::Outbox {
+        struct Outbox final : messaging::Outbox {
             void send(StationId, wire::DataflowType, std::span<const ConstData>) override {}
             bool post(StationId, wire::DataflowType type, std::span<const ConstData> pieces) override {
                 wire::Level2Task task;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "datagram_input.hpp"
+#include "weir/transport/datagram_input.hpp"
 
 #include "weir/base/thread_account.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "udp_socket.hpp"
+#include "weir/transport/udp_socket.hpp"
 
 #include <fmt/format.h>
 #include <linux/sock_diag.h>

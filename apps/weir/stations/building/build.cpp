@@ -49,9 +49,9 @@ Result<std::unique_ptr<Station>> BuilderSettings::make(const StationPlace& place
     options.builder.rules = place.partition.rules();
     options.builder.window = {.shaping = shaping_, .least = window_min_.count(), .most = window_max_.count()};
     options.loop = loop_options(place, listen_);
-    options.loop.input = threads_ == "one"              ? transport::InputThread::none
-                         : threads_ == "wake-per-batch" ? transport::InputThread::wake_per_batch
-                                                        : transport::InputThread::wake_per_datagram;
+    options.loop.input = threads_ == "one"              ? messaging::InputThread::none
+                         : threads_ == "wake-per-batch" ? messaging::InputThread::wake_per_batch
+                                                        : messaging::InputThread::wake_per_datagram;
     options.link = link_of(place, link_);
     options.memory = memory_;
     options.probe = probe_;

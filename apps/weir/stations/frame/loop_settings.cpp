@@ -5,8 +5,8 @@
 
 namespace weir::app {
 
-transport::MessageLoopOptions loop_options(const StationPlace& place, const std::string& listen) {
-    transport::MessageLoopOptions options;
+messaging::MessageLoopOptions loop_options(const StationPlace& place, const std::string& listen) {
+    messaging::MessageLoopOptions options;
     if (const auto address = transport::parse_host_port(listen)) options.listen = *address;
     options.datagram_max = place.partition.network.datagram_max.count();
     options.receive_buffer = place.partition.network.receive_buffer;
@@ -18,7 +18,7 @@ transport::MessageLoopOptions loop_options(const StationPlace& place, const std:
     return options;
 }
 
-transport::LinkKind link_of(const StationPlace& place, const std::string& link) {
+messaging::LinkKind link_of(const StationPlace& place, const std::string& link) {
     return parse_link(link).value_or(place.partition.link());
 }
 

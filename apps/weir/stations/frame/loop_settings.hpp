@@ -6,12 +6,12 @@
 #include <string>
 
 #include "stations/frame/station_command.hpp"
-#include "weir/transport/message_loop.hpp"
+#include "weir/messaging/message_loop.hpp"
 
 namespace weir::app {
 
 /// Of texts that the reader of the file has checked.
-[[nodiscard]] transport::MessageLoopOptions loop_options(const StationPlace& place, const std::string& listen = "127.0.0.1:0");
-[[nodiscard]] transport::LinkKind link_of(const StationPlace& place, const std::string& link);
+[[nodiscard]] messaging::MessageLoopOptions loop_options(const StationPlace& place, const std::string& listen = "127.0.0.1:0");
+[[nodiscard]] messaging::LinkKind link_of(const StationPlace& place, const std::string& link);
 
 }  // namespace weir::app

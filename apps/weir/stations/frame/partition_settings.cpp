@@ -33,9 +33,9 @@ std::optional<SourceId> parse_source_id(std::string_view text) noexcept {
     return SourceId{value};
 }
 
-std::optional<transport::LinkKind> parse_link(std::string_view text) noexcept {
-    if (text == "udp") return transport::LinkKind::udp;
-    if (text == "tcp") return transport::LinkKind::tcp;
+std::optional<messaging::LinkKind> parse_link(std::string_view text) noexcept {
+    if (text == "udp") return messaging::LinkKind::udp;
+    if (text == "tcp") return messaging::LinkKind::tcp;
     return std::nullopt;
 }
 
@@ -88,7 +88,7 @@ std::vector<SourceId> PartitionSettings::sources() const {
     return all;
 }
 
-transport::LinkKind PartitionSettings::link() const { return parse_link(network.link).value_or(transport::LinkKind::udp); }
+messaging::LinkKind PartitionSettings::link() const { return parse_link(network.link).value_or(messaging::LinkKind::udp); }
 
 Result<std::vector<ListedStation>> list_stations(std::string_view text, std::string_view file_name) {
     const auto sections = list_sections(text, file_name);

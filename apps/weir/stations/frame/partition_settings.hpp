@@ -14,8 +14,8 @@
 #include "weir/base/result.hpp"
 #include "weir/event/check.hpp"
 #include "weir/event/format.hpp"
+#include "weir/messaging/message_loop.hpp"
 #include "weir/service/configuration.hpp"
-#include "weir/transport/message_loop.hpp"
 #include "weir/wire/peer.hpp"
 
 namespace weir::app {
@@ -48,11 +48,11 @@ struct PartitionSettings {
     [[nodiscard]] event::Format format() const;
     [[nodiscard]] event::RodRules rules() const;
     [[nodiscard]] std::vector<SourceId> sources() const;  // empty: whatever the readouts serve
-    [[nodiscard]] transport::LinkKind link() const;
+    [[nodiscard]] messaging::LinkKind link() const;
 };
 
 /// "udp", "tcp": for a station's own key `link`, where empty means the partition's.
-[[nodiscard]] std::optional<transport::LinkKind> parse_link(std::string_view text) noexcept;
+[[nodiscard]] std::optional<messaging::LinkKind> parse_link(std::string_view text) noexcept;
 /// "0x7c0000" or "8126464".
 [[nodiscard]] std::optional<SourceId> parse_source_id(std::string_view text) noexcept;
 

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
-#include "weir/wire/peer.hpp"
+#include "weir/messaging/outbox.hpp"
 #include "weir/service/event_ids.hpp"
 #include "weir/service/station.hpp"
-#include "weir/transport/outbox.hpp"
 #include "weir/wire/dataflow.hpp"
+#include "weir/wire/peer.hpp"
 #include "weir/wire/sequence_set.hpp"
 
 namespace weir::building {
@@ -33,7 +33,7 @@ struct AssignerOptions {
 };
 
 /// Received: what the supervisor decided. Stored: final and well. Rejected: "level 2", and what builders say.
-class Assigner final : public transport::MessageHandler {
+class Assigner final : public messaging::MessageHandler {
 public:
     struct Counts {
         std::uint64_t accepted = 0, rejected = 0;  // by the supervisor
@@ -47,15 +47,15 @@ public:
         std::uint64_t credit = 0, assigned = 0, in_hand = 0;
     };
 
-    Assigner(const AssignerOptions& options, transport::Outbox& outbox);
+    Assigner(const AssignerOptions& options, messaging::Outbox& outbox);
 
     /// The builders, readouts and supervisor of the partition. Events of a builder that is not among them any more are
     /// given to others.
     void set_peers(const std::vector<Peer>& peers, SteadyTime now);
     void start_run();
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override;
-    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override;
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override;
+    void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override;
     [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override;
 
     /// Every event that is in hand is given up and counted: the run has to end.
@@ -108,7 +108,7 @@ private:
     [[nodiscard]] Sequence place(Level1Id id) noexcept;  // in the run, from 1 on, over wraps of the counter
 
     const AssignerOptions options_;
-    transport::Outbox& outbox_;
+    messaging::Outbox& outbox_;
     Counts counts_;
     std::optional<wire::StationId> supervisor_;
     std::uint64_t accept_credit_told_ = 0;

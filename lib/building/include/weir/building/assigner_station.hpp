@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "weir/building/assigner.hpp"
+#include "weir/messaging/station_loop.hpp"
 #include "weir/service/shared_status.hpp"
 #include "weir/service/station.hpp"
-#include "weir/transport/station_loop.hpp"
 
 namespace weir::building {
 
@@ -18,8 +18,8 @@ struct AssignerStationOptions {
     std::string name = "dfm";
     wire::StationId id{};
     AssignerOptions assigner{};
-    transport::MessageLoopOptions loop{};
-    transport::LinkKind link = transport::LinkKind::udp;
+    messaging::MessageLoopOptions loop{};
+    messaging::LinkKind link = messaging::LinkKind::udp;
 };
 
 class AssignerStation final : public Station {
@@ -46,7 +46,7 @@ private:
     Reports& reports_;
     const Clock& clock_;
     SharedStatus status_;  // also before and after there is a logic
-    std::unique_ptr<transport::StationLoop> loop_;
+    std::unique_ptr<messaging::StationLoop> loop_;
     mutable std::mutex logic_mutex_;  // held while the logic comes or goes, and by who asks it from another thread
     std::unique_ptr<Logic> logic_;  // while connected
 };

@@ -23,11 +23,11 @@
 #include "weir/building/request_window.hpp"
 #include "weir/event/check.hpp"
 #include "weir/event/format.hpp"
-#include "weir/wire/peer.hpp"
+#include "weir/messaging/outbox.hpp"
+#include "weir/messaging/round_trip.hpp"
 #include "weir/service/station.hpp"
-#include "weir/transport/outbox.hpp"
-#include "weir/transport/round_trip.hpp"
 #include "weir/wire/dataflow.hpp"
+#include "weir/wire/peer.hpp"
 
 namespace weir::building {
 
@@ -51,7 +51,7 @@ struct BuilderOptions {
 /// none of them is urgent.
 inline constexpr std::chrono::microseconds answers_gather{50};
 
-class Builder final : public transport::MessageHandler {
+class Builder final : public messaging::MessageHandler {
 public:
     struct Counts {
         std::uint64_t received = 0;  // events assigned to us = stored + rejected + failed + given up + in hand
@@ -68,15 +68,15 @@ public:
     };
 
     /// Outbox, pool and sink outlive the builder.
-    Builder(const BuilderOptions& options, transport::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink);
+    Builder(const BuilderOptions& options, messaging::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink);
     ~Builder() override;
 
     /// The DFM, and the readouts with their ROBs; also while events are being built.
     void set_peers(const std::vector<Peer>& peers, SteadyTime now);
     void start_run(RunNumber run);
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override;
-    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override;
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override;
+    void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override;
     [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override;
 
     /// What became of an event that the sink took. `reason` names a rejection.
@@ -148,7 +148,7 @@ private:
         bool queued = false;           // stands in ready_
         bool suspect = false;
         std::uint64_t answer_size = 0;  // smoothed; 0: none has come
-        transport::RoundTrip trip{};   // from asking to the last answer of a request
+        messaging::RoundTrip trip{};   // from asking to the last answer of a request
         std::uint64_t timed_request = 0;           // the latest of which answers came
         std::chrono::nanoseconds timed_trip{};     // of its last answer so far; 0: it is not to be taken
         std::chrono::nanoseconds answered{};       // the last answer to something asked for: see ran_
@@ -171,8 +171,8 @@ private:
     void ask(SteadyTime now);
     std::size_t ask_one(Readout& readout, std::uint32_t index, SteadyTime now);
     void queue(std::uint32_t readout);
-    void answered(const transport::IncomingMessage& message, SteadyTime now);
-    [[nodiscard]] bool store(Assembly& assembly, Readout& readout, const transport::IncomingMessage& message);
+    void answered(const messaging::IncomingMessage& message, SteadyTime now);
+    [[nodiscard]] bool store(Assembly& assembly, Readout& readout, const messaging::IncomingMessage& message);
     void check(Assembly& assembly, std::uint32_t position, SourceId source, ConstData rob);
     void slot_done(Assembly& assembly, std::uint32_t readout);
     void end_asking(Readout& readout, Slot& slot);
@@ -194,7 +194,7 @@ private:
     [[nodiscard]] bool may_begin() noexcept;
 
     const BuilderOptions options_;
-    transport::Outbox& outbox_;
+    messaging::Outbox& outbox_;
     memory::BufferPool& pool_;
     BuiltSink& sink_;
     Counts counts_;

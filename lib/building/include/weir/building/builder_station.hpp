@@ -9,10 +9,10 @@
 #include "weir/base/bytes.hpp"
 #include "weir/building/builder.hpp"
 #include "weir/building/delivery_output.hpp"
+#include "weir/messaging/station_loop.hpp"
 #include "weir/service/sampled_events.hpp"
 #include "weir/service/shared_status.hpp"
 #include "weir/service/station.hpp"
-#include "weir/transport/station_loop.hpp"
 
 namespace weir::building {
 
@@ -20,8 +20,8 @@ struct BuilderStationOptions {
     std::string name = "sfi-1";
     wire::StationId id{};
     BuilderOptions builder{};
-    transport::MessageLoopOptions loop{};
-    transport::LinkKind link = transport::LinkKind::udp;  // to readouts; the DFM's is the same
+    messaging::MessageLoopOptions loop{};
+    messaging::LinkKind link = messaging::LinkKind::udp;  // to readouts; the DFM's is the same
     DeliveryOutputOptions output{};
     Bytes memory{512ULL << 20};     // of events in hand
     bool probe = true;              // at connect: do datagrams of that size reach every peer?
@@ -54,7 +54,7 @@ private:
     const Clock& clock_;
     SampledEvents* samples_ = nullptr;
     SharedStatus status_;  // also before and after there is a logic
-    std::unique_ptr<transport::StationLoop> loop_;
+    std::unique_ptr<messaging::StationLoop> loop_;
     std::vector<Peer> peers_;
     RunNumber run_{};
     std::unique_ptr<Logic> logic_;  // while connected

@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
+#include "weir/messaging/outbox.hpp"
 #include "weir/readout/answer.hpp"
 #include "weir/readout/request_handlers.hpp"
 #include "weir/readout/rob_input.hpp"
-#include "weir/transport/outbox.hpp"
 
 namespace weir::readout {
 
@@ -32,18 +32,18 @@ struct ReadoutNodeStats {
     [[nodiscard]] std::uint64_t of(wire::RobState state) const noexcept { return robs[static_cast<std::size_t>(state)]; }
 };
 
-class ReadoutNode final : public transport::MessageHandler {
+class ReadoutNode final : public messaging::MessageHandler {
 public:
     /// All outlive the node.
-    ReadoutNode(RobStore& store, RobInput& input, transport::Outbox& outbox, const ReadoutNodeOptions& options);
+    ReadoutNode(RobStore& store, RobInput& input, messaging::Outbox& outbox, const ReadoutNodeOptions& options);
 
     /// From now on requests that must wait go there; nullptr: they are answered "not yet" at once. The handlers' answers
     /// are sent by flush().
     void use(RequestHandlers* handlers) noexcept { handlers_ = handlers; }
     void flush();
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override;
-    void on_peer(wire::StationId, transport::PeerChange, SteadyTime) override {}
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override;
+    void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     [[nodiscard]] std::optional<SteadyTime> step(SteadyTime) override { return std::nullopt; }
 
     [[nodiscard]] ReadoutNodeStats stats() const;  // any thread
@@ -54,7 +54,7 @@ private:
 
     RobStore& store_;
     RobInput& input_;
-    transport::Outbox& outbox_;
+    messaging::Outbox& outbox_;
     const ReadoutNodeOptions options_;
     RequestHandlers* handlers_ = nullptr;
 

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "weir/messaging/station_loop.hpp"
 #include "weir/readout/event_feed.hpp"
 #include "weir/readout/readout_node.hpp"
 #include "weir/readout/replay.hpp"
 #include "weir/service/reports.hpp"
 #include "weir/service/station.hpp"
-#include "weir/transport/station_loop.hpp"
 
 namespace weir::readout {
 
@@ -36,8 +36,8 @@ struct ReadoutStationOptions {
     RobStoreOptions store{};          // without its sources and first
     RequestHandlerOptions handlers{};  // handlers 0: none; what is not here is answered "not yet" at once
     bool direct = true;
-    transport::MessageLoopOptions loop{};
-    transport::LinkKind link = transport::LinkKind::udp;
+    messaging::MessageLoopOptions loop{};
+    messaging::LinkKind link = messaging::LinkKind::udp;
     Bytes message_memory{64ULL << 20};  // of messages that come in several parts
 };
 
@@ -70,7 +70,7 @@ private:
 
     std::vector<SourceId> sources_;
     std::unique_ptr<EventMaker> maker_;
-    std::shared_ptr<transport::StationLoop> loop_;  // shared with a status() that is under way
+    std::shared_ptr<messaging::StationLoop> loop_;  // shared with a status() that is under way
     std::unique_ptr<Logic> logic_;
     std::shared_ptr<Run> run_;      // shared likewise
 

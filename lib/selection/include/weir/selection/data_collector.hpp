@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
+#include "weir/messaging/outbox.hpp"
+#include "weir/messaging/round_trip.hpp"
 #include "weir/selection/selection.hpp"
-#include "weir/wire/peer.hpp"
-#include "weir/transport/outbox.hpp"
-#include "weir/transport/round_trip.hpp"
 #include "weir/wire/dataflow.hpp"
+#include "weir/wire/peer.hpp"
 
 namespace weir::selection {
 
@@ -53,7 +53,7 @@ public:
         std::uint64_t late_or_double = 0, malformed = 0;
     };
 
-    DataCollector(const CollectorOptions& options, transport::Outbox& outbox) : options_(options), outbox_(outbox) {}
+    DataCollector(const CollectorOptions& options, messaging::Outbox& outbox) : options_(options), outbox_(outbox) {}
 
     void set_readouts(const std::vector<Peer>& peers);
 
@@ -62,9 +62,9 @@ public:
     /// Forgets all that is under way.
     void drop_all();
 
-    void on_data(const transport::IncomingMessage& message, SteadyTime now);
+    void on_data(const messaging::IncomingMessage& message, SteadyTime now);
     /// A readout came back: what it was asked for is asked again at once.
-    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now);
+    void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now);
     [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now);
 
     /// An event whose data are there, or will not come.
@@ -104,9 +104,9 @@ private:
     void due(const Timer& timer, SteadyTime now);
 
     const CollectorOptions options_;
-    transport::Outbox& outbox_;
+    messaging::Outbox& outbox_;
     std::unordered_map<std::uint32_t, wire::StationId> holder_;  // by source
-    std::map<wire::StationId, transport::RoundTrip> trips_;
+    std::map<wire::StationId, messaging::RoundTrip> trips_;
     std::unordered_map<std::uint64_t, Collection> collections_;  // by request
     std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
     std::deque<std::unique_ptr<CollectedEvent>> ready_;

@@ -48,7 +48,7 @@ inline constexpr std::uint32_t level2_detector = 0x7b;
 [[nodiscard]] bool is_pseudo_readout(const Peer& peer) noexcept;
 
 /// Received: events given by the supervisor. Stored: accepted. Rejected: by level 2, or dropped with their supervisor.
-class SelectionUnit final : public transport::MessageHandler {
+class SelectionUnit final : public messaging::MessageHandler {
 public:
     struct Counts {
         std::uint64_t received = 0, accepted = 0, rejected = 0;
@@ -62,15 +62,15 @@ public:
     };
 
     /// Outbox and workers outlive the unit.
-    SelectionUnit(const UnitOptions& options, transport::Outbox& outbox, UnitWorkers& workers);
+    SelectionUnit(const UnitOptions& options, messaging::Outbox& outbox, UnitWorkers& workers);
 
     void set_peers(const std::vector<Peer>& peers);
     void start_run();
     /// Everything in hand is given up and counted as dropped.
     void give_up();
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override;
-    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override;
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override;
+    void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override;
     [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override;
 
     void judged(UnitTask task, Judgement judgement);
@@ -99,7 +99,7 @@ private:
     void tell();
 
     const UnitOptions options_;
-    transport::Outbox& outbox_;
+    messaging::Outbox& outbox_;
     UnitWorkers& workers_;
     DataCollector collector_;
     Counts counts_;

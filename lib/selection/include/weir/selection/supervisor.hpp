@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
-#include "weir/wire/peer.hpp"
+#include "weir/messaging/outbox.hpp"
 #include "weir/service/event_ids.hpp"
 #include "weir/service/station.hpp"
-#include "weir/transport/outbox.hpp"
 #include "weir/wire/dataflow.hpp"
+#include "weir/wire/peer.hpp"
 
 namespace weir::selection {
 
@@ -47,7 +47,7 @@ struct SupervisorOptions {
 };
 
 /// Received: tickets made. Stored: accepted. Rejected: by level 2.
-class Supervisor final : public transport::MessageHandler {
+class Supervisor final : public messaging::MessageHandler {
 public:
     struct Counts {
         std::uint64_t made = 0, accepted = 0, rejected = 0;  // decided ones are counted when the DFM was told
@@ -67,7 +67,7 @@ public:
         std::uint64_t credit = 0, given = 0, in_hand = 0;
     };
 
-    Supervisor(const SupervisorOptions& options, transport::Outbox& outbox, const Clock& clock);
+    Supervisor(const SupervisorOptions& options, messaging::Outbox& outbox, const Clock& clock);
 
     /// DFM, processing units and the sources of the readouts. Events of a unit that is no longer there are given again.
     void set_peers(const std::vector<Peer>& peers, SteadyTime now);
@@ -80,8 +80,8 @@ public:
     /// What is not decided is accepted now, by force, so that it can be told.
     void force_all(SteadyTime now);
 
-    void on_message(const transport::IncomingMessage& message, SteadyTime now) override;
-    void on_peer(wire::StationId peer, transport::PeerChange change, SteadyTime now) override;
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override;
+    void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override;
     [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override;
 
     [[nodiscard]] Counts counts() const;
@@ -152,7 +152,7 @@ private:
     void remark(std::string text);
 
     const SupervisorOptions options_;
-    transport::Outbox& outbox_;
+    messaging::Outbox& outbox_;
     const Clock& clock_;
     Counts counts_;
     bool makes_ = false;

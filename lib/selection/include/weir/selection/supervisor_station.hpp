@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "weir/messaging/station_loop.hpp"
 #include "weir/selection/supervisor.hpp"
 #include "weir/service/shared_status.hpp"
 #include "weir/service/station.hpp"
-#include "weir/transport/station_loop.hpp"
 
 namespace weir::selection {
 
@@ -18,8 +18,8 @@ struct SupervisorStationOptions {
     std::string name = "l2sv";
     wire::StationId id{};
     SupervisorOptions supervisor{};
-    transport::MessageLoopOptions loop{};
-    transport::LinkKind link = transport::LinkKind::udp;
+    messaging::MessageLoopOptions loop{};
+    messaging::LinkKind link = messaging::LinkKind::udp;
 };
 
 class SupervisorStation final : public Station {
@@ -48,7 +48,7 @@ private:
     Reports& reports_;
     const Clock& clock_;
     SharedStatus status_;  // also before and after there is a logic
-    std::unique_ptr<transport::StationLoop> loop_;
+    std::unique_ptr<messaging::StationLoop> loop_;
     mutable std::mutex logic_mutex_;  // held while the logic comes or goes, and by who asks it from another thread
     std::unique_ptr<Logic> logic_;  // while connected
 };

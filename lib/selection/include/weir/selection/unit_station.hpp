@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "weir/messaging/station_loop.hpp"
 #include "weir/selection/selection_unit.hpp"
 #include "weir/selection/selector.hpp"
 #include "weir/service/shared_status.hpp"
 #include "weir/service/station.hpp"
-#include "weir/transport/station_loop.hpp"
 
 namespace weir::selection {
 
@@ -21,8 +21,8 @@ struct UnitStationOptions {
     wire::StationId id{};
     UnitOptions unit{};
     SelectionSpec selection{};
-    transport::MessageLoopOptions loop{};
-    transport::LinkKind link = transport::LinkKind::udp;
+    messaging::MessageLoopOptions loop{};
+    messaging::LinkKind link = messaging::LinkKind::udp;
     Bytes memory{256ULL << 20};  // of messages that come in several parts
 };
 
@@ -50,7 +50,7 @@ private:
     const Clock& clock_;
     std::optional<Selection> selection_;
     SharedStatus status_;  // also before and after there is a logic
-    std::unique_ptr<transport::StationLoop> loop_;
+    std::unique_ptr<messaging::StationLoop> loop_;
     std::unique_ptr<Logic> logic_;  // while connected
 };
 

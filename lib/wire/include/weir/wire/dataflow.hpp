@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the stations of a partition say to each other, as values, and their bytes. Bytes only; how they travel is
-// lib/transport's business. docs/formats/dataflow-protocol.md describes every field. Level-1 ids wrap at 32 bits; the
+// lib/messaging's business. docs/formats/dataflow-protocol.md describes every field. Level-1 ids wrap at 32 bits; the
 // global id never does, and names an event for good.
 #pragma once
 

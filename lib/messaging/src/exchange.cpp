@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receiving: what a datagram says of its sender, and what becomes of it.
+#include "weir/messaging/exchange.hpp"
+
+#include "exchange_state.hpp"
+#include "weir/base/assert.hpp"
+
+namespace weir::messaging {
+namespace {
+
+using wire::DataflowType;
+
+constexpr std::size_t received_ranges_max = 65'536;  // gaps in what a peer has posted; it has far fewer posts under way
+
+}  // namespace
+
+Exchange::Exchange(const ExchangeOptions& options, Carrier& carrier, memory::BufferPool& pool)
+    : state_(std::make_unique<State>(options, carrier, pool)) {
+    WEIR_ASSERT(options.self != wire::StationId{0} && options.epoch != wire::Epoch{0});
+}
+
+Exchange::~Exchange() = default;
+
+void Exchange::set_time(SteadyTime now) { state_->advance(now); }
+
+void Exchange::receive(ConstData datagram, SteadyTime now, MessageHandler& handler) {
+    state_->advance(now);
+    state_->receive(datagram, handler);
+}
+
+void Exchange::State::receive(ConstData datagram, MessageHandler& handler) {
+    ++stats.datagrams_received;
+    stats.bytes_received += datagram.size();
+    const auto header = wire::decode_datagram(datagram, options.key);
+    if (!header) {
+        ++stats.malformed;
+        return;
+    }
+    auto* peer = member(header->from);
+    if (peer == nullptr) {
+        ++stats.unknown_station;
+        return;
+    }
+    if (!hear(*peer, *header, handler)) return;
+    const auto part = datagram.subspan(wire::datagram_header_size);
+    if (header->type == DataflowType::probe || header->type == DataflowType::probe_answer)
+        return on_probe(*peer, *header, part);
+    // The posts of a run that has not begun here are not acknowledged, so they come again.
+    if (header->run != run || run == RunNumber{0}) {
+        ++stats.foreign_run;
+        return;
+    }
+    if (header->type == DataflowType::ack) {
+        if (header->to_epoch != options.epoch || header->part_size != header->message_size) ++stats.malformed;
+        else on_ack(*peer, part);
+        return;
+    }
+    on_part(*peer, *header, part, handler);
+}
+
+/// What the header says of its sender's process; false: the datagram is not for us, or of the past.
+bool Exchange::State::hear(ExchangePeer& peer, const wire::DatagramHeader& header, MessageHandler& handler) {
+    if (header.epoch < peer.epoch) {
+        ++stats.stale_epoch;
+        return false;
+    }
+    peer.last_heard = now;
+    if (header.epoch > peer.epoch) {
+        const bool known = peer.epoch != wire::Epoch{0};
+        forget_peers_process(peer);
+        peer.epoch = header.epoch;
+        peer.heard = true;
+        peer.wanted = false;
+        handler.on_peer(peer.id, known ? PeerChange::restarted : PeerChange::appeared, now);
+    } else if (!peer.heard) {
+        peer.heard = true;
+        peer.wanted = false;
+        resend_all(peer);
+        handler.on_peer(peer.id, PeerChange::appeared, now);
+    }
+    if (header.to_epoch == options.epoch || header.to_epoch == wire::Epoch{0}) return true;
+    // Meant for our predecessor: its sender is told that there is another process now.
+    ++stats.stale_epoch;
+    if (now - peer.last_probe >= options.resend_min) probe_now(peer);
+    return false;
+}
+
+void Exchange::State::on_probe(ExchangePeer& peer, const wire::DatagramHeader& header, ConstData body) {
+    const auto probe = header.part_size == header.message_size ? Probe::decode(body) : std::nullopt;
+    if (!probe) {
+        ++stats.malformed;
+        return;
+    }
+    ++stats.messages_received;
+    // What the peer does not send any more is no gap. Only in this run, and if it means this process.
+    if (probe->floor > 1 && wire::valid(Sequence{probe->floor}) && run != RunNumber{0} && header.run == run &&
+        header.to_epoch == options.epoch)
+        peer.received.insert({Sequence{1}, Sequence{probe->floor - 1}});
+    if (header.type == DataflowType::probe) {
+        const auto size = wire::datagram_header_size + body.size();
+        send_probe(peer, DataflowType::probe_answer,
+                   {.token = probe->token, .floor = peer.posts.floor(), .heard = static_cast<std::uint32_t>(size)},
+                   wire::datagram_header_size + Probe::size);
+        return;
+    }
+    if (header.to_epoch != options.epoch) return;
+    peer.probed = std::max<std::size_t>(peer.probed, probe->heard);
+    if (probe->token == peer.probe_token && probe->token != 0) {
+        peer.round_trip.sample(now - peer.last_probe);
+        peer.probe_token = 0;
+    }
+}
+
+void Exchange::State::on_ack(ExchangePeer& peer, ConstData body) {
+    const auto ack = Ack::decode(body);
+    if (!ack) {
+        ++stats.malformed;
+        return;
+    }
+    ++stats.messages_received;
+    const auto open = peer.posts.open();
+    const auto acknowledge = [&](wire::SequenceRange range) {
+        if (const auto needed = peer.posts.acknowledge(range, now)) peer.round_trip.sample(*needed);
+    };
+    if (ack->cumulative > 0) acknowledge({Sequence{1}, Sequence{ack->cumulative}});
+    for (std::size_t i = 0; i < ack->count(); ++i) acknowledge(ack->range(i));
+    posts_open -= open - peer.posts.open();
+    if (!std::exchange(peer.run_confirmed, true)) resend_all(peer);  // it has just begun this run
+}
+
+/// True: the post is new. False: it was here before, or cannot be kept track of.
+bool Exchange::State::accept_post(ExchangePeer& peer, std::uint64_t post) {
+    const Sequence sequence{post};
+    if (peer.received.intervals().size() >= received_ranges_max && post > number(peer.received.highest()) + 1) {
+        ++stats.inconsistent;
+        return false;
+    }
+    owe_ack(peer);
+    if (peer.received.insert(sequence)) return true;
+    ++stats.duplicates;
+    return false;
+}
+
+void Exchange::State::on_part(ExchangePeer& peer, const wire::DatagramHeader& header, ConstData part,
+                              MessageHandler& handler) {
+    IncomingMessage message{.from = header.from, .type = header.type, .run = header.run, .body = part};
+    memory::Buffer memory;
+    if (header.part_size == header.message_size) {
+        if (header.posted && !accept_post(peer, header.message)) return;
+    } else {
+        const auto lately = !header.posted && peer.completed[header.message % 64] == header.message;
+        if (lately || (header.posted && peer.received.contains(Sequence{header.message}))) {
+            ++stats.duplicates;
+            if (header.posted) owe_ack(peer);
+            return;
+        }
+        switch (reassembly.add(header, part, now, memory)) {
+            case Reassembly::Outcome::more: return;
+            case Reassembly::Outcome::duplicate: ++stats.duplicates; return;
+            case Reassembly::Outcome::inconsistent: ++stats.inconsistent; return;
+            case Reassembly::Outcome::no_memory: ++stats.no_memory; return;
+            case Reassembly::Outcome::complete: break;
+        }
+        if (!header.posted) peer.completed[header.message % 64] = header.message;
+        else if (!accept_post(peer, header.message)) return;
+        message.body = memory.data();
+        message.memory = &memory;
+    }
+    ++stats.messages_received;
+    handler.on_message(message, now);
+}
+
+void Exchange::State::forget_peers_process(ExchangePeer& peer) {
+    posts_open -= peer.posts.restart();
+    peer.received = {};
+    peer.completed = {};
+    peer.probed = 0;
+    peer.probe_token = 0;
+    peer.ack_due = false;
+    peer.acks_from = 0;
+    peer.run_confirmed = false;
+    reassembly.forget(peer.id);
+}
+
+std::size_t Exchange::posts_under_way() const noexcept { return state_->posts_open; }
+
+std::size_t Exchange::posts_under_way(wire::StationId id) const noexcept {
+    const auto* peer = state_->member(id);
+    return peer != nullptr ? peer->posts.open() : 0;
+}
+
+bool Exchange::heard(wire::StationId id) const noexcept {
+    const auto* peer = state_->member(id);
+    return peer != nullptr && peer->heard;
+}
+
+std::size_t Exchange::probed(wire::StationId id) const noexcept {
+    const auto* peer = state_->member(id);
+    return peer != nullptr ? peer->probed : 0;
+}
+
+const ExchangeStats& Exchange::stats() const noexcept { return state_->stats; }
+
+}  // namespace weir::messaging

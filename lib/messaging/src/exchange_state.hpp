@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an Exchange knows of its peers and does for them. exchange.cpp receives, exchange_send.cpp sends, exchange_step.cpp
+// does what is due.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "link_messages.hpp"
+#include "post_window.hpp"
+#include "reassembly.hpp"
+#include "weir/messaging/exchange.hpp"
+#include "weir/messaging/round_trip.hpp"
+#include "weir/transport/timer_queue.hpp"
+#include "weir/wire/sequence_set.hpp"
+
+namespace weir::messaging {
+
+inline constexpr std::chrono::milliseconds want_probe{20};  // between probes of a peer that is wanted and was never heard
+
+struct ExchangePeer {
+    explicit ExchangePeer(wire::StationId its_id, const ExchangeOptions& options)
+        : id(its_id), posts(options.posts_max, options.posted_bytes_max.count()) {}
+
+    /// Its silence matters: it is watched, or we wait for something from it.
+    [[nodiscard]] bool minded() const noexcept { return watched || wanted || posts.open() > 0; }
+
+    const wire::StationId id;
+    bool member = false;         // removed peers are kept, because numbers of posts go on if they come back
+    bool watched = false;
+    bool wanted = false;         // somebody wanted to post before the peer was heard of
+    bool heard = false;
+    bool ack_due = false;
+    bool run_confirmed = false;  // it has acknowledged something in this run, so it is in it
+    wire::Epoch epoch{};         // 0: never heard of
+    SteadyTime last_heard{};
+    SteadyTime last_probe{};
+    std::uint64_t probe_token = 0;
+    std::size_t probed = 0;      // largest probe that was answered
+    std::uint64_t next_message = 1;  // of those that are not posted
+    RoundTrip round_trip;
+    PostWindow posts;
+    wire::SequenceSet received;  // posts of the peer in this run
+    std::uint64_t acks_from = 0;  // where the ranges of the next acknowledgement begin, when they are too many for one
+    std::array<std::uint64_t, 64> completed{};  // messages of several parts that came lately, at their number modulo 64
+};
+
+struct Exchange::State {
+    State(const ExchangeOptions& its_options, Carrier& its_carrier, memory::BufferPool& pool)
+        : options(its_options), carrier(its_carrier),
+          reassembly(its_options.assemblies_max, its_options.assembly_timeout, pool) {}
+
+    [[nodiscard]] ExchangePeer* find(wire::StationId id) const noexcept {
+        const std::size_t index = number(id);
+        return index < by_id.size() ? by_id[index].get() : nullptr;
+    }
+    [[nodiscard]] ExchangePeer* member(wire::StationId id) const noexcept {
+        auto* peer = find(id);
+        return peer != nullptr && peer->member ? peer : nullptr;
+    }
+
+    // Receiving.
+    void receive(ConstData datagram, MessageHandler& handler);
+    bool hear(ExchangePeer& peer, const wire::DatagramHeader& header, MessageHandler& handler);
+    void on_probe(ExchangePeer& peer, const wire::DatagramHeader& header, ConstData body);
+    void on_ack(ExchangePeer& peer, ConstData body);
+    void on_part(ExchangePeer& peer, const wire::DatagramHeader& header, ConstData part, MessageHandler& handler);
+    bool accept_post(ExchangePeer& peer, std::uint64_t number);
+
+    // Sending.
+    void transmit(ExchangePeer& peer, wire::DatagramHeader header, std::span<const ConstData> pieces, std::size_t size);
+    void transmit_post(ExchangePeer& peer, std::uint64_t number, PostWindow::Slot& slot);
+    void carry(ExchangePeer& peer, const wire::DatagramHeader& header, std::span<const ConstData> part);
+    void send_probe(ExchangePeer& peer, wire::DataflowType type, Probe probe, std::size_t datagram_size);
+    void probe_now(ExchangePeer& peer);
+    void want(ExchangePeer& peer);
+    void send_acks(ExchangePeer& peer);
+    void owe_ack(ExchangePeer& peer);
+
+    // What is due.
+    void advance(SteadyTime to);
+    void resend(SteadyTime& again);
+    void resend_all(ExchangePeer& peer);
+    bool look_at_peers(MessageHandler& handler);
+    void mark_silent(ExchangePeer& peer, MessageHandler& handler);
+    void drop_posts(ExchangePeer& peer) { posts_open -= peer.posts.drop(); }
+    void forget_peers_process(ExchangePeer& peer);
+    void begin_run(ExchangePeer& peer);
+
+    const ExchangeOptions options;
+    Carrier& carrier;
+    Reassembly reassembly;
+    ExchangeStats stats;
+    RunNumber run{};
+    RunNumber last_run{};  // the one before run became 0
+    SteadyTime now{};
+    SteadyTime next_look{};   // at the peers
+    std::size_t posts_open = 0;
+    std::vector<std::unique_ptr<ExchangePeer>> by_id;
+    std::vector<wire::StationId> ids;      // those in by_id
+    std::vector<wire::StationId> acks_due;
+    transport::TimerQueue resends;         // peer in the high 16 bits, number of the post below
+    std::vector<ConstData> part_pieces;    // of one part
+    std::vector<ConstData> datagram_pieces;  // its header before them
+    std::vector<std::byte> ack_bytes;
+    std::vector<std::byte> padding;
+};
+
+}  // namespace weir::messaging

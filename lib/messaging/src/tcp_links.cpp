@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tcp_links.hpp"
+
+#include <algorithm>
+
+namespace weir::messaging {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t input_room = 4 * wire::datagram_size_max;
+constexpr std::size_t strangers_max = 64;            // connections that have not said yet who they are
+constexpr std::chrono::seconds stranger_time{5};     // in which they have to
+constexpr std::chrono::milliseconds pause_min = 20ms, pause_max = 1000ms;
+
+}  // namespace
+
+TcpLinks::TcpLinks(wire::StationId self, std::uint32_t key, std::size_t queue_max, transport::EventLoop& loop,
+                   transport::Listener listener)
+    : self_(self), key_(key), queue_max_(queue_max), loop_(loop), listener_(std::move(listener)) {}
+
+Result<> TcpLinks::watch_listener() { return loop_.add(listener_.fd(), {.read = true}, listener_token); }
+
+void TcpLinks::set_peers(const std::map<wire::StationId, transport::Address>& peers) {
+    for (auto at = peers_.begin(); at != peers_.end();) {
+        const auto found = peers.find(at->first);
+        const bool stays = found != peers.end() && to_string(found->second) == to_string(at->second.address);
+        if (!stays && at->second.connection != 0) close(at->second.connection, {});
+        at = stays ? std::next(at) : peers_.erase(at);
+    }
+    for (const auto& [id, address] : peers) peers_.try_emplace(id, Peer{.address = address, .we_connect = self_ < id});
+}
+
+TcpLinks::Connection* TcpLinks::find(std::uint64_t token) {
+    const auto found = connections_.find(token);
+    return found == connections_.end() ? nullptr : found->second.get();
+}
+
+bool TcpLinks::carry(wire::StationId to, std::span<const ConstData> datagram) {
+    const auto peer = peers_.find(to);
+    auto* connection = peer == peers_.end() ? nullptr : find(peer->second.connection);
+    if (connection == nullptr || connection->connecting) return false;
+    std::size_t size = 0;
+    for (const auto piece : datagram) size += piece.size();
+    if (connection->out.size() - connection->out_done + size > queue_max_) return false;
+    for (const auto piece : datagram) connection->out.insert(connection->out.end(), piece.begin(), piece.end());
+    return true;
+}
+
+void TcpLinks::flush() {
+    for (auto& [id, peer] : peers_) {
+        auto* connection = find(peer.connection);
+        if (connection == nullptr || connection->connecting || connection->interest.write || connection->out.empty()) continue;
+        static_cast<void>(write(peer.connection, *connection));  // one that fails is closed when the loop says so
+    }
+}
+
+/// False: the connection is over.
+bool TcpLinks::write(std::uint64_t token, Connection& connection) {
+    while (connection.out_done < connection.out.size()) {
+        const auto result = connection.socket.write(ConstData(connection.out).subspan(connection.out_done));
+        if (!result || result->state == transport::Transfer::State::closed) return false;
+        if (result->state == transport::Transfer::State::would_block) break;
+        connection.out_done += result->count;
+    }
+    if (connection.out_done == connection.out.size()) {
+        connection.out.clear();
+        connection.out_done = 0;
+    } else if (connection.out_done > queue_max_) {
+        // Whole datagrams that have gone leave, so that the vector stays within twice the bound.
+        std::size_t gone = 0;
+        while (true) {
+            const auto size = wire::datagram_size(ConstData(connection.out).subspan(gone, wire::datagram_header_size));
+            if (!size || gone + *size > connection.out_done) break;
+            gone += *size;
+        }
+        connection.out.erase(connection.out.begin(), connection.out.begin() + static_cast<std::ptrdiff_t>(gone));
+        connection.out_done -= gone;
+    }
+    set_interest(token, connection);
+    return true;
+}
+
+void TcpLinks::set_interest(std::uint64_t token, Connection& connection) {
+    const transport::Interest wanted{.read = !connection.connecting,
+                                     .write = connection.connecting || !connection.out.empty()};
+    if (wanted == connection.interest) return;
+    if (loop_.change(connection.socket.fd(), wanted, token)) connection.interest = wanted;
+}
+
+void TcpLinks::on_ready(const transport::EventLoop::Ready& ready, SteadyTime now, const Listeners& listeners) {
+    if (ready.token == listener_token) return accept(now);
+    auto* connection = find(ready.token);
+    if (connection == nullptr) return;
+    if (connection->connecting) {
+        if (connection->socket.pending_error() != 0) return close(ready.token, now);
+        connection->connecting = false;
+        set_interest(ready.token, *connection);
+        listeners.connected(connection->peer);
+        return;
+    }
+    if (ready.write && !write(ready.token, *connection)) return close(ready.token, now);
+    if (ready.read || ready.gone) read(ready.token, now, listeners);
+}
+
+void TcpLinks::accept(SteadyTime now) {
+    for (int i = 0; i < 16; ++i) {
+        auto socket = listener_.accept();
+        if (!socket) {
+            // Out of descriptors: it would be ready for ever. step() looks again.
+            accept_paused_ = loop_.change(listener_.fd(), {}, listener_token).has_value();
+            return;
+        }
+        if (!*socket) return;
+        const auto strangers = std::count_if(connections_.begin(), connections_.end(),
+                                             [](const auto& entry) { return entry.second->peer == wire::StationId{0}; });
+        if (static_cast<std::size_t>(strangers) >= strangers_max) continue;
+        auto connection = std::make_unique<Connection>();
+        connection->socket = std::move(**socket);
+        connection->opened = now;
+        connection->interest = {.read = true};
+        if (!loop_.add(connection->socket.fd(), connection->interest, next_token_)) continue;
+        connections_.emplace(next_token_++, std::move(connection));
+    }
+}
+
+void TcpLinks::connect(wire::StationId id, Peer& peer, SteadyTime now) {
+    peer.pause = std::clamp(2 * peer.pause, pause_min, pause_max);
+    peer.next_try = now + peer.pause;
+    auto socket = transport::begin_connect(peer.address, tcp_link_options, listener_.local().without_port());
+    if (!socket) return;
+    auto connection = std::make_unique<Connection>();
+    connection->socket = std::move(*socket);
+    connection->peer = id;
+    connection->connecting = true;
+    connection->opened = now;
+    connection->interest = {.write = true};
+    if (!loop_.add(connection->socket.fd(), connection->interest, next_token_)) return;
+    peer.connection = next_token_;
+    connections_.emplace(next_token_++, std::move(connection));
+}
+
+void TcpLinks::read(std::uint64_t token, SteadyTime now, const Listeners& listeners) {
+    auto* connection = find(token);
+    if (connection->in.empty()) connection->in.resize(input_room);
+    const auto result = connection->socket.read(MutableData(connection->in).subspan(connection->in_size));
+    if (!result || result->state == transport::Transfer::State::closed) return close(token, now);
+    if (result->state == transport::Transfer::State::would_block) return;
+    connection->in_size += result->count;
+    if (!take_datagrams(token, *connection, listeners)) close(token, now);
+}
+
+/// False: these are no datagrams, or of a station that is not expected here.
+bool TcpLinks::take_datagrams(std::uint64_t token, Connection& connection, const Listeners& listeners) {
+    ConstData rest = ConstData(connection.in).first(connection.in_size);
+    while (rest.size() >= wire::datagram_header_size) {
+        const auto size = wire::datagram_size(rest.first(wire::datagram_header_size));
+        if (!size) return false;
+        if (rest.size() < *size) break;
+        const auto datagram = rest.first(*size);
+        if (connection.peer == wire::StationId{0} && !identify(token, connection, datagram, listeners)) return false;
+        if (wire::claimed_sender(datagram) != connection.peer) {
+            ++foreign_;
+            return false;
+        }
+        listeners.datagram(datagram);
+        rest = rest.subspan(*size);
+    }
+    std::copy(rest.begin(), rest.end(), connection.in.begin());
+    connection.in_size = rest.size();
+    return true;
+}
+
+bool TcpLinks::identify(std::uint64_t token, Connection& connection, ConstData datagram, const Listeners& listeners) {
+    const auto header = wire::decode_datagram(datagram, key_);
+    const auto peer = header ? peers_.find(header->from) : peers_.end();
+    if (peer == peers_.end()) {
+        listeners.datagram(datagram);  // counts it
+        return false;
+    }
+    if (!connection.socket.peer().same_host(peer->second.address)) {
+        ++foreign_;
+        return false;
+    }
+    if (peer->second.connection != 0) close(peer->second.connection, {});  // a newer one replaces the older
+    connection.peer = header->from;
+    peer->second.connection = token;
+    return true;
+}
+
+void TcpLinks::close(std::uint64_t token, SteadyTime now) {
+    const auto found = connections_.find(token);
+    if (found == connections_.end()) return;
+    const auto& connection = *found->second;
+    for (std::size_t at = 0; at < connection.out.size();) {
+        const auto size = wire::datagram_size(ConstData(connection.out).subspan(at, wire::datagram_header_size));
+        if (!size) break;
+        at += *size;
+        if (at > connection.out_done) ++lost_;
+    }
+    if (const auto peer = peers_.find(connection.peer); peer != peers_.end() && peer->second.connection == token) {
+        peer->second.connection = 0;
+        if (!connection.connecting) peer->second.pause = pause_min;  // it had worked
+        peer->second.next_try = now + peer->second.pause;
+    }
+    loop_.remove(connection.socket.fd());
+    connections_.erase(found);
+}
+
+SteadyTime TcpLinks::step(SteadyTime now) {
+    auto again = SteadyTime::max();
+    if (accept_paused_ && loop_.change(listener_.fd(), {.read = true}, listener_token)) accept_paused_ = false;
+    for (auto& [id, peer] : peers_) {
+        if (!peer.we_connect || peer.connection != 0) continue;
+        if (now >= peer.next_try) connect(id, peer, now);
+        if (peer.connection == 0) again = std::min(again, peer.next_try);
+    }
+    for (auto at = connections_.begin(); at != connections_.end();) {
+        const auto token = at->first;
+        const auto& connection = *(at++)->second;
+        const bool waits = connection.connecting || connection.peer == wire::StationId{0};
+        if (!waits) continue;
+        if (now - connection.opened >= stranger_time) close(token, now);
+        else again = std::min(again, connection.opened + stranger_time);
+    }
+    return again;
+}
+
+std::size_t TcpLinks::connected() const noexcept {
+    std::size_t count = 0;
+    for (const auto& [token, connection] : connections_)
+        count += !connection->connecting && connection->peer != wire::StationId{0} ? 1U : 0U;
+    return count;
+}
+
+}  // namespace weir::messaging

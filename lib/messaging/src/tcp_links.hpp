@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// TCP connections to peers, carrying the same datagrams one behind the other. The station with the lower id connects, and
+// again after a pause when the connection is lost; the other learns from the first datagram who it is. What waits to be
+// sent on a connection is bounded.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/base/data.hpp"
+#include "weir/transport/event_loop.hpp"
+#include "weir/transport/socket.hpp"
+#include "weir/wire/datagram.hpp"
+
+namespace weir::messaging {
+
+/// A peer that vanished is noticed by its silence long before this; it only ends what TCP would keep.
+inline constexpr transport::SocketOptions tcp_link_options{.peer_timeout = std::chrono::milliseconds(10'000)};
+
+class TcpLinks {
+public:
+    /// One datagram that has come, or nothing: this peer's connection has just begun, and should be told who we are.
+    struct Listeners {
+        std::function<void(ConstData)> datagram;
+        std::function<void(wire::StationId)> connected;
+    };
+
+    TcpLinks(wire::StationId self, std::uint32_t key, std::size_t queue_max, transport::EventLoop& loop,
+             transport::Listener listener);
+
+    static constexpr std::uint64_t listener_token = 1;
+    static constexpr std::uint64_t first_token = 2;  // of connections, and all above
+
+    [[nodiscard]] Result<> watch_listener();
+    void set_peers(const std::map<wire::StationId, transport::Address>& peers);
+
+    /// False: there is no connection, or too much waits on it.
+    bool carry(wire::StationId to, std::span<const ConstData> datagram);
+    void flush();
+
+    void on_ready(const transport::EventLoop::Ready& ready, SteadyTime now, const Listeners& listeners);
+    /// Connects where it is time to. Returns when it wants to be called again.
+    [[nodiscard]] SteadyTime step(SteadyTime now);
+    [[nodiscard]] std::size_t connected() const noexcept;
+    /// Datagrams that waited on a connection when it ended.
+    [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
+    /// Datagrams whose connection came from elsewhere than the station they name, or had named another one.
+    [[nodiscard]] std::uint64_t foreign() const noexcept { return foreign_; }
+
+private:
+    struct Connection {
+        transport::Socket socket;
+        wire::StationId peer{};  // 0: it has not said yet
+        bool connecting = false;
+        SteadyTime opened{};
+        transport::Interest interest{};
+        std::vector<std::byte> in;
+        std::size_t in_size = 0;
+        std::vector<std::byte> out;  // begins with the header of a datagram
+        std::size_t out_done = 0;
+    };
+    struct Peer {
+        transport::Address address;
+        bool we_connect = false;
+        std::uint64_t connection = 0;  // its token; 0: none
+        SteadyTime next_try{};
+        std::chrono::milliseconds pause{0};
+    };
+    using Connections = std::map<std::uint64_t, std::unique_ptr<Connection>>;
+
+    void accept(SteadyTime now);
+    void connect(wire::StationId id, Peer& peer, SteadyTime now);
+    void read(std::uint64_t token, SteadyTime now, const Listeners& listeners);
+    bool take_datagrams(std::uint64_t token, Connection& connection, const Listeners& listeners);
+    bool identify(std::uint64_t token, Connection& connection, ConstData datagram, const Listeners& listeners);
+    bool write(std::uint64_t token, Connection& connection);
+    void close(std::uint64_t token, SteadyTime now);
+    void set_interest(std::uint64_t token, Connection& connection);
+    [[nodiscard]] Connection* find(std::uint64_t token);
+
+    const wire::StationId self_;
+    const std::uint32_t key_;
+    const std::size_t queue_max_;
+    transport::EventLoop& loop_;
+    transport::Listener listener_;
+    std::map<wire::StationId, Peer> peers_;
+    Connections connections_;
+    std::uint64_t next_token_ = first_token;
+    std::uint64_t lost_ = 0;
+    std::uint64_t foreign_ = 0;
+    bool accept_paused_ = false;
+};
+
+}  // namespace weir::messaging

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/messaging/message_loop.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "weir/base/endian.hpp"
+#include "weir/transport/udp_socket.hpp"
+
+namespace weir::messaging {
+namespace {
+
+using namespace std::chrono_literals;
+using wire::DataflowType;
+using wire::StationId;
+
+constexpr StationId one{1}, two{2};
+constexpr RunNumber run{7};
+
+/// A station on loopback: posts and sends numbers to the other, and counts what it hears.
+class Node final : public MessageHandler {
+public:
+    explicit Node(StationId self, MessageLoopOptions options = {}) : id(self), other(self == one ? two : one) {
+        options.exchange.self = id;
+        static std::atomic<std::uint64_t> epochs{0};
+        options.exchange.epoch = wire::Epoch{++epochs};
+        loop = MessageLoop::open(options, pool, clock).value();
+        loop->exchange().set_run(run);
+    }
+    ~Node() override { stop(); }
+
+    void start() {
+        thread = std::jthread([this](const std::stop_token& stop) { loop->run(stop, *this); });
+    }
+    void stop() {
+        thread = {};
+    }
+    void on_message(const IncomingMessage& message, SteadyTime) override {
+        if (pause.load()) std::this_thread::sleep_for(30ms);
+        (message.type == DataflowType::built ? posts : sent).fetch_add(1);
+        bytes.fetch_add(message.body.size());
+        if (message.type != DataflowType::built) return;
+        if (!numbers.insert(load_little<std::uint64_t>(message.body)).second) doubled.fetch_add(1);
+    }
+    void on_peer(StationId, PeerChange change, SteadyTime) override {
+        if (change == PeerChange::appeared) appeared.store(true);
+    }
+    std::optional<SteadyTime> step(SteadyTime now) override {
+        while (posted < to_post) {
+            std::vector<std::byte> message(size);
+            store_little(message, 0, posted);
+            if (!loop->exchange().post(other, DataflowType::built, message)) return now + 1ms;
+            loop->exchange().send(other, DataflowType::data, message);
+            ++posted;
+        }
+        return std::nullopt;
+    }
+    [[nodiscard]] std::size_t under_way() {
+        std::atomic<std::size_t> open{~std::size_t{0}};
+        loop->call([&] { open.store(loop->exchange().posts_under_way() + (to_post - posted)); open.notify_one(); });
+        open.wait(~std::size_t{0});
+        return open.load();
+    }
+    [[nodiscard]] LinkPeer as_peer(LinkKind link, bool watched = true) const {
+        return {id, {"127.0.0.1", loop->port()}, link, watched};
+    }
+
+    StationId id{}, other{};
+    SystemClock clock;
+    memory::BufferPool pool{Bytes{64U << 20}};
+    std::unique_ptr<MessageLoop> loop;
+    std::uint64_t to_post = 0, posted = 0;
+    std::size_t size = 100;
+    std::atomic<std::uint64_t> posts{0}, sent{0}, bytes{0}, doubled{0};
+    std::atomic<bool> pause{false}, appeared{false};
+    std::set<std::uint64_t> numbers;
+    std::jthread thread;
+};
+
+template <class Done>
+bool wait_for(Done done, std::chrono::milliseconds at_most = 30'000ms) {
+    const auto end = std::chrono::steady_clock::now() + at_most;
+    while (!done()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::sleep_for(1ms);
+    }
+    return true;
+}
+
+void introduce(Node& a, Node& b, LinkKind link) {
+    ASSERT_TRUE(a.loop->set_peers({b.as_peer(link)}).has_value());
+    ASSERT_TRUE(b.loop->set_peers({a.as_peer(link)}).has_value());
+}
+
+class Links : public ::testing::TestWithParam<std::tuple<LinkKind, InputThread>> {
+protected:
+    LinkKind link_ = std::get<0>(GetParam());
+    MessageLoopOptions options_{.input = std::get<1>(GetParam())};
+};
+
+TEST_P(Links, CarryAThousandMessagesInBothDirections) {
+    for (const std::size_t size : {100U, 30'000U}) {
+        options_.datagram_max = 1472;
+        Node a(one, options_), b(two, options_);
+        introduce(a, b, link_);
+        a.to_post = b.to_post = size == 100 ? 1000 : 50;
+        a.size = b.size = size;
+        a.start();
+        b.start();
+        EXPECT_TRUE(wait_for([&] { return a.posts == a.to_post && b.posts == b.to_post; })) << a.posts << " " << b.posts;
+        EXPECT_TRUE(wait_for([&] { return a.under_way() == 0 && b.under_way() == 0; }));
+        a.stop();
+        b.stop();
+        EXPECT_EQ(a.doubled + b.doubled, 0U);
+        const auto stats = b.loop->stats();
+        EXPECT_EQ(stats.exchange.malformed + stats.exchange.inconsistent, 0U);
+        EXPECT_EQ(stats.tcp_connections, link_ == LinkKind::tcp ? 1U : 0U);
+        if (link_ == LinkKind::udp) {
+            EXPECT_GT(stats.receive_calls, 0U);
+            EXPECT_GT(stats.wakes, 0U);
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(MessageLoop, Links,
+                         ::testing::Combine(::testing::Values(LinkKind::udp, LinkKind::tcp),
+                                            ::testing::Values(InputThread::none, InputThread::wake_per_batch,
+                                                              InputThread::wake_per_datagram)));
+
+TEST(MessageLoop, TakesEverythingThatGathers) {
+    MessageLoopOptions options{.datagram_max = 1472};
+    options.gather = 50us;
+    Node a(one, options), b(two, options);
+    introduce(a, b, LinkKind::udp);
+    a.to_post = b.to_post = 5000;
+    a.start();
+    b.start();
+    EXPECT_TRUE(wait_for([&] { return a.posts == a.to_post && b.posts == b.to_post; })) << a.posts << " " << b.posts;
+    EXPECT_TRUE(wait_for([&] { return a.under_way() == 0 && b.under_way() == 0; }));
+    EXPECT_EQ(a.doubled + b.doubled, 0U);
+}
+
+TEST(MessageLoop, ReportsWhatTheKernelDroppedWhileTheLogicWasBusy) {
+    MessageLoopOptions options{.receive_buffer = Bytes{64U << 10}};
+    Node a(one), b(two, options);
+    introduce(a, b, LinkKind::udp);
+    EXPECT_LE(b.loop->stats().receive_buffer, Bytes{128U << 10});
+    a.start();
+    b.start();
+    ASSERT_TRUE(wait_for([&] { return b.appeared.load(); }));
+    b.pause = true;
+    a.loop->call([&] {
+        const std::vector<std::byte> message(1000);
+        for (int i = 0; i < 2000; ++i) a.loop->exchange().send(two, DataflowType::data, message);
+    });
+    ASSERT_TRUE(wait_for([&] { return b.sent > 0; }));
+    b.pause = false;
+    EXPECT_TRUE(wait_for([&] {
+        // What was dropped is told with what comes next.
+        a.loop->call([&] { a.loop->exchange().send(two, DataflowType::data, ConstData{}); });
+        return b.loop->stats().kernel_drops > 0;
+    }));
+    EXPECT_LT(b.sent, 2000U);
+}
+
+TEST(MessageLoop, TakesAPortOnceAndSaysSoInOneLine) {
+    Node a(one);
+    MessageLoopOptions options{.listen = {"127.0.0.1", a.loop->port()}};
+    options.exchange.self = two;
+    options.exchange.epoch = wire::Epoch{1};
+    const auto second = MessageLoop::open(options, a.pool, a.clock);
+    ASSERT_FALSE(second.has_value());
+    EXPECT_NE(second.error().message().find("two stations on one port?"), std::string::npos);
+    EXPECT_EQ(second.error().message().find('\n'), std::string::npos);
+}
+
+TEST(MessageLoop, StopsAtOnceThoughNothingHappens) {
+    Node a(one);
+    a.start();
+    std::this_thread::sleep_for(5ms);
+    const auto begin = std::chrono::steady_clock::now();
+    a.stop();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 500ms);
+}
+
+TEST(MessageLoop, FindsOutWhetherDatagramsOfFullSizeReachEveryPeer) {
+    Node a(one), b(two);
+    introduce(a, b, LinkKind::udp);
+    b.start();
+    const auto reached = a.loop->probe(2s, a);
+    EXPECT_TRUE(reached.has_value()) << reached.error().message();
+}
+
+TEST(MessageLoop, NamesThePeerThatDoesNotAnswer) {
+    Node a(one), b(two);
+    introduce(a, b, LinkKind::udp);
+    const auto reached = a.loop->probe(50ms, a);
+    ASSERT_FALSE(reached.has_value());
+    EXPECT_NE(reached.error().message().find("station 2 at 127.0.0.1:"), std::string::npos) << reached.error().message();
+    EXPECT_NE(reached.error().message().find("does not answer"), std::string::npos);
+}
+
+TEST(MessageLoop, ConnectsAgainWhenAPeerIsReplaced) {
+    Node a(one);
+    auto b = std::make_unique<Node>(two);
+    introduce(a, *b, LinkKind::tcp);
+    const auto port = b->loop->port();
+    a.start();
+    b->start();
+    ASSERT_TRUE(wait_for([&] { return b->appeared.load(); }));
+    b.reset();
+    MessageLoopOptions options{.listen = {"127.0.0.1", port}};
+    options.exchange.self = two;
+    Node again(two, options);
+    ASSERT_TRUE(again.loop->set_peers({a.as_peer(LinkKind::tcp)}).has_value());
+    again.start();
+    EXPECT_TRUE(wait_for([&] { return again.appeared.load(); }));
+}
+
+/// A probe of station `from` in a process that begins after all others, as an enemy or a confused program would send it.
+std::vector<std::byte> probe_of_a_later_process(StationId from, std::uint32_t key) {
+    const std::vector<std::byte> body(24);
+    std::vector<std::byte> datagram(wire::datagram_header_size + body.size());
+    const wire::DatagramHeader header{.type = DataflowType::probe, .from = from, .epoch = wire::Epoch{~std::uint64_t{0}}, .message = 1,
+                                      .message_size = 24, .part_size = 24};
+    const ConstData piece = body;
+    wire::encode_datagram_header(std::span(datagram).first<wire::datagram_header_size>(), header, std::span(&piece, 1), key);
+    return datagram;
+}
+
+TEST(MessageLoop, DoesNotBelieveADatagramThatComesFromElsewhereThanTheStationItNames) {
+    Node a(one), b(two);
+    introduce(a, b, LinkKind::udp);
+    a.start();
+    b.start();
+    ASSERT_TRUE(wait_for([&] { return a.appeared.load() && b.appeared.load(); }));
+
+    auto stranger = transport::open_udp({"127.0.0.1", 0}, {}).value();
+    transport::DatagramSender sender(stranger.fd(), 1, false);
+    const transport::Address to = transport::resolve({"127.0.0.1", a.loop->port()}, false).value().front();
+    const auto forged = probe_of_a_later_process(two, 0);
+    const ConstData piece = forged;
+    sender.send(to, std::span(&piece, 1));
+    sender.flush();
+    ASSERT_TRUE(wait_for([&] { return a.loop->stats().foreign_address == 1; }));
+
+    b.loop->call([&] { b.to_post = 100; });  // what the real one says goes on being heard
+    EXPECT_TRUE(wait_for([&] { return a.posts.load() == 100; }));
+}
+
+TEST(MessageLoop, SpeaksOverTcpBetweenTwoAddressesOfOneMachine) {
+    Node a(one, {.listen = {"127.0.0.2", 0}}), b(two, {.listen = {"127.0.0.1", 0}});
+    ASSERT_TRUE(a.loop->set_peers({{two, {"127.0.0.1", b.loop->port()}, LinkKind::tcp, true}}).has_value());
+    ASSERT_TRUE(b.loop->set_peers({{one, {"127.0.0.2", a.loop->port()}, LinkKind::tcp, true}}).has_value());
+    a.start();
+    b.start();
+    EXPECT_TRUE(wait_for([&] { return a.appeared.load() && b.appeared.load(); }));
+}
+
+TEST(MessageLoop, ClosesAConnectionOnWhichAnotherStationSpeaks) {
+    Node a(one);
+    ASSERT_TRUE(a.loop->set_peers({{two, {"127.0.0.1", 1}, LinkKind::udp}, {StationId{3}, {"127.0.0.1", 2}, LinkKind::tcp}}).has_value());
+    a.start();
+    const transport::Address to = transport::resolve({"127.0.0.1", a.loop->port()}, false).value().front();
+    auto stranger = transport::begin_connect(to, {}).value();
+    pollfd ready{stranger.fd(), POLLOUT, 0};
+    ASSERT_EQ(::poll(&ready, 1, 5000), 1);
+    auto bytes = probe_of_a_later_process(StationId{3}, 0);  // it may say so: its host is right
+    const auto forged = probe_of_a_later_process(two, 0);
+    bytes.insert(bytes.end(), forged.begin(), forged.end());
+    ASSERT_TRUE(stranger.write(bytes).has_value());
+    EXPECT_TRUE(wait_for([&] { return a.loop->stats().foreign_address == 1; }));
+    EXPECT_TRUE(wait_for([&] { return a.loop->stats().tcp_connections == 0; }));
+}
+
+}  // namespace
+}  // namespace weir::messaging
