@@ -58,7 +58,7 @@ private:
 WaitingFigures measure_waiting(const WaitingCase& what, std::chrono::nanoseconds time) {
     const SystemClock clock;
     RobStoreOptions store_options{.events_max = 4096, .bytes_max = 128_MiB};
-    auto maker = make_generator({.first_source = first_source, .robs = robs}).value();
+    auto maker = workload::make_fragment_generator({.first_source = first_source, .robs = robs}).value();
     store_options.sources = maker->sources();
     RobStore store(store_options);
     EventFeed feed(store, *maker, {.latency = what.latency.count() > 0 ? std::optional(what.latency) : std::nullopt});

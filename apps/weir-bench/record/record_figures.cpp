@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "weir/event/workload.hpp"
 #include "weir/storage/recorder_options.hpp"
+#include "weir/workload/profile.hpp"
 
 namespace weir::app {
 namespace {
@@ -31,7 +31,7 @@ json::object machine_json(const Machine& machine) {
 
 WorkloadFigures workload_figures(std::uint64_t seed) {
     WorkloadFigures figures;
-    event::WorkloadSampler sampler(event::WorkloadProfile::atlas2018(), seed);
+    workload::Sampler sampler(workload::Profile::atlas2018(), seed);
     constexpr std::uint64_t samples = 50'000;
     for (std::uint64_t i = 0; i < samples; ++i) {
         const auto planned = sampler.next();

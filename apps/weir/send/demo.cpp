@@ -15,12 +15,12 @@
 #include "cli/progress.hpp"
 #include "send/commands.hpp"
 #include "send/sending.hpp"
-#include "send/sources/replay_source.hpp"
-#include "send/sources/workload_source.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/storage/recorder.hpp"
 #include "weir/storage/recovery.hpp"
 #include "weir/storage/verification.hpp"
+#include "weir/workload/replay_source.hpp"
+#include "weir/workload/synthetic_source.hpp"
 
 namespace weir::app {
 namespace {
@@ -85,7 +85,7 @@ Bytes budget(const DemoOptions& options) {
     return std::min(options.size_max, Bytes{error ? 0 : space.available / 3});
 }
 
-std::unique_ptr<Sending> start_sending(EventSource& source, std::uint16_t port, const std::string& name,
+std::unique_ptr<Sending> start_sending(workload::EventSource& source, std::uint16_t port, const std::string& name,
                                        std::uint32_t connections, double rate_hz, Result<>& result) {
     SendingOptions options;
     options.to = fmt::format("127.0.0.1:{}", port);
@@ -103,17 +103,17 @@ std::unique_ptr<Sending> start_sending(EventSource& source, std::uint16_t port, 
 /// Sends for the duration, or until the budget of bytes is used up.
 Result<> send_for(const DemoOptions& options, storage::Recorder& recorder, Signals& signals, const Clock& clock,
                   Outcome& outcome) {
-    WorkloadOptions workload;
-    workload.run = recorder.run();
-    workload.seed = options.seed;
-    workload.begin = clock.wall();
-    WorkloadSource mix(workload);
-    std::unique_ptr<ReplaySource> replay;
+    workload::SyntheticOptions synthetic;
+    synthetic.run = recorder.run();
+    synthetic.seed = options.seed;
+    synthetic.begin = clock.wall();
+    workload::SyntheticSource mix(synthetic);
+    std::unique_ptr<workload::ReplaySource> replay;
     if (!options.sources.empty()) {
-        ReplayOptions replay_options;
+        workload::ReplayOptions replay_options;
         replay_options.files = options.sources;
         replay_options.run = recorder.run();
-        auto opened = ReplaySource::open(replay_options);
+        auto opened = workload::ReplaySource::open(replay_options);
         if (!opened) return std::unexpected(opened.error());
         replay = std::move(*opened);
     }

@@ -18,12 +18,12 @@
 #include "cli/progress.hpp"
 #include "send/commands.hpp"
 #include "send/sending.hpp"
-#include "send/sources/replay_source.hpp"
-#include "send/sources/workload_source.hpp"
 #include "weir/base/stream_tag.hpp"
 #include "weir/delivery/sender.hpp"
 #include "weir/transport/address.hpp"
 #include "weir/wire/lane.hpp"
+#include "weir/workload/replay_source.hpp"
+#include "weir/workload/synthetic_source.hpp"
 
 namespace weir::app {
 namespace {
@@ -71,15 +71,15 @@ Result<> check(const SendOptions& options) {
     return {};
 }
 
-Result<std::unique_ptr<EventSource>> open_replay(const SendOptions& options) {
-    ReplayOptions replay{
+Result<std::unique_ptr<workload::EventSource>> open_replay(const SendOptions& options) {
+    workload::ReplayOptions replay{
         .files = options.files, .run = options.run, .keep_ids = options.keep_ids, .first_id = options.first_id};
     if (options.stream) {
         auto tag = parse_stream_key(*options.stream);
         if (!tag) return std::unexpected(std::move(tag.error()));
         replay.stream = std::move(*tag);
     }
-    auto source = ReplaySource::open(replay);
+    auto source = workload::ReplaySource::open(replay);
     if (!source) return std::unexpected(std::move(source.error()));
     if (!(*source)->repeats() && options.events.value_or(0) > *(*source)->events_once())
         return fail(Errc::usage,
@@ -88,15 +88,16 @@ Result<std::unique_ptr<EventSource>> open_replay(const SendOptions& options) {
     return source;
 }
 
-Result<std::unique_ptr<EventSource>> open_workload(const SendOptions& options, const Clock& clock) {
-    auto profile = find_profile(options.profile.value_or(default_profile));
+Result<std::unique_ptr<workload::EventSource>> open_workload(const SendOptions& options, const Clock& clock) {
+    auto profile = workload::find_profile(options.profile.value_or(default_profile));
     if (!profile) return std::unexpected(std::move(profile.error()));
-    return std::make_unique<WorkloadSource>(WorkloadOptions{.profile = std::move(*profile),
-                                                            .run = options.run.value_or(RunNumber{1}),
-                                                            .seed = options.seed,
-                                                            .first_id = options.first_id,
-                                                            .events = options.events,
-                                                            .begin = clock.wall()});
+    return std::make_unique<workload::SyntheticSource>(
+        workload::SyntheticOptions{.profile = std::move(*profile),
+                                   .run = options.run.value_or(RunNumber{1}),
+                                   .seed = options.seed,
+                                   .first_id = options.first_id,
+                                   .events = options.events,
+                                   .begin = clock.wall()});
 }
 
 std::string status_line(const SendOptions& options, const Sending& sending, std::optional<std::uint64_t> events) {

@@ -28,6 +28,32 @@ constexpr std::chrono::nanoseconds wait_max = 50ms;
 
 std::int64_t nanoseconds(SteadyTime time) { return time.time_since_epoch().count(); }
 
+/// The same format in the words of the delivery protocol.
+wire::EventFormat to_wire(event::Format format) noexcept {
+    switch (format) {
+        case event::Format::event_5_0:
+            return wire::EventFormat::event_5_0;
+        case event::Format::event_3_0:
+            return wire::EventFormat::event_3_0;
+        case event::Format::opaque:
+            break;
+    }
+    return wire::EventFormat::opaque;
+}
+
+/// An event as a sender takes it.
+struct OutgoingEvent {
+    delivery::EventDescription description;
+    delivery::Piece payload;
+
+    explicit OutgoingEvent(workload::SourcedEvent event)
+        : description{.global_id = event.global_id,
+                      .level1_id = event.level1_id,
+                      .lumi_block = event.lumi_block,
+                      .tags = std::move(event.tags)},
+          payload{.data = event.data, .owner = std::move(event.owner)} {}
+};
+
 }  // namespace
 
 /// A thread's place to wait, and what wakes it: an answer to one of its lanes, or the end.
@@ -111,7 +137,9 @@ private:
             }
             number_ = n;
         }
-        if (!event_) event_ = all_.source_.make(*number_);
+        if (!event_) {
+            if (auto made = all_.source_.make(*number_)) event_.emplace(std::move(*made));
+        }
         if (!event_) return Step{.wait = wait_for_memory};
         const auto now = all_.clock_.now();
         if (!paced_) {
@@ -186,7 +214,7 @@ private:
     Sending& all_;
     Pump& pump_;
     std::optional<std::uint64_t> number_;  // of the event that comes next
-    std::optional<SourcedEvent> event_;
+    std::optional<OutgoingEvent> event_;
     bool paced_ = false;     // it has its moment already
     SteadyTime due_;         // that moment
     bool finished_ = false;  // no more events, only answers
@@ -198,10 +226,10 @@ private:
     std::unique_ptr<delivery::Sender> sender_;  // the last member: its thread counts into the others
 };
 
-Sending::Sending(SendingOptions options, EventSource& source, const Clock& clock)
+Sending::Sending(SendingOptions options, workload::EventSource& source, const Clock& clock)
     : options_(std::move(options)), source_(source), clock_(clock), pacer_(options_.rate_hz) {}
 
-Result<std::unique_ptr<Sending>> Sending::start(SendingOptions options, EventSource& source, const Clock& clock) {
+Result<std::unique_ptr<Sending>> Sending::start(SendingOptions options, workload::EventSource& source, const Clock& clock) {
     if (options.connections == 0 || options.connections > connections_max)
         return weir::fail(Errc::usage, fmt::format("{} connections cannot be had; choose 1 to {}", options.connections,
                                                    connections_max));

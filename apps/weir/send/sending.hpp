@@ -18,13 +18,13 @@
 #include <vector>
 
 #include "send/answer_times.hpp"
-#include "send/sources/event_source.hpp"
-#include "send/sources/rate_pacer.hpp"
+#include "send/rate_pacer.hpp"
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
 #include "weir/transport/tls.hpp"
 #include "weir/wire/reject_reason.hpp"
+#include "weir/workload/event_source.hpp"
 
 namespace weir::app {
 
@@ -65,7 +65,7 @@ struct SendingCounts {
 class Sending {
 public:
     /// Begins at once. Source and clock outlive it. Errc::usage for options that a sender cannot have.
-    [[nodiscard]] static Result<std::unique_ptr<Sending>> start(SendingOptions options, EventSource& source,
+    [[nodiscard]] static Result<std::unique_ptr<Sending>> start(SendingOptions options, workload::EventSource& source,
                                                                 const Clock& clock = default_clock());
     ~Sending();  // as abandon()
 
@@ -92,7 +92,7 @@ private:
     class Pump;
     enum class Phase : int { sending, stopping, abandoned };
 
-    Sending(SendingOptions options, EventSource& source, const Clock& clock);
+    Sending(SendingOptions options, workload::EventSource& source, const Clock& clock);
     [[nodiscard]] Result<> open_lanes();
     void start_pumps();
     void pump_ended();
@@ -101,7 +101,7 @@ private:
     void wake_all();
 
     const SendingOptions options_;
-    EventSource& source_;
+    workload::EventSource& source_;
     const Clock& clock_;
     RatePacer pacer_;
     AnswerTimes answer_times_;

@@ -9,7 +9,6 @@
 #include <set>
 #include <thread>
 
-#include "send/sources/workload_source.hpp"
 #include "weir/delivery/receiver.hpp"
 
 namespace weir::app {
@@ -18,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Small events, made at once, of which only a bounded number may be underway.
-class SmallEvents final : public EventSource {
+class SmallEvents final : public workload::EventSource {
 public:
     /// Of 100 bytes; every `larger_each`th of 101.
     explicit SmallEvents(std::size_t underway_max = 1000, std::uint64_t larger_each = 0)
@@ -29,7 +28,7 @@ public:
     std::optional<std::uint64_t> events_once() const override { return std::nullopt; }
     bool repeats() const override { return true; }
     Bytes event_size_max() const override { return Bytes{101}; }
-    std::optional<SourcedEvent> make(std::uint64_t n) override {
+    std::optional<workload::SourcedEvent> make(std::uint64_t n) override {
         const std::scoped_lock lock(mutex_);
         if (underway_ == underway_max_) return std::nullopt;
         ++underway_;
@@ -40,11 +39,12 @@ public:
             const std::scoped_lock release(mutex_);
             --underway_;
         });
-        return SourcedEvent{.description = {.global_id = global_id_of(n, GlobalEventId{1}),
-                                            .level1_id = level1_id_of(n),
-                                            .lumi_block = LumiBlock{1},
-                                            .tags = {*parse_stream_key("physics_Main")}},
-                            .payload = {.data = *bytes, .owner = std::move(owner)}};
+        return workload::SourcedEvent{.global_id = GlobalEventId{1 + n},
+                                      .level1_id = Level1Id{static_cast<std::uint32_t>(1 + n)},
+                                      .lumi_block = LumiBlock{1},
+                                      .tags = {*parse_stream_key("physics_Main")},
+                                      .data = *bytes,
+                                      .owner = std::move(owner)};
     }
 
 private:

@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds look_again{100};
 
 }  // namespace
 
-EventFeed::EventFeed(RobStore& store, EventMaker& maker, const EventFeedOptions& options)
+EventFeed::EventFeed(RobStore& store, workload::FragmentMaker& maker, const EventFeedOptions& options)
     : store_(store), maker_(maker), options_(options), next_(options.first) {
     if (options.latency) remembered_.resize(store.ring_size());
 }

@@ -10,6 +10,8 @@
 namespace weir::readout {
 namespace {
 
+static_assert(workload::generated_robs_max <= wire::request_robs_max);
+
 constexpr std::array feed_kinds{"generator", "file", "network", "level2"};
 
 std::string in_hex(SourceId source) { return fmt::format("0x{:06x}", number(source)); }
@@ -81,7 +83,7 @@ Result<> ReadoutStation::make_feed() {
             auto generator = options_.generator;
             generator.format = options_.format;
             generator.sources = options_.sources;
-            auto made = make_generator(generator);
+            auto made = workload::make_fragment_generator(generator);
             if (!made) return std::unexpected(std::move(made.error()));
             maker_ = std::move(*made);
             break;
@@ -90,7 +92,7 @@ Result<> ReadoutStation::make_feed() {
             auto options = options_.replay;
             options.rules = options_.rules;
             options.sources = options_.sources;
-            auto replay = Replay::open(options);
+            auto replay = workload::FragmentReplay::open(options);
             if (!replay) return std::unexpected(std::move(replay.error()));
             if ((*replay)->format() != options_.format)
                 return fail(Errc::usage, fmt::format("{} holds {} events, and the partition's format is {}", options.file.native(),

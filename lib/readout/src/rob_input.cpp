@@ -15,7 +15,7 @@ RobInput::RobInput(RobStore& store, const RobInputOptions& options, std::functio
 
 void RobInput::refuse(RobReject reason) { store_.ledger().refuse(reason); }
 
-void RobInput::put(Level1Id event, const RobData& rob) {
+void RobInput::put(Level1Id event, const event::RobData& rob) {
     if (store_.put(event, rob) == PutResult::full) refuse(RobReject::full);
 }
 

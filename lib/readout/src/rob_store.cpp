@@ -91,7 +91,7 @@ MutableData RobStore::room_in(Slot& slot, std::size_t size, bool whole) {
     return room;
 }
 
-PutResult RobStore::put_robs(Level1Id event, std::span<const RobData> robs, bool whole) {
+PutResult RobStore::put_robs(Level1Id event, std::span<const event::RobData> robs, bool whole) {
     std::size_t size = 0;
     for (const auto& rob : robs) {
         if (!knows(rob.source)) return refuse(RobReject::unknown_source, robs.size());
@@ -142,9 +142,9 @@ PutResult RobStore::put_robs(Level1Id event, std::span<const RobData> robs, bool
     return PutResult::stored;
 }
 
-PutResult RobStore::put(Level1Id event, const RobData& rob) { return put_robs(event, {&rob, 1}, false); }
+PutResult RobStore::put(Level1Id event, const event::RobData& rob) { return put_robs(event, {&rob, 1}, false); }
 
-PutResult RobStore::put_event(Level1Id event, std::span<const RobData> robs) { return put_robs(event, robs, true); }
+PutResult RobStore::put_event(Level1Id event, std::span<const event::RobData> robs) { return put_robs(event, robs, true); }
 
 void RobStore::note_newest(std::size_t place, Level1Id event) noexcept {
     if (lost_after_ == 0) return;

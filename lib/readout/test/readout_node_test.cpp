@@ -86,7 +86,7 @@ protected:
     ReadoutNodeOptions options;
     RobStore store{sample_options()};
     RobInput input{store, {}, {}};
-    std::unique_ptr<EventMaker> maker = make_generator({.first_source = SourceId{0x10}, .robs = 3, .rob_size = Bytes{900}}).value();
+    std::unique_ptr<workload::FragmentMaker> maker = workload::make_fragment_generator({.first_source = SourceId{0x10}, .robs = 3, .rob_size = Bytes{900}}).value();
     EventFeed feed{store, *maker, {}};
     ReadoutNode* node = nullptr;
     Asker asker;

@@ -131,7 +131,7 @@ TEST_F(Handlers, StopEndsHandlersWhoseAnswersNobodyTakes) {
 }
 
 TEST_F(Handlers, ManyRequestsThroughAFeedWithLatencyAreAllAnsweredWithEachStrategy) {
-    const auto maker = make_generator({.first_source = SourceId{0x10}, .robs = 3, .rob_size = Bytes{128}}).value();
+    const auto maker = workload::make_fragment_generator({.first_source = SourceId{0x10}, .robs = 3, .rob_size = Bytes{128}}).value();
     for (const auto strategy : all_strategies) {
         EventFeed feed(store, *maker, {.first = store.oldest(), .latency = 50us});
         NamedThread feeder("feeder", [&](const std::stop_token& stop) { feed.run(stop, clock); });

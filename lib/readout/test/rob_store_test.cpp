@@ -46,7 +46,7 @@ TEST(RobStore, EachRobIsHereOrNotYetOrClearedOrUnknownOrLost) {
 TEST(RobStore, SourcesThatAreNotInAWholeEventAreLost) {
     RobStore store(sample_options());
     const auto bytes = as_data("x");
-    const std::vector<RobData> robs{{SourceId{0x10}, bytes}, {SourceId{0x12}, bytes}};
+    const std::vector<event::RobData> robs{{SourceId{0x10}, bytes}, {SourceId{0x12}, bytes}};
     ASSERT_EQ(store.put_event(Level1Id{5}, robs), PutResult::stored);
     EXPECT_EQ(ask(store, 5, {}).states, (std::vector{RobState::here, RobState::lost, RobState::here}));
     EXPECT_TRUE(store.ready(Level1Id{5}, {}));

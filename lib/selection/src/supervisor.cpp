@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "weir/event/workload.hpp"
+#include "weir/base/random.hpp"
 #include "weir/selection/selection_unit.hpp"
 
 namespace weir::selection {
@@ -192,7 +192,7 @@ wire::EventTicket Supervisor::ticket(std::uint64_t index, SteadyTime now) const 
         made.seconds = static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::seconds>(since).count());
         made.nanoseconds =
             static_cast<std::uint32_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since % 1s).count());
-        event::Random random(options_.seed ^ (index * 0x9e37'79b9'7f4a'7c15));
+        Random random(options_.seed ^ (index * 0x9e37'79b9'7f4a'7c15));
         made.bunch_crossing_id = static_cast<std::uint32_t>(random.below(3564));
         made.trigger_type = 0x80 | static_cast<std::uint32_t>(random.below(8));
         made.level1_words.push_back(static_cast<std::uint32_t>(random.next()));

@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "weir/event/workload.hpp"
+#include "weir/base/random.hpp"
 #include "weir/selection/supervisor.hpp"
 
 namespace weir::selection {
@@ -173,7 +173,7 @@ void Supervisor::draw_regions(GlobalEventId id, std::vector<SourceId>& regions) 
                        sources_.begin() + static_cast<std::ptrdiff_t>(std::min(sources_.size(), wire::regions_max)));
         return;
     }
-    event::Random random(options_.seed * 0xd134'2543'de82'ef95 + number(id));
+    Random random(options_.seed * 0xd134'2543'de82'ef95 + number(id));
     while (regions.size() < std::min<std::size_t>(options_.regions, wire::regions_max)) {
         const auto source = sources_[random.below(sources_.size())];
         if (std::ranges::find(regions, source) == regions.end()) regions.push_back(source);

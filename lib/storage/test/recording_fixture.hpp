@@ -15,10 +15,10 @@
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/delivery/sender.hpp"
 #include "weir/event/rob_cursor.hpp"
-#include "weir/event/workload.hpp"
 #include "weir/storage/recorder.hpp"
 #include "weir/storage/recovery.hpp"
 #include "weir/storage/verification.hpp"
+#include "weir/workload/event_generator.hpp"
 
 namespace weir::storage {
 
@@ -79,8 +79,8 @@ protected:
         ids.global_id = GlobalEventId{id};
         ids.level1_id = Level1Id{7};
         ids.lumi_block = LumiBlock{1};
-        event::GeneratedEvent generated;
-        event::PlannedEvent plan;
+        workload::GeneratedEvent generated;
+        workload::PlannedEvent plan;
         plan.stored_size = Bytes{size};
         generator_.generate(plan, ids, generated);
         return generated.bytes;
@@ -131,7 +131,7 @@ protected:
     std::filesystem::path directory_;
     SystemClock clock_;
     RecorderOptions options_;
-    event::EventGenerator generator_{event::WorkloadProfile::atlas2018(), 1};
+    workload::EventGenerator generator_{workload::Profile::atlas2018(), 1};
 };
 
 }  // namespace weir::storage

@@ -62,7 +62,7 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     const auto first = parse_source_id(first_source_);
     if (!first) return fail(Errc::usage, fmt::format("first_source: \"{}\" is no source; write 0x420000", first_source_));
     o.generator.first_source = *first;
-    auto part = readout::parse_part(part_);
+    auto part = workload::parse_part(part_);
     if (!part) return std::unexpected(std::move(part.error()));
     o.replay.part = *part;
     if (!file_.empty()) o.replay.file = file_;

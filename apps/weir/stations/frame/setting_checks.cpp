@@ -5,9 +5,9 @@
 
 #include "stations/frame/partition_settings.hpp"
 #include "weir/base/stream_tag.hpp"
-#include "weir/readout/replay.hpp"
 #include "weir/selection/selector.hpp"
 #include "weir/transport/address.hpp"
+#include "weir/workload/fragment_replay.hpp"
 
 namespace weir::app {
 
@@ -27,7 +27,7 @@ Result<> check_offset(const std::string& text) {
 }
 
 Result<> check_part(const std::string& text) {
-    if (auto part = readout::parse_part(text); !part) return std::unexpected(std::move(part.error()));
+    if (auto part = workload::parse_part(text); !part) return std::unexpected(std::move(part.error()));
     return {};
 }
 

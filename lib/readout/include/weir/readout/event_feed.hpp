@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills a store from a maker of events, ids in order, as far as there is room; goes on as events are cleared. Or, to
+// Fills a store from a maker of fragments, ids in order, as far as there is room; goes on as events are cleared. Or, to
 // simulate a detector that needs time: makes an event `latency` after it was asked for.
 #pragma once
 
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
-#include "weir/readout/event_maker.hpp"
 #include "weir/readout/rob_store.hpp"
+#include "weir/workload/fragment_maker.hpp"
 
 namespace weir::readout {
 
@@ -27,7 +27,7 @@ struct EventFeedOptions {
 class EventFeed {
 public:
     /// Both outlive the feed.
-    EventFeed(RobStore& store, EventMaker& maker, const EventFeedOptions& options);
+    EventFeed(RobStore& store, workload::FragmentMaker& maker, const EventFeedOptions& options);
 
     struct Step {
         std::uint32_t events = 0;         // that were put; 0: there is nothing to do before `due` or before there is room
@@ -47,7 +47,7 @@ private:
     [[nodiscard]] Step step_on_demand(SteadyTime now);
 
     RobStore& store_;
-    EventMaker& maker_;
+    workload::FragmentMaker& maker_;
     const EventFeedOptions options_;
     Level1Id next_;  // in order
 

@@ -12,9 +12,10 @@
 #include "weir/messaging/station_loop.hpp"
 #include "weir/readout/event_feed.hpp"
 #include "weir/readout/readout_node.hpp"
-#include "weir/readout/replay.hpp"
 #include "weir/service/reports.hpp"
 #include "weir/service/station.hpp"
+#include "weir/workload/fragment_maker.hpp"
+#include "weir/workload/fragment_replay.hpp"
 
 namespace weir::readout {
 
@@ -29,8 +30,8 @@ struct ReadoutStationOptions {
     event::Format format = event::Format::event_5_0;
     event::RodRules rules{};
     std::vector<SourceId> sources{};  // network: what may come; generator: instead of counted ones; file: instead of a part
-    GeneratorOptions generator{};
-    ReplayOptions replay{};
+    workload::FragmentGeneratorOptions generator{};
+    workload::FragmentReplayOptions replay{};
     std::optional<std::chrono::nanoseconds> latency{};  // of the data after they were asked for: a simulation
     Level1Id first{1};
     RobStoreOptions store{};          // without its sources and first
@@ -69,7 +70,7 @@ private:
     Reports& reports_;
 
     std::vector<SourceId> sources_;
-    std::unique_ptr<EventMaker> maker_;
+    std::unique_ptr<workload::FragmentMaker> maker_;
     std::shared_ptr<messaging::StationLoop> loop_;  // shared with a status() that is under way
     std::unique_ptr<Logic> logic_;
     std::shared_ptr<Run> run_;      // shared likewise

@@ -42,7 +42,7 @@ public:
 
 private:
     void refuse(RobReject reason);
-    void put(Level1Id event, const RobData& rob);
+    void put(Level1Id event, const event::RobData& rob);
 
     RobStore& store_;
     RobInputOptions options_;

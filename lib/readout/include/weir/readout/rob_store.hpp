@@ -21,6 +21,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/base/data.hpp"
 #include "weir/base/ids.hpp"
+#include "weir/event/rob_data.hpp"
 #include "weir/memory/buffer_pool.hpp"
 #include "weir/readout/rob_ledger.hpp"
 #include "weir/wire/dataflow.hpp"
@@ -41,12 +42,6 @@ enum class PutResult : std::uint8_t {
     refused,  // counted in the ledger with its reason
 };
 
-/// A ROB to be put: its bytes are copied.
-struct RobData {
-    SourceId source{};
-    ConstData bytes{};
-};
-
 class RobStore {
 public:
     explicit RobStore(const RobStoreOptions& options);
@@ -55,9 +50,9 @@ public:
     // Feeders; any number of threads.
 
     /// One ROB of an event; others may follow.
-    [[nodiscard]] PutResult put(Level1Id event, const RobData& rob);
+    [[nodiscard]] PutResult put(Level1Id event, const event::RobData& rob);
     /// All that this readout will ever have of an event: sources that are not among them are lost.
-    [[nodiscard]] PutResult put_event(Level1Id event, std::span<const RobData> robs);
+    [[nodiscard]] PutResult put_event(Level1Id event, std::span<const event::RobData> robs);
     /// It will never come. No effect on what is here, and on events outside the window.
     void mark_lost(Level1Id event, SourceId source);
     /// Blocks until something was cleared since `seen` (of room_changes()), the deadline, or stop_waiting().
@@ -117,7 +112,7 @@ private:
     [[nodiscard]] bool ready_locked(const Slot& slot, Level1Id event, std::span<const SourceId> robs) const noexcept;
     [[nodiscard]] bool take_slot(Slot& slot, Level1Id event);
     [[nodiscard]] PutResult refuse(RobReject reason, std::size_t robs) const;
-    [[nodiscard]] PutResult put_robs(Level1Id event, std::span<const RobData> robs, bool whole);
+    [[nodiscard]] PutResult put_robs(Level1Id event, std::span<const event::RobData> robs, bool whole);
     [[nodiscard]] MutableData room_in(Slot& slot, std::size_t size, bool whole);
     void note_newest(std::size_t place, Level1Id event) noexcept;
     void changed(Slot& slot, std::unique_lock<std::mutex>& lock) const;

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the events come from that are sent: recorded files, or a synthetic workload. A source makes
-// event number n of a run when asked, so that any number of connections can draw from one source, and
-// n alone says which ids and streams the event has. The memory of all events underway is bounded: when
-// it is used up the source says so, and has some again once an event has become final.
+// Whole events to send: of recorded files, or synthetic. A source makes event number n of a run when asked, so that any
+// number of connections can draw from one source, and n alone says which ids and streams the event has. The memory of all
+// events in flight is bounded: when it is used up the source says so, and has some again once an event has been released.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "weir/base/bytes.hpp"
+#include "weir/base/data.hpp"
 #include "weir/base/ids.hpp"
-#include "weir/delivery/sender.hpp"
+#include "weir/base/stream_tag.hpp"
 #include "weir/event/format.hpp"
-#include "weir/wire/event_format.hpp"
 
-namespace weir::app {
+namespace weir::workload {
 
-/// An event ready to be sent. The payload's owner keeps its memory; letting go of it gives the memory back
-/// to the source, from any thread.
+/// An event ready to be sent.
 struct SourcedEvent {
-    delivery::EventDescription description{};
-    delivery::Piece payload{};
+    GlobalEventId global_id{};
+    Level1Id level1_id{};
+    LumiBlock lumi_block{};
+    std::vector<StreamTag> tags{};
+    ConstData data{};                     // valid while `owner` is kept
+    std::shared_ptr<const void> owner{};  // releasing it returns the memory to the source; any thread
 };
 
 /// All calls may be made from any thread. Events may outlive their source.
@@ -48,12 +51,9 @@ public:
     [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
 };
 
-/// The same format in the words of the delivery protocol.
-[[nodiscard]] wire::EventFormat to_wire(event::Format format) noexcept;
-
 /// The ids that go with event number n: the global id counts from `first`, the level-1 id from 1 on in
 /// the low 24 bits and, with each overflow, in the reset counter above them.
 [[nodiscard]] GlobalEventId global_id_of(std::uint64_t n, GlobalEventId first) noexcept;
 [[nodiscard]] Level1Id level1_id_of(std::uint64_t n) noexcept;
 
-}  // namespace weir::app
+}  // namespace weir::workload

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "weir/base/assert.hpp"
-#include "weir/event/workload.hpp"
+#include "weir/base/suggest.hpp"
+#include "weir/workload/profile.hpp"
 
-namespace weir::event {
+namespace weir::workload {
 namespace {
 
 double normal_cdf(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
@@ -34,8 +37,8 @@ double find_log_median(const StreamProfile& s) {
 
 }  // namespace
 
-WorkloadProfile WorkloadProfile::atlas2018() {
-    WorkloadProfile profile;
+Profile Profile::atlas2018() {
+    Profile profile;
     profile.name = "atlas2018";
     profile.streams = {
         {.type = "physics",
@@ -87,7 +90,15 @@ WorkloadProfile WorkloadProfile::atlas2018() {
     return profile;
 }
 
-WorkloadSampler::WorkloadSampler(WorkloadProfile profile, std::uint64_t seed)
+Result<Profile> find_profile(std::string_view name) {
+    auto profile = Profile::atlas2018();
+    if (profile.name == name) return profile;
+    const std::vector<std::string> known{profile.name};
+    return fail(Errc::usage,
+                fmt::format("there is no profile \"{}\"{}; known: {}", name, did_you_mean(name, known), profile.name));
+}
+
+Sampler::Sampler(Profile profile, std::uint64_t seed)
     : profile_(std::move(profile)), random_(seed) {
     WEIR_ASSERT(!profile_.streams.empty() && profile_.lumi_block_length.count() > 0);
     double sum = 0;
@@ -99,7 +110,7 @@ WorkloadSampler::WorkloadSampler(WorkloadProfile profile, std::uint64_t seed)
     }
 }
 
-PlannedEvent WorkloadSampler::next() {
+PlannedEvent Sampler::next() {
     const double total_rate = cumulative_rates_.back();
     const double drawn = random_.unit() * total_rate;
     const auto chosen = std::ranges::upper_bound(cumulative_rates_, drawn);
@@ -123,4 +134,4 @@ PlannedEvent WorkloadSampler::next() {
     return plan;
 }
 
-}  // namespace weir::event
+}  // namespace weir::workload

@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the ROBs of an event out of its level-1 id alone: what a readout feeds itself with where no detector does.
+// Makes the ROBs of an event from its level-1 id alone: what a readout is fed with where there is no detector.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/ids.hpp"
+#include "weir/base/result.hpp"
 #include "weir/event/format.hpp"
-#include "weir/readout/rob_store.hpp"
+#include "weir/event/rob_data.hpp"
 
-namespace weir::readout {
+namespace weir::workload {
 
 /// One thread.
-class EventMaker {
+class FragmentMaker {
 public:
-    virtual ~EventMaker() = default;
+    virtual ~FragmentMaker() = default;
     [[nodiscard]] virtual const std::vector<SourceId>& sources() const noexcept = 0;
     /// The views are valid until the next call.
-    [[nodiscard]] virtual std::span<const RobData> make(Level1Id event) = 0;
+    [[nodiscard]] virtual std::span<const event::RobData> make(Level1Id event) = 0;
     /// The run that what is made from now on belongs to.
     virtual void set_run(RunNumber run) = 0;
 };
 
-struct GeneratorOptions {
+inline constexpr std::uint32_t generated_robs_max = 4096;  // of an event
+
+struct FragmentGeneratorOptions {
     event::Format format = event::Format::event_5_0;
     std::vector<SourceId> sources{};  // given, they replace the two below
     SourceId first_source{0x420000};  // the others count on from it
@@ -37,6 +39,6 @@ struct GeneratorOptions {
 
 /// Valid ROBs with words as a detector gives them; a few sets of them, stamped with the event's id in turn.
 /// Errc::usage: the sizes or sources cannot be.
-[[nodiscard]] Result<std::unique_ptr<EventMaker>> make_generator(const GeneratorOptions& options);
+[[nodiscard]] Result<std::unique_ptr<FragmentMaker>> make_fragment_generator(const FragmentGeneratorOptions& options);
 
-}  // namespace weir::readout
+}  // namespace weir::workload

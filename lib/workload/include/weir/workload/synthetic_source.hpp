@@ -11,21 +11,18 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include "send/sources/event_source.hpp"
 #include "weir/base/clock.hpp"
-#include "weir/base/result.hpp"
-#include "weir/event/workload.hpp"
+#include "weir/event/event_view.hpp"
+#include "weir/event/markers.hpp"
+#include "weir/workload/event_source.hpp"
+#include "weir/workload/profile.hpp"
 
-namespace weir::app {
+namespace weir::workload {
 
-/// The profile of that name. Errc::usage: unknown, with the nearest.
-[[nodiscard]] Result<event::WorkloadProfile> find_profile(std::string_view name);
-
-struct WorkloadOptions {
-    event::WorkloadProfile profile = event::WorkloadProfile::atlas2018();
+struct SyntheticOptions {
+    Profile profile = Profile::atlas2018();
     RunNumber run{1};
     std::uint64_t seed = 1;
     GlobalEventId first_id{1};
@@ -35,10 +32,10 @@ struct WorkloadOptions {
     WallTime begin{};  // when the first bunch crosses
 };
 
-class WorkloadSource final : public EventSource {
+class SyntheticSource final : public EventSource {
 public:
     /// Makes the events, on all processors; well below a second for 256 MiB.
-    explicit WorkloadSource(const WorkloadOptions& options);
+    explicit SyntheticSource(const SyntheticOptions& options);
 
     [[nodiscard]] RunNumber run() const override { return run_; }
     void set_run(RunNumber run) override { run_ = run; }
@@ -55,8 +52,8 @@ private:
     struct PreparedEvent;
     class Shelf;
 
-    [[nodiscard]] static std::vector<PreparedEvent> prepare(const WorkloadOptions& options,
-                                                            std::span<const event::PlannedEvent> plans);
+    [[nodiscard]] static std::vector<PreparedEvent> prepare(const SyntheticOptions& options,
+                                                            std::span<const PlannedEvent> plans);
     [[nodiscard]] event::EventIds ids_of(std::uint64_t n) const;
 
     RunNumber run_;
@@ -70,4 +67,4 @@ private:
     std::shared_ptr<Shelf> shelf_;  // shared with the events that are underway
 };
 
-}  // namespace weir::app
+}  // namespace weir::workload

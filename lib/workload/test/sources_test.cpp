@@ -2,26 +2,26 @@
 // What the sources of events produce: valid events, new ids, the fractions of the workload, bounded memory.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
 
-#include "send/sources/replay_source.hpp"
-#include "send/sources/workload_source.hpp"
+#include "sample.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/event/check.hpp"
 #include "weir/event/event_builder.hpp"
 #include "weir/event/raw_file.hpp"
 #include "weir/event/rob_cursor.hpp"
+#include "weir/workload/replay_source.hpp"
+#include "weir/workload/synthetic_source.hpp"
 
-namespace weir::app {
+namespace weir::workload {
 namespace {
 
 namespace fs = std::filesystem;
 
 event::EventView view_of(const SourcedEvent& event, event::Format format) {
-    auto view = event::EventView::parse(event.payload.data, format);
+    auto view = event::EventView::parse(event.data, format);
     EXPECT_TRUE(view.has_value()) << (view ? "" : view.error().message());
     return std::move(*view);
 }
@@ -29,22 +29,22 @@ event::EventView view_of(const SourcedEvent& event, event::Format format) {
 /// Every fragment is right, and the event says inside what its description says outside.
 void expect_consistent(const SourcedEvent& event, const EventSource& source) {
     const auto checked =
-        event::check_event(event.payload.data, source.format(), event::Depth::fragments,
+        event::check_event(event.data, source.format(), event::Depth::fragments,
                            source.format() == event::Format::event_3_0 ? event::RodRules::bes3() : event::RodRules{});
     ASSERT_TRUE(checked.has_value()) << checked.error().message();
     EXPECT_EQ(checked->level1_mismatches, 0U);
     const auto view = view_of(event, source.format());
     EXPECT_EQ(view.ids().run, source.run());
-    EXPECT_EQ(view.ids().global_id, event.description.global_id);
-    EXPECT_EQ(view.ids().level1_id, event.description.level1_id);
-    EXPECT_EQ(view.ids().lumi_block, event.description.lumi_block);
-    EXPECT_LE(event.payload.data.size(), source.event_size_max().count());
+    EXPECT_EQ(view.ids().global_id, event.global_id);
+    EXPECT_EQ(view.ids().level1_id, event.level1_id);
+    EXPECT_EQ(view.ids().lumi_block, event.lumi_block);
+    EXPECT_LE(event.data.size(), source.event_size_max().count());
 }
 
 // The workload ---------------------------------------------------------------------------------------
 
-TEST(WorkloadSource, EveryEventIsValidAndCarriesTheIdsAndTagsOfItsDescription) {
-    WorkloadSource source({.run = RunNumber{7},
+TEST(SyntheticSource, EveryEventIsValidAndCarriesTheIdsAndTagsOfItsDescription) {
+    SyntheticSource source({.run = RunNumber{7},
                            .seed = 3,
                            .first_id = GlobalEventId{1000},
                            .memory = 16_MiB,
@@ -54,26 +54,26 @@ TEST(WorkloadSource, EveryEventIsValidAndCarriesTheIdsAndTagsOfItsDescription) {
         const auto event = source.make(n);
         ASSERT_TRUE(event.has_value()) << n;
         expect_consistent(*event, source);
-        EXPECT_EQ(event->description.global_id, GlobalEventId{1000 + n});
-        EXPECT_EQ(event->description.level1_id, Level1Id{static_cast<std::uint32_t>(n + 1)});
+        EXPECT_EQ(event->global_id, GlobalEventId{1000 + n});
+        EXPECT_EQ(event->level1_id, Level1Id{static_cast<std::uint32_t>(n + 1)});
         const auto view = view_of(*event, source.format());
-        EXPECT_EQ(view.stream_tags(), event->description.tags);
+        EXPECT_EQ(view.stream_tags(), event->tags);
         EXPECT_EQ(view.ids().time.seconds, 1'700'000'000U);  // 300 events are an eighth of a second
     }
 }
 
-TEST(WorkloadSource, TheFractionsOfThePaperComeOutOfALittleMemory) {
-    WorkloadSource source({.memory = 32_MiB});
+TEST(SyntheticSource, TheFractionsOfThePaperComeOutOfALittleMemory) {
+    SyntheticSource source({.memory = 32_MiB});
     constexpr std::uint64_t events = 10'000;
     double large_events = 0, bytes = 0, large_bytes = 0, express = 0;
     std::map<std::string, double> stream_bytes;
     for (std::uint64_t n = 0; n < events; ++n) {
         const auto event = source.make(n);
         ASSERT_TRUE(event.has_value());
-        const auto size = static_cast<double>(event->payload.data.size());
+        const auto size = static_cast<double>(event->data.size());
         bytes += size;
-        stream_bytes[stream_key(event->description.tags.front())] += size;
-        express += event->description.tags.size() == 2 ? 1 : 0;
+        stream_bytes[stream_key(event->tags.front())] += size;
+        express += event->tags.size() == 2 ? 1 : 0;
         if (size > 32'000) {
             large_events += 1;
             large_bytes += size;
@@ -87,17 +87,17 @@ TEST(WorkloadSource, TheFractionsOfThePaperComeOutOfALittleMemory) {
     EXPECT_EQ(stream_bytes.size(), 5U);
 }
 
-TEST(WorkloadSource, SizesNeedNoMoreMemoryThanAskedForAndFewEventsNeedLess) {
-    const auto memory = WorkloadSource({.memory = 32_MiB}).memory();
+TEST(SyntheticSource, SizesNeedNoMoreMemoryThanAskedForAndFewEventsNeedLess) {
+    const auto memory = SyntheticSource({.memory = 32_MiB}).memory();
     EXPECT_LE(memory, 32_MiB + 4_MiB);  // two of each rare kind
     EXPECT_GT(memory, 25_MiB);
-    WorkloadSource few({.events = 3});
+    SyntheticSource few({.events = 3});
     EXPECT_LE(few.memory(), few.event_size_max() * 3);
     for (std::uint64_t n = 0; n < 3; ++n) EXPECT_TRUE(few.make(n).has_value());
 }
 
-TEST(WorkloadSource, AnEventUnderwayIsNotTouchedUntilItIsLetGo) {
-    WorkloadSource source({.memory = 16_MiB});
+TEST(SyntheticSource, AnEventUnderwayIsNotTouchedUntilItIsLetGo) {
+    SyntheticSource source({.memory = 16_MiB});
     std::vector<SourcedEvent> underway;
     std::uint64_t n = 0;
     while (auto event = source.make(n)) {
@@ -111,33 +111,33 @@ TEST(WorkloadSource, AnEventUnderwayIsNotTouchedUntilItIsLetGo) {
     EXPECT_TRUE(source.make(n).has_value());
 }
 
-TEST(WorkloadSource, EventsOutliveTheirSource) {
+TEST(SyntheticSource, EventsOutliveTheirSource) {
     std::optional<SourcedEvent> event;
     {
-        WorkloadSource source({.events = 4});
+        SyntheticSource source({.events = 4});
         event = source.make(2);
     }
     EXPECT_EQ(view_of(*event, event::Format::event_5_0).ids().global_id, GlobalEventId{3});
 }
 
-TEST(WorkloadSource, LumiBlocksAndTimesFollowTheRatesOfTheProfile) {
-    WorkloadSource source({.memory = 16_MiB, .begin = WallTime{std::chrono::seconds{1000}}});
+TEST(SyntheticSource, LumiBlocksAndTimesFollowTheRatesOfTheProfile) {
+    SyntheticSource source({.memory = 16_MiB, .begin = WallTime{std::chrono::seconds{1000}}});
     constexpr double rate = 2260.5;
     const auto first_of_second_block = static_cast<std::uint64_t>(rate * 60) + 1;
-    EXPECT_EQ(source.make(first_of_second_block - 2)->description.lumi_block, LumiBlock{1});
+    EXPECT_EQ(source.make(first_of_second_block - 2)->lumi_block, LumiBlock{1});
     const auto event = source.make(first_of_second_block);
-    EXPECT_EQ(event->description.lumi_block, LumiBlock{2});
+    EXPECT_EQ(event->lumi_block, LumiBlock{2});
     EXPECT_EQ(view_of(*event, source.format()).ids().time.seconds, 1060U);
 }
 
-TEST(WorkloadSource, TheSameSeedGivesTheSameEventsAndAnotherGivesOthers) {
+TEST(SyntheticSource, TheSameSeedGivesTheSameEventsAndAnotherGivesOthers) {
     const auto bytes_of = [](std::uint64_t seed) {
-        WorkloadSource source({.seed = seed, .events = 20});
+        SyntheticSource source({.seed = seed, .events = 20});
         std::vector<std::byte> bytes;
         for (std::uint64_t n = 0; n < 20; ++n) {
             const auto event = source.make(n);
             EXPECT_TRUE(event.has_value());
-            bytes.insert(bytes.end(), event->payload.data.begin(), event->payload.data.end());
+            bytes.insert(bytes.end(), event->data.begin(), event->data.end());
         }
         return bytes;
     };
@@ -145,7 +145,7 @@ TEST(WorkloadSource, TheSameSeedGivesTheSameEventsAndAnotherGivesOthers) {
     EXPECT_NE(bytes_of(5), bytes_of(6));
 }
 
-TEST(WorkloadSource, AnUnknownProfileIsNamedWithTheNearest) {
+TEST(SyntheticSource, AnUnknownProfileIsNamedWithTheNearest) {
     EXPECT_TRUE(find_profile("atlas2018").has_value());
     const auto unknown = find_profile("atlas2081");
     ASSERT_FALSE(unknown.has_value());
@@ -155,23 +155,9 @@ TEST(WorkloadSource, AnUnknownProfileIsNamedWithTheNearest) {
 
 // The replay -----------------------------------------------------------------------------------------
 
-/// The ten real events, wherever the test data are.
-fs::path real_events() {
-    const char* const data = std::getenv("WEIR_TEST_DATA");
-    return (data != nullptr ? fs::path(data) : fs::path(WEIR_SOURCE_DIR).parent_path() / "shared" / "data") / "bes3" /
-           "run_0091668_SFO-1_10events.raw";
-}
-
-/// A test of the real events fails loudly when they are absent, unless the environment allows to go without.
-class RealEvents : public testing::Test {
+class RealEvents : public event::RealFile {
 protected:
-    void SetUp() override {
-        if (fs::exists(real_events())) return;
-        const char* const allowed = std::getenv("WEIR_TEST_DATA_ABSENT");
-        if (allowed != nullptr && std::string_view(allowed) == "ok")
-            GTEST_SKIP() << "NOT TESTED: " << real_events() << " is absent, as WEIR_TEST_DATA_ABSENT=ok allows";
-        FAIL() << real_events() << " is absent; set WEIR_TEST_DATA to the folder that holds bes3/";
-    }
+    static fs::path path() { return event::test_data_folder() / "bes3" / "run_0091668_SFO-1_10events.raw"; }
 };
 
 class Replay : public testing::Test {
@@ -214,9 +200,9 @@ protected:
     }
 
     static std::vector<std::byte> sample(event::Compression compression = event::Compression::none) {
-        WorkloadSource source({.run = RunNumber{44}, .seed = 9, .events = 1});
+        SyntheticSource source({.run = RunNumber{44}, .seed = 9, .events = 1});
         const auto event = source.make(0);
-        if (compression == event::Compression::none) return {event->payload.data.begin(), event->payload.data.end()};
+        if (compression == event::Compression::none) return {event->data.begin(), event->data.end()};
         const auto view = view_of(*event, source.format());
         event::EventFields fields{
             .ids = view.ids(), .source = view.source(), .tags = *view.stream_tags(), .compression = compression};
@@ -242,7 +228,7 @@ protected:
 };
 
 TEST_F(RealEvents, BecomeManyDifferentOnes) {
-    auto source = ReplaySource::open({.files = {real_events()}});
+    auto source = ReplaySource::open({.files = {path()}});
     ASSERT_TRUE(source.has_value()) << source.error().message();
     EXPECT_EQ((*source)->run(), RunNumber{91668});
     EXPECT_EQ((*source)->format(), event::Format::event_3_0);
@@ -253,23 +239,23 @@ TEST_F(RealEvents, BecomeManyDifferentOnes) {
         const auto event = (*source)->make(n);
         ASSERT_TRUE(event.has_value());
         expect_consistent(*event, **source);
-        ids.insert(event->description.global_id);
-        level1_ids.insert(event->description.level1_id);
-        EXPECT_EQ(stream_key(event->description.tags.at(0)), "physics_run_0091668_SFO-1_10events");
+        ids.insert(event->global_id);
+        level1_ids.insert(event->level1_id);
+        EXPECT_EQ(stream_key(event->tags.at(0)), "physics_run_0091668_SFO-1_10events");
     }
     EXPECT_EQ(ids.size(), 35U);
     EXPECT_EQ(level1_ids.size(), 35U);
 }
 
 TEST_F(RealEvents, KeptIdsAreThoseOfTheFileAndTheBytesToo) {
-    auto source = ReplaySource::open({.files = {real_events()}, .keep_ids = true});
+    auto source = ReplaySource::open({.files = {path()}, .keep_ids = true});
     ASSERT_TRUE(source.has_value()) << source.error().message();
     EXPECT_FALSE((*source)->repeats());
     const std::vector<std::uint64_t> recorded{199781, 199784, 199785, 199787, 199788,
                                               199786, 199790, 199789, 199793, 199794};
     for (std::uint64_t n = 0; n < 10; ++n) {
         const auto event = (*source)->make(n);
-        EXPECT_EQ(event->description.global_id, GlobalEventId{recorded[n]});
+        EXPECT_EQ(event->global_id, GlobalEventId{recorded[n]});
         expect_consistent(*event, **source);
     }
 }
@@ -282,7 +268,7 @@ TEST_F(Replay, EventsWithTagsKeepThemWhateverStreamIsNamedForTheOthers) {
     const auto event = (*source)->make(17);
     expect_consistent(*event, **source);
     EXPECT_EQ(view_of(*event, event::Format::event_5_0).ids().run, RunNumber{45});
-    EXPECT_EQ(view_of(*event, event::Format::event_5_0).stream_tags(), event->description.tags);
+    EXPECT_EQ(view_of(*event, event::Format::event_5_0).stream_tags(), event->tags);
 }
 
 TEST_F(Replay, ACompressedEventIsUnpackedToGetItsNewIds) {
@@ -300,9 +286,9 @@ TEST_F(Replay, OpaqueEventsAreCountedAndGoToTheStreamOfTheFile) {
     auto source = ReplaySource::open({.files = {path}, .first_id = GlobalEventId{100}});
     ASSERT_TRUE(source.has_value()) << source.error().message();
     const auto event = (*source)->make(3);
-    EXPECT_EQ(event->description.global_id, GlobalEventId{103});
-    EXPECT_EQ(stream_key(event->description.tags.at(0)), "debug_Test");
-    EXPECT_EQ(std::vector<std::byte>(event->payload.data.begin(), event->payload.data.end()),
+    EXPECT_EQ(event->global_id, GlobalEventId{103});
+    EXPECT_EQ(stream_key(event->tags.at(0)), "debug_Test");
+    EXPECT_EQ(std::vector<std::byte>(event->data.begin(), event->data.end()),
               (std::vector<std::byte>{std::byte{2}, std::byte{3}}));
 }
 
@@ -358,4 +344,4 @@ TEST(StreamOfFile, IsThatOfTheHeadThenThatOfTheNameThenTheNameItself) {
 }
 
 }  // namespace
-}  // namespace weir::app
+}  // namespace weir::workload

@@ -6,26 +6,26 @@
 #include "weir/event/partial.hpp"
 #include "weir/event/restamp.hpp"
 #include "weir/event/rob_cursor.hpp"
-#include "weir/event/workload.hpp"
+#include "weir/workload/event_generator.hpp"
 
-namespace weir::event {
+namespace weir::workload {
 namespace {
 
-constexpr EventIds ids{.run = RunNumber{357750},
+constexpr event::EventIds ids{.run = RunNumber{357750},
                        .global_id = GlobalEventId{1},
                        .level1_id = Level1Id{1},
                        .lumi_block = LumiBlock{1},
                        .time = {}};
 
-GeneratedEvent large_event(ChecksumType checksum) {
-    EventGenerator generator(WorkloadProfile::atlas2018(), 1, checksum);
+GeneratedEvent large_event(event::ChecksumType checksum) {
+    EventGenerator generator(Profile::atlas2018(), 1, checksum);
     GeneratedEvent event;
     generator.generate({.stream = 0, .stored_size = Bytes{1'000'000}}, ids, event);
     return event;
 }
 
-ChecksumType checksum_of(const benchmark::State& state) {
-    return state.range(0) == 0 ? ChecksumType::none : ChecksumType::adler32;
+event::ChecksumType checksum_of(const benchmark::State& state) {
+    return state.range(0) == 0 ? event::ChecksumType::none : event::ChecksumType::adler32;
 }
 
 void count_bytes(benchmark::State& state, std::size_t size) {
@@ -33,45 +33,45 @@ void count_bytes(benchmark::State& state, std::size_t size) {
 }
 
 void ParseHeader(benchmark::State& state) {
-    const auto event = large_event(ChecksumType::none);
-    for (auto _ : state) benchmark::DoNotOptimize(EventView::parse(event.bytes, Format::event_5_0));
+    const auto event = large_event(event::ChecksumType::none);
+    for (auto _ : state) benchmark::DoNotOptimize(event::EventView::parse(event.bytes, event::Format::event_5_0));
 }
 BENCHMARK(ParseHeader);
 
 void WalkRobs(benchmark::State& state) {
-    const auto event = large_event(ChecksumType::none);
-    const auto view = EventView::parse(event.bytes, Format::event_5_0).value();
+    const auto event = large_event(event::ChecksumType::none);
+    const auto view = event::EventView::parse(event.bytes, event::Format::event_5_0).value();
     std::uint64_t robs = 0;
     for (auto _ : state)
-        if (!for_each_rob(view, [&](const FragmentView&) { ++robs; })) state.SkipWithError("the event is not valid");
+        if (!event::for_each_rob(view, [&](const event::FragmentView&) { ++robs; })) state.SkipWithError("the event is not valid");
     state.counters["robs"] = static_cast<double>(robs) / static_cast<double>(state.iterations());
 }
 BENCHMARK(WalkRobs);
 
 void Check(benchmark::State& state) {
     const auto event = large_event(checksum_of(state));
-    const auto depth = static_cast<Depth>(state.range(1));
+    const auto depth = static_cast<event::Depth>(state.range(1));
     for (auto _ : state)
-        if (!check_event(event.bytes, Format::event_5_0, depth)) state.SkipWithError("the event is not valid");
-    state.SetLabel(name(depth));
+        if (!event::check_event(event.bytes, event::Format::event_5_0, depth)) state.SkipWithError("the event is not valid");
+    state.SetLabel(event::name(depth));
 }
 BENCHMARK(Check)->ArgNames({"adler32", "depth"})->ArgsProduct({{0, 1}, {0, 1, 2}});
 
 void Cut(benchmark::State& state) {
     const auto event = large_event(checksum_of(state));
-    const auto view = EventView::parse(event.bytes, Format::event_5_0).value();
+    const auto view = event::EventView::parse(event.bytes, event::Format::event_5_0).value();
     StreamTag tag{
         .type = "calibration", .name = "LAr", .obeys_lumi_block = true, .robs = {}, .detectors = {0x41, 0x42, 0x43}};
-    EventPieces pieces;
+    event::EventPieces pieces;
     for (auto _ : state)
-        if (!cut_event(view, tag, pieces)) state.SkipWithError("the event cannot be cut");
+        if (!event::cut_event(view, tag, pieces)) state.SkipWithError("the event cannot be cut");
     state.counters["bytes"] = static_cast<double>(pieces.size());
 }
 BENCHMARK(Cut)->ArgName("adler32")->Arg(0)->Arg(1);
 
 void Restamp(benchmark::State& state) {
     auto event = large_event(checksum_of(state));
-    const auto plan = RestampPlan::make(event.bytes, Format::event_5_0).value();
+    const auto plan = event::RestampPlan::make(event.bytes, event::Format::event_5_0).value();
     auto next = ids;
     for (auto _ : state) {
         next.level1_id = Level1Id{number(next.level1_id) + 1};
@@ -83,7 +83,7 @@ void Restamp(benchmark::State& state) {
 BENCHMARK(Restamp)->ArgName("adler32")->Arg(0)->Arg(1);
 
 void Generate(benchmark::State& state) {
-    EventGenerator generator(WorkloadProfile::atlas2018(), 1);
+    EventGenerator generator(Profile::atlas2018(), 1);
     GeneratedEvent event;
     for (auto _ : state) generator.generate({.stream = 0, .stored_size = Bytes{1'000'000}}, ids, event);
     count_bytes(state, event.bytes.size());
@@ -91,6 +91,6 @@ void Generate(benchmark::State& state) {
 BENCHMARK(Generate);
 
 }  // namespace
-}  // namespace weir::event
+}  // namespace weir::workload
 
 BENCHMARK_MAIN();

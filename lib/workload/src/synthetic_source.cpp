@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "send/sources/workload_source.hpp"
-
-#include <fmt/format.h>
+#include "weir/workload/synthetic_source.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -12,10 +10,10 @@
 #include <utility>
 
 #include "weir/base/assert.hpp"
-#include "weir/base/suggest.hpp"
 #include "weir/event/restamp.hpp"
+#include "weir/workload/event_generator.hpp"
 
-namespace weir::app {
+namespace weir::workload {
 namespace {
 
 constexpr std::uint64_t plans_max = 65'536;  // drawn beforehand; then the order of kinds repeats
@@ -23,24 +21,16 @@ constexpr std::size_t prepared_min = 2;      // of a kind: one underway, one at 
 constexpr std::size_t parts = 16;            // of the making; more threads than that are not used
 
 /// A kind of event: a stream, with or without the express tag.
-std::size_t kind_of(const event::PlannedEvent& plan) { return 2 * plan.stream + (plan.express ? 1 : 0); }
+std::size_t kind_of(const PlannedEvent& plan) { return 2 * plan.stream + (plan.express ? 1 : 0); }
 
 /// Brings the events of a kind into an order without rule, always the same one for a seed.
-void shuffle(std::span<event::PlannedEvent> items, event::Random& random) {
+void shuffle(std::span<PlannedEvent> items, Random& random) {
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);
 }
 
 }  // namespace
 
-Result<event::WorkloadProfile> find_profile(std::string_view name) {
-    auto profile = event::WorkloadProfile::atlas2018();
-    if (profile.name == name) return profile;
-    const std::vector<std::string> known{profile.name};
-    return fail(Errc::usage,
-                fmt::format("there is no profile \"{}\"{}; known: {}", name, did_you_mean(name, known), profile.name));
-}
-
-struct WorkloadSource::PreparedEvent {
+struct SyntheticSource::PreparedEvent {
     std::size_t kind = 0;
     std::vector<StreamTag> tags;
     std::vector<std::byte> bytes;
@@ -48,7 +38,7 @@ struct WorkloadSource::PreparedEvent {
 };
 
 /// Holds all prepared events, and of each kind those at hand, in the order in which they came back.
-class WorkloadSource::Shelf {
+class SyntheticSource::Shelf {
 public:
     explicit Shelf(std::size_t kinds) : at_hand_(kinds) {}
 
@@ -77,7 +67,7 @@ private:
     std::vector<std::deque<PreparedEvent*>> at_hand_;
 };
 
-WorkloadSource::WorkloadSource(const WorkloadOptions& options)
+SyntheticSource::SyntheticSource(const SyntheticOptions& options)
     : run_(options.run),
       first_id_(options.first_id),
       begin_(options.begin),
@@ -86,8 +76,8 @@ WorkloadSource::WorkloadSource(const WorkloadOptions& options)
     for (const auto& stream : options.profile.streams) rate_hz_ += stream.rate_hz;
 
     // The plans say which kind comes when, and what sizes each kind has.
-    event::WorkloadSampler sampler(options.profile, options.seed);
-    std::vector<std::vector<event::PlannedEvent>> plans(2 * options.profile.streams.size());
+    Sampler sampler(options.profile, options.seed);
+    std::vector<std::vector<PlannedEvent>> plans(2 * options.profile.streams.size());
     const auto count = std::clamp<std::uint64_t>(options.events.value_or(plans_max), 1, plans_max);
     Bytes planned;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -99,10 +89,10 @@ WorkloadSource::WorkloadSource(const WorkloadOptions& options)
     const double share =
         std::min(1.0, static_cast<double>(options.memory.count()) / static_cast<double>(planned.count()));
 
-    std::vector<event::PlannedEvent> chosen;
-    event::Random random(options.seed);
+    std::vector<PlannedEvent> chosen;
+    Random random(options.seed);
     for (auto& all : plans) {
-        std::ranges::sort(all, {}, &event::PlannedEvent::stored_size);
+        std::ranges::sort(all, {}, &PlannedEvent::stored_size);
         const auto wanted = static_cast<std::size_t>(static_cast<double>(all.size()) * share);
         const auto made = std::min(all.size(), std::max(wanted, prepared_min));
         const auto begin = chosen.size();
@@ -118,8 +108,8 @@ WorkloadSource::WorkloadSource(const WorkloadOptions& options)
     }
 }
 
-std::vector<WorkloadSource::PreparedEvent> WorkloadSource::prepare(const WorkloadOptions& options,
-                                                                   std::span<const event::PlannedEvent> plans) {
+std::vector<SyntheticSource::PreparedEvent> SyntheticSource::prepare(const SyntheticOptions& options,
+                                                                   std::span<const PlannedEvent> plans) {
     const event::EventIds ids{.run = options.run,
                               .global_id = GlobalEventId{1},
                               .level1_id = Level1Id{1},
@@ -129,10 +119,10 @@ std::vector<WorkloadSource::PreparedEvent> WorkloadSource::prepare(const Workloa
     // Each part has a generator of its own, so the events are the same on any number of threads.
     std::atomic<std::size_t> next_part{0};  // relaxed: only the number counts
     const auto make_parts = [&] {
-        event::GeneratedEvent generated;
+        GeneratedEvent generated;
         for (auto part = next_part.fetch_add(1, std::memory_order_relaxed); part < parts;
              part = next_part.fetch_add(1, std::memory_order_relaxed)) {
-            event::EventGenerator generator(options.profile, options.seed + part, options.checksum);
+            EventGenerator generator(options.profile, options.seed + part, options.checksum);
             for (std::size_t i = part; i < plans.size(); i += parts) {
                 generator.generate(plans[i], ids, generated);
                 auto restamp = event::RestampPlan::make(generated.bytes, event::Format::event_5_0);
@@ -156,7 +146,7 @@ std::vector<WorkloadSource::PreparedEvent> WorkloadSource::prepare(const Workloa
     return prepared;
 }
 
-event::EventIds WorkloadSource::ids_of(std::uint64_t n) const {
+event::EventIds SyntheticSource::ids_of(std::uint64_t n) const {
     const auto seconds = static_cast<double>(n) / rate_hz_;
     const auto time = begin_.time_since_epoch() +
                       std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double>(seconds));
@@ -171,19 +161,19 @@ event::EventIds WorkloadSource::ids_of(std::uint64_t n) const {
                          std::chrono::duration_cast<std::chrono::nanoseconds>(time - whole).count())}};
 }
 
-std::optional<SourcedEvent> WorkloadSource::make(std::uint64_t n) {
+std::optional<SourcedEvent> SyntheticSource::make(std::uint64_t n) {
     auto* const event = shelf_->take(kinds_[static_cast<std::size_t>(n % kinds_.size())]);
     if (event == nullptr) return std::nullopt;
     const auto ids = ids_of(n);
     event->plan.apply(event->bytes, ids);
     return SourcedEvent{
-        .description = {.global_id = ids.global_id,
-                        .level1_id = ids.level1_id,
-                        .lumi_block = ids.lumi_block,
-                        .tags = event->tags},
-        .payload = {.data = event->bytes,
-                    .owner = std::shared_ptr<const void>(
-                        event->bytes.data(), [shelf = shelf_, event](const void*) { shelf->put_back(*event); })}};
+        .global_id = ids.global_id,
+        .level1_id = ids.level1_id,
+        .lumi_block = ids.lumi_block,
+        .tags = event->tags,
+        .data = event->bytes,
+        .owner = std::shared_ptr<const void>(event->bytes.data(),
+                                             [shelf = shelf_, event](const void*) { shelf->put_back(*event); })};
 }
 
-}  // namespace weir::app
+}  // namespace weir::workload

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// splitmix64 (Steele, Lea, Flood 2014): one addition and a mixing, good enough for synthetic data, and the same
-// on every machine, which the distributions of the standard library are not.
+// splitmix64 (Steele, Lea, Flood 2014): one addition and a mixing, good enough for synthetic data.
+#include "weir/base/random.hpp"
+
 #include <cmath>
 #include <numbers>
 
 #include "weir/base/assert.hpp"
-#include "weir/event/workload.hpp"
 
-namespace weir::event {
+namespace weir {
 
 std::uint64_t Random::next() noexcept {
     state_ += 0x9e3779b97f4a7c15;
@@ -24,10 +24,10 @@ std::uint64_t Random::below(std::uint64_t limit) noexcept {
 
 double Random::unit() noexcept { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
-double
-Random::normal() noexcept {  // Box-Muller; the second number is not kept, so that nothing is hidden between calls
+// Box-Muller; the second number is not kept, so that nothing is hidden between calls.
+double Random::normal() noexcept {
     const double radius = std::sqrt(-2.0 * std::log(1.0 - unit()));
     return radius * std::cos(2.0 * std::numbers::pi * unit());
 }
 
-}  // namespace weir::event
+}  // namespace weir

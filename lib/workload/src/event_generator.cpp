@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "weir/workload/event_generator.hpp"
+
 #include <algorithm>
 #include <array>
 
+#include "detector_words.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/event/event_builder.hpp"
 #include "weir/event/rob_builder.hpp"
 #include "weir/event/stream_tags.hpp"
-#include "weir/event/workload.hpp"
 
-namespace weir::event {
+namespace weir::workload {
 namespace {
 
 constexpr std::size_t rob_size_typical = 1050;
@@ -29,33 +31,16 @@ SourceId source_of(std::size_t rob, std::size_t robs) {
 
 }  // namespace
 
-void fill_with_samples(std::vector<std::uint32_t>& words, std::size_t count, Random& random) {
-    words.resize(count);
-    std::uint64_t bits = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        bits = i % 2 == 0 ? random.next() : bits >> 32;
-        std::uint32_t value = 0;
-        for (unsigned channel = 0; channel < 2; ++channel) {
-            const auto mine = static_cast<std::uint32_t>(bits >> (16 * channel));
-            std::uint32_t adc = 200 + (mine & 0xf) + (mine >> 4 & 0xf);
-            if ((mine >> 8 & 0x3f) == 0)
-                adc = static_cast<std::uint32_t>(std::min<std::uint64_t>(adc + random.below(3000), 4095));
-            value |= ((static_cast<std::uint32_t>(i) * 2 + channel) % 16 << 12 | adc) << (16 * channel);
-        }
-        words[i] = value;
-    }
-}
-
-EventGenerator::EventGenerator(WorkloadProfile profile, std::uint64_t seed, ChecksumType checksum)
+EventGenerator::EventGenerator(Profile profile, std::uint64_t seed, event::ChecksumType checksum)
     : profile_(std::move(profile)), random_(seed), checksum_(checksum) {}
 
-void EventGenerator::generate(const PlannedEvent& plan, const EventIds& ids, GeneratedEvent& into) {
+void EventGenerator::generate(const PlannedEvent& plan, const event::EventIds& ids, GeneratedEvent& into) {
     WEIR_ASSERT(plan.stream < profile_.streams.size());
     const auto& stream = profile_.streams[plan.stream];
-    const std::size_t target_words = plan.stored_size.count() / word_bytes;
+    const std::size_t target_words = plan.stored_size.count() / event::word_bytes;
     const auto robs = std::clamp<std::size_t>(plan.stored_size.count() / rob_size_typical, 1, 0xffff);
 
-    EventFields fields;
+    event::EventFields fields;
     fields.ids = ids;
     fields.source = builder_source;
     fields.run_type = stream.type == "calibration" ? 1 : 0;
@@ -82,13 +67,13 @@ void EventGenerator::generate(const PlannedEvent& plan, const EventIds& ids, Gen
         for (std::size_t i = 0; i < robs; ++i) into.tags.front().robs.push_back(source_of(i, all_robs));
     fields.tags = into.tags;
 
-    const auto tag_words = encode_stream_tags(into.tags);
+    const auto tag_words = event::encode_stream_tags(into.tags);
     WEIR_ASSERT(tag_words.has_value());
-    const std::size_t sum_words = checksum_ == ChecksumType::none ? 0 : 1;
-    const std::size_t outside_words = common_header_words + event_5_0_specific_words + 1 + level1_word_count +
-                                      filter_word_count + tag_words->size() / word_bytes + sum_words;
-    const RobOptions options{.format = Format::event_5_0, .status = 0, .checksum = checksum_};
-    const std::size_t rob_words_min = rob_size(0, options) / word_bytes;
+    const std::size_t sum_words = checksum_ == event::ChecksumType::none ? 0 : 1;
+    const std::size_t outside_words = event::common_header_words + event::event_5_0_specific_words + 1 + level1_word_count +
+                                      filter_word_count + tag_words->size() / event::word_bytes + sum_words;
+    const event::RobOptions options{.format = event::Format::event_5_0, .status = 0, .checksum = checksum_};
+    const std::size_t rob_words_min = event::rob_size(0, options) / event::word_bytes;
     auto left = std::max(target_words, outside_words + robs * rob_words_min) - outside_words;
 
     robs_.clear();
@@ -105,12 +90,12 @@ void EventGenerator::generate(const PlannedEvent& plan, const EventIds& ids, Gen
         if (i < robs) left -= words;
         fill_with_samples(words_, words - rob_words_min, random_);
         const auto source = source_of(i, all_robs);
-        const RodFields rod{.source = source,
+        const event::RodFields rod{.source = source,
                             .run = ids.run,
                             .level1_id = ids.level1_id,
                             .bunch_crossing_id = fields.bunch_crossing_id,
                             .trigger_type = fields.trigger_type};
-        const auto made = append_rob(robs_, rod, words_, options);
+        const auto made = event::append_rob(robs_, rod, words_, options);
         WEIR_ASSERT(made.has_value());
         ends.push_back(robs_.size());
     }
@@ -122,11 +107,11 @@ void EventGenerator::generate(const PlannedEvent& plan, const EventIds& ids, Gen
         views.push_back(ConstData(robs_).subspan(begin, end - begin));
         begin = end;
     }
-    EventPieces pieces;
-    const auto assembled = assemble_event(fields, views, pieces);
+    event::EventPieces pieces;
+    const auto assembled = event::assemble_event(fields, views, pieces);
     WEIR_ASSERT(assembled.has_value());
     into.bytes.resize(pieces.size());
     pieces.copy_to(into.bytes);
 }
 
-}  // namespace weir::event
+}  // namespace weir::workload

@@ -2,27 +2,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
+#include "detector_words.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/event/rob_builder.hpp"
 #include "weir/event/rob_stamp.hpp"
-#include "weir/event/workload.hpp"
-#include "weir/readout/event_maker.hpp"
+#include "weir/workload/fragment_maker.hpp"
 
-namespace weir::readout {
+namespace weir::workload {
 namespace {
 
 constexpr std::size_t sets = 4;  // of ROBs, so that not every event has the same words
 constexpr Bytes rob_size_max{16ULL << 20};
 
-class Generator final : public EventMaker {
+class Generator final : public FragmentMaker {
 public:
-    explicit Generator(const GeneratorOptions& options) : options_(options) { set_run(RunNumber{}); }
+    explicit Generator(const FragmentGeneratorOptions& options) : options_(options) { set_run(RunNumber{}); }
 
     const std::vector<SourceId>& sources() const noexcept override { return options_.sources; }
 
     void set_run(RunNumber run) override {
-        event::Random random(options_.seed);
+        Random random(options_.seed);
         const auto empty = event::rob_size(0, {.format = options_.format});
         const auto words = (std::max<std::size_t>(options_.rob_size.count(), empty) - empty) / event::word_bytes;
         std::vector<std::uint32_t> samples;
@@ -33,10 +34,10 @@ public:
             std::vector<std::size_t> begins;
             for (const auto source : options_.sources) {
                 begins.push_back(set.bytes.size());
-                event::fill_with_samples(samples, words, random);
+                fill_with_samples(samples, words, random);
                 const auto made = event::append_rob(set.bytes, {.source = source, .run = run, .level1_id = Level1Id{1}},
                                                     samples, {.format = options_.format});
-                WEIR_ASSERT(made.has_value());  // make_generator has checked the options
+                WEIR_ASSERT(made.has_value());  // make_fragment_generator has checked the options
             }
             begins.push_back(set.bytes.size());
             for (std::size_t i = 0; i < options_.sources.size(); ++i) {
@@ -49,7 +50,7 @@ public:
         }
     }
 
-    std::span<const RobData> make(Level1Id event) override {
+    std::span<const event::RobData> make(Level1Id event) override {
         auto& set = sets_[number(event) % sets];
         MutableData rest(set.bytes);
         for (std::size_t i = 0; i < set.robs.size(); ++i) {
@@ -62,16 +63,16 @@ public:
 private:
     struct Set {
         std::vector<std::byte> bytes;
-        std::vector<RobData> robs;
+        std::vector<event::RobData> robs;
         std::vector<event::RobStamp> stamps;
     };
-    GeneratorOptions options_;
+    FragmentGeneratorOptions options_;
     std::array<Set, sets> sets_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<EventMaker>> make_generator(const GeneratorOptions& given) {
+Result<std::unique_ptr<FragmentMaker>> make_fragment_generator(const FragmentGeneratorOptions& given) {
     auto options = given;
     if (options.format == event::Format::opaque)
         return fail(Errc::usage, "the generator makes fragments; choose event-5.0 or event-3.0");
@@ -79,11 +80,11 @@ Result<std::unique_ptr<EventMaker>> make_generator(const GeneratorOptions& given
         return fail(Errc::usage, fmt::format("ROBs of {} are not made; the largest are {}", to_string(options.rob_size),
                                              to_string(rob_size_max)));
     if (options.sources.empty()) {
-        if (options.robs == 0 || options.robs > wire::request_robs_max)
-            return fail(Errc::usage, fmt::format("{} ROBs are not made; choose 1 to {}", options.robs, wire::request_robs_max));
+        if (options.robs == 0 || options.robs > generated_robs_max)
+            return fail(Errc::usage, fmt::format("{} ROBs are not made; choose 1 to {}", options.robs, generated_robs_max));
         for (std::uint32_t i = 0; i < options.robs; ++i) options.sources.push_back(SourceId{number(options.first_source) + i});
     }
     return std::make_unique<Generator>(options);
 }
 
-}  // namespace weir::readout
+}  // namespace weir::workload

@@ -11,9 +11,9 @@
 #include "weir/base/bytes.hpp"
 #include "weir/base/file.hpp"
 #include "weir/event/rob_stamp.hpp"
-#include "weir/readout/event_maker.hpp"
+#include "weir/workload/fragment_maker.hpp"
 
-namespace weir::readout {
+namespace weir::workload {
 
 /// Which share of the sources of a file a readout serves: part `number` of `of`, neighbours together.
 struct Part {
@@ -23,7 +23,7 @@ struct Part {
 /// "2/6". Errc::usage.
 [[nodiscard]] Result<Part> parse_part(std::string_view text);
 
-struct ReplayOptions {
+struct FragmentReplayOptions {
     std::filesystem::path file{};
     Part part{};
     std::vector<SourceId> sources{};   // given: these of the file's, instead of a part
@@ -31,15 +31,15 @@ struct ReplayOptions {
     Bytes file_size_max{4ULL << 30};   // it is held in memory
 };
 
-class Replay final : public EventMaker {
+class FragmentReplay final : public FragmentMaker {
 public:
     /// Errors name the file: unreadable, no events, opaque ones, a damaged event, a source that is not in it, a part
     /// without any source.
-    [[nodiscard]] static Result<std::unique_ptr<Replay>> open(const ReplayOptions& options,
-                                                              FileSystem& system = real_file_system());
+    [[nodiscard]] static Result<std::unique_ptr<FragmentReplay>> open(const FragmentReplayOptions& options,
+                                                                      FileSystem& system = real_file_system());
 
     [[nodiscard]] const std::vector<SourceId>& sources() const noexcept override { return sources_; }
-    [[nodiscard]] std::span<const RobData> make(Level1Id event) override;
+    [[nodiscard]] std::span<const event::RobData> make(Level1Id event) override;
     void set_run(RunNumber) override {}  // the recorded bytes stay
 
     [[nodiscard]] event::Format format() const noexcept { return format_; }
@@ -58,16 +58,16 @@ private:
         std::vector<std::byte> bytes;  // of its ROBs, one after the other
         std::vector<RecordedRob> robs;
     };
-    Replay() = default;
+    FragmentReplay() = default;
     [[nodiscard]] Result<Recorded> unpack(ConstData bytes, const event::RodRules& rules, std::vector<SourceId>& all);
-    [[nodiscard]] Result<> choose(const ReplayOptions& options, const std::vector<SourceId>& all);
+    [[nodiscard]] Result<> choose(const FragmentReplayOptions& options, const std::vector<SourceId>& all);
 
     event::Format format_ = event::Format::opaque;
     RunNumber run_{};
     std::vector<SourceId> sources_;
     std::vector<Recorded> events_;
-    std::vector<RobData> robs_;
+    std::vector<event::RobData> robs_;
     std::map<SourceId, std::uint64_t> mismatches_;
 };
 
-}  // namespace weir::readout
+}  // namespace weir::workload

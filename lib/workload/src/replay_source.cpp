@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "send/sources/replay_source.hpp"
+#include "weir/workload/replay_source.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "raw_file_contents.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/event/compression.hpp"
 #include "weir/event/event_view.hpp"
-#include "weir/event/raw_file_index.hpp"
 #include "weir/event/raw_file_name.hpp"
 
-namespace weir::app {
+namespace weir::workload {
 namespace {
 
 constexpr Bytes uncompressed_max = 64_MiB;  // of one event
@@ -22,16 +22,6 @@ struct Copy {
     std::shared_ptr<memory::BufferPool> pool;
     memory::Buffer buffer;
 };
-
-std::unexpected<Error> in_file(const std::filesystem::path& path, Error error) {
-    error.context = fmt::format("{}: {}", path.native(), error.context);
-    return std::unexpected(std::move(error));
-}
-
-std::unexpected<Error> in_event(std::size_t number, Error error) {
-    error.context = fmt::format("event {}: {}", number, error.context);
-    return std::unexpected(std::move(error));
-}
 
 StreamTag whole_events(std::string type, std::string name) {
     StreamTag tag;
@@ -64,7 +54,7 @@ Result<std::unique_ptr<ReplaySource>> ReplaySource::open(const ReplayOptions& op
     source->keep_ids_ = options.keep_ids;
     source->first_id_ = options.first_id;
     for (const auto& path : options.files) {
-        if (auto read = source->read(path, options, system); !read) return in_file(path, std::move(read.error()));
+        if (auto read = source->read(path, options, system); !read) return std::unexpected(std::move(read.error()));
     }
     if (source->events_.empty())
         return fail(Errc::usage,
@@ -76,28 +66,27 @@ Result<std::unique_ptr<ReplaySource>> ReplaySource::open(const ReplayOptions& op
 }
 
 Result<> ReplaySource::read(const std::filesystem::path& path, const ReplayOptions& options, FileSystem& system) {
-    auto file = File::open(path, File::Mode::read, system);
+    const auto left = options.files_size_max - std::min(files_size_, options.files_size_max);
+    auto file = read_raw_file(path, left,
+                              fmt::format("the files together are larger than {}, and are held in memory; name fewer",
+                                          to_string(options.files_size_max)),
+                              system);
     if (!file) return std::unexpected(std::move(file.error()));
-    const auto size = file->size();
-    if (!size) return std::unexpected(size.error());
-    if (*size > options.files_size_max.count() - std::min(files_size_, options.files_size_max.count()))
-        return fail(Errc::limit,
-                    fmt::format("the files together are larger than {}, and are held in memory; name fewer",
-                                to_string(options.files_size_max)));
-    files_size_ += *size;
-    auto contents = std::make_shared<Contents>(static_cast<std::size_t>(*size));
-    if (auto read = file->read_at(0, *contents); !read) return read;
-
-    auto index = event::RawFileIndex::make(*contents);
-    if (!index) return std::unexpected(std::move(index.error()));
-    if (!index->end)
+    files_size_ += Bytes{file->bytes->size()};
+    if (!file->index.end)
         remarks_.push_back(
             fmt::format("{} has no end record; whole events, which are sent: {}; bytes behind them, which are not: {}",
-                        path.native(), index->blocks.size(), index->bytes_after));
-    const auto format = index->head.format();
+                        path.native(), file->index.blocks.size(), file->index.bytes_after));
+    if (auto added = add(path, options, *file); !added) return in_file(path, std::move(added.error()));
+    return {};
+}
+
+Result<> ReplaySource::add(const std::filesystem::path& path, const ReplayOptions& options, const RawFileContents& file) {
+    const auto& head = file.index.head;
+    const auto format = head.format();
     if (events_.empty()) {
         format_ = format;
-        run_ = options.run.value_or(index->head.run.run);
+        run_ = options.run.value_or(head.run.run);
     }
     if (format != format_)
         return fail(Errc::usage,
@@ -105,19 +94,18 @@ Result<> ReplaySource::read(const std::filesystem::path& path, const ReplayOptio
                                 event::name(format), event::name(format_)));
     if (keep_ids_ && format == event::Format::opaque)
         return fail(Errc::usage, "opaque events have no ids to keep; leave --keep-ids out");
-    if (keep_ids_ && index->head.run.run != run_)
+    if (keep_ids_ && head.run.run != run_)
         return fail(Errc::usage,
                     fmt::format("--keep-ids keeps run {} of this file, which is not run {}; send it alone and "
                                 "without --run",
-                                number(index->head.run.run), number(run_)));
+                                number(head.run.run), number(run_)));
 
-    const auto stream = options.stream ? *options.stream : stream_of_file(path, index->head.metadata_value("Stream"));
-    events_.reserve(events_.size() + index->blocks.size());
-    for (std::size_t i = 0; i < index->blocks.size(); ++i) {
-        const auto& block = index->blocks[i];
-        const auto bytes = ConstData(*contents).subspan(static_cast<std::size_t>(block.offset), block.separator.size);
-        auto event = look_at(bytes, contents, stream);
-        if (!event) return in_event(i + 1, std::move(event.error()));
+    const auto stream = options.stream ? *options.stream : stream_of_file(path, head.metadata_value("Stream"));
+    const auto events = file.index.blocks.size();
+    events_.reserve(events_.size() + events);
+    for (std::size_t i = 0; i < events; ++i) {
+        auto event = look_at(file.event(i), file.bytes, stream);
+        if (!event) return std::unexpected(in_event(i + 1, std::move(event.error())));
         event_size_max_ = std::max<std::uint64_t>(event_size_max_, event->bytes.size());
         events_.push_back(std::move(*event));
     }
@@ -155,11 +143,12 @@ Result<ReplaySource::RecordedEvent> ReplaySource::look_at(ConstData bytes, std::
 
 SourcedEvent ReplaySource::unchanged(const RecordedEvent& event, std::uint64_t n) const {
     const bool opaque = format_ == event::Format::opaque;
-    return {.description = {.global_id = opaque ? global_id_of(n, first_id_) : event.ids.global_id,
-                            .level1_id = opaque ? level1_id_of(n) : event.ids.level1_id,
-                            .lumi_block = event.ids.lumi_block,
-                            .tags = event.tags},
-            .payload = {.data = event.bytes, .owner = event.owner}};
+    return {.global_id = opaque ? global_id_of(n, first_id_) : event.ids.global_id,
+            .level1_id = opaque ? level1_id_of(n) : event.ids.level1_id,
+            .lumi_block = event.ids.lumi_block,
+            .tags = event.tags,
+            .data = event.bytes,
+            .owner = event.owner};
 }
 
 std::optional<SourcedEvent> ReplaySource::make(std::uint64_t n) {
@@ -178,11 +167,12 @@ std::optional<SourcedEvent> ReplaySource::make(std::uint64_t n) {
 
     auto copy = std::make_shared<Copy>(Copy{.pool = copies_, .buffer = std::move(*buffer)});
     const auto data = std::as_const(copy->buffer).data();
-    return SourcedEvent{.description = {.global_id = ids.global_id,
-                                        .level1_id = ids.level1_id,
-                                        .lumi_block = ids.lumi_block,
-                                        .tags = event.tags},
-                        .payload = {.data = data, .owner = std::move(copy)}};
+    return SourcedEvent{.global_id = ids.global_id,
+                        .level1_id = ids.level1_id,
+                        .lumi_block = ids.lumi_block,
+                        .tags = event.tags,
+                        .data = data,
+                        .owner = std::move(copy)};
 }
 
-}  // namespace weir::app
+}  // namespace weir::workload

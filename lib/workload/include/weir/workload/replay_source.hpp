@@ -10,14 +10,16 @@
 #include <string>
 #include <vector>
 
-#include "send/sources/event_source.hpp"
 #include "weir/base/file.hpp"
 #include "weir/base/result.hpp"
 #include "weir/base/stream_tag.hpp"
 #include "weir/event/restamp.hpp"
 #include "weir/memory/buffer_pool.hpp"
+#include "weir/workload/event_source.hpp"
 
-namespace weir::app {
+namespace weir::workload {
+
+struct RawFileContents;
 
 struct ReplayOptions {
     std::vector<std::filesystem::path> files{};
@@ -58,6 +60,7 @@ private:
 
     ReplaySource() = default;
     [[nodiscard]] Result<> read(const std::filesystem::path& path, const ReplayOptions& options, FileSystem& system);
+    [[nodiscard]] Result<> add(const std::filesystem::path& path, const ReplayOptions& options, const RawFileContents& file);
     [[nodiscard]] Result<RecordedEvent> look_at(ConstData bytes, std::shared_ptr<const Contents> owner,
                                                 const StreamTag& stream) const;
     [[nodiscard]] SourcedEvent unchanged(const RecordedEvent& event, std::uint64_t n) const;
@@ -68,7 +71,7 @@ private:
     bool keep_ids_ = false;
     GlobalEventId first_id_{1};
     std::uint64_t event_size_max_ = 0;
-    std::uint64_t files_size_ = 0;
+    Bytes files_size_{0};
     std::vector<std::string> remarks_;
     std::shared_ptr<memory::BufferPool> copies_;  // shared with the copies that are underway
 };
@@ -77,4 +80,4 @@ private:
 /// of the file where that can be a stream, else physics_Replay.
 [[nodiscard]] StreamTag stream_of_file(const std::filesystem::path& path, std::optional<std::string_view> head_stream);
 
-}  // namespace weir::app
+}  // namespace weir::workload

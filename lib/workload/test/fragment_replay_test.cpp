@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/readout/replay.hpp"
+#include "weir/workload/fragment_replay.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,12 @@
 #include "weir/event/raw_file_index.hpp"
 #include "weir/event/rob_cursor.hpp"
 
-namespace weir::readout {
+namespace weir::workload {
 namespace {
 
 using Contents = std::vector<std::byte>;
 
-class RealReplay : public event::RealFile {
+class RealFragments : public event::RealFile {
 protected:
     static std::filesystem::path path() { return event::test_data_folder() / "bes3/run_0091668_SFO-1_10events.raw"; }
 
@@ -42,10 +42,10 @@ protected:
     }
 };
 
-TEST_F(RealReplay, TheTenRealEventsComeAgainBitForBitButForTheirLevel1Ids) {
+TEST_F(RealFragments, TheTenRealEventsComeAgainBitForBitButForTheirLevel1Ids) {
     const auto events = recorded();
     ASSERT_EQ(events.size(), 10U);
-    const auto replay = Replay::open({.file = path(), .rules = event::RodRules::bes3()}).value();
+    const auto replay = FragmentReplay::open({.file = path(), .rules = event::RodRules::bes3()}).value();
     EXPECT_EQ(replay->sources(), events[0].order);
     EXPECT_EQ(replay->sources().size(), 42U);
     EXPECT_TRUE(replay->mismatches().empty());
@@ -67,40 +67,40 @@ TEST_F(RealReplay, TheTenRealEventsComeAgainBitForBitButForTheirLevel1Ids) {
     }
 }
 
-TEST_F(RealReplay, PartsTogetherAreAllSourcesAndEachIsInOne) {
-    const auto all = Replay::open({.file = path(), .rules = event::RodRules::bes3()}).value();
+TEST_F(RealFragments, PartsTogetherAreAllSourcesAndEachIsInOne) {
+    const auto all = FragmentReplay::open({.file = path(), .rules = event::RodRules::bes3()}).value();
     for (const std::uint32_t of : {1U, 5U, 6U, 42U}) {
         std::vector<SourceId> together;
         for (std::uint32_t number = 1; number <= of; ++number) {
-            const auto part = Replay::open({.file = path(), .part = {number, of}}).value();
+            const auto part = FragmentReplay::open({.file = path(), .part = {number, of}}).value();
             EXPECT_EQ(part->make(Level1Id{1}).size(), part->sources().size());
             together.insert(together.end(), part->sources().begin(), part->sources().end());
         }
         EXPECT_EQ(together, all->sources());
     }
-    const auto none = Replay::open({.file = path(), .part = {1, 43}});
+    const auto none = FragmentReplay::open({.file = path(), .part = {1, 43}});
     EXPECT_EQ(none.error().code, Errc::usage);
 }
 
-TEST_F(RealReplay, AnIdThatTheRulesDoNotExpectIsCountedAndStaysAsFarFromItsEventAsItWas) {
-    const auto replay = Replay::open({.file = path()}).value();  // no rules
+TEST_F(RealFragments, AnIdThatTheRulesDoNotExpectIsCountedAndStaysAsFarFromItsEventAsItWas) {
+    const auto replay = FragmentReplay::open({.file = path()}).value();  // no rules
     const std::map<SourceId, std::uint64_t> expected{{SourceId{0x7c0000}, 10}, {SourceId{0xa80010}, 10}};
     EXPECT_EQ(replay->mismatches(), expected);
 }
 
-TEST_F(RealReplay, NamedSourcesAreServedAndOneThatIsNotInTheFileIsRefused) {
-    const auto some = Replay::open({.file = path(), .sources = {SourceId{0xa80010}}}).value();
+TEST_F(RealFragments, NamedSourcesAreServedAndOneThatIsNotInTheFileIsRefused) {
+    const auto some = FragmentReplay::open({.file = path(), .sources = {SourceId{0xa80010}}}).value();
     EXPECT_EQ(some->make(Level1Id{4}).size(), 1U);
-    EXPECT_EQ(Replay::open({.file = path(), .sources = {SourceId{0x123456}}}).error().code, Errc::usage);
+    EXPECT_EQ(FragmentReplay::open({.file = path(), .sources = {SourceId{0x123456}}}).error().code, Errc::usage);
 }
 
-TEST(Replay, AFileThatIsAbsentIsNamed) {
-    const auto absent = Replay::open({.file = "/nowhere/at.raw"});
+TEST(FragmentReplay, AFileThatIsAbsentIsNamed) {
+    const auto absent = FragmentReplay::open({.file = "/nowhere/at.raw"});
     ASSERT_FALSE(absent.has_value());
     EXPECT_NE(absent.error().message().find("/nowhere/at.raw"), std::string::npos);
 }
 
-TEST(Replay, APartIsANumberOfANumber) {
+TEST(FragmentReplay, APartIsANumberOfANumber) {
     EXPECT_EQ(parse_part("2/6").value().number, 2U);
     EXPECT_EQ(parse_part("2/6").value().of, 6U);
     for (const auto* text : {"", "1", "/", "0/6", "7/6", "1/", "1/6x", "-1/6", "99999999999/1"})
@@ -108,4 +108,4 @@ TEST(Replay, APartIsANumberOfANumber) {
 }
 
 }  // namespace
-}  // namespace weir::readout
+}  // namespace weir::workload

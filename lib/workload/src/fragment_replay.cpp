@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/readout/replay.hpp"
+#include "weir/workload/fragment_replay.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "raw_file_contents.hpp"
 #include "weir/event/compression.hpp"
 #include "weir/event/event_view.hpp"
-#include "weir/event/raw_file_index.hpp"
 #include "weir/event/rob_cursor.hpp"
 
-namespace weir::readout {
+namespace weir::workload {
 namespace {
-
-std::unexpected<Error> in_file(const ReplayOptions& options, Error error) {
-    error.context = fmt::format("{}: {}", options.file.native(), error.context);
-    return std::unexpected(std::move(error));
-}
 
 bool contains(const std::vector<SourceId>& sources, SourceId source) {
     return std::ranges::find(sources, source) != sources.end();
@@ -36,42 +31,30 @@ Result<Part> parse_part(std::string_view text) {
     return fail(Errc::usage, fmt::format("part \"{}\" is no share of the sources; write 2/6 for the second of six", text));
 }
 
-Result<std::unique_ptr<Replay>> Replay::open(const ReplayOptions& options, FileSystem& system) {
-    auto file = File::open(options.file, File::Mode::read, system);
-    if (!file) return std::unexpected(std::move(file.error()));
-    const auto size = file->size();
-    if (!size) return std::unexpected(size.error());
-    if (*size > options.file_size_max.count())
-        return fail(Errc::limit, fmt::format("{}: it is held in memory, and larger than {}", options.file.native(),
-                                             to_string(options.file_size_max)));
-    std::vector<std::byte> contents(static_cast<std::size_t>(*size));
-    if (auto read = file->read_at(0, contents); !read) return std::unexpected(std::move(read.error()));
-    const auto index = event::RawFileIndex::make(contents);
-    if (!index) return in_file(options, index.error());
+Result<std::unique_ptr<FragmentReplay>> FragmentReplay::open(const FragmentReplayOptions& options, FileSystem& system) {
+    const auto file = read_raw_file(options.file, options.file_size_max,
+                                    fmt::format("it is held in memory, and larger than {}", to_string(options.file_size_max)), system);
+    if (!file) return std::unexpected(file.error());
+    const auto& index = file->index;
 
-    std::unique_ptr<Replay> replay(new Replay);
-    replay->format_ = index->head.format();
-    replay->run_ = index->head.run.run;
+    std::unique_ptr<FragmentReplay> replay(new FragmentReplay);
+    replay->format_ = index.head.format();
+    replay->run_ = index.head.run.run;
     if (replay->format_ == event::Format::opaque)
         return fail(Errc::unsupported, fmt::format("{}: opaque events have no fragments to serve", options.file.native()));
-    if (index->blocks.empty()) return fail(Errc::usage, fmt::format("{} holds no event", options.file.native()));
+    if (index.blocks.empty()) return fail(Errc::usage, fmt::format("{} holds no event", options.file.native()));
     std::vector<SourceId> all;
-    for (std::size_t i = 0; i < index->blocks.size(); ++i) {
-        const auto& block = index->blocks[i];
-        const auto bytes = ConstData(contents).subspan(static_cast<std::size_t>(block.offset), block.separator.size);
-        auto recorded = replay->unpack(bytes, options.rules, all);
-        if (!recorded) {
-            recorded.error().context = fmt::format("event {}: {}", i + 1, recorded.error().context);
-            return in_file(options, std::move(recorded.error()));
-        }
+    for (std::size_t i = 0; i < index.blocks.size(); ++i) {
+        auto recorded = replay->unpack(file->event(i), options.rules, all);
+        if (!recorded) return in_file(options.file, in_event(i + 1, std::move(recorded.error())));
         replay->events_.push_back(std::move(*recorded));
     }
-    if (auto chosen = replay->choose(options, all); !chosen) return in_file(options, std::move(chosen.error()));
+    if (auto chosen = replay->choose(options, all); !chosen) return in_file(options.file, std::move(chosen.error()));
     return replay;
 }
 
 /// All ROBs of an event, each with its stamp; sources that were not seen before are added to `all`.
-Result<Replay::Recorded> Replay::unpack(ConstData bytes, const event::RodRules& rules, std::vector<SourceId>& all) {
+Result<FragmentReplay::Recorded> FragmentReplay::unpack(ConstData bytes, const event::RodRules& rules, std::vector<SourceId>& all) {
     const auto whole = event::EventView::parse(bytes, format_);
     if (!whole) return std::unexpected(whole.error());
     std::vector<std::byte> unpacked;
@@ -98,7 +81,7 @@ Result<Replay::Recorded> Replay::unpack(ConstData bytes, const event::RodRules& 
     return recorded;
 }
 
-Result<> Replay::choose(const ReplayOptions& options, const std::vector<SourceId>& all) {
+Result<> FragmentReplay::choose(const FragmentReplayOptions& options, const std::vector<SourceId>& all) {
     sources_ = options.sources;
     for (const auto source : sources_)
         if (!contains(all, source)) return fail(Errc::usage, fmt::format("it has no source 0x{:06x}", number(source)));
@@ -127,7 +110,7 @@ Result<> Replay::choose(const ReplayOptions& options, const std::vector<SourceId
     return {};
 }
 
-std::span<const RobData> Replay::make(Level1Id id) {
+std::span<const event::RobData> FragmentReplay::make(Level1Id id) {
     auto& event = events_[(number(id) - 1) % events_.size()];
     robs_.clear();
     MutableData rest(event.bytes);
@@ -139,4 +122,4 @@ std::span<const RobData> Replay::make(Level1Id id) {
     return robs_;
 }
 
-}  // namespace weir::readout
+}  // namespace weir::workload

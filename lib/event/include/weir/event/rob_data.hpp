@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole ROB fragment and the source it comes from.
+#pragma once
+
+#include "weir/base/data.hpp"
+#include "weir/base/ids.hpp"
+
+namespace weir::event {
+
+struct RobData {
+    SourceId source{};
+    ConstData bytes{};  // of the ROB, header included; whoever passes it keeps the memory
+};
+
+}  // namespace weir::event
