@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
+include(weir_headers)
+
+# weir_layer(NAME...) adds the libraries lib/NAME. The calls stand lowest first: a library depends on libraries of the
+# layers below its own, never on a neighbour.
+function(weir_layer)
+  set_property(GLOBAL PROPERTY WEIR_LAYER ${ARGN})
+  foreach(library IN LISTS ARGN)
+    add_subdirectory(lib/${library})
+  endforeach()
+endfunction()
+
 # weir_library(NAME
-#   [DEPENDS lib...]            libraries of weir that the public headers use
+#   [DEPENDS lib...]            libraries of weir that its headers and sources include
 #   [USES target...]            libraries from outside, needed to compile against us
 #   [USES_PRIVATE target...]    libraries from outside that only the sources need
 #   HEADERS ... [SOURCES ...] [TESTS ...] [BENCHES ...] [FUZZERS ...]
@@ -10,13 +21,24 @@
 #   [KERNELS])                  each source is for itself, also with WEIR_UNITY
 # Paths are short: HEADERS below include/weir/NAME, SOURCES below src, TESTS below test, BENCHES below
 # bench, FUZZERS below fuzz. The library is weir::NAME; a test file test/x_test.cpp is part of the
-# program NAME_test; a bench or fuzz file is a program of its own. Only what is listed in DEPENDS can
-# be included, so an arrow that goes up or sideways does not compile.
+# program NAME_test; a bench or fuzz file is a program of its own. Tests, benches and fuzzers may include from src. Only
+# what is listed in DEPENDS can be included, so an arrow that goes up or sideways does not compile. HEADERS are what others
+# use (weir_headers.cmake).
 function(weir_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "KERNELS" "" "DEPENDS;USES;USES_PRIVATE;HEADERS;SOURCES;TESTS;BENCHES;FUZZERS;TESTING;TESTS_USE")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "weir_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
+  if(NOT SKBUILD AND NOT name STREQUAL "storage")  # SKBUILD: those who use a header are not there
+    weir_used_headers(${name} ${arg_HEADERS})
+  endif()
+  get_property(below GLOBAL PROPERTY WEIR_LIBRARIES)
+  get_property(neighbours GLOBAL PROPERTY WEIR_LAYER)
+  foreach(lower IN LISTS arg_DEPENDS)
+    if(NOT lower IN_LIST below OR lower IN_LIST neighbours)
+      message(FATAL_ERROR "weir_library(${name}): lib/${lower} does not stand below it (weir_layer() in CMakeLists.txt)")
+    endif()
+  endforeach()
   set(target weir_${name})
   set(depends ${arg_DEPENDS})
   list(TRANSFORM depends PREPEND weir::)
@@ -74,6 +96,7 @@ function(weir_library name)
       cmake_path(GET file STEM stem)
       add_executable(${stem} bench/${file})
       target_link_libraries(${stem} PRIVATE weir::${name} weir_build_flags ${arg_USES_PRIVATE} benchmark::benchmark)
+      target_include_directories(${stem} PRIVATE src)
       if(WEIR_TESTS)  # at a tiny size, so that it cannot rot
         add_test(NAME bench.${stem} COMMAND ${stem} --benchmark_min_time=0.001)
         set_tests_properties(bench.${stem} PROPERTIES TIMEOUT 120 LABELS bench)
@@ -86,6 +109,7 @@ function(weir_library name)
       set(corpus ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/${stem})
       add_executable(${stem} fuzz/${file})
       target_link_libraries(${stem} PRIVATE weir::${name} weir_build_flags)
+      target_include_directories(${stem} PRIVATE src)
       target_compile_options(${stem} PRIVATE ${weir_cold_flags})
       if(WEIR_FUZZ_ENGINE)
         target_link_options(${stem} PRIVATE -fsanitize=fuzzer)

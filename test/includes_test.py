@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folders of the programs: includes go down only, in the order that each CMakeLists.txt states with weir_folder()."""
+"""Includes go down only: between libraries as DEPENDS in their CMakeLists.txt and weir_layer() say, between the folders of a
+program in the order that its CMakeLists.txt states with weir_folder(). docs/architecture.md says the same."""
+import importlib.machinery
+import importlib.util
 import pathlib
 import re
 import unittest
 
-APPS = pathlib.Path(__file__).resolve().parents[1] / "apps"
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+APPS = ROOT / "apps"
+LIB = ROOT / "lib"
 SHARED = "cli"  # what every program may include; no program includes another
 LOOSE_MAX = 14  # files in a folder; more are folders that nobody has named yet
+
+
+def drawing():
+    """tools/draw_libraries, which reads what CMake says of the libraries."""
+    loader = importlib.machinery.SourceFileLoader("draw_libraries", str(ROOT / "tools" / "draw_libraries"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
 
 
 def stated_order(app):
@@ -51,6 +64,39 @@ class Includes(unittest.TestCase):
             for folder in {path.parent for path in sources(app)}:
                 loose = [path.name for path in folder.iterdir() if path.suffix in (".cpp", ".hpp")]
                 self.assertLessEqual(len(loose), LOOSE_MAX, f"{folder.relative_to(APPS)}: {sorted(loose)}")
+
+
+class Libraries(unittest.TestCase):
+    def setUp(self):
+        self.drawing = drawing()
+        self.layers = self.drawing.layers()
+
+    def test_every_library_stands_in_one_layer(self):
+        self.assertEqual(sorted(name for layer in self.layers for name in layer), sorted(path.name for path in LIB.iterdir()))
+
+    def test_a_library_depends_on_lower_layers_only(self):
+        lower = set()
+        for layer in self.layers:
+            for library in layer:
+                self.assertLessEqual(set(self.drawing.depends(library)), lower, f"lib/{library} depends on a neighbour or on one above it")
+            lower |= set(layer)
+
+    def test_a_library_depends_on_what_it_includes_and_on_nothing_else(self):
+        for library in (name for layer in self.layers for name in layer):
+            included = set()
+            for folder in ("include", "src", "worker"):
+                for path in (LIB / library / folder).rglob("*.[hc]*"):
+                    text = path.read_text()
+                    included |= set(re.findall(r'^#include "weir/(\w+)/', text, re.MULTILINE)) - {library}
+                    if library != "json" and re.search("^#include <boost/json", text, re.MULTILINE):
+                        included.add("json")  # it compiles Boost.JSON
+            self.assertEqual(sorted(included), sorted(self.drawing.depends(library)), f"DEPENDS of lib/{library}")
+
+    def test_the_document_shows_the_libraries_as_cmake_has_them(self):
+        text = (ROOT / "docs" / "architecture.md").read_text()
+        self.assertIn(self.drawing.picture(), text, "tools/draw_libraries draws the picture anew")
+        listed = [re.findall(r"^    lib/(\w+)", part, re.MULTILINE) for part in re.split(r"^    -+$", text, flags=re.MULTILINE)]
+        self.assertEqual([part for part in listed if part], [sorted(layer) for layer in reversed(self.layers)])
 
 
 if __name__ == "__main__":

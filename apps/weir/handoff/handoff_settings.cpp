@@ -6,6 +6,7 @@
 #include <map>
 
 #include "weir/handoff/directory_destination.hpp"
+#include "weir/handoff/place.hpp"
 #include "weir/handoff/xrootd_destination.hpp"
 
 namespace weir::app {

@@ -11,8 +11,8 @@
 #include "blake3_hasher.hpp"
 #include "block_hash.hpp"
 #include "lane_kernels.hpp"
+#include "parallel_blake3.hpp"
 #include "weir/digest/many_sums.hpp"
-#include "weir/digest/parallel_blake3.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/digest/parallel_blake3.hpp"
+#include "parallel_blake3.hpp"
 
 #include "blake3_hasher.hpp"
 #include "weir/base/assert.hpp"

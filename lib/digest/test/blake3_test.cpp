@@ -11,10 +11,10 @@
 #include <thread>
 
 #include "blake3_hasher.hpp"
+#include "parallel_blake3.hpp"
 #include "samples.hpp"
 #include "weir/checksum/adler32.hpp"
 #include "weir/checksum/parallel_adler32.hpp"
-#include "weir/digest/parallel_blake3.hpp"
 #include "weir/digest/summer.hpp"
 
 namespace weir::digest {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/fixity/device_limits.hpp"
+#include "device_limits.hpp"
 
 #include <fmt/format.h>
 #include <linux/magic.h>

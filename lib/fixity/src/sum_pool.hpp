@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "device_limits.hpp"
 #include "file_batch.hpp"
 #include "split_file.hpp"
-#include "weir/fixity/device_limits.hpp"
 #include "weir/fixity/sum_many.hpp"
 
 namespace weir::fixity {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/handoff/deletion.hpp"
+#include "deletion.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <random>
 
+#include "hand_off_work.hpp"
+
 namespace weir::handoff {
 namespace {
 
@@ -34,12 +36,20 @@ Result<std::unique_ptr<HandOff>> HandOff::create(Catalogue& catalogue,
     options.tries = std::max(1U, options.tries);
     auto priorities = Priorities::parse(options.priorities);
     if (!priorities) return std::unexpected(priorities.error());
-    return std::unique_ptr<HandOff>(
-        new HandOff(catalogue, std::move(destinations), std::move(options), std::move(*priorities), reports, clock));
+    return std::unique_ptr<HandOff>(new HandOff(std::make_unique<Work>(
+        catalogue, std::move(destinations), std::move(options), std::move(*priorities), reports, clock)));
 }
 
-HandOff::HandOff(Catalogue& catalogue, std::vector<std::unique_ptr<Destination>> destinations, HandOffOptions options,
-                 Priorities priorities, Reports& reports, const Clock& clock)
+HandOff::HandOff(std::unique_ptr<Work> work) : work_(std::move(work)) {}
+HandOff::~HandOff() = default;
+
+void HandOff::start() { work_->start(); }
+bool HandOff::wait_until_over(std::chrono::milliseconds at_most) { return work_->wait_until_over(at_most); }
+bool HandOff::stop(std::chrono::milliseconds deadline) { return work_->stop(deadline); }
+HandOffSummary HandOff::summary() const { return work_->summary(); }
+
+HandOff::Work::Work(Catalogue& catalogue, std::vector<std::unique_ptr<Destination>> destinations, HandOffOptions options,
+                    Priorities priorities, Reports& reports, const Clock& clock)
     : catalogue_(catalogue),
       destinations_(std::move(destinations)),
       options_(std::move(options)),
@@ -67,12 +77,12 @@ HandOff::HandOff(Catalogue& catalogue, std::vector<std::unique_ptr<Destination>>
         options_.deletion, options_.transfer.answer, clock_);
 }
 
-HandOff::~HandOff() {
+HandOff::Work::~Work() {
     stop_.request_stop();
     for (auto& thread : threads_) thread.join();
 }
 
-void HandOff::run_thread(std::function<void(const std::stop_token&)> work) {
+void HandOff::Work::run_thread(std::function<void(const std::stop_token&)> work) {
     ++threads_running_;
     threads_.emplace_back([this, work = std::move(work)] {
         work(stop_.get_token());
@@ -84,7 +94,7 @@ void HandOff::run_thread(std::function<void(const std::stop_token&)> work) {
     });
 }
 
-void HandOff::start() {
+void HandOff::Work::start() {
     const std::scoped_lock lock(mutex_);
     run_thread([this](const std::stop_token& stop) { look(stop); });
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
@@ -95,13 +105,13 @@ void HandOff::start() {
         run_thread([this](const std::stop_token& stop) { delete_files(stop); });
 }
 
-void HandOff::wait(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds time, const std::stop_token& stop) {
+void HandOff::Work::wait(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds time, const std::stop_token& stop) {
     changed_.wait_for(lock, stop, time, [woken = false]() mutable { return std::exchange(woken, true); });
 }
 
 // Copying -----------------------------------------------------------------------------------------------
 
-void HandOff::copy_files(Lane& lane, std::size_t number, const std::stop_token& stop) {
+void HandOff::Work::copy_files(Lane& lane, std::size_t number, const std::stop_token& stop) {
     while (auto job = next_job(lane, number, stop)) {
         TransferResult result;
         if (const auto place = place_of(job->file, lane.pattern)) {
@@ -115,7 +125,7 @@ void HandOff::copy_files(Lane& lane, std::size_t number, const std::stop_token& 
     clean_orphans(lane, stop);
 }
 
-std::optional<Job> HandOff::next_job(Lane& lane, std::size_t number, const std::stop_token& stop) {
+std::optional<Job> HandOff::Work::next_job(Lane& lane, std::size_t number, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
         const auto now = clock_.now();
@@ -136,7 +146,7 @@ std::optional<Job> HandOff::next_job(Lane& lane, std::size_t number, const std::
     return std::nullopt;
 }
 
-void HandOff::finish(Lane& lane, std::size_t number, const Job& job, const TransferResult& result) {
+void HandOff::Work::finish(Lane& lane, std::size_t number, const Job& job, const TransferResult& result) {
     report(lane, job, result);
     bool all = false;
     {
@@ -190,7 +200,7 @@ void HandOff::finish(Lane& lane, std::size_t number, const Job& job, const Trans
     if (all) complete_files();
 }
 
-void HandOff::clean_orphans(Lane& lane, const std::stop_token& stop) {
+void HandOff::Work::clean_orphans(Lane& lane, const std::stop_token& stop) {
     std::vector<std::pair<std::string, TransferRow>> orphans;
     {
         const std::scoped_lock lock(mutex_);
@@ -217,7 +227,7 @@ void HandOff::clean_orphans(Lane& lane, const std::stop_token& stop) {
 
 // Making room -------------------------------------------------------------------------------------------
 
-void HandOff::delete_files(const std::stop_token& stop) {
+void HandOff::Work::delete_files(const std::stop_token& stop) {
     {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, stop, [&] { return looked_; });  // what an earlier process left has its name back by then
@@ -248,7 +258,7 @@ void HandOff::delete_files(const std::stop_token& stop) {
 
 // From outside ------------------------------------------------------------------------------------------
 
-bool HandOff::over_in_lock() const {
+bool HandOff::Work::over_in_lock() const {
     if (!looked_ || !to_be_completed_.empty()) return false;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
         if (!plan_.is_over(i)) return false;
@@ -256,12 +266,12 @@ bool HandOff::over_in_lock() const {
     return true;
 }
 
-bool HandOff::wait_until_over(std::chrono::milliseconds at_most) {
+bool HandOff::Work::wait_until_over(std::chrono::milliseconds at_most) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, at_most, [&] { return threads_running_ == 0; });
 }
 
-bool HandOff::stop(std::chrono::milliseconds deadline) {
+bool HandOff::Work::stop(std::chrono::milliseconds deadline) {
     stop_.request_stop();
     changed_.notify_all();
     {
@@ -273,7 +283,7 @@ bool HandOff::stop(std::chrono::milliseconds deadline) {
     return true;
 }
 
-HandOffSummary HandOff::summary() const {
+HandOffSummary HandOff::Work::summary() const {
     const std::scoped_lock lock(mutex_);
     auto summary = counts_;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {

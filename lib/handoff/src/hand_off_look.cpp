@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
+#include "hand_off_work.hpp"
 #include "source.hpp"
-#include "weir/handoff/hand_off.hpp"
 
 namespace weir::handoff {
 
-void HandOff::look(const std::stop_token& stop) {
+void HandOff::Work::look(const std::stop_token& stop) {
     unsigned failures = 0;
     bool begun = false;
     bool orphans_found = false;
@@ -41,7 +41,7 @@ void HandOff::look(const std::stop_token& stop) {
 }
 
 /// Once: what earlier processes left, and what changed since they ran.
-Result<> HandOff::begin() {
+Result<> HandOff::Work::begin() {
     const auto failed = deletion_->put_back();
     if (!failed) return std::unexpected(failed.error());
     for (const auto& why : *failed) {
@@ -56,7 +56,7 @@ Result<> HandOff::begin() {
 }
 
 /// Files that were handed over before a destination of today was one, or had its name.
-Result<> HandOff::find_missing_copies() {
+Result<> HandOff::Work::find_missing_copies() {
     const auto files = catalogue_.files({.recorder = options_.recorder,
                                          .file_state = FileState::closed,
                                          .transfer_state = TransferState::transferred});
@@ -75,7 +75,7 @@ Result<> HandOff::find_missing_copies() {
 }
 
 /// A file without a sum of the wanted kind is told once: nothing could verify its copy.
-bool HandOff::to_be_handed_over(const FileRow& file) {
+bool HandOff::Work::to_be_handed_over(const FileRow& file) {
     if (file.file_health == FileHealth::quarantined) return false;  // what recovery cut is whole up to there, and goes
     const auto sum = known_sum(file, options_.transfer.algorithm);
     if (sum) return true;
@@ -90,7 +90,7 @@ bool HandOff::to_be_handed_over(const FileRow& file) {
     return false;
 }
 
-Result<> HandOff::refresh() {
+Result<> HandOff::Work::refresh() {
     const auto files = catalogue_.files({.recorder = options_.recorder,
                                          .file_state = FileState::closed,
                                          .transfer_state = TransferState::on_disk});
@@ -120,7 +120,7 @@ Result<> HandOff::refresh() {
 }
 
 /// Into the plan, unless it is there.
-Result<> HandOff::offer(const FileRow& file) {
+Result<> HandOff::Work::offer(const FileRow& file) {
     {
         const std::scoped_lock lock(mutex_);
         if (plan_.knows(file.guid)) return {};
@@ -134,7 +134,7 @@ Result<> HandOff::offer(const FileRow& file) {
 }
 
 /// Copies that were begun for files that are not handed over any more, or not by us, before this start.
-Result<> HandOff::find_orphans() {
+Result<> HandOff::Work::find_orphans() {
     for (const auto state : {CopyState::copying, CopyState::failed, CopyState::unverified}) {
         const auto rows = catalogue_.transfers({.state = state});
         if (!rows) return std::unexpected(rows.error());
@@ -158,7 +158,7 @@ Result<> HandOff::find_orphans() {
     return {};
 }
 
-void HandOff::complete_files() {
+void HandOff::Work::complete_files() {
     std::vector<Guid> guids;
     {
         const std::scoped_lock lock(mutex_);

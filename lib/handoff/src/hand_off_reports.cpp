@@ -2,7 +2,7 @@
 // What a person must know of a hand-off: which failure is a line, and which an alarm that stays.
 #include <fmt/format.h>
 
-#include "weir/handoff/hand_off.hpp"
+#include "hand_off_work.hpp"
 
 namespace weir::handoff {
 namespace {
@@ -11,7 +11,7 @@ constexpr unsigned failures_of_alarm = 3;  // in sequence, by one destination
 
 }  // namespace
 
-void HandOff::report(const Lane& lane, const Job& job, const TransferResult& result) {
+void HandOff::Work::report(const Lane& lane, const Job& job, const TransferResult& result) {
     if (result.outcome == Outcome::transferred || result.outcome == Outcome::gone || result.outcome == Outcome::stopped)
         return;
     Report report;
@@ -50,7 +50,7 @@ void HandOff::report(const Lane& lane, const Job& job, const TransferResult& res
     reports_.raise(alarm, std::move(report));
 }
 
-void HandOff::alarm_the_late() {
+void HandOff::Work::alarm_the_late() {
     struct Late {
         std::string name, error;
         std::size_t waiting;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/handoff/plan.hpp"
+#include "plan.hpp"
 
 #include <algorithm>
 

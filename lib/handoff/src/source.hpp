@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "weir/handoff/transfer.hpp"
+#include "transfer.hpp"
 
 namespace weir::handoff {
 

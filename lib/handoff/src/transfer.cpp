@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/handoff/transfer.hpp"
+#include "transfer.hpp"
 
 #include <fmt/format.h>
 

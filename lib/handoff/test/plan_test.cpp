@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/handoff/plan.hpp"
+#include "plan.hpp"
 
 #include <gtest/gtest.h>
 
-#include "weir/handoff/backoff.hpp"
+#include "backoff.hpp"
 
 namespace weir::handoff {
 namespace {

@@ -7,11 +7,11 @@
 
 #include <fstream>
 
+#include "deletion.hpp"
+#include "transfer.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/digest/summer.hpp"
-#include "weir/handoff/deletion.hpp"
 #include "weir/handoff/directory_destination.hpp"
-#include "weir/handoff/transfer.hpp"
 
 namespace weir::handoff {
 

@@ -3,10 +3,10 @@
 // whatever comes is counted.
 #include <cstdint>
 
+#include "readout_node.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/event/fragment.hpp"
 #include "weir/event/rob_builder.hpp"
-#include "weir/readout/readout_node.hpp"
 
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "readout_node.hpp"
 #include "weir/base/assert.hpp"
 
 namespace weir::readout {

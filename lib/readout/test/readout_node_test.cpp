@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/readout/readout_node.hpp"
+#include "readout_node.hpp"
 
 #include <gtest/gtest.h>
 

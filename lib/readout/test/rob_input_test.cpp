@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/readout/rob_input.hpp"
+#include "rob_input.hpp"
 
 #include <gtest/gtest.h>
 

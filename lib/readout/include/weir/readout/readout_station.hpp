@@ -11,7 +11,7 @@
 
 #include "weir/messaging/station_loop.hpp"
 #include "weir/readout/event_feed.hpp"
-#include "weir/readout/readout_node.hpp"
+#include "weir/readout/request_handlers.hpp"
 #include "weir/service/reports.hpp"
 #include "weir/service/station.hpp"
 #include "weir/workload/fragment_maker.hpp"
@@ -41,6 +41,8 @@ struct ReadoutStationOptions {
     messaging::LinkKind link = messaging::LinkKind::udp;
     Bytes message_memory{64ULL << 20};  // of messages that come in several parts
 };
+
+struct Level1Mismatch;
 
 class ReadoutStation final : public Station {
 public:

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/memory/buffer_pool.hpp"
 #include "weir/selection/filter.hpp"
 #include "weir/service/reports.hpp"
 #include "weir/service/sampled_events.hpp"

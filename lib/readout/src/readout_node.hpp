@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
+#include "rob_input.hpp"
 #include "weir/messaging/outbox.hpp"
 #include "weir/readout/answer.hpp"
 #include "weir/readout/request_handlers.hpp"
-#include "weir/readout/rob_input.hpp"
 
 namespace weir::readout {
 

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "priorities.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/catalogue/rows.hpp"
 #include "weir/catalogue/transfers.hpp"
-#include "weir/handoff/priorities.hpp"
 
 namespace weir::handoff {
 

@@ -21,13 +21,9 @@
 #include "weir/base/file.hpp"
 #include "weir/catalogue/catalogue.hpp"
 #include "weir/handoff/destination.hpp"
+#include "weir/handoff/hand_off_options.hpp"
 
 namespace weir::handoff {
-
-struct DeletionOptions {
-    unsigned above_percent = 100;    // of the volume in use; 100: nothing is deleted
-    std::chrono::seconds age{3600};  // since it was verified
-};
 
 struct DeletionOutcome {
     std::uint64_t files = 0;

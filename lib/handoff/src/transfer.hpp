@@ -16,34 +16,14 @@
 // left alone.
 #pragma once
 
-#include <functional>
-
-#include "weir/base/bytes.hpp"
+#include "backoff.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/catalogue/catalogue.hpp"
-#include "weir/fixity/reading.hpp"
-#include "weir/handoff/backoff.hpp"
 #include "weir/handoff/destination.hpp"
+#include "weir/handoff/hand_off_options.hpp"
 #include "weir/handoff/place.hpp"
 
 namespace weir::handoff {
-
-/// What is compared with the catalogue's sum before a copy counts.
-enum class Verification {
-    sum,   // the destination's own sum of what it stored
-    read,  // the bytes, read back by us: for a destination without sums, or whose sums are not to be trusted
-    both,
-};
-
-struct TransferOptions {
-    digest::Algorithm algorithm =
-        digest::Algorithm::adler32;  // the catalogue has it, and the destination is asked for it
-    Verification verification = Verification::sum;
-    std::chrono::milliseconds answer{60'000};           // longest wait for one answer of the destination
-    fixity::Cache read = fixity::Cache::direct;         // how the source is read
-    fixity::RateLimit* limit = nullptr;                 // shared by all transfers; outlives them
-    std::function<void(std::uint64_t bytes)> progress;  // bytes that were handed to a destination; any thread
-};
 
 enum class Outcome {
     transferred,  // verified; the row says so

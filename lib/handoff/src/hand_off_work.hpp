@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the hand-off knows and does. hand_off.cpp copies, hand_off_look.cpp looks into the catalogue, hand_off_reports.cpp
+// reports.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "backoff.hpp"
+#include "deletion.hpp"
+#include "plan.hpp"
+#include "transfer.hpp"
+#include "weir/handoff/hand_off.hpp"
+
+namespace weir::handoff {
+
+class HandOff::Work {
+public:
+    Work(Catalogue& catalogue, std::vector<std::unique_ptr<Destination>> destinations, HandOffOptions options,
+         Priorities priorities, Reports& reports, const Clock& clock);
+    ~Work();
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+
+    void start();
+    [[nodiscard]] bool wait_until_over(std::chrono::milliseconds at_most);
+    [[nodiscard]] bool stop(std::chrono::milliseconds deadline);
+    [[nodiscard]] HandOffSummary summary() const;
+
+private:
+    struct Lane {  // of one destination
+        Destination* destination = nullptr;
+        std::string pattern;
+        TransferOptions options;
+        std::unique_ptr<Transfer> transfer;
+        std::atomic<std::uint64_t> bytes_sent{0};  // relaxed: for people
+        // Under the lock:
+        DestinationSummary counts;
+        unsigned failures = 0;                                     // in sequence, by the destination
+        SteadyTime not_before{};                                   // after such a failure
+        bool probing = false;                                      // one tries whether it is back
+        std::vector<std::pair<std::string, TransferRow>> orphans;  // places and rows of copies that are not tried again
+    };
+
+    // The work of each kind of thread.
+    void look(const std::stop_token& stop);
+    void copy_files(Lane& lane, std::size_t number, const std::stop_token& stop);
+    void delete_files(const std::stop_token& stop);
+
+    [[nodiscard]] Result<> begin();
+    [[nodiscard]] Result<> offer(const FileRow& file);
+    [[nodiscard]] Result<> refresh();
+    [[nodiscard]] Result<> find_missing_copies();
+    [[nodiscard]] Result<> find_orphans();
+    [[nodiscard]] bool to_be_handed_over(const FileRow& file);
+    void complete_files();
+    void alarm_the_late();
+    void clean_orphans(Lane& lane, const std::stop_token& stop);
+    [[nodiscard]] std::optional<Job> next_job(Lane& lane, std::size_t number, const std::stop_token& stop);
+    void finish(Lane& lane, std::size_t number, const Job& job, const TransferResult& result);
+    void report(const Lane& lane, const Job& job, const TransferResult& result);
+    void wait(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds time, const std::stop_token& stop);
+    [[nodiscard]] bool over_in_lock() const;
+    void run_thread(std::function<void(const std::stop_token&)> work);
+
+    Catalogue& catalogue_;
+    const std::vector<std::unique_ptr<Destination>> destinations_;
+    const HandOffOptions options_;
+    Reports& reports_;
+    const Clock& clock_;
+    std::optional<fixity::RateLimit> limit_;
+    Backoff backoff_;
+    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::optional<Deletion> deletion_;
+    const SteadyTime begin_;
+
+    mutable std::mutex mutex_;  // of what follows, and of what the lanes have under it
+    std::condition_variable_any changed_;
+    Plan plan_;
+    bool looked_ = false;  // into the catalogue
+    std::set<Guid> missing_;      // TRANSFERRED, and a destination that is new has them not
+    std::set<Guid> without_sum_;  // not handed over, and told
+    std::map<Guid, unsigned>
+        to_be_completed_;  // every destination has them, the catalogue shall say so; times it was tried
+    HandOffSummary counts_;
+    std::optional<SteadyTime> first_taken_, last_verified_;
+    std::size_t threads_running_ = 0;
+
+    std::stop_source stop_;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace weir::handoff
