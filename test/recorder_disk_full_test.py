@@ -104,8 +104,6 @@ class DiskFull(ProgramTest):
             wait_until(lambda: "weir_until_full_seconds" in recorder.metrics(), "the time until the disk is full is said")
             wait_until(lambda: "disks full soon" in recorder.err, "the alarm comes before the disk is full")
             for shift in range(0, RECORD, step):
-                if os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize < ROOM // 2:  # what was recorded stays there
-                    os.truncate(rest, max(rest.stat().st_size - ROOM // 2, 0))
                 self.fill(disk, filler, 64 * 1024)
                 keeper.send(RECORD + 8 + shift)
 
@@ -117,6 +115,8 @@ class DiskFull(ProgramTest):
                 wait_until(paused_after_some_more, f"it pauses, shift {shift}: {recorder.err[-2000:]}", poll=0)
                 wait_until(lambda: keeper.hear() or not list(data.glob("*.writing")), f"every file is closed, shift {shift}: {recorder.err[-2000:]}")
                 filler.unlink()
+                if os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize < ROOM // 2:  # what was recorded stays there
+                    os.truncate(rest, max(rest.stat().st_size - ROOM // 2, 0))
                 try:
                     wait_until(keeper.hear, "recording goes on by itself")
                 except AssertionError as problem:

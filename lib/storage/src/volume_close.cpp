@@ -227,6 +227,8 @@ Result<std::optional<FileClosed>> Volume::close_up(const std::shared_ptr<StreamF
     };
     if (durable.events == 0 && !also_empty) {
         const auto path = options_.directory / file->opened().name;
+        // Its descriptor is open until the catalogue has forgotten it, and that may need the space.
+        static_cast<void>(file->file().truncate(0));
         if (auto removed = remove_file(path.native() + ".writing", system_); !removed && removed.error().os_errno != ENOENT)
             return failed(removed.error());
         static_cast<void>(remove_file(path.native() + ".index.writing", system_));

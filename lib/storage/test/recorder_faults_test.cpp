@@ -167,11 +167,16 @@ TEST_F(RecorderFaults, AFailedSyncIsFinalForItsFileOnly) {
     EXPECT_TRUE(healths().contains(FileHealth::quarantined));
 }
 
-TEST_F(RecorderFaults, AFileThatFailsBeforeItHeldAnythingIsGone) {
+TEST_F(RecorderFaults, AFileThatFailsBeforeItHeldAnythingIsGoneAndItsSpaceIsFreeBeforeItsDescriptorIsClosed) {
     begin();
-    disk_.fail(Call::fdatasync, "Main", EIO);
+    std::atomic<int> failed = 0, cut = 0;
+    disk_.set([&](Call call, const std::string& path) {
+        if (call == Call::ftruncate && path.find("Main.daq.RAW._lb0001._weir._0001.writing") != std::string::npos) ++cut;
+        return call == Call::fdatasync && path.find("Main") != std::string::npos && failed++ == 0 ? EIO : 0;
+    });
     send(20);
     expect_nothing_lost();
+    EXPECT_EQ(cut, 1);
     EXPECT_EQ(disk_.fired(), 1);
     EXPECT_EQ(healths(), std::set{FileHealth::sane});
 }
