@@ -121,18 +121,18 @@ class Selections(RunTest):
         ended, result = self.run_with('    raise ValueError("no such chamber")\n')
         self.assertToldOnce(ended, result, "threw")
         self.assertIn("no such chamber", ended.err)
-        self.assertEqual(result["selection"], {"forced": 50, "threw": 50, "timed_out": 0, "crashed": 0, "hanging": 0})
+        self.assertEqual(result["selection"], {"forced": 50, "threw": 50, "timed_out": 0, "crashed": 0, "unjudged": 0, "hanging": 0})
 
     def test_a_selection_that_hangs_on_some_events_is_told_once_and_they_are_kept(self):
         ended, result = self.run_with("    if event.global_id % 25 == 0:\n        time.sleep(3600)\n    return True\n")
         self.assertToldOnce(ended, result, "timed out")
-        self.assertEqual(result["selection"], {"forced": 2, "threw": 0, "timed_out": 2, "crashed": 0, "hanging": 0})
+        self.assertEqual(result["selection"], {"forced": 2, "threw": 0, "timed_out": 2, "crashed": 0, "unjudged": 0, "hanging": 0})
 
     def test_a_selection_that_names_too_many_streams_is_told_and_goes_on(self):
         ended, result = self.run_with('    return [f"physics_S{n}" for n in range(33 if event.global_id == 7 else 1)]\n')
         self.assertToldOnce(ended, result, "threw")
         self.assertIn("33 streams; 32 are allowed", ended.err)
-        self.assertEqual(result["selection"], {"forced": 1, "threw": 1, "timed_out": 0, "crashed": 0, "hanging": 0})
+        self.assertEqual(result["selection"], {"forced": 1, "threw": 1, "timed_out": 0, "crashed": 0, "unjudged": 0, "hanging": 0})
 
 
 if __name__ == "__main__":

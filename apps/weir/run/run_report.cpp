@@ -94,8 +94,8 @@ void print_result(const control::RunResult& result, const std::filesystem::path&
     print("recorded  {} in {}, {:.3f} GB/s, below {}\n", human(Bytes{result.bytes_stored}), counted(result.files, "file"),
           gb_per_s(result.bytes_stored, result.seconds), directory.native());
     if (const auto& s = result.selection; s.forced() > 0 || s.hanging > 0)
-        print("selection {} decisions forced: {} threw, {} timed out, {} crashed; {} hanging\n", with_commas(s.forced()), with_commas(s.threw),
-              with_commas(s.timed_out), with_commas(s.crashed), with_commas(s.hanging));
+        print("selection {} decisions forced: {} threw, {} timed out, {} crashed, {} with a unit that died; {} hanging\n", with_commas(s.forced()),
+              with_commas(s.threw), with_commas(s.timed_out), with_commas(s.crashed), with_commas(s.unjudged), with_commas(s.hanging));
     for (const auto& alarm : result.alarms) print("alarm     {}\n", printable(alarm));
     if (result.good()) return print("\nall well: every ledger balances\n");
     print("\nNOT ALL WELL\n");

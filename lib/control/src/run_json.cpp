@@ -62,7 +62,7 @@ json::object to_json(const RunEvents& e) {
 }
 
 json::object to_json(const SelectionFaults& s) {
-    return {{"forced", s.forced()}, {"threw", s.threw}, {"timed_out", s.timed_out}, {"crashed", s.crashed}, {"hanging", s.hanging}};
+    return {{"forced", s.forced()}, {"threw", s.threw}, {"timed_out", s.timed_out}, {"crashed", s.crashed}, {"unjudged", s.unjudged}, {"hanging", s.hanging}};
 }
 
 constexpr std::size_t ids_ranges_max = 100'000;

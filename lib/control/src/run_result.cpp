@@ -213,13 +213,18 @@ RunEvents events_of(const std::vector<StationResult>& stations) {
 
 SelectionFaults selection_faults_of(const std::vector<StationResult>& stations) {
     SelectionFaults faults;
+    std::uint64_t by_units = 0, by_supervisors = 0;
     for (const auto& station : stations) {
+        if (station.kind == StationKind::supervise) by_supervisors += counter(station, "forced");
+        if (station.kind == StationKind::select)
+            by_units += counter(station, "threw") + counter(station, "timed_out") + counter(station, "crashed");
         if (station.kind != StationKind::select && station.kind != StationKind::filter) continue;
         faults.threw += counter(station, "threw");
         faults.timed_out += counter(station, "timed_out");
         faults.crashed += counter(station, "crashed");
         faults.hanging += counter(station, "hanging");
     }
+    faults.unjudged = by_supervisors - std::min(by_supervisors, by_units);
     return faults;
 }
 

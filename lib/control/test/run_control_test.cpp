@@ -775,6 +775,16 @@ TEST(RunResult, ARecorderThatDoesNotKnowIdsLeavesTheCounts) {
     EXPECT_THAT(result.problems, testing::ElementsAre("the DFM counts 9 events as stored, and the recorders hold 8 copies"));
 }
 
+TEST(RunResult, EventsOfAUnitThatDiedCountAsForcedThoughItTookItsCountsAlong) {
+    RunResult result;
+    result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {{"forced", 7}}, {}},
+                       {"l2pu-1", StationKind::select, {"events", 4, 4, {}, 0}, {{"timed_out", 2}}, {}},
+                       {"ef-1", StationKind::filter, {"events", 4, 4, {}, 0}, {{"crashed", 1}}, {}}};
+    balance(result);
+    EXPECT_EQ(result.selection.unjudged, 5U);
+    EXPECT_EQ(result.selection.forced(), 8U);
+}
+
 TEST(RunResult, WhoTookItsIdsAlongIsNamed) {
     RunResult result;
     result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},

@@ -49,9 +49,10 @@ struct EventAccount {
 /// Of all units and filters: events that were kept because their selection failed, by how; and where one hangs still.
 struct SelectionFaults {
     std::uint64_t threw = 0, timed_out = 0, crashed = 0;
+    std::uint64_t unjudged = 0;  // accepted by the supervisor because their unit died or fell silent
     std::uint64_t hanging = 0;
 
-    [[nodiscard]] std::uint64_t forced() const noexcept { return threw + timed_out + crashed; }
+    [[nodiscard]] std::uint64_t forced() const noexcept { return threw + timed_out + crashed + unjudged; }
 };
 
 struct RunResult {
