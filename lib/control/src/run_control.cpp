@@ -252,8 +252,12 @@ void RunControl::State::drain_over() {
 
 /// What is not final by then is abandoned.
 void RunControl::State::bound_drain() {
-    if (drain_until_) return;
-    drain_until_ = now_ + drain_share(options_);
+    if (!drain_until_) drain_until_ = now_ + drain_share(options_);
+}
+
+void RunControl::State::bound_stop() {
+    if (stop_until_) return;
+    bound_drain();
     stop_until_ = now_ + options_.stop_deadline;
 }
 
@@ -410,8 +414,8 @@ Result<> RunControl::State::pause(Transition transition) {
 void RunControl::State::stop(const std::string& reason, Drain drain) {
     if (!run_active()) return;
     if (state == PartitionState::stopping) {
-        if (!draining() || drain != Drain::bounded || drain_until_) return;
-        bound_drain();
+        if (!draining() || drain != Drain::bounded || stop_until_) return;
+        bound_stop();
         return say(Severity::information, fmt::format("run {} waits {} more for its last events: {}", number(run_), to_string(drain_share(options_)), reason));
     }
     stop_reason_ = reason;
@@ -421,7 +425,7 @@ void RunControl::State::stop(const std::string& reason, Drain drain) {
     drain_until_.reset();
     stop_until_.reset();
     progress_.reset();
-    if (drain == Drain::bounded) bound_drain();
+    if (drain == Drain::bounded) bound_stop();
     set_phases(phases_drain(options_, drain));
     say(Severity::information, fmt::format("run {} stops: {}", number(run_), reason));
 }

@@ -82,7 +82,7 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
                 return;
             }
             // The supervisor may have begun already: what has started and dies is replaced as in a run.
-            if (trouble.died && station.started() && !ends_the_run(station.entry().kind)) return trouble_in_run(station, trouble, what);
+            if (station.started() && !ends_the_run(station.entry().kind)) return trouble_in_run(station, trouble, what);
             problem(what);
             if (!trouble.died && !trouble.answered) station.end(now_, 1s);
             return stop(what, Drain::bounded);
@@ -110,8 +110,9 @@ void RunControl::State::trouble_in_run(StationControl& station, const StationTro
     if (!station.gone()) station.kill();
     if (ends_the_run(kind)) {
         problem(what);
-        // What the other one of the two still knows is not given up; without a DFM nobody knows how much that is.
-        return stop(what, kind == StationKind::assign ? Drain::bounded : Drain::complete);
+        stop(what, Drain::complete);  // what the other one of the two still knows is not given up
+        if (kind == StationKind::assign) bound_drain();  // nobody knows any more how much that is
+        return;
     }
     if (replace(station, what)) return;
     problem(fmt::format("{}, {} times within {}", what, options_.restarts_max + 1, to_string(options_.restarts_window)));
@@ -131,7 +132,7 @@ void RunControl::State::trouble_in_drain(StationControl& station, const StationT
     }
     if (replace(station, what)) return;
     problem(fmt::format("{}, {} times within {}", what, options_.restarts_max + 1, to_string(options_.restarts_window)));
-    bound_drain();
+    bound_stop();
 }
 
 void RunControl::State::trouble_in_stop(StationControl& station, const StationTrouble& trouble, const std::string& what) {

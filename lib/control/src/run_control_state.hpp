@@ -25,7 +25,7 @@ public:
     void shut_down(const std::string& reason);
     void abandon(const std::string& reason);
     /// A stop can still be given a deadline.
-    [[nodiscard]] bool drains_without_deadline() const noexcept { return draining() && !drain_until_; }
+    [[nodiscard]] bool drains_without_deadline() const noexcept { return draining() && !stop_until_; }
     [[nodiscard]] Result<> must_be(PartitionState state, std::string_view what) const;
     [[nodiscard]] PartitionView view() const;
 
@@ -46,6 +46,7 @@ private:
     [[nodiscard]] bool drained_without_dfm();
     void drain_over();
     void bound_drain();
+    void bound_stop();
     [[nodiscard]] bool draining() const noexcept { return state == PartitionState::stopping && !drain_over_; }
     [[nodiscard]] bool assembling() const noexcept;
     void phases_done();
@@ -101,7 +102,7 @@ private:
     SteadyTime run_begin_{};                 // of the clock
     bool drain_over_ = false;                // of this stop
     std::optional<SteadyTime> drain_until_;  // then what is not final is abandoned
-    std::optional<SteadyTime> stop_until_;
+    std::optional<SteadyTime> stop_until_;   // the whole stop, by an operator or because nothing better can be done
     SteadyTime drain_begun_{};
     std::optional<SteadyTime> dfm_gone_since_;  // in the drain
     struct Progress {

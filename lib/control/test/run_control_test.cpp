@@ -325,7 +325,22 @@ TEST_F(RunControlTest, WithoutADfmADrainHasADeadline) {
     start_run();
     station("sfi-1").report.status.ledger = {"events", 10, 9, {}, 1};
     world.kill("dfm");
-    pass(options.stop_deadline + 1s);
+    pass(options.stop_deadline / 2);
+    EXPECT_EQ(world.count("sfi-1 stop"), 0U);
+    pass(options.stop_deadline / 2 + 1s);
+    EXPECT_EQ(world.count("sfi-1 stop"), 1U);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+}
+
+TEST_F(RunControlTest, ARecorderThatDoesNotAnswerAtItsStopIsStartedAgainAlsoWhenTheDfmHasDied) {
+    start_run();
+    const auto processes = station("rec-1").processes;
+    station("rec-1").hangs_in = "stop";
+    world.kill("dfm");
+    for (int i = 0; i < 2000 && station("rec-1").processes == processes; ++i) pass(100ms);
+    EXPECT_EQ(station("rec-1").processes, processes + 1);
+    station("rec-1").hangs_in.clear();
+    pass(5s);
     EXPECT_EQ(control->view().state, PartitionState::ready);
 }
 
