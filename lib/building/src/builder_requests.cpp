@@ -138,7 +138,7 @@ void Builder::note_order(Readout& readout, const Slot& slot, std::uint32_t assem
         longest_lag_.time = std::max(longest_lag_.time, lag.time);
         longest_lag_.requests = std::max(longest_lag_.requests, lag.requests);
     };
-    if (request == slot.request_before) {
+    if (request == slot.request_before && request != 0) {
         // It seemed lost, and was only slow. So much is usual from now on, as RFC 8985 does it.
         longest_trip_ = std::max(longest_trip_, ran_ - slot.before);
         readout.trip.sample(ran_ - slot.before);

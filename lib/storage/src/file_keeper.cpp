@@ -194,7 +194,10 @@ std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiB
         }
         auto file = std::move(**created);
         if (auto known = catalogue_.file_opened(row_of(opened, *volume)); !known) {
-            volume->discard(file);
+            static_cast<void>(volume->unless_it_hangs([volume, file]() -> Result<> {
+                volume->discard(file);
+                return {};
+            }));
             callbacks_.alarm("catalogue", fmt::format("{}; the senders wait", known.error().message()));
             return nullptr;
         }

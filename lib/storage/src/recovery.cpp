@@ -18,7 +18,6 @@
 #include "weir/event/raw_file.hpp"
 #include "weir/event/raw_file_name.hpp"
 #include "weir/storage/checksum_attribute.hpp"
-#include "weir/storage/disk_fault.hpp"
 #include "weir/storage/file_sums.hpp"
 #include "weir/storage/index_writer.hpp"
 #include "weir/storage/journal_writer.hpp"
@@ -240,7 +239,7 @@ Result<> prove(const RecoveredFile& recovered, const std::vector<StoredCopy>& co
 
 Result<RecoveredFile> close_up(const std::filesystem::path& directory, const FileOpened& opened,
                                std::uint64_t durable_size, std::uint64_t durable_events, const Clock& clock,
-                               FileSystem& system) {
+                               FileSystem& system, IndexPlace place) {
     const auto journals = JournalWriter::find(directory);
     if (!journals) return std::unexpected(journals.error());
     auto read = read_journals(*journals);
@@ -253,12 +252,9 @@ Result<RecoveredFile> close_up(const std::filesystem::path& directory, const Fil
         return fail(Errc::corrupt,
                     fmt::format("the journal of {} names {} of its {} acknowledged events; the file is left as it is",
                                 (directory / opened.name).native(), copies.size(), durable_events));
-    auto file = finish_file(directory, opened, copies, content.lanes, clock, system);
-    if (!file && disk_fault_of(file.error()) == DiskFault::no_space) {
-        // There is no room for both, and the journal names all of them: the index is written over the one before.
+    if (place == IndexPlace::over)  // the journal names all of them
         static_cast<void>(remove_file(IndexWriter::path_of(directory, opened.name).native() + std::string(recovering), system));
-        file = finish_file(directory, opened, copies, content.lanes, clock, system, ".writing");
-    }
+    auto file = finish_file(directory, opened, copies, content.lanes, clock, system, place == IndexPlace::over ? ".writing" : recovering);
     if (!file) return file;
     if (auto proved = prove(*file, copies, system); !proved) return std::unexpected(proved.error());
     return file;

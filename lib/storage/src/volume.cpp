@@ -198,8 +198,8 @@ std::optional<HeldAnswers::Round> Volume::take_held_round() {
 bool Volume::round() {
     const auto begun = clock_.now();
     pool_.wake_refused();
-    const auto files = open_files();
     const std::scoped_lock lock(journal_mutex_);
+    const auto files = open_files();  // with the lock: what is discarded meanwhile is forgotten after this round
     if (state() == VolumeState::failed) return false;
     std::vector<Underway> batch;
     const bool memory_is_short = pool_.is_short();

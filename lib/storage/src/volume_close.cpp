@@ -32,6 +32,11 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const FileOpened& opened, boo
                                              StreamFile::start_size_max));
     // While the list is locked: nobody removes the name that begins here.
     const std::scoped_lock unbegun_lock(unbegun_mutex_);
+    {
+        const std::scoped_lock lock(rounds_mutex_);  // it may have failed while this waited
+        if (state_ != VolumeState::good || drops_ != drops)
+            return fail(Errc::io, fmt::format("{} takes no files now", options_.directory.native()));
+    }
     remove_all_unbegun();
     if (std::ranges::find(unbegun_, opened.name) != unbegun_.end())
         return fail_errno(EEXIST, fmt::format("cannot create {}.writing: what is left of its name cannot be removed", opened.name));
@@ -80,9 +85,13 @@ void Volume::remove_all_unbegun() {
 
 void Volume::discard(const std::shared_ptr<StreamFile>& file) {
     leave(file->opened().guid);
-    const std::scoped_lock lock(unbegun_mutex_);
-    remove_unbegun(file->opened().name);
-    static_cast<void>(sync_directory(options_.directory, system_));  // else a crash may bring empty files back
+    {
+        const std::scoped_lock lock(unbegun_mutex_);
+        remove_unbegun(file->opened().name);
+        static_cast<void>(sync_directory(options_.directory, system_));  // else a crash may bring empty files back
+    }
+    const std::scoped_lock lock(journal_mutex_);
+    if (journal_) static_cast<void>(journal_->forget(file->opened().guid));  // a round may have named it
 }
 
 /// An error that may pass is tried again later; after any other the file is given up.
@@ -227,10 +236,13 @@ Result<std::optional<FileClosed>> Volume::close_up(const std::shared_ptr<StreamF
     };
     if (durable.events == 0 && !also_empty) {
         const auto path = options_.directory / file->opened().name;
+        const bool is_open = file->file().is_open();
         // Its descriptor is open until the catalogue has forgotten it, and that may need the space.
-        static_cast<void>(file->file().truncate(0));
-        if (auto removed = remove_file(path.native() + ".writing", system_); !removed && removed.error().os_errno != ENOENT)
-            return failed(removed.error());
+        if (is_open) static_cast<void>(file->file().truncate(0));
+        if (!is_open || leads_to(path.native() + ".writing", file->file())) {  // else the name is somebody else's now
+            if (auto removed = remove_file(path.native() + ".writing", system_); !removed && removed.error().os_errno != ENOENT)
+                return failed(removed.error());
+        }
         static_cast<void>(remove_file(path.native() + ".index.writing", system_));
         static_cast<void>(sync_directory(options_.directory, system_));  // else a crash may bring empty files back
         return std::nullopt;
@@ -246,9 +258,13 @@ Result<std::optional<FileClosed>> Volume::close_up(const std::shared_ptr<StreamF
     if (!std::exchange(open->index_named, true)) {  // else it is replaced
         if (auto way = make_way(path_of(*file, ".index"), {}); !way) return failed(way.error());
     }
-    auto recovered = storage::close_up(options_.directory, file->opened(), durable.size, durable.events, clock_, system_);
-    if (!recovered && disk_fault_of(recovered.error()) == DiskFault::no_space && reserve_.release())
-        recovered = storage::close_up(options_.directory, file->opened(), durable.size, durable.events, clock_, system_);
+    const auto close = [&](IndexPlace place) {
+        return storage::close_up(options_.directory, file->opened(), durable.size, durable.events, clock_, system_, place);
+    };
+    const auto lacks_space = [](const auto& result) { return !result && disk_fault_of(result.error()) == DiskFault::no_space; };
+    auto recovered = close(IndexPlace::beside);
+    if (lacks_space(recovered) && reserve_.release()) recovered = close(IndexPlace::beside);
+    if (lacks_space(recovered)) recovered = close(IndexPlace::over);
     if (!recovered) return failed(recovered.error());
     return recovered->closed;
 }

@@ -261,7 +261,8 @@ TEST_F(RecoveryTest, OnAFullDiskTheIndexOfAFileThatIsClosedAnewTakesThePlaceOfTh
     const auto size = std::filesystem::file_size(directory_ / (opened.name + ".writing"));
     testing::FaultyFileSystem faults;
     faults.set({.call = testing::Call::pwrite, .error = ENOSPC, .path_part = ".index.recovering"});
-    const auto closed = close_up(directory_, opened, size, events_sent, clock_, faults);
+    EXPECT_FALSE(close_up(directory_, opened, size, events_sent, clock_, faults).has_value());
+    const auto closed = close_up(directory_, opened, size, events_sent, clock_, faults, IndexPlace::over);
     ASSERT_TRUE(closed.has_value()) << closed.error().message();
     EXPECT_EQ(StoredIndex::read(index_path_of(closed->path))->copies.size(), events_sent);
     EXPECT_FALSE(std::filesystem::exists(directory_ / (opened.name + ".index.recovering")));

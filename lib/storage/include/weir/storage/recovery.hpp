@@ -66,11 +66,15 @@ using DurableSizes = std::map<Guid, std::uint64_t>;
                                                        const StoredElsewhere& stored_elsewhere = {},
                                                        FileSystem& system = real_file_system());
 
+/// Where the index of a file that is closed up is made: beside the one that the file had while it was written, which is
+/// removed when the new one is whole; or over it, on a disk that has no room for both.
+enum class IndexPlace { beside, over };
+
 /// Closes one file that failed while its recorder lives on, behind its last durable event, and proves it: reads
 /// all of it back and compares. Errc::corrupt: what was acknowledged is not there any more.
 [[nodiscard]] Result<RecoveredFile> close_up(const std::filesystem::path& directory, const FileOpened& opened,
                                              std::uint64_t durable_size, std::uint64_t durable_events,
-                                             const Clock& clock, FileSystem& system);
+                                             const Clock& clock, FileSystem& system, IndexPlace place = IndexPlace::beside);
 
 [[nodiscard]] Result<> remove_journals(const std::filesystem::path& directory, FileSystem& system = real_file_system());
 
