@@ -31,7 +31,10 @@ class Interference(ProgramTest):
     def send(self, recorder, name, events=EVENTS):
         with SenderProcess(self.folder, recorder.port, "--events", events, "--connections", 2, "--name", name, "--first-id",
                            self.sent + 1) as sender:
-            report = sender.report()
+            try:
+                report = sender.report()
+            except AssertionError as problem:
+                raise AssertionError(f"{problem}\nthe recorder {'runs' if recorder.running() else 'has ended'}: {recorder.err[-3000:]}") from None
         self.assertEqual(report["events"]["acknowledged"], events)
         self.sent += events
 
