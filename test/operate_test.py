@@ -410,7 +410,8 @@ class Operation:
             not_waited_for = not by_itself and ("weir recover, or its next start, closes its files" in self.ended.err or any(
                 fault.happened and fault.phase == "stop" and fault.station.startswith("rec-") for fault in weather.faults))
             said = any("what became of each event is not known, because" in problem for problem in result["problems"])
-            if started and (not (len(single) == 2 or not_waited_for) or not said or self.ended.code != 1):
+            both_ended = all(f"{station} did not answer stop in time" in self.ended.err for station in ("l2sv", "dfm"))
+            if started and (not (len(single) == 2 or both_ended or not_waited_for) or not said or self.ended.code != 1):
                 self.wrong(f"there is no account: exit code {self.ended.code}, {result['problems']}")
             return
         lost = {}
