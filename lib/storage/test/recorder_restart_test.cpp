@@ -2,7 +2,6 @@
 // A recorder that starts where another one was: after a crash, in a closed run, in a directory that is in use.
 #include "weir/storage/recorder.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -189,38 +188,6 @@ TEST_F(RecorderRestart, AFileThatCouldNeitherBeginNorBeRemovedIsRemovedBeforeThe
     ASSERT_TRUE(flushed(*sender));
     ASSERT_TRUE(recorder->stop(60s).has_value());
     EXPECT_EQ(data_files().front().stem(), "data_test.00000017.physics_Main.daq.RAW._lb0001._weir._0001");
-    for (const auto& entry : std::filesystem::directory_iterator(directory_))
-        EXPECT_FALSE(entry.path().native().ends_with(".writing")) << entry.path();
-}
-
-TEST_F(RecorderRestart, AFileThatBeginsWhileItsVolumeFailsAndComesBackLeavesNothing) {
-    class BeginsSlowly : public Faulty {
-    public:
-        std::atomic<bool> holds{true}, begins{false};
-        int open(const char* path, int flags, mode_t mode) override {
-            const std::string_view name(path);
-            if (name.contains("express") && name.ends_with("_0001.writing") && (flags & O_CREAT) != 0) {
-                begins = true;
-                while (holds) std::this_thread::sleep_for(1ms);
-            }
-            return Faulty::open(path, flags, mode);
-        }
-    } disk;
-    options_.disk_retry = 1ms;
-    auto recorder = Recorder::open(options_, {}, clock_, disk).value();
-    recorder->start();
-    const auto good = connect(*recorder), slow = connect(*recorder);
-    ASSERT_TRUE(good->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 3000)).has_value());
-    ASSERT_TRUE(flushed(*good));
-    ASSERT_TRUE(slow->send({GlobalEventId{2}, {}, LumiBlock{1}, {stream("express_express")}}, event(2, 3000)).has_value());
-    while (!disk.begins) std::this_thread::sleep_for(1ms);
-    disk.fail(Call::pwrite, "weir.journal", EIO);
-    ASSERT_TRUE(good->send({GlobalEventId{3}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(3, 3000)).has_value());
-    while (data_files().empty()) std::this_thread::sleep_for(1ms);  // until recovery has closed the file
-    disk.holds = false;
-    ASSERT_TRUE(flushed(*good));
-    ASSERT_TRUE(flushed(*slow));
-    ASSERT_TRUE(recorder->stop(60s).has_value());
     for (const auto& entry : std::filesystem::directory_iterator(directory_))
         EXPECT_FALSE(entry.path().native().ends_with(".writing")) << entry.path();
 }
