@@ -21,13 +21,13 @@ constexpr std::size_t segments_bytes_max = 64'000;  // of one message with UDP_S
 constexpr std::size_t segments_max = 64;            // the kernel's oldest limit
 constexpr int room_wait_ms = 20;                    // for a full socket; then datagrams are lost, as in any full queue
 
-bool set_int(int fd, int level, int option, int value) noexcept {
+bool set_option(int fd, int level, int option, int value) noexcept {
     return ::setsockopt(fd, level, option, &value, sizeof(value)) == 0;
 }
 
 void set_buffer(int fd, int forced, int option, Bytes size) noexcept {
     const auto value = static_cast<int>(std::min<std::uint64_t>(size.count(), std::numeric_limits<int>::max() / 2));
-    if (!set_int(fd, SOL_SOCKET, forced, value)) static_cast<void>(set_int(fd, SOL_SOCKET, option, value));
+    if (!set_option(fd, SOL_SOCKET, forced, value)) static_cast<void>(set_option(fd, SOL_SOCKET, option, value));
 }
 
 }  // namespace
@@ -43,9 +43,9 @@ Result<Socket> open_udp(const HostPort& where, const UdpOptions& options) {
             set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, options.receive_buffer);
             set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, options.send_buffer);
             // Each of these may be unknown to a kernel, which then works without it.
-            if (address.family() == AF_INET) static_cast<void>(set_int(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO));
-            else static_cast<void>(set_int(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO));
-            if (options.coalesced) static_cast<void>(set_int(fd, IPPROTO_UDP, UDP_GRO, 1));
+            if (address.family() == AF_INET) static_cast<void>(set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO));
+            else static_cast<void>(set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO));
+            if (options.coalesced) static_cast<void>(set_option(fd, IPPROTO_UDP, UDP_GRO, 1));
             return socket;
         }
         failure = errno;

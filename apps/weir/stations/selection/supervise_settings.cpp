@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr Bytes file_size_max = 4_GiB;
 
-std::vector<std::uint32_t> words_of(ConstData data) {
+std::vector<std::uint32_t> trigger_words_of(ConstData data) {
     std::vector<std::uint32_t> words;
     for (std::size_t at = 0; at + 4 <= data.size() && words.size() < wire::trigger_words_max; at += 4)
         words.push_back(load_little<std::uint32_t>(data, at));
@@ -47,8 +47,8 @@ Result<> read_headers(const std::filesystem::path& path, std::vector<wire::Event
         header.trigger_type = event->trigger_type();
         header.seconds = event->ids().time.seconds;
         header.nanoseconds = event->ids().time.nanoseconds;
-        header.level1_words = words_of(event->level1_words());
-        if (index->head.format() == event::Format::event_5_0) header.level2_words = words_of(event->level2_words());
+        header.level1_words = trigger_words_of(event->level1_words());
+        if (index->head.format() == event::Format::event_5_0) header.level2_words = trigger_words_of(event->level2_words());
         headers.push_back(std::move(header));
     }
     return {};
