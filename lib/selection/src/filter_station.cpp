@@ -72,6 +72,7 @@ void FilterStation::forget_pool() {
 Result<std::unique_ptr<Filter>> FilterStation::listen() {
     auto options = options_.filter;
     options.receiver.listen = port_->address();
+    const auto lent = port_->lend();
     options.sampled = [this](ConstData event) {
         if (samples_ != nullptr) samples_->offer(event, clock_.now());
     };

@@ -8,6 +8,17 @@
 #include "socket_setup.hpp"
 
 namespace weir::transport {
+namespace {
+
+bool share(const Socket& socket, bool on) noexcept {
+    const int value = on ? 1 : 0;
+    return ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &value, sizeof(value)) == 0;
+}
+
+}  // namespace
+
+ReservedPort::Lent::Lent(const Socket& socket) noexcept : socket_(socket) { share(socket_, true); }
+ReservedPort::Lent::~Lent() { share(socket_, false); }
 
 Result<ReservedPort> ReservedPort::take(const HostPort& where) {
     const auto addresses = resolve(where, true);
@@ -15,9 +26,8 @@ Result<ReservedPort> ReservedPort::take(const HostPort& where) {
     int failure = 0;
     for (const auto& address : *addresses) {
         Socket socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-        const int on = 1;
-        if (socket && ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
-            ::bind(socket.fd(), address.data(), address.size()) == 0) {
+        if (socket && share(socket, where.port != 0) && ::bind(socket.fd(), address.data(), address.size()) == 0 &&
+            share(socket, false)) {
             HostPort taken{where.host, socket.local().port()};
             return ReservedPort(std::move(socket), std::move(taken));
         }

@@ -77,6 +77,7 @@ Result<> RecorderStation::start(RunNumber run) {
     auto options = options_;
     if (run != RunNumber{}) options.run = run;  // else the recorder finds one
     options.receiver.listen = port_->address();
+    const auto lent = port_->lend();
     auto recorder = storage::Recorder::open(options, report_to(services_.reports), services_.clock);
     if (!recorder) return std::unexpected(recorder.error());
     if (!alarms_) {  // the recorder owns the directory now, and with it the alarms that lie there

@@ -12,15 +12,32 @@ namespace weir::transport {
 
 class ReservedPort {
 public:
-    /// Error: somebody listens there, or the address is not ours.
+    /// While it lives, a Listener can bind the port and begin to listen; nobody can else. Must not outlive its port.
+    class Lent {
+    public:
+        explicit Lent(const Socket& socket) noexcept;
+        ~Lent();
+        Lent(const Lent&) = delete;
+        Lent& operator=(const Lent&) = delete;
+
+    private:
+        const Socket& socket_;
+    };
+
+    /// Error: somebody has the port, or the address is not ours.
     [[nodiscard]] static Result<ReservedPort> take(const HostPort& where);
 
     /// With the port that was found for port 0.
     [[nodiscard]] const HostPort& address() const noexcept { return address_; }
 
+    [[nodiscard]] Lent lend() const noexcept { return Lent(socket_); }
+
 private:
     ReservedPort(Socket socket, HostPort address) : socket_(std::move(socket)), address_(std::move(address)) {}
-    Socket socket_;  // bound, never listening: Linux lets a Listener bind the same port then (SO_REUSEADDR on both)
+    // Bound, never listening. Linux lets two sockets bind one port where both have SO_REUSEADDR and neither listens
+    // (socket(7)); ours has it while the port is lent only. A port that was asked for by number has it while it is bound
+    // as well, for connections of a program that ended may still be in TIME_WAIT there.
+    Socket socket_;
     HostPort address_;
 };
 
