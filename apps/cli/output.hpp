@@ -15,10 +15,9 @@
 #include <vector>
 
 #include "weir/base/result.hpp"
+#include "weir/json/parse.hpp"
 
 namespace weir::app {
-
-namespace json = boost::json;
 
 /// The whole document, on a line of its own.
 void print_json(const json::value& document);

@@ -29,7 +29,7 @@ json::object to_json(const AllocateReport& report) {
 
 Result<AllocateReport> read_allocate_report(std::string_view text) {
     boost::system::error_code error;
-    const auto document = json::parse(text, error);
+    const auto document = boost::json::parse(text, error);
     if (error) return fail(Errc::corrupt, "what the worker printed is not a report: " + error.message());
     try {
         const auto& fields = document.as_object();

@@ -38,7 +38,7 @@ double processor_seconds(const ThreadAccounts& accounts) {
 
 Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time) {
     const SystemClock clock;
-    Reports reports("bench", clock, {});
+    service::Reports reports("bench", clock, {});
     readout::ReadoutStationOptions options{.id = readout_id};
     options.handlers.handlers = what.handlers;
     options.direct = what.direct;

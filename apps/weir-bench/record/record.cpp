@@ -68,7 +68,7 @@ Result<Sent> send(std::uint16_t port, std::uint64_t events, const RecordBenchOpt
     const auto status = child->wait();
     if (status.exit_code != 0) return fail(Errc::io, fmt::format("the senders failed (exit code {})", status.exit_code));
     boost::system::error_code error;
-    const auto document = json::parse(status.output, error);
+    const auto document = boost::json::parse(status.output, error);
     if (error) return fail(Errc::corrupt, "the senders did not answer with JSON");
     return Sent{document.at("bytes").to_number<std::uint64_t>(), document.at("seconds").to_number<double>()};
 }

@@ -135,7 +135,7 @@ double processor_seconds(const ThreadAccounts& accounts) {
 
 Result<SelectFigures> measure_select(const SelectCase& what, std::chrono::milliseconds time) {
     const SystemClock clock;
-    Reports reports("bench", clock, {});
+    service::Reports reports("bench", clock, {});
     memory::BufferPool pool(64_MiB);
     Surrounding<RoomyAssigner> assigner(assigner_id, pool, clock);
     Surrounding<LateReadout> readout(readout_id, pool, clock);

@@ -47,12 +47,12 @@ double seconds_of(WallTime time) { return std::chrono::duration<double>(time.tim
 /// A station that raises alarms beside the catalogue of a recorder.
 struct Station {
     const char* name;
-    AlarmPlace place;
+    service::AlarmPlace place;
     bool running = false;
-    std::vector<Alarm> alarms{};
+    std::vector<service::Alarm> alarms{};
 };
 
-json::object json_of(const Station& station, const Alarm& alarm) {
+json::object json_of(const Station& station, const service::Alarm& alarm) {
     json::object object{{"name", json_text(alarm.name)},
                         {"station", station.name},
                         {"directory", json_text(station.place.directory.native())},
@@ -70,14 +70,14 @@ json::object json_of(const Station& station, const Alarm& alarm) {
 }
 
 /// Whether it was latched. When the station does not run its file is changed, under the lock that the station would take.
-Result<bool> acknowledge(const AlarmPlace& place, const std::string& alarm, const std::string& person) {
-    if (const auto asked = ask_to_acknowledge(place, alarm, person); !asked || *asked) {
+Result<bool> acknowledge(const service::AlarmPlace& place, const std::string& alarm, const std::string& person) {
+    if (const auto asked = service::ask_to_acknowledge(place, alarm, person); !asked || *asked) {
         if (!asked) return std::unexpected(asked.error());
         return **asked;
     }
     std::optional<storage::DirectoryLock> of_recorder;
     std::optional<storage::HandOffLock> of_hand_off;
-    if (place.station == hand_off_station) {
+    if (place.station == service::hand_off_station) {
         auto lock = storage::HandOffLock::take(storage::catalogue_path(place.directory));
         if (!lock) return std::unexpected(lock.error());
         of_hand_off.emplace(std::move(*lock));
@@ -86,24 +86,25 @@ Result<bool> acknowledge(const AlarmPlace& place, const std::string& alarm, cons
         if (!lock) return std::unexpected(lock.error());
         of_recorder.emplace(std::move(*lock));
     }
-    auto alarms = load_alarms(place);
+    auto alarms = service::load_alarms(place);
     if (!alarms) return std::unexpected(alarms.error());
-    const auto found =
-        std::ranges::find_if(*alarms, [&](const Alarm& one) { return one.name == alarm && !one.acknowledged_at; });
+    const auto found = std::ranges::find_if(
+        *alarms, [&](const service::Alarm& one) { return one.name == alarm && !one.acknowledged_at; });
     if (found == alarms->end()) return false;
     found->acknowledged_by = person;
     found->acknowledged_at = SystemClock().wall();
-    if (auto saved = save_alarms(place, *alarms); !saved) return std::unexpected(saved.error());
+    if (auto saved = service::save_alarms(place, *alarms); !saved) return std::unexpected(saved.error());
     return true;
 }
 
 int run_acknowledge(std::span<const Station> stations, const Options& options) {
     const auto person = options.person.empty() ? user_name() : options.person;
-    if (!valid_person(person)) return fail_usage(me, "--by is a name, one line of at most 100 bytes");
+    if (!service::valid_person(person)) return fail_usage(me, "--by is a name, one line of at most 100 bytes");
     for (const auto& alarm : options.acknowledge) {
         bool done = false;
         for (const auto& station : stations) {
-            if (std::ranges::none_of(station.alarms, [&](const Alarm& one) { return one.name == alarm; })) continue;
+            if (std::ranges::none_of(station.alarms, [&](const service::Alarm& one) { return one.name == alarm; }))
+                continue;
             const auto here = acknowledge(station.place, alarm, person);
             if (!here) return fail_with(me, here.error());
             done = done || *here;
@@ -117,10 +118,11 @@ int run_acknowledge(std::span<const Station> stations, const Options& options) {
 
 /// What the station says when it runs, else what its file says.
 Result<> look(Station& station) {
-    auto asked = ask_alarms(station.place);
+    auto asked = service::ask_alarms(station.place);
     if (!asked) return std::unexpected(asked.error());
     station.running = asked->has_value();
-    auto alarms = station.running ? Result<std::vector<Alarm>>(std::move(**asked)) : load_alarms(station.place);
+    auto alarms =
+        station.running ? Result<std::vector<service::Alarm>>(std::move(**asked)) : service::load_alarms(station.place);
     if (!alarms) return std::unexpected(alarms.error());
     station.alarms = std::move(*alarms);
     return {};
@@ -139,7 +141,8 @@ int run_alarms(const Options& options) {
     std::vector<Station> stations;
     for (const auto& directory : directories) {
         stations.push_back({.name = "recorder", .place = {.directory = directory}});
-        stations.push_back({.name = "hand-off", .place = {.directory = directory, .station = hand_off_station}});
+        stations.push_back(
+            {.name = "hand-off", .place = {.directory = directory, .station = service::hand_off_station}});
     }
     for (auto& station : stations) {
         if (auto looked = look(station); !looked) return fail_with(me, looked.error());

@@ -71,7 +71,7 @@ int run_drain(const Options& options) {
     if (!where) return fail_missing(me, where.error().message());
     const auto lock = storage::HandOffLock::take(*where);
     if (!lock) return fail_with(me, lock.error());
-    const auto catalogue = open_sqlite_catalogue(*where, {.create = false});
+    const auto catalogue = catalogue::open_sqlite_catalogue(*where, {.create = false});
     if (!catalogue) return fail_with(me, catalogue.error());
     const auto size = storage::drain_size(options.volume, **catalogue);
     if (!size) return fail_with(me, size.error());

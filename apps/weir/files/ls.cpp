@@ -25,12 +25,12 @@ struct Options {
     std::string catalogue;
     std::optional<RunNumber> run;
     std::string stream;
-    std::optional<FileState> state;
+    std::optional<catalogue::FileState> state;
     bool complete = false;
     bool json = false;
 };
 
-std::string adler32_of(const FileRow& row) {
+std::string adler32_of(const catalogue::FileRow& row) {
     for (const auto& sum : row.sums) {
         if (sum.algorithm == "adler32") return sum.value;
     }
@@ -38,14 +38,14 @@ std::string adler32_of(const FileRow& row) {
 }
 
 /// The state, and what is not as usual for it.
-std::string state_of(const FileRow& row) {
+std::string state_of(const catalogue::FileRow& row) {
     std::string text(name(row.file_state));
-    if (row.transfer_state != TransferState::on_disk) text += fmt::format(" {}", name(row.transfer_state));
-    if (row.file_health != FileHealth::sane) text += fmt::format(" {}", name(row.file_health));
+    if (row.transfer_state != catalogue::TransferState::on_disk) text += fmt::format(" {}", name(row.transfer_state));
+    if (row.file_health != catalogue::FileHealth::sane) text += fmt::format(" {}", name(row.file_health));
     return text;
 }
 
-json::object json_of(const FileRow& row) {
+json::object json_of(const catalogue::FileRow& row) {
     json::object sums;
     for (const auto& sum : row.sums) sums[sum.algorithm] = sum.value;
     return {{"path", json_text((std::filesystem::path(row.volume) / row.name).native())},
@@ -67,17 +67,17 @@ json::object json_of(const FileRow& row) {
 /// Lumi blocks of streams, over the catalogues that were asked: complete where each of them that knows one says so.
 class CompleteBlocks {
 public:
-    [[nodiscard]] Result<> add(Catalogue& catalogue, std::optional<RunNumber> run) {
+    [[nodiscard]] Result<> add(catalogue::Catalogue& catalogue, std::optional<RunNumber> run) {
         const auto blocks = catalogue.block_progress(run);
         if (!blocks) return std::unexpected(blocks.error());
         for (const auto& block : *blocks) {
-            const bool complete = block.progress != Progress::opened;
+            const bool complete = block.progress != catalogue::Progress::opened;
             auto& known = blocks_.try_emplace({block.run, block.stream_type, block.stream_name, block.lumi_block}, true).first->second;
             known = known && complete;
         }
         return {};
     }
-    [[nodiscard]] bool has(const FileRow& row) const {
+    [[nodiscard]] bool has(const catalogue::FileRow& row) const {
         const auto found = blocks_.find({row.run, row.stream_type, row.stream_name, row.lumi_block});
         return found != blocks_.end() && found->second;
     }
@@ -86,7 +86,7 @@ private:
     std::map<std::tuple<RunNumber, std::string, std::string, LumiBlock>, bool> blocks_;
 };
 
-void print_table(const std::vector<FileRow>& rows) {
+void print_table(const std::vector<catalogue::FileRow>& rows) {
     using enum Table::Align;
     Table table({{"run", right}, {"stream"}, {"block", right}, {"seq", right}, {"events", right}, {"size", right},
                  {"adler32"}, {"state"}, {"file"}});
@@ -104,7 +104,7 @@ void print_table(const std::vector<FileRow>& rows) {
 }
 
 int run_ls(const Options& options) {
-    FileQuery query{.run = options.run, .file_state = options.state};
+    catalogue::FileQuery query{.run = options.run, .file_state = options.state};
     if (!options.stream.empty()) {
         const auto key = parse_stream_key(options.stream);
         if (!key) return fail_with(me, key.error());
@@ -123,7 +123,7 @@ int run_ls(const Options& options) {
         for (const auto& one : with_catalogue) places.push_back(storage::catalogue_path(one).native());
     }
     if (!options.catalogue.empty()) places = {options.catalogue};
-    std::vector<FileRow> rows;
+    std::vector<catalogue::FileRow> rows;
     CompleteBlocks complete;
     for (const auto& place : places) {
         const auto catalogue = storage::open_named_catalogue(place);
@@ -137,7 +137,7 @@ int run_ls(const Options& options) {
                                                                 "other recorders of its runs; name that one with --catalogue", place)});
         if (auto added = complete.add(**catalogue, options.run); !added) return fail_with(me, added.error());
     }
-    if (options.complete) std::erase_if(rows, [&](const FileRow& row) { return !complete.has(row); });
+    if (options.complete) std::erase_if(rows, [&](const catalogue::FileRow& row) { return !complete.has(row); });
     if (!options.json) return print_table(rows), exit_good;
     json::array files;
     for (const auto& row : rows) files.push_back(json_of(row));
@@ -157,7 +157,9 @@ void add_ls(CLI::App& parent, Command& chosen) {
     add_value(command, "--run", options->run, "N", "only files of this run");
     add_value(command, "--stream", options->stream, "TYPE_NAME", "only files of this stream");
     add_choice(command, "--state", options->state,
-               {{"opened", FileState::opened}, {"closed", FileState::closed}, {"deleted", FileState::deleted}},
+               {{"opened", catalogue::FileState::opened},
+                {"closed", catalogue::FileState::closed},
+                {"deleted", catalogue::FileState::deleted}},
                "only files in this state");
     add_flag(command, "--complete", options->complete, "only files of lumi blocks that every recorder of the run has closed");
     add_json_flag(command, options->json);

@@ -21,10 +21,11 @@ bool found(const fs::path& path) {
 bool has_catalogue(const fs::path& directory) { return found(storage::catalogue_path(directory)); }
 
 bool has_alarms(const fs::path& directory) {
-    const std::array places{AlarmPlace{.directory = directory}, AlarmPlace{.directory = directory, .station = hand_off_station}};
-    return has_catalogue(directory) || std::ranges::any_of(places, [](const AlarmPlace& place) {
-        return found(place.file()) || found(place.socket());
-    });
+    const std::array places{service::AlarmPlace{.directory = directory},
+                            service::AlarmPlace{.directory = directory, .station = service::hand_off_station}};
+    return has_catalogue(directory) || std::ranges::any_of(places, [](const service::AlarmPlace& place) {
+               return found(place.file()) || found(place.socket());
+           });
 }
 
 std::vector<fs::path> those_with(const fs::path& directory, bool (*has)(const fs::path&)) {

@@ -66,7 +66,7 @@ void append(storage::RecoveryResult& all, storage::RecoveryResult one) {
 
 constexpr std::chrono::seconds carry_deadline{60};  // for what an absence of the shared catalogue has left
 
-void complain_of_waiting(Catalogue& catalogue) {
+void complain_of_waiting(catalogue::Catalogue& catalogue) {
     if (const auto waiting = storage::carried_over(catalogue, carry_deadline)) complain(me, *waiting);
 }
 

@@ -67,7 +67,7 @@ Verdict verdict_of(const VerifyPlan& plan, const storage::VerificationReport& re
     return verdict;
 }
 
-std::string reasons_of(const LedgerRow& row) {
+std::string reasons_of(const catalogue::LedgerRow& row) {
     std::string text;
     for (const auto& [reason, copies] : row.rejected) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", reason, with_commas(copies));
     return text.empty() ? "none" : text;
@@ -172,17 +172,17 @@ json::object json_of(const VerifyPlan& plan, const Verdict& verdict) {
 /// Files in quarantine of which every byte is as it was recorded: from now on TRUNCATED, which are handed over. Their
 /// recorder may be running.
 Result<> release(const VerifyPlan& plan, Verdict& verdict) {
-    std::map<std::filesystem::path, std::unique_ptr<Catalogue>> catalogues;
+    std::map<std::filesystem::path, std::unique_ptr<catalogue::Catalogue>> catalogues;
     for (const auto& file : plan.quarantined()) {
         if (std::ranges::any_of(verdict.damages, [&](const auto& damage) { return damage.path == file.path; }))
             continue;
         auto& catalogue = catalogues[file.catalogue];
         if (!catalogue) {
-            auto opened = open_sqlite_catalogue(file.catalogue, {.create = false});
+            auto opened = catalogue::open_sqlite_catalogue(file.catalogue, {.create = false});
             if (!opened) return std::unexpected(opened.error());
             catalogue = std::move(*opened);
         }
-        if (auto said = catalogue->set_file_health(file.guid, FileHealth::truncated); !said) return said;
+        if (auto said = catalogue->set_file_health(file.guid, catalogue::FileHealth::truncated); !said) return said;
         verdict.released.push_back(file.path);
     }
     return {};
@@ -194,7 +194,7 @@ int run_verify(const Options& options) {
     if (options.release && !options.catalogue.empty())
         return fail_usage(
             me, "--release is said to the recorder's own catalogue, which carries it over; take --catalogue away");
-    std::unique_ptr<Catalogue> shared;
+    std::unique_ptr<catalogue::Catalogue> shared;
     if (!options.catalogue.empty()) {
         auto opened = storage::open_named_catalogue(options.catalogue);
         if (!opened) return fail_with(me, opened.error());
@@ -202,7 +202,8 @@ int run_verify(const Options& options) {
     }
     VerifyPlan plan(options.run, shared.get());
     if (shared != nullptr) {
-        if (auto added = plan.add_shared_ledgers(printable_postgres_uri(options.catalogue)); !added) return fail_with(me, added.error());
+        if (auto added = plan.add_shared_ledgers(catalogue::printable_postgres_uri(options.catalogue)); !added)
+            return fail_with(me, added.error());
     }
     for (const auto& path : options.paths) {
         if (auto added = plan.add(path); !added) return fail_with(me, added.error());

@@ -30,10 +30,10 @@ bool is_there(const fs::path& path) {
 }
 
 /// The catalogue in a directory, if there is one.
-Result<std::unique_ptr<Catalogue>> catalogue_in(const fs::path& directory) {
+Result<std::unique_ptr<catalogue::Catalogue>> catalogue_in(const fs::path& directory) {
     const auto path = storage::catalogue_path(directory);
     if (!is_there(path)) return nullptr;
-    return open_sqlite_catalogue(path, {.create = false});
+    return catalogue::open_sqlite_catalogue(path, {.create = false});
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ Result<> VerifyPlan::add_file(const fs::path& path) {
     const auto beside = catalogue_in(directory);
     if (!beside) return std::unexpected(beside.error());
     auto* const catalogue = shared_ != nullptr ? shared_ : beside->get();
-    std::optional<FileRow> row;
+    std::optional<catalogue::FileRow> row;
     if (catalogue != nullptr) {
         // The name may have been changed, the GUID in the file's head was not.
         const auto reader = storage::RawFileReader::open(path);
@@ -109,27 +109,27 @@ Result<> VerifyPlan::add_file(const fs::path& path) {
         if (const auto guid = text ? parse_guid(*text) : Result<Guid>(std::unexpected(Error{})); guid) {
             const auto found = catalogue->file(*guid);
             if (!found) return std::unexpected(found.error());
-            if (*found && (*found)->file_state == FileState::closed) row = **found;
+            if (*found && (*found)->file_state == catalogue::FileState::closed) row = **found;
         }
     }
     add_once(path, std::move(row), shared_ != nullptr ? fs::path() : storage::catalogue_path(directory));
     return {};
 }
 
-Result<> VerifyPlan::add_catalogue(const fs::path& directory, Catalogue& catalogue) {
+Result<> VerifyPlan::add_catalogue(const fs::path& directory, catalogue::Catalogue& catalogue) {
     const auto rows = catalogue.files({.run = run_});
     if (!rows) return std::unexpected(rows.error());
     for (const auto& row : *rows) add_row(directory, row, storage::catalogue_path(directory));
     return check_ledgers(storage::catalogue_path(directory), catalogue);
 }
 
-void VerifyPlan::add_row(const fs::path& directory, const FileRow& row, const fs::path& catalogue) {
+void VerifyPlan::add_row(const fs::path& directory, const catalogue::FileRow& row, const fs::path& catalogue) {
     // A directory that was moved has its files in it, whatever the catalogue says of where it was.
     const auto here = directory / row.name;
     const auto path = is_there(here) ? here : fs::path(row.volume) / row.name;
-    if (row.file_state == FileState::deleted) {
+    if (row.file_state == catalogue::FileState::deleted) {
         ++left_out_.deleted;
-    } else if (row.file_state == FileState::opened) {
+    } else if (row.file_state == catalogue::FileState::opened) {
         // It may be closed at this very moment: then it has its other name.
         auto closed = path;
         closed.replace_extension(".data");
@@ -150,11 +150,11 @@ void VerifyPlan::add_row(const fs::path& directory, const FileRow& row, const fs
     }
 }
 
-Result<> VerifyPlan::check_ledgers(const fs::path& path, Catalogue& catalogue) {
+Result<> VerifyPlan::check_ledgers(const fs::path& path, catalogue::Catalogue& catalogue) {
     const auto runs = catalogue.runs(run_);
     if (!runs) return std::unexpected(runs.error());
     for (const auto& run : *runs) {
-        if (run.state != OpenState::closed) continue;
+        if (run.state != catalogue::OpenState::closed) continue;
         std::map<std::string, std::uint64_t> held;  // events in the files of a stream
         const auto rows = catalogue.files({.run = run.run, .recorder = run.recorder});
         if (!rows) return std::unexpected(rows.error());
@@ -205,9 +205,10 @@ Result<> VerifyPlan::add_unknown_files(const fs::path& directory) {
     return {};
 }
 
-void VerifyPlan::add_once(const fs::path& path, std::optional<FileRow> row, const fs::path& catalogue) {
+void VerifyPlan::add_once(const fs::path& path, std::optional<catalogue::FileRow> row, const fs::path& catalogue) {
     if (!known_.insert(place_of(path)).second) return;
-    if (row && row->file_health == FileHealth::quarantined) quarantined_.push_back({path, row->guid, catalogue});
+    if (row && row->file_health == catalogue::FileHealth::quarantined)
+        quarantined_.push_back({path, row->guid, catalogue});
     std::error_code error;
     if (const auto size = fs::file_size(path, error); !error) size_ += Bytes{size};
     files_.push_back({path, std::move(row)});

@@ -19,7 +19,8 @@ namespace weir::app {
 class VerifyPlan {
 public:
     /// With `shared`, which has to outlive the plan, rows and ledgers are those of that catalogue.
-    explicit VerifyPlan(std::optional<RunNumber> run, Catalogue* shared = nullptr) : run_(run), shared_(shared) {}
+    explicit VerifyPlan(std::optional<RunNumber> run, catalogue::Catalogue* shared = nullptr)
+        : run_(run), shared_(shared) {}
 
     /// The ledgers of the shared catalogue, whichever recorder they are of.
     [[nodiscard]] Result<> add_shared_ledgers(const std::string& name) { return check_ledgers(name, *shared_); }
@@ -51,7 +52,7 @@ public:
 
     /// Promise 1 of each closed run, stream and recorder; one that does not add up is a damage too.
     struct LedgerProof {
-        LedgerRow row;
+        catalogue::LedgerRow row;
         std::uint64_t in_files = 0;  // events that the catalogue has in its files, the deleted ones included
     };
     [[nodiscard]] const std::vector<LedgerProof>& ledgers() const noexcept { return ledgers_; }
@@ -64,16 +65,17 @@ private:
     [[nodiscard]] Result<> add_shared_directory(const std::filesystem::path& directory);
     [[nodiscard]] Result<bool> add_recorders_below(const std::filesystem::path& directory);
     [[nodiscard]] Result<> add_file(const std::filesystem::path& path);
-    [[nodiscard]] Result<> add_catalogue(const std::filesystem::path& directory, Catalogue& catalogue);
-    [[nodiscard]] Result<> check_ledgers(const std::filesystem::path& path, Catalogue& catalogue);
+    [[nodiscard]] Result<> add_catalogue(const std::filesystem::path& directory, catalogue::Catalogue& catalogue);
+    [[nodiscard]] Result<> check_ledgers(const std::filesystem::path& path, catalogue::Catalogue& catalogue);
     [[nodiscard]] Result<> add_unknown_files(const std::filesystem::path& directory);
-    void add_row(const std::filesystem::path& directory, const FileRow& row, const std::filesystem::path& catalogue);
-    void add_once(const std::filesystem::path& path, std::optional<FileRow> row,
+    void add_row(const std::filesystem::path& directory, const catalogue::FileRow& row,
+                 const std::filesystem::path& catalogue);
+    void add_once(const std::filesystem::path& path, std::optional<catalogue::FileRow> row,
                   const std::filesystem::path& catalogue = {});
     [[nodiscard]] bool of_this_run(const std::filesystem::path& path) const;
 
     const std::optional<RunNumber> run_;
-    Catalogue* const shared_;
+    catalogue::Catalogue* const shared_;
     std::vector<storage::FileToVerify> files_;
     std::set<std::filesystem::path> known_;  // canonical; also those that are left out
     Bytes size_;

@@ -106,7 +106,7 @@ std::string status_line(const handoff::HandOffSummary& now, const handoff::HandO
 }
 
 /// Until a signal comes; with --once, until everything is done or given up.
-void watch(handoff::HandOff& hand_off, bool once, Signals& signals, Reports& reports, const Clock& clock) {
+void watch(handoff::HandOff& hand_off, bool once, Signals& signals, service::Reports& reports, const Clock& clock) {
     ProgressLine line(clock);
     auto before = hand_off.summary();
     while (!signals.wait(once ? 20ms : 250ms) && !(once && hand_off.wait_until_over(50ms))) {
@@ -127,7 +127,7 @@ bool all_done(const handoff::HandOffSummary& summary) {
 
 int run_handoff(Options& options) {
     auto& s = options.settings;
-    Settings table;
+    service::Settings table;
     s.declare(table);
     if (!options.config.empty()) {
         if (auto read = table.read_file(options.config); !read) return fail_with(me, read.error());
@@ -153,15 +153,15 @@ int run_handoff(Options& options) {
 
     Signals signals;  // before any thread begins, those of XRootD's client too
     const SystemClock clock;
-    Metrics metrics;
-    std::vector<std::unique_ptr<ReportSink>> sinks;
-    sinks.push_back(log_sink());
-    sinks.push_back(counter_sink(metrics));
-    Reports reports("handoff", clock, std::move(sinks));
+    service::Metrics metrics;
+    std::vector<std::unique_ptr<service::ReportSink>> sinks;
+    sinks.push_back(service::log_sink());
+    sinks.push_back(service::counter_sink(metrics));
+    service::Reports reports("handoff", clock, std::move(sinks));
     const auto catalogue = storage::open_catalogue_beside_recorder(
         s.directory, s.catalogue, [&reports](bool bad, const std::string& text) {
-            Report report;
-            report.severity = bad ? Severity::warning : Severity::information;
+            service::Report report;
+            report.severity = bad ? service::Severity::warning : service::Severity::information;
             report.what = text;
             reports.submit(std::move(report));
         });
@@ -172,14 +172,15 @@ int run_handoff(Options& options) {
     const auto tidy = std::min<std::chrono::milliseconds>(to->transfer.answer, 3s);
     auto hand_off = handoff::HandOff::create(**catalogue, std::move(*destinations), std::move(*to), reports, clock);
     if (!hand_off) return fail_with(me, hand_off.error());
-    const auto alarms = AlarmKeeper::start(reports, {.directory = s.directory, .station = hand_off_station});
+    const auto alarms =
+        service::AlarmKeeper::start(reports, {.directory = s.directory, .station = service::hand_off_station});
     if (!alarms) return fail_with(me, alarms.error());
     if (const auto latched = reports.latched(); latched > 0)
         complain(me, fmt::format("{} latched; see weir alarms", counted(latched, "alarm is", "alarms are")));
     std::optional collection = collect_handoff(metrics, **hand_off, **catalogue, reports, clock);
-    std::optional<HttpServer> server;
+    std::optional<service::HttpServer> server;
     if (!s.metrics.empty() && !once) {
-        auto started = HttpServer::start({.listen = s.metrics}, {metrics_route(metrics)});
+        auto started = service::HttpServer::start({.listen = s.metrics}, {service::metrics_route(metrics)});
         if (!started) return fail_with(me, started.error());
         server = std::move(*started);
         fmt::print(stderr, "weir handoff: metrics on port {}\n", server->port());

@@ -3,13 +3,14 @@
 
 namespace weir::app {
 
-Metrics::Collection collect_handoff(Metrics& metrics, const handoff::HandOff& hand_off, Catalogue& catalogue,
-                                    const Reports& reports, const Clock& clock) {
-    return metrics.collect([&hand_off, &catalogue, &reports, &clock](MetricSink& sink) {
+service::Metrics::Collection collect_handoff(service::Metrics& metrics, const handoff::HandOff& hand_off,
+                                             catalogue::Catalogue& catalogue, const service::Reports& reports,
+                                             const Clock& clock) {
+    return metrics.collect([&hand_off, &catalogue, &reports, &clock](service::MetricSink& sink) {
         const auto summary = hand_off.summary();
         const auto real = [](auto n) { return static_cast<double>(n); };
         for (const auto& d : summary.destinations) {
-            const Labels labels{{"destination", d.name}};
+            const service::Labels labels{{"destination", d.name}};
             sink.counter("weir_handoff_files_total", "files copied and verified", labels, real(d.transferred));
             sink.counter("weir_handoff_verified_bytes_total", "bytes of files copied and verified", labels,
                          real(d.bytes));

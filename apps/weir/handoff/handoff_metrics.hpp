@@ -9,7 +9,8 @@
 namespace weir::app {
 
 /// All of them must outlive the collection. `catalogue` is the one that the hand-off works in.
-[[nodiscard]] Metrics::Collection collect_handoff(Metrics& metrics, const handoff::HandOff& hand_off,
-                                                  Catalogue& catalogue, const Reports& reports, const Clock& clock);
+[[nodiscard]] service::Metrics::Collection collect_handoff(service::Metrics& metrics, const handoff::HandOff& hand_off,
+                                                           catalogue::Catalogue& catalogue,
+                                                           const service::Reports& reports, const Clock& clock);
 
 }  // namespace weir::app

@@ -11,7 +11,7 @@
 
 namespace weir::app {
 
-void HandoffSettings::declare(Settings& settings) {
+void HandoffSettings::declare(service::Settings& settings) {
     auto& o = options;
     settings.add("handoff", "directory", directory, "first directory of the recorder: its catalogue is there");
     settings.add("handoff", "catalogue", catalogue,

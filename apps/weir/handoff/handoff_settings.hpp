@@ -25,7 +25,7 @@ struct HandoffSettings {
     handoff::HandOffOptions options;
 
     /// Declares every key. The table refers to this object.
-    void declare(Settings& settings);
+    void declare(service::Settings& settings);
 
     /// What the words mean. Errc::usage names the one that means nothing.
     [[nodiscard]] Result<handoff::HandOffOptions> to_options() const;

@@ -52,7 +52,7 @@ int run_schema(const ConfigOptions&) {
     PartitionSettings shared;
     RunSettings of_run;
     std::vector<std::unique_ptr<StationSettings>> kinds;  // the table refers to them
-    Settings table;
+    service::Settings table;
     shared.declare(table);
     of_run.declare(table);
     for (const auto kind : station_kinds) {
@@ -74,7 +74,7 @@ int run_effective(const ConfigOptions& options) {
     PartitionSettings shared;
     RunSettings of_run;
     std::vector<std::unique_ptr<StationSettings>> stations;
-    Settings table;
+    service::Settings table;
     shared.declare(table);
     if (options.station.empty()) of_run.declare(table);
     bool found = options.station.empty();

@@ -45,12 +45,12 @@ struct RunOptions {
 };
 
 /// Where run control's own reports go: the log that everybody may ask for, a file, and what matters to stderr.
-class RunLogSink final : public ReportSink {
+class RunLogSink final : public service::ReportSink {
 public:
     RunLogSink(control::LogBook& book, const std::filesystem::path& file, ProgressLine& line, const Clock& clock)
         : book_(book), file_(file, std::ios::app), line_(line), clock_(clock) {}
 
-    void show(const Report& report) override {
+    void show(const service::Report& report) override {
         const auto text = one_line(report);
         const std::scoped_lock lock(mutex_);
         book_.add(clock_.wall(), "run", text);
@@ -73,7 +73,7 @@ private:
         return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)), milliseconds);
     }
     /// Without "error run: ": who reads the terminal sees that it is run control.
-    static std::string on_terminal(const Report& report, const std::string& text) {
+    static std::string on_terminal(const service::Report& report, const std::string& text) {
         const auto begin = fmt::format("{} {}: ", name(report.severity), report.who);
         return text.starts_with(begin) ? text.substr(begin.size()) : text;
     }
@@ -190,19 +190,20 @@ int run_run(RunOptions& options) {
     const SystemClock clock;
     ProgressLine line(clock);
     control::LogBook log;
-    Metrics metrics;
-    std::vector<std::unique_ptr<ReportSink>> sinks;
+    service::Metrics metrics;
+    std::vector<std::unique_ptr<service::ReportSink>> sinks;
     auto log_sink = std::make_unique<RunLogSink>(log, directory->log_of("run"), line, clock);
     const auto& said = *log_sink;
     sinks.push_back(std::move(log_sink));
-    Reports reports("run", clock, std::move(sinks));
+    service::Reports reports("run", clock, std::move(sinks));
     control::LocalLauncher launcher;
     control::HttpLinks links;
     control::RunControl control(
         *partition, settings->options, [&](const control::StationEntry& station) { return launch_of(station, options, *directory); }, launcher, links,
         keeper, reports, log, clock);
     const auto collection = control::collect_partition(metrics, control);
-    const auto server = HttpServer::start({.listen = options.listen}, control::run_routes({*partition, control, log, reports, metrics}));
+    const auto server = service::HttpServer::start({.listen = options.listen},
+                                                   control::run_routes({*partition, control, log, reports, metrics}));
     if (!server) return fail_with(command_name, server.error());
     const auto place = RunPlace::announce(directory->path(), server->address(), partition->name);
     if (!place) return fail_with(command_name, place.error());

@@ -19,7 +19,7 @@ Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& director
     if (failed) return fail_errno(failed.value(), fmt::format("cannot make directory {}", directory.native()));
     const auto text = read_text(partition.file, 1_MiB);
     if (!text) return std::unexpected(text.error());
-    const auto sections = list_sections(*text, partition.file.native());
+    const auto sections = service::list_sections(*text, partition.file.native());
     if (!sections) return std::unexpected(sections.error());
     const bool one = partition.count(StationKind::record) == 1;
     for (const auto& station : partition.stations) {
@@ -48,9 +48,10 @@ std::optional<std::filesystem::path> RunDirectory::files_of(const control::Stati
 std::vector<control::OpenCatalogue> RunDirectory::catalogues() const {
     std::vector<control::OpenCatalogue> all;
     for (const auto& recorder : recorders_) {
-        all.push_back([recorder]() -> Result<std::unique_ptr<Catalogue>> {
+        all.push_back([recorder]() -> Result<std::unique_ptr<catalogue::Catalogue>> {
             std::error_code unknown;
-            if (!std::filesystem::exists(storage::own_catalogue_path(recorder.directory, recorder.catalogue), unknown)) return nullptr;
+            if (!std::filesystem::exists(storage::own_catalogue_path(recorder.directory, recorder.catalogue), unknown))
+                return nullptr;
             return storage::open_catalogue_beside_recorder(recorder.directory, recorder.catalogue);
         });
     }

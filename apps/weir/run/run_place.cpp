@@ -18,7 +18,9 @@ constexpr const char* file_name = "run-control.json";
 }  // namespace
 
 Result<RunPlace> RunPlace::announce(const std::filesystem::path& directory, const std::string& address, const std::string& partition) {
-    const auto text = boost::json::serialize(boost::json::object{{"control", address}, {"pid", ::getpid()}, {"partition", json_safe(partition)}}) + "\n";
+    const auto text = boost::json::serialize(boost::json::object{
+                          {"control", address}, {"pid", ::getpid()}, {"partition", json::safe(partition)}}) +
+                      "\n";
     auto path = directory / file_name;
     auto fresh = path;
     fresh += ".new";
@@ -44,9 +46,9 @@ Result<std::string> RunPlace::find(const std::filesystem::path& directory) {
         return fail(Errc::refused, fmt::format("no run control works in {}: there is no {}; begin with weir run PARTITION.toml --dir {}",
                                                directory.native(), file_name, directory.native()));
     }
-    const auto document = parse_json(*text);
+    const auto document = json::parse(*text);
     if (!document) return std::unexpected(document.error());
-    JsonFields fields(*document, path.native());
+    json::Fields fields(*document, path.native());
     auto address = fields.text("control");
     if (auto read = fields.result(); !read) return std::unexpected(read.error());
     return address;

@@ -35,21 +35,22 @@ struct RemoteOptions {
 
 std::string me(const RemoteOptions& options) { return "weir run " + options.command; }
 
-Result<json::value> body_of(const Result<ControlAnswer>& answer) {
+Result<json::value> body_of(const Result<service::ControlAnswer>& answer) {
     if (!answer) return std::unexpected(answer.error());
     if (!answer->good()) return fail(answer->status == 400 ? Errc::usage : Errc::refused, answer->error());
-    return parse_json(answer->body, {.size = answer_max, .depth = 16});
+    return json::parse(answer->body, {.size = answer_max, .depth = 16});
 }
 
 std::string state_of(const json::value& partition) {
-    JsonFields fields(partition, "the answer");
+    json::Fields fields(partition, "the answer");
     return fields.text("state", "");
 }
 
-Result<json::value> partition_of(const ControlClient& client) { return body_of(client.get("/partition")); }
+Result<json::value> partition_of(const service::ControlClient& client) { return body_of(client.get("/partition")); }
 
 /// Until the partition has come to one of the states.
-Result<json::value> wait_for(const ControlClient& client, std::initializer_list<std::string_view> states, std::chrono::seconds at_most) {
+Result<json::value> wait_for(const service::ControlClient& client, std::initializer_list<std::string_view> states,
+                             std::chrono::seconds at_most) {
     const auto end = std::chrono::steady_clock::now() + at_most;
     while (true) {
         auto partition = partition_of(client);
@@ -105,7 +106,7 @@ int tell_end(const RemoteOptions& options) {
 int run_remote(const RemoteOptions& options) {
     const auto address = RunPlace::find(options.directory);
     if (!address) return fail_missing(me(options), address.error().message());
-    const ControlClient client(*address, answer_max);
+    const service::ControlClient client(*address, answer_max);
     if (options.command == "status") {
         const auto partition = partition_of(client);
         if (!partition) return fail_with(me(options), partition.error());
@@ -139,7 +140,7 @@ int run_remote(const RemoteOptions& options) {
 }
 
 void print_line(const json::value& line) {
-    JsonFields fields(line, "a line");
+    json::Fields fields(line, "a line");
     const auto seconds = fields.real("time", 0.0);
     const auto station = fields.text("station", "");
     const auto* text = line.if_object() != nullptr ? line.get_object().if_contains("text") : nullptr;
@@ -180,7 +181,7 @@ int run_log(const RemoteOptions& options) {
         const auto files = log_files(options.directory);
         return files.empty() ? fail_missing(me(options), address.error().message()) : print_log_files(options, files);
     }
-    const ControlClient client(*address, answer_max);
+    const service::ControlClient client(*address, answer_max);
     std::uint64_t after = 0;
     while (true) {
         const auto page = body_of(client.get(fmt::format("/log?after={}", after)));
@@ -189,7 +190,7 @@ int run_log(const RemoteOptions& options) {
             const auto files = log_files(options.directory);
             return files.empty() ? fail_with(me(options), page.error()) : print_log_files(options, files);
         }
-        JsonFields fields(*page, "the answer");
+        json::Fields fields(*page, "the answer");
         const auto* lines = fields.array("lines", 100'000);
         if (lines == nullptr) return fail_with(me(options), fields.result() ? Error{Errc::corrupt, 0, "no lines in the answer"} : fields.result().error());
         for (const auto& line : *lines) {
@@ -198,7 +199,7 @@ int run_log(const RemoteOptions& options) {
             } else {
                 print_line(line);
             }
-            JsonFields of_line(line, "a line");
+            json::Fields of_line(line, "a line");
             after = std::max(after, of_line.number("number", after));
         }
         flush_output();

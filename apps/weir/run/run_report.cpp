@@ -10,7 +10,7 @@
 namespace weir::app {
 namespace {
 
-std::string rejected_text(const StationLedger& ledger) {
+std::string rejected_text(const service::StationLedger& ledger) {
     std::string text;
     for (const auto& [reason, count] : ledger.rejected) {
         if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", with_commas(count), reason);

@@ -161,7 +161,7 @@ Result<> send_for(const DemoOptions& options, storage::Recorder& recorder, Signa
 }
 
 Result<> verify(const DemoOptions& options, const Clock& clock, Outcome& outcome) {
-    auto catalogue = open_sqlite_catalogue(storage::catalogue_path(options.directory));
+    auto catalogue = catalogue::open_sqlite_catalogue(storage::catalogue_path(options.directory));
     if (!catalogue) return std::unexpected(catalogue.error());
     const auto rows = (*catalogue)->files({.run = outcome.run});
     if (!rows) return std::unexpected(rows.error());

@@ -43,7 +43,7 @@ TEST(ObjectView, NumbersWithNamesStandInColumnsAndInDocumentsAsTheyAre) {
 }
 
 TEST(ObjectView, LongListsAreShownByTheirBeginning) {
-    const SampledEvent event{.station = "ef-1", .fragments = {{0xa10000, std::vector<std::uint32_t>(100, 7)}}};
+    const service::SampledEvent event{.station = "ef-1", .fragments = {{0xa10000, std::vector<std::uint32_t>(100, 7)}}};
     const auto bytes = bytes_of(event);
     const auto text = text_of(view_object(bytes), 0);
     EXPECT_NE(text.find("{source 0x00a10000, words [0x00000007, "), std::string::npos) << text;

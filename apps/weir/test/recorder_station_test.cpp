@@ -13,7 +13,7 @@ namespace weir::app {
 namespace {
 
 using namespace std::chrono_literals;
-using Outcome = StationAnswer::Outcome;
+using Outcome = service::StationAnswer::Outcome;
 
 class RecorderInAPartition : public ::testing::Test {
 protected:
@@ -31,49 +31,52 @@ protected:
         station.reset();
         std::filesystem::remove_all(directory);
     }
-    StationAnswer ask(StationFrame& frame, Transition transition, std::uint32_t run = 0) {
-        StationRequest request{.transition = transition};
-        if (transition == Transition::start) request.run = RunNumber{run};
+    service::StationAnswer ask(service::StationFrame& frame, service::Transition transition, std::uint32_t run = 0) {
+        service::StationRequest request{.transition = transition};
+        if (transition == service::Transition::start) request.run = RunNumber{run};
         return frame.request(std::move(request));
     }
 
     const std::filesystem::path directory = std::filesystem::path(testing::TempDir()) / ("recorder_station_test." + std::to_string(::getpid()));
     SystemClock clock;
-    Metrics metrics;
-    Reports reports{"rec-1", clock, {}};
+    service::Metrics metrics;
+    service::Reports reports{"rec-1", clock, {}};
     ThreadAccounts threads;
-    Timers timers{clock};
-    SampledEvents samples;
-    StationServices services{clock, reports, metrics, threads, timers, samples};
+    service::Timers timers{clock};
+    service::SampledEvents samples;
+    service::StationServices services{clock, reports, metrics, threads, timers, samples};
     std::optional<RecorderStation> station;
 };
 
 TEST_F(RecorderInAPartition, RecordsSeveralRunsOnOnePort) {
-    auto frame = StationFrame::start(*station, {.name = "rec-1", .kind = StationKind::record}, services).value();
-    ASSERT_EQ(ask(*frame, Transition::configure).outcome, Outcome::done);
+    auto frame =
+        service::StationFrame::start(*station, {.name = "rec-1", .kind = StationKind::record}, services).value();
+    ASSERT_EQ(ask(*frame, service::Transition::configure).outcome, Outcome::done);
     const auto events = frame->report().self->events;
     EXPECT_THAT(events, testing::StartsWith("127.0.0.1:"));
-    ASSERT_EQ(ask(*frame, Transition::connect).outcome, Outcome::done);
+    ASSERT_EQ(ask(*frame, service::Transition::connect).outcome, Outcome::done);
     for (const std::uint32_t run : {41U, 42U}) {
-        const auto started = ask(*frame, Transition::start, run);
+        const auto started = ask(*frame, service::Transition::start, run);
         ASSERT_EQ(started.outcome, Outcome::done) << started.error;
         EXPECT_EQ(frame->report().self->events, events);
         EXPECT_TRUE(frame->report().status.ledger.balances());
         EXPECT_THAT(metrics.text(), testing::HasSubstr("weir_files_closed_total"));
-        const auto stopped = ask(*frame, Transition::stop);
+        const auto stopped = ask(*frame, service::Transition::stop);
         EXPECT_EQ(stopped.outcome, Outcome::done) << stopped.error;
         EXPECT_THAT(metrics.text(), testing::Not(testing::HasSubstr("weir_files_closed_total")));
     }
-    const auto again = ask(*frame, Transition::start, 42);
+    const auto again = ask(*frame, service::Transition::start, 42);
     EXPECT_EQ(again.outcome, Outcome::failed) << "a closed run's number is refused";
-    EXPECT_EQ(frame->state(), StationState::connected);
-    EXPECT_EQ(ask(*frame, Transition::start, 43).outcome, Outcome::done);
+    EXPECT_EQ(frame->state(), service::StationState::connected);
+    EXPECT_EQ(ask(*frame, service::Transition::start, 43).outcome, Outcome::done);
     EXPECT_TRUE(frame->wind_down(5s));
 }
 
 TEST_F(RecorderInAPartition, AStationThatIsDroppedWhileItRunsEnds) {
-    auto frame = StationFrame::start(*station, {.name = "rec-1", .kind = StationKind::record}, services).value();
-    for (const auto transition : {Transition::configure, Transition::connect, Transition::start})
+    auto frame =
+        service::StationFrame::start(*station, {.name = "rec-1", .kind = StationKind::record}, services).value();
+    for (const auto transition :
+         {service::Transition::configure, service::Transition::connect, service::Transition::start})
         ASSERT_EQ(ask(*frame, transition, 44).outcome, Outcome::done);
     frame.reset();
 }

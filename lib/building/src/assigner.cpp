@@ -281,8 +281,8 @@ std::vector<Assigner::BuilderCounts> Assigner::builders() const {
     return all;
 }
 
-StationLedger Assigner::ledger() const {
-    StationLedger ledger;
+service::StationLedger Assigner::ledger() const {
+    service::StationLedger ledger;
     ledger.received = counts_.accepted + counts_.rejected;
     ledger.stored = counts_.stored;
     const auto reject = [&](const char* reason, std::uint64_t count) {

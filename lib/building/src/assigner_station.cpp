@@ -8,7 +8,8 @@ namespace weir::building {
 /// The logic, and what its thread tells the others.
 class AssignerStation::Logic final : public messaging::StationLogic {
 public:
-    Logic(const AssignerStationOptions& options, messaging::StationLoop& loop, Reports& reports, SharedStatus& status)
+    Logic(const AssignerStationOptions& options, messaging::StationLoop& loop, service::Reports& reports,
+          service::SharedStatus& status)
         : loop_(loop), reports_(reports), status_(status), assigner_(options.assigner, loop.exchange()) {}
 
     void set_peers(const std::vector<Peer>& peers, SteadyTime now) {
@@ -24,7 +25,7 @@ public:
     }
     std::optional<SteadyTime> step(SteadyTime now) override { return assigner_.step(now); }
     Assigner& assigner() noexcept { return assigner_; }
-    [[nodiscard]] StationEvents events() const {
+    [[nodiscard]] service::StationEvents events() const {
         if (assigner_.ledger().in_hand > 0) return {};
         const auto& events = assigner_.events();
         return {{"accepted", events.accepted}, {"rejected", events.rejected}, {"refused", events.refused},
@@ -33,7 +34,7 @@ public:
     void tell() override {
         for (auto& remark : assigner_.take_remarks()) warn(reports_, std::move(remark));
         const auto& counts = assigner_.counts();
-        StationStatus status;
+        service::StationStatus status;
         status.ledger = assigner_.ledger();
         status.counters = {{"accepted", double(counts.accepted)},     {"level2_rejected", double(counts.rejected)},
                            {"stored", double(counts.stored)},         {"incomplete", double(counts.incomplete)},
@@ -56,13 +57,13 @@ private:
     }
 
     messaging::StationLoop& loop_;
-    Reports& reports_;
-    SharedStatus& status_;
+    service::Reports& reports_;
+    service::SharedStatus& status_;
     Assigner assigner_;
     std::vector<Peer> peers_;
 };
 
-AssignerStation::AssignerStation(AssignerStationOptions options, Reports& reports, const Clock& clock)
+AssignerStation::AssignerStation(AssignerStationOptions options, service::Reports& reports, const Clock& clock)
     : options_(std::move(options)), reports_(reports), clock_(clock) {}
 
 AssignerStation::~AssignerStation() { static_cast<void>(disconnect()); }
@@ -119,11 +120,11 @@ Result<> AssignerStation::change_peers(const std::vector<Peer>& peers) {
     return loop_->change_peers(peers, [&] { logic_->set_peers(peers, clock_.now()); });
 }
 
-StationStatus AssignerStation::status() const { return status_.read(); }
+service::StationStatus AssignerStation::status() const { return status_.read(); }
 
-StationEvents AssignerStation::events() const {
+service::StationEvents AssignerStation::events() const {
     const std::unique_lock lock(logic_mutex_, std::try_to_lock);
-    StationEvents events;
+    service::StationEvents events;
     if (lock && logic_) loop_->in_loop([&] { events = logic_->events(); });
     return events;
 }

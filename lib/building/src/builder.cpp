@@ -329,9 +329,9 @@ Builder::Counts Builder::counts() const {
     return counts;
 }
 
-StationLedger Builder::ledger() const {
+service::StationLedger Builder::ledger() const {
     const auto now = counts();
-    StationLedger ledger;
+    service::StationLedger ledger;
     ledger.received = now.received;
     ledger.stored = now.stored;
     ledger.rejected = now.rejected;

@@ -40,7 +40,7 @@ public:
         if (stats.kernel_drops > drops_) builder_.overflowed();
         drops_ = stats.kernel_drops;
         const auto counts = builder_.counts();
-        StationStatus status;
+        service::StationStatus status;
         status.ledger = builder_.ledger();
         status.counters = {{"built", double(counts.built)},
                            {"incomplete", double(counts.incomplete)},
@@ -77,7 +77,8 @@ private:
     /// Between the builder and its output: an event now and then is shown to whoever wants to look.
     class Sampled final : public BuiltSink {
     public:
-        Sampled(BuiltSink& next, SampledEvents* samples, const Clock& clock) : next_(next), samples_(samples), clock_(clock) {}
+        Sampled(BuiltSink& next, service::SampledEvents* samples, const Clock& clock)
+            : next_(next), samples_(samples), clock_(clock) {}
         bool take(std::unique_ptr<BuiltEvent>& event) override {
             if (const auto now = clock_.now(); samples_ != nullptr && samples_->due(now)) {
                 pieces_.clear();
@@ -89,7 +90,7 @@ private:
 
     private:
         BuiltSink& next_;
-        SampledEvents* samples_;
+        service::SampledEvents* samples_;
         const Clock& clock_;
         std::vector<ConstData> pieces_;
     };
@@ -106,7 +107,7 @@ private:
     std::uint64_t drops_ = 0;
 };
 
-BuilderStation::BuilderStation(BuilderStationOptions options, Reports& reports, const Clock& clock)
+BuilderStation::BuilderStation(BuilderStationOptions options, service::Reports& reports, const Clock& clock)
     : options_(std::move(options)), reports_(reports), clock_(clock) {}
 
 BuilderStation::~BuilderStation() { static_cast<void>(disconnect()); }
@@ -179,6 +180,6 @@ Result<> BuilderStation::change_peers(const std::vector<Peer>& peers) {
     return changed ? output : changed;
 }
 
-StationStatus BuilderStation::status() const { return status_.read(); }
+service::StationStatus BuilderStation::status() const { return status_.read(); }
 
 }  // namespace weir::building

@@ -32,7 +32,7 @@ messaging::MessageLoopOptions loop_of(StationId id) {
 /// A DFM and a builder on loopback. Nobody gives them events.
 struct Building : ::testing::Test {
     const SystemClock clock;
-    Reports reports{"test", clock, {}};
+    service::Reports reports{"test", clock, {}};
     AssignerStation assigner{{.id = StationId{1}, .loop = loop_of(StationId{1})}, reports, clock};
     BuilderStation builder{
         {.id = StationId{2}, .loop = loop_of(StationId{2}), .probe = true, .probe_deadline = 5s}, reports, clock};

@@ -10,11 +10,11 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     std::string text;
     for (std::size_t i = 0; i < size; ++i) text += fmt::format("{:02x}", data[i]);
-    const auto change = weir::decode_change(text);
+    const auto change = weir::catalogue::decode_change(text);
     if (!change) return 0;
-    const auto once = weir::encode(*change);
-    const auto again = weir::decode_change(once);
+    const auto once = weir::catalogue::encode(*change);
+    const auto again = weir::catalogue::decode_change(once);
     WEIR_ASSERT(again.has_value());
-    WEIR_ASSERT(weir::encode(*again) == once);
+    WEIR_ASSERT(weir::catalogue::encode(*again) == once);
     return 0;
 }

@@ -10,7 +10,7 @@
 
 #include "schema.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 constexpr std::uint8_t format_version = 1;
@@ -316,4 +316,4 @@ Result<CatalogueChange> decode_change(std::string_view text) {
     return std::move(*change);
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

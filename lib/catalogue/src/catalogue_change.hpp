@@ -10,7 +10,7 @@
 
 #include "weir/catalogue/catalogue.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 // One for each method that changes something, with its parameters.
 struct OpenRun { RunStart start; };
@@ -54,4 +54,4 @@ using CatalogueChange =
 /// Errc::corrupt, Errc::unsupported: of another version of the schema.
 [[nodiscard]] Result<CatalogueChange> decode_change(std::string_view text);
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 struct Width {
@@ -66,4 +66,4 @@ bool same_sum(std::string_view a, std::string_view b) noexcept {
     return std::ranges::equal(significant(a), significant(b), {}, lower, lower);
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -6,7 +6,7 @@
 
 #include <mutex>
 
-namespace weir::sql {
+namespace weir::catalogue::sql {
 namespace {
 
 constexpr const char* library = "libpq.so.5";  // its ABI since PostgreSQL 8.0
@@ -68,4 +68,4 @@ Result<> load_libpq() {
                                                why_not));
 }
 
-}  // namespace weir::sql
+}  // namespace weir::catalogue::sql

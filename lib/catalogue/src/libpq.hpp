@@ -8,7 +8,7 @@
 
 #include "weir/base/result.hpp"
 
-namespace weir::sql {
+namespace weir::catalogue::sql {
 
 /// Before any of the functions below. Any thread; once it has succeeded it costs nothing. Errc::unsupported: the library
 /// cannot be loaded; the text says which package has it.
@@ -44,4 +44,4 @@ inline decltype(&::PQsocket) PQsocket;
 inline decltype(&::PQstatus) PQstatus;
 inline decltype(&::PQtransactionStatus) PQtransactionStatus;
 
-}  // namespace weir::sql
+}  // namespace weir::catalogue::sql

@@ -6,7 +6,7 @@
 #include "weir/catalogue/postgres_catalogue.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 /// As open_postgres_catalogue.
 [[nodiscard]] Result<std::unique_ptr<SqlCatalogue>> open_postgres(const std::string& uri,
@@ -16,4 +16,4 @@ namespace weir {
 [[nodiscard]] Result<std::unique_ptr<SqlCatalogue>> open_sqlite(const std::filesystem::path& path,
                                                                 const SqliteCatalogueOptions& options);
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -2,7 +2,7 @@
 // In the place of postgres_catalogue.cpp where libpq was not found.
 #include "opening.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 Result<std::unique_ptr<SqlCatalogue>> open_postgres(const std::string& uri, const PostgresCatalogueOptions&) {
     return fail(Errc::unsupported, "catalogue " + printable_postgres_uri(uri) +
@@ -15,4 +15,4 @@ Result<std::unique_ptr<Catalogue>> open_postgres_catalogue(const std::string& ur
     return open_postgres(uri, options);
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

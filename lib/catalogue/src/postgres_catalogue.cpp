@@ -8,7 +8,7 @@
 #include "postgres_database.hpp"
 #include "schema.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 /// What only several writers far from their database need.
@@ -143,4 +143,4 @@ Result<std::unique_ptr<Catalogue>> open_postgres_catalogue(const std::string& ur
     return open_postgres(uri, options);
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -10,7 +10,7 @@
 
 #include "weir/base/assert.hpp"
 
-namespace weir::sql {
+namespace weir::catalogue::sql {
 
 using namespace std::chrono_literals;
 
@@ -308,4 +308,4 @@ Error PostgresDatabase::failure(const PGresult* result) {
     return {Errc::io, 0, fmt::format("catalogue {} failed: {} (SQLSTATE {})", name_, reason, state)};
 }
 
-}  // namespace weir::sql
+}  // namespace weir::catalogue::sql

@@ -15,7 +15,7 @@
 #include "sql.hpp"
 #include "weir/catalogue/postgres_catalogue.hpp"
 
-namespace weir::sql {
+namespace weir::catalogue::sql {
 
 class PostgresDatabase final : public Database {
 public:
@@ -70,4 +70,4 @@ private:
     bool worth_repeating_ = false;
 };
 
-}  // namespace weir::sql
+}  // namespace weir::catalogue::sql

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/catalogue/postgres_catalogue.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 bool is_postgres_uri(std::string_view text) noexcept {
     return text.starts_with("postgresql://") || text.starts_with("postgres://");
@@ -18,4 +18,4 @@ std::string printable_postgres_uri(std::string_view uri) {
     return text;
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 constexpr std::int64_t batch = 100;  // changes that are carried before the file forgets them
@@ -361,4 +361,4 @@ Result<std::unique_ptr<Catalogue>> open_queued_catalogue(const std::filesystem::
     return QueuedCatalogue::open(std::move(*own), uri, std::move(options));
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -10,7 +10,7 @@
 #include "opening.hpp"
 #include "weir/catalogue/queued_catalogue.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 /// Whether changes of this file are carried elsewhere.
 [[nodiscard]] Result<bool> is_shared(SqlCatalogue& own);
@@ -129,4 +129,4 @@ private:
     std::jthread thread_;         // the last member: it stops before what it uses is gone
 };
 
-}  // namespace weir
+}  // namespace weir::catalogue

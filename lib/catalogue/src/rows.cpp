@@ -3,7 +3,7 @@
 
 #include <array>
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 // The words of each enumeration, in its order.
@@ -39,4 +39,4 @@ std::optional<FileHealth> parse_file_health(std::string_view text) noexcept {
 }
 std::optional<Progress> parse_progress(std::string_view text) noexcept { return find<Progress>(progresses, text); }
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schema.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 static_assert(catalogue_schema_version == 3 && catalogue_application_id == 2003134834, "the texts below say the same");
 
@@ -239,4 +239,4 @@ PRAGMA user_version = 3;
 )sql";
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace weir {
+namespace weir::catalogue {
 
 inline constexpr std::uint64_t catalogue_application_id = 0x77656972;  // "weir", in the header of the SQLite file
 inline constexpr std::uint64_t catalogue_schema_version = 3;
@@ -21,4 +21,4 @@ inline constexpr std::uint64_t catalogue_schema_version = 3;
 /// views for readers.
 [[nodiscard]] const char* catalogue_schema_3() noexcept;
 
-}  // namespace weir
+}  // namespace weir::catalogue

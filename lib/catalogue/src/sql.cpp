@@ -6,7 +6,7 @@
 #include <charconv>
 #include <limits>
 
-namespace weir::sql {
+namespace weir::catalogue::sql {
 namespace {
 
 std::int64_t microseconds(WallTime time) {
@@ -119,4 +119,4 @@ Result<> Transaction::commit() {
     return {};
 }
 
-}  // namespace weir::sql
+}  // namespace weir::catalogue::sql

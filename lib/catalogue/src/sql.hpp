@@ -19,7 +19,7 @@
 #include "weir/base/ids.hpp"
 #include "weir/base/result.hpp"
 
-namespace weir::sql {
+namespace weir::catalogue::sql {
 
 /// One bound value: an integer, a text, or NULL. Integers are 64-bit signed in SQL; what may be larger
 /// is checked by the caller (`fits`) or bound as text (event ids).
@@ -171,4 +171,4 @@ private:
     Database* database_;
 };
 
-}  // namespace weir::sql
+}  // namespace weir::catalogue::sql

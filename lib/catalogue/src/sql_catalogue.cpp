@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 constexpr int attempts_max = 3;  // of one change: a lost connection, then one that was lost again
@@ -97,4 +97,4 @@ Result<> SqlCatalogue::check() {
     return {};
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -10,7 +10,7 @@
 #include "sql.hpp"
 #include "weir/catalogue/catalogue.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 /// Names a change for ever: who makes it, and the how many-th of his it is. Kept in the database in the same
 /// transaction, it answers whether the change has happened.
@@ -123,7 +123,7 @@ inline constexpr std::size_t word_size_max = 255;           // recorder, stream,
 inline constexpr std::size_t path_size_max = 4096;          // volume, name
 inline constexpr std::size_t long_text_size_max = 4 << 20;  // value of a parameter, durable sequences
 
-}  // namespace weir
+}  // namespace weir::catalogue
 
 /// Hands a failure on: `WEIR_TRY(expression)` for a Result<> whose value is not needed.
 #define WEIR_TRY(expression)                                                                                       \

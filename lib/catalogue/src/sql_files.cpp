@@ -8,7 +8,7 @@
 #include "sql_catalogue.hpp"
 #include "weir/catalogue/file_sums.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 constexpr std::string_view select_files =
@@ -384,4 +384,4 @@ Result<> SqlCatalogue::put_file(const FileRow& file, const SharedEvents& shared)
     });
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

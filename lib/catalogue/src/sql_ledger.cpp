@@ -4,7 +4,7 @@
 
 #include "sql_catalogue.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 Result<> SqlCatalogue::write_marks(std::span<const LaneMark> marks) {
     for (const auto& mark : marks) {
@@ -178,4 +178,4 @@ Result<> SqlCatalogue::set_reader_state(const ReaderState& state) {
     });
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -8,7 +8,7 @@
 
 #include "sql_catalogue.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 std::string utc(WallTime time) {
@@ -276,4 +276,4 @@ Result<std::vector<BlockProgress>> SqlCatalogue::block_progress(std::optional<Ru
     }
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -5,7 +5,7 @@
 #include "sql_catalogue.hpp"
 #include "weir/catalogue/file_sums.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 constexpr std::string_view select_transfers =
@@ -102,4 +102,4 @@ Result<std::vector<TransferRow>> SqlCatalogue::transfers(const TransferQuery& qu
     }
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -12,7 +12,7 @@
 #include "sqlite_database.hpp"
 #include "weir/base/file.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 enum class Schema { none, version_1, version_2, present };  // what a database file holds
@@ -114,4 +114,4 @@ Result<std::unique_ptr<Catalogue>> open_sqlite_catalogue(const std::filesystem::
     return std::move(*own);
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -8,7 +8,7 @@
 #include "weir/base/assert.hpp"
 #include "weir/base/file.hpp"
 
-namespace weir::sql {
+namespace weir::catalogue::sql {
 namespace {
 
 constexpr int value_size_max = 16 << 20;  // of one value, so that a damaged file cannot ask for more memory
@@ -231,4 +231,4 @@ Error SqliteDatabase::failure(int code) const {
     }
 }
 
-}  // namespace weir::sql
+}  // namespace weir::catalogue::sql

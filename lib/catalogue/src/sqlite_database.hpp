@@ -9,7 +9,7 @@
 
 #include "sql.hpp"
 
-namespace weir::sql {
+namespace weir::catalogue::sql {
 
 class SqliteDatabase final : public Database {
 public:
@@ -50,4 +50,4 @@ private:
     std::chrono::milliseconds busy_timeout_;
 };
 
-}  // namespace weir::sql
+}  // namespace weir::catalogue::sql

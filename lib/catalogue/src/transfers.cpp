@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 constexpr std::array<std::string_view, 5> words{"PENDING", "COPYING", "UNVERIFIED", "TRANSFERRED", "FAILED"};
@@ -19,4 +19,4 @@ std::optional<CopyState> parse_copy_state(std::string_view text) noexcept {
     return static_cast<CopyState>(found - words.begin());
 }
 
-}  // namespace weir
+}  // namespace weir::catalogue

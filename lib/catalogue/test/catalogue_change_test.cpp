@@ -3,7 +3,7 @@
 
 #include "catalogue_fixture.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 class CatalogueChanges : public CatalogueTest {
@@ -102,4 +102,4 @@ TEST_F(CatalogueChanges, ADigitThatChangedIsRefusedOrAnotherChangeNeverACrash) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -12,7 +12,7 @@
 #include "catalogue_fixture.hpp"
 #include "sql_catalogue.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 class CatalogueCrash : public CatalogueTest {
@@ -109,4 +109,4 @@ TEST_F(CatalogueCrash, KilledAtAnyMomentEachCloseIsWholeAndNoneThatWasReportedIs
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::catalogue

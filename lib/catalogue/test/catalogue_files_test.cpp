@@ -3,7 +3,7 @@
 
 #include "catalogue_fixture.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 using testing::HasSubstr;
@@ -282,4 +282,4 @@ TEST_F(CatalogueFiles, AnAnswerTooLargeForMemoryIsAnErrorNotACut) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -16,7 +16,7 @@
 #include "weir/catalogue/queued_catalogue.hpp"
 #endif
 
-namespace weir {
+namespace weir::catalogue {
 
 /// The value itself: a reference into the Result would not outlive a range-for over it.
 template <class T>
@@ -115,4 +115,4 @@ protected:
     std::string uri_;             // of the schema in PostgreSQL; empty when that is not tested
 };
 
-}  // namespace weir
+}  // namespace weir::catalogue

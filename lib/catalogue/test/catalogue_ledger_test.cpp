@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "catalogue_fixture.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 class CatalogueLedger : public CatalogueTest {
@@ -74,4 +74,4 @@ TEST_F(CatalogueLedger, OverlapsAreSummedOverTheFilesWhicheverOfTwoCountedThem) 
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::catalogue

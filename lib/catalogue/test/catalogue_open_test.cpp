@@ -6,7 +6,7 @@
 
 #include "catalogue_fixture.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 using testing::AllOf;
@@ -193,4 +193,4 @@ TEST_F(CatalogueOpen, AnotherFileUnderItsNameIsKept) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -5,7 +5,7 @@
 
 #include "catalogue_fixture.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 using testing::HasSubstr;
@@ -198,4 +198,4 @@ TEST_F(CatalogueRuns, PuttingARowTwiceChangesNothingMore) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::catalogue

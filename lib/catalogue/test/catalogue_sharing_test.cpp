@@ -5,7 +5,7 @@
 
 #include "catalogue_fixture.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 class CatalogueSharing : public CatalogueTest {};
@@ -78,4 +78,4 @@ TEST_F(CatalogueSharing, ManyWhoWantAFreeRunAreGivenOneEach) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::catalogue

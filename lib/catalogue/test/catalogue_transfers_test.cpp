@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "catalogue_fixture.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 class CatalogueTransfers : public CatalogueTest {
@@ -119,4 +119,4 @@ TEST_F(CatalogueTransfers, WhatIsTransferredOrTruncatedStaysSoWhenItsRowIsRebuil
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::catalogue

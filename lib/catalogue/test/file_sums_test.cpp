@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 TEST(FileSums, AreKeptInLowerCaseWithTheirLeadingZeros) {
@@ -33,4 +33,4 @@ TEST(FileSums, AreComparedAsNumbers) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <set>
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 namespace fs = std::filesystem;
@@ -97,7 +97,7 @@ bool test_queued() { return queued; }
 
 PostgresCluster& the_cluster() { return *cluster; }
 
-}  // namespace weir
+}  // namespace weir::catalogue
 
 /// The tests share one server; each has a schema of its own.
 int main(int count, char** arguments) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-namespace weir {
+namespace weir::catalogue {
 
 class PostgresCluster {
 public:
@@ -40,4 +40,4 @@ PostgresCluster& the_cluster();
 /// The program was started with --queued: the tests that any catalogue must pass use one that is carried over.
 bool test_queued();
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -5,7 +5,7 @@
 #include "catalogue_fixture.hpp"
 #include "opening.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 using testing::AllOf;
@@ -181,4 +181,4 @@ TEST_F(Postgres, NoMessageRepeatsAPassword) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -9,7 +9,7 @@
 #include "catalogue_fixture.hpp"
 #include "queued_catalogue_backend.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 namespace {
 
 using testing::AllOf;
@@ -223,4 +223,4 @@ TEST_F(Queued, AFileWithRunsOfItsOwnIsNotSharedAfterwards) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -55,33 +55,34 @@ public:
     HttpLink(const std::string& address, std::chrono::milliseconds report_deadline)
         : client_(address, 16_MiB),
           events_client_(address, 1_GiB),
-          calls_("control-call", [this](const StationRequest& request) { return make(request); }),
-          reports_("control-status", [this, report_deadline](bool with_events) { return report_of(report_deadline, with_events); }) {}
+          calls_("control-call", [this](const service::StationRequest& request) { return make(request); }),
+          reports_("control-status",
+                   [this, report_deadline](bool with_events) { return report_of(report_deadline, with_events); }) {}
 
-    void call(const StationRequest& request) override { calls_.ask(request); }
+    void call(const service::StationRequest& request) override { calls_.ask(request); }
     [[nodiscard]] std::optional<CallAnswer> answer() override { return calls_.take(); }
     void ask(bool with_events) override { reports_.ask(with_events); }
-    [[nodiscard]] std::optional<Result<StationReport>> report() override { return reports_.take(); }
+    [[nodiscard]] std::optional<Result<service::StationReport>> report() override { return reports_.take(); }
 
 private:
-    [[nodiscard]] Result<StationReport> report_of(std::chrono::milliseconds deadline, bool with_events) const {
+    [[nodiscard]] Result<service::StationReport> report_of(std::chrono::milliseconds deadline, bool with_events) const {
         auto report = client_.status(deadline);
         if (!report || !with_events) return report;
         auto events = events_client_.events(events_deadline);
-        if (events) report->events = std::make_shared<const StationEvents>(std::move(*events));
+        if (events) report->events = std::make_shared<const service::StationEvents>(std::move(*events));
         return report;
     }
-    [[nodiscard]] CallAnswer make(const StationRequest& request) const {
+    [[nodiscard]] CallAnswer make(const service::StationRequest& request) const {
         const auto state = client_.request(request);
         if (state) return {};
         const bool said_no = state.error().code == Errc::refused || state.error().code == Errc::usage;
         return std::unexpected(CallFailure{said_no, state.error().message()});
     }
 
-    const ControlClient client_;
-    const ControlClient events_client_;
-    Asker<StationRequest, CallAnswer> calls_;
-    Asker<bool, Result<StationReport>> reports_;
+    const service::ControlClient client_;
+    const service::ControlClient events_client_;
+    Asker<service::StationRequest, CallAnswer> calls_;
+    Asker<bool, Result<service::StationReport>> reports_;
 };
 
 }  // namespace

@@ -13,8 +13,6 @@
 namespace weir::control {
 namespace {
 
-namespace json = boost::json;
-
 constexpr Bytes size_max = 1_MiB;
 constexpr std::size_t text_max = 4096;
 
@@ -22,7 +20,7 @@ constexpr std::size_t text_max = 4096;
 
 Result<> OpenRun::note(RunNumber run, const std::map<std::string, std::string>& parameters) const {
     json::object texts;
-    for (const auto& [name, value] : parameters) texts[json_safe(name)] = json_safe(value);
+    for (const auto& [name, value] : parameters) texts[json::safe(name)] = json::safe(value);
     const auto text = json::serialize(json::object{{"run", number(run)}, {"parameters", std::move(texts)}}) + "\n";
     auto fresh = file_;
     fresh += ".new";
@@ -47,13 +45,13 @@ Result<std::optional<OpenRun::Left>> OpenRun::left() const {
     if (!std::filesystem::exists(file_, unknown)) return std::nullopt;
     const auto text = read_text(file_, size_max);
     if (!text) return std::unexpected(text.error());
-    const auto document = parse_json(*text, {.size = size_max, .depth = 4});
+    const auto document = json::parse(*text, {.size = size_max, .depth = 4});
     if (!document) return std::unexpected(document.error());
-    JsonFields fields(*document, file_.native());
+    json::Fields fields(*document, file_.native());
     Left left;
     left.run = RunNumber{static_cast<std::uint32_t>(fields.number("run", std::nullopt, std::numeric_limits<std::uint32_t>::max()))};
     if (const auto* parameters = fields.object("parameters")) {
-        JsonFields values(document->get_object().at("parameters"), "parameters of " + file_.native());
+        json::Fields values(document->get_object().at("parameters"), "parameters of " + file_.native());
         for (const auto& [name, value] : *parameters) left.parameters[std::string(name)] = values.text(name, std::nullopt, text_max);
         if (auto read = values.result(); !read) return std::unexpected(read.error());
     }

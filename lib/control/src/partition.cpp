@@ -75,7 +75,7 @@ struct FilePart {
 };
 
 /// Nothing: it is no such text, which its station says better.
-std::optional<FilePart> parse_file_part(const SectionText& text) {
+std::optional<FilePart> parse_file_part(const service::SectionText& text) {
     FilePart part{.line = text.line};
     const auto* end = text.text.data() + text.text.size();
     const auto first = std::from_chars(text.text.data(), end, part.number);
@@ -92,7 +92,7 @@ Result<> check_parts(const std::filesystem::path& file, const std::vector<FileSe
     for (const auto& [section, station] : sections) {
         if (!station || station->kind != StationKind::readout) continue;
         const auto find = [&](std::string_view key) {
-            const auto found = std::ranges::find(section.texts, key, &SectionText::key);
+            const auto found = std::ranges::find(section.texts, key, &service::SectionText::key);
             return found == section.texts.end() ? nullptr : &*found;
         };
         if (const auto* source = find("source"); source == nullptr || source->text != "file") continue;

@@ -24,7 +24,7 @@ const std::vector<std::string>& shared_sections() {
 }
 
 Result<std::vector<FileSection>> read_sections(std::string_view text, std::string_view file_name) {
-    auto listed = list_sections(text, file_name);
+    auto listed = service::list_sections(text, file_name);
     if (!listed) return std::unexpected(listed.error());
     std::vector<FileSection> sections;
     for (auto& section : *listed) {

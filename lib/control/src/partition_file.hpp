@@ -18,7 +18,7 @@ struct FileSection {
         StationKind kind;
         std::string name;
     };
-    ConfigurationSection section;
+    service::ConfigurationSection section;
     std::optional<Station> station;
 };
 

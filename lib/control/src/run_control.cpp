@@ -53,9 +53,17 @@ const char* name(PartitionState state) noexcept {
     return "?";
 }
 
-RunControl::State::State(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch, Launcher& launcher,
-                         StationLinks& links, RunKeeper& keeper, Reports& reports, LogBook& log, const Clock& clock)
-    : partition_(partition), options_(options), keeper_(keeper), reports_(reports), log_(log), clock_(clock), now_(clock.now()), seen_(now_) {
+RunControl::State::State(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch,
+                         Launcher& launcher, StationLinks& links, RunKeeper& keeper, service::Reports& reports,
+                         LogBook& log, const Clock& clock)
+    : partition_(partition),
+      options_(options),
+      keeper_(keeper),
+      reports_(reports),
+      log_(log),
+      clock_(clock),
+      now_(clock.now()),
+      seen_(now_) {
     for (const auto& entry : partition.stations) {
         const bool one = entry.kind == StationKind::supervise || entry.kind == StationKind::assign;
         const StationTimes times{options.poll, one ? std::max(options.silent_after, options.silent_after_single) : options.silent_after};
@@ -172,7 +180,7 @@ bool RunControl::State::close_again(StationControl& station, const std::string& 
 
 /// It has the time of a whole stop, and so has the stop where no operator gave it a deadline.
 void RunControl::State::stop_again(StationControl& station) {
-    station.add({StationStep::Kind::transition, Transition::stop, options_.stop_deadline});
+    station.add({StationStep::Kind::transition, service::Transition::stop, options_.stop_deadline});
     for (auto& phase : phases_) {
         if (phase.until && !stop_until_) *phase.until += options_.stop_deadline;
     }
@@ -186,7 +194,9 @@ bool RunControl::State::waits_for_assembly() {
         stop(problems_.back(), Drain::bounded);
         return true;
     }
-    return !std::ranges::all_of(stations_, [](const auto& s) { return s->up() && s->idle() && !s->ending() && s->state() == StationState::connected; });
+    return !std::ranges::all_of(stations_, [](const auto& s) {
+        return s->up() && s->idle() && !s->ending() && s->state() == service::StationState::connected;
+    });
 }
 
 bool RunControl::State::assembling() const noexcept {
@@ -205,8 +215,9 @@ bool RunControl::State::drained() {
     const auto* supervisor = single(StationKind::supervise);
     if (dfm == nullptr) return true;
     if (!dfm->up() || dfm->ending()) return drained_without_dfm();
-    if (dfm->state() != StationState::running) return dfm->idle();
-    const bool supervised = supervisor != nullptr && supervisor->up() && !supervisor->ending() && supervisor->state() != StationState::connected;
+    if (dfm->state() != service::StationState::running) return dfm->idle();
+    const bool supervised = supervisor != nullptr && supervisor->up() && !supervisor->ending() &&
+                            supervisor->state() != service::StationState::connected;
     if (supervised && (!supervisor->idle() || supervisor->report_asked() < drain_begun_ || supervisor->status().ledger.in_hand > 0)) return false;
     if (dfm->report_asked() < drain_begun_ || dfm->status().ledger.in_hand > 0) return false;
     const std::pair counts{supervised ? supervisor->status().ledger.received : 0, dfm->status().ledger.received};
@@ -230,13 +241,14 @@ bool RunControl::State::waits_for_drain() {
     const auto* dfm = single(StationKind::assign);
     const auto in_hand = dfm != nullptr ? dfm->status().ledger.in_hand : 0;
     if (!progress_ && in_hand > 0)
-        say(Severity::information, fmt::format("run {} waits for {} accepted events that are not final", number(run_), in_hand));
+        say(service::Severity::information,
+            fmt::format("run {} waits for {} accepted events that are not final", number(run_), in_hand));
     if (!progress_ || progress_->in_hand != in_hand) progress_ = Progress{in_hand, now_};
     if (drained()) return false;
     if (drain_until_ && now_ >= *drain_until_) return false;
     if (now_ - progress_->since < still_after) return true;
-    Report report;
-    report.severity = Severity::warning;
+    service::Report report;
+    report.severity = service::Severity::warning;
     report.what = fmt::format("run {} has waited {} for {} accepted events, and none became final", number(run_),
                               to_string(std::chrono::duration_cast<std::chrono::seconds>(now_ - progress_->since)), in_hand);
     report.advice = "see the stations' alarms; weir run stop gives the run its stop_deadline to end";
@@ -265,7 +277,7 @@ void RunControl::State::introduce() {
     const auto fit = check_peers(partition_, peers());
     if (fit) return;
     failure_ = fit.error().message();
-    say(Severity::error, *failure_);
+    say(service::Severity::error, *failure_);
     end_all();
 }
 
@@ -273,7 +285,8 @@ void RunControl::State::phases_done() {
     switch (state) {
         case PartitionState::coming_up:
             state = PartitionState::ready;
-            say(Severity::information, fmt::format("partition {} is ready: {} stations", partition_.name, stations_.size()));
+            say(service::Severity::information,
+                fmt::format("partition {} is ready: {} stations", partition_.name, stations_.size()));
             break;
         case PartitionState::starting: {
             state = PartitionState::running;
@@ -281,8 +294,10 @@ void RunControl::State::phases_done() {
             auto parameters = request_.parameters;
             if (!request_.comment.empty()) parameters["comment"] = request_.comment;
             parameters["partition"] = partition_.name;
-            if (auto kept = keeper_.keep(run_, parameters); !kept) reports_.submit(report_of(Severity::warning, "run parameters are not in the catalogue", kept.error()));
-            say(Severity::information, fmt::format("run {} runs", number(run_)));
+            if (auto kept = keeper_.keep(run_, parameters); !kept)
+                reports_.submit(
+                    report_of(service::Severity::warning, "run parameters are not in the catalogue", kept.error()));
+            say(service::Severity::information, fmt::format("run {} runs", number(run_)));
             break;
         }
         case PartitionState::stopping: return end_of_run();
@@ -303,13 +318,18 @@ void RunControl::State::end_of_run() {
     for (const auto& station : stations_) station->forget_events();
     result.alarms = latched_alarms();
     if (auto kept = keeper_.keep(run_, parameters_of(result)); !kept)
-        reports_.submit(report_of(Severity::warning, "the end of the run is not in the catalogue", kept.error()));
-    say(result.good() ? Severity::information : Severity::error,
-        fmt::format("run {} is over: {}{}", number(run_), stop_reason_, result.good() || result.problems.front() == stop_reason_ ? "" : fmt::format("; {}", result.problems.front())));
+        reports_.submit(
+            report_of(service::Severity::warning, "the end of the run is not in the catalogue", kept.error()));
+    say(result.good() ? service::Severity::information : service::Severity::error,
+        fmt::format("run {} is over: {}{}", number(run_), stop_reason_,
+                    result.good() || result.problems.front() == stop_reason_
+                        ? ""
+                        : fmt::format("; {}", result.problems.front())));
     keeper_.over();
     if (result.account && !result.account->good()) {
         for (const auto& line : result.problems) {
-            if (line != result.problems.front() && std::ranges::find(problems_, line) == problems_.end()) say(Severity::error, line);
+            if (line != result.problems.front() && std::ranges::find(problems_, line) == problems_.end())
+                say(service::Severity::error, line);
         }
     }
     last_ = std::move(result);
@@ -322,22 +342,24 @@ void RunControl::State::end_of_run() {
 void RunControl::State::look_for_run_left_open() {
     const auto left = keeper_.left();
     if (!left) {
-        reports_.submit(report_of(Severity::warning, "cannot tell whether the run before was stopped", left.error()));
+        reports_.submit(
+            report_of(service::Severity::warning, "cannot tell whether the run before was stopped", left.error()));
         return;
     }
     if (!*left) return;
     const auto& [run, noted] = **left;
     auto parameters = noted;
     parameters["stop reason"] = "run control ended without stopping the run; its counts are those of a second before, or older";
-    Report report;
-    report.severity = Severity::error;
+    service::Report report;
+    report.severity = service::Severity::error;
     const auto accepted = noted.contains("accepted") ? noted.at("accepted") : std::string("0");
     report.what = fmt::format("run {} was not stopped: the run control before this one was killed", number(run));
     report.why = fmt::format("{} events were accepted when it was last noted", accepted);
     report.advice = "weir ls and weir verify show what its recorders have";
     reports_.raise("run not stopped", std::move(report));
     if (auto kept = keeper_.keep(run, parameters); !kept)
-        reports_.submit(report_of(Severity::warning, "the end of the run before is not in the catalogue", kept.error()));
+        reports_.submit(
+            report_of(service::Severity::warning, "the end of the run before is not in the catalogue", kept.error()));
     keeper_.over();
 }
 
@@ -348,7 +370,9 @@ void RunControl::State::note_run() {
                                                     {"built", fmt::to_string(e.built)},       {"incomplete", fmt::to_string(e.incomplete)},
                                                     {"recorded", fmt::to_string(e.recorded)}};
     const auto noted = keeper_.note(run_, counts);
-    if (!noted && !note_failed_) reports_.submit(report_of(Severity::warning, "what is known of the run cannot be noted", noted.error()));
+    if (!noted && !note_failed_)
+        reports_.submit(
+            report_of(service::Severity::warning, "what is known of the run cannot be noted", noted.error()));
     note_failed_ = !noted;
 }
 
@@ -398,16 +422,19 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
     state = PartitionState::starting;
     note_run();
     set_phases(phases_start(options_));
-    say(Severity::information, fmt::format("run {} starts{}", number(run_), request.comment.empty() ? "" : ": " + request.comment));
+    say(service::Severity::information,
+        fmt::format("run {} starts{}", number(run_), request.comment.empty() ? "" : ": " + request.comment));
     return run_;
 }
 
-Result<> RunControl::State::pause(Transition transition) {
-    const bool resume = transition == Transition::resume;
-    if (auto good = must_be(resume ? PartitionState::paused : PartitionState::running, weir::name(transition)); !good) return good;
+Result<> RunControl::State::pause(service::Transition transition) {
+    const bool resume = transition == service::Transition::resume;
+    if (auto good = must_be(resume ? PartitionState::paused : PartitionState::running, service::name(transition));
+        !good)
+        return good;
     state = resume ? PartitionState::running : PartitionState::paused;
     std::ranges::copy(phases_pause(options_, transition), std::back_inserter(phases_));  // behind an earlier one
-    say(Severity::information, fmt::format("run {} {}", number(run_), resume ? "goes on" : "pauses"));
+    say(service::Severity::information, fmt::format("run {} {}", number(run_), resume ? "goes on" : "pauses"));
     return {};
 }
 
@@ -416,7 +443,8 @@ void RunControl::State::stop(const std::string& reason, Drain drain) {
     if (state == PartitionState::stopping) {
         if (!draining() || drain != Drain::bounded || stop_until_) return;
         bound_stop();
-        return say(Severity::information, fmt::format("run {} waits {} more for its last events: {}", number(run_), to_string(drain_share(options_)), reason));
+        return say(service::Severity::information, fmt::format("run {} waits {} more for its last events: {}",
+                                                               number(run_), to_string(drain_share(options_)), reason));
     }
     stop_reason_ = reason;
     run_seconds_ = state == PartitionState::starting ? 0 : std::chrono::duration<double>(seen_ - run_begin_).count();
@@ -427,7 +455,7 @@ void RunControl::State::stop(const std::string& reason, Drain drain) {
     progress_.reset();
     if (drain == Drain::bounded) bound_stop();
     set_phases(phases_drain(options_, drain));
-    say(Severity::information, fmt::format("run {} stops: {}", number(run_), reason));
+    say(service::Severity::information, fmt::format("run {} stops: {}", number(run_), reason));
 }
 
 void RunControl::State::shut_down(const std::string& reason) {
@@ -457,8 +485,8 @@ void RunControl::State::abandon(const std::string& reason) {
 
 // Views --------------------------------------------------------------------------------------------------------------
 
-void RunControl::State::say(Severity severity, std::string what) {
-    Report report;
+void RunControl::State::say(service::Severity severity, std::string what) {
+    service::Report report;
     report.severity = severity;
     report.what = std::move(what);
     reports_.submit(std::move(report));
@@ -497,7 +525,7 @@ PartitionView RunControl::State::view() const {
     view.failure = failure_;
     view.events = events_of(results());
     for (const auto& station : stations_) {
-        const auto shown = station->gone() ? "gone" : !station->up() ? "launching" : weir::name(station->state());
+        const auto shown = station->gone() ? "gone" : !station->up() ? "launching" : service::name(station->state());
         auto report = station->report();
         report.status = station->status();
         view.stations.push_back({station->entry(), shown, station->pid(), station->address(), station->restarts, station->rate(), std::move(report)});
@@ -509,8 +537,9 @@ PartitionView RunControl::State::view() const {
 
 // The face -----------------------------------------------------------------------------------------------------------
 
-RunControl::RunControl(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch, Launcher& launcher,
-                       StationLinks& links, RunKeeper& keeper, Reports& reports, LogBook& log, const Clock& clock)
+RunControl::RunControl(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch,
+                       Launcher& launcher, StationLinks& links, RunKeeper& keeper, service::Reports& reports,
+                       LogBook& log, const Clock& clock)
     : state_(std::make_unique<State>(partition, options, launch, launcher, links, keeper, reports, log, clock)) {}
 RunControl::~RunControl() = default;
 
@@ -531,12 +560,12 @@ Result<RunNumber> RunControl::start(const RunRequest& request) {
 
 Result<> RunControl::pause() {
     const std::scoped_lock lock(state_->mutex);
-    return state_->pause(Transition::pause);
+    return state_->pause(service::Transition::pause);
 }
 
 Result<> RunControl::resume() {
     const std::scoped_lock lock(state_->mutex);
-    return state_->pause(Transition::resume);
+    return state_->pause(service::Transition::resume);
 }
 
 Result<> RunControl::stop(const std::string& reason, Drain drain) {

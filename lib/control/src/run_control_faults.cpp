@@ -17,16 +17,16 @@ namespace {
 using namespace std::chrono_literals;
 
 /// "warning ef-1: selection threw: ..." without its severity, which the report has.
-std::string without_severity(const StationReport::LatchedAlarm& alarm) {
+std::string without_severity(const service::StationReport::LatchedAlarm& alarm) {
     const auto begin = alarm.severity + " ";
     return alarm.text.starts_with(begin) ? alarm.text.substr(begin.size()) : alarm.text;
 }
 
-Severity severity_of(const StationReport::LatchedAlarm& alarm) {
-    for (const auto severity : {Severity::information, Severity::error, Severity::fatal}) {
-        if (alarm.severity == weir::name(severity)) return severity;
+service::Severity severity_of(const service::StationReport::LatchedAlarm& alarm) {
+    for (const auto severity : {service::Severity::information, service::Severity::error, service::Severity::fatal}) {
+        if (alarm.severity == service::name(severity)) return severity;
     }
-    return Severity::warning;
+    return service::Severity::warning;
 }
 
 bool ends_the_run(StationKind kind) noexcept { return kind == StationKind::supervise || kind == StationKind::assign; }
@@ -35,7 +35,7 @@ bool ends_the_run(StationKind kind) noexcept { return kind == StationKind::super
 
 void RunControl::State::problem(const std::string& what) {
     problems_.push_back(what);
-    say(Severity::error, what);
+    say(service::Severity::error, what);
 }
 
 void RunControl::State::say_new_alarms(const StationControl& station) {
@@ -69,15 +69,15 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
         case PartitionState::ending: return;
         case PartitionState::coming_up:
             failure_ = what;
-            say(Severity::error, what);
+            say(service::Severity::error, what);
             return end_all();
         case PartitionState::ready:
-            say(Severity::error, what);
+            say(service::Severity::error, what);
             if (!trouble.died && !trouble.answered) station.kill();
             return;  // replace_what_is_gone() takes care
         case PartitionState::starting:
             if (assembling()) {
-                say(Severity::error, what);
+                say(service::Severity::error, what);
                 if (!trouble.died) station.kill();
                 return;
             }
@@ -94,18 +94,21 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
 
 /// It is alone, and may only be slow: what it was asked is asked again. Its silence has a limit of its own.
 void RunControl::State::ask_again(StationControl& station, const std::string& what) {
-    say(Severity::warning, what);
+    say(service::Severity::warning, what);
     const bool pauses = station.entry().kind == StationKind::supervise && (state == PartitionState::paused || draining());
-    if (pauses && after(station.planned(), Transition::pause)) station.add({StationStep::Kind::transition, Transition::pause, options_.pause_deadline});
-    if (state == PartitionState::running && after(station.planned(), Transition::resume))
-        station.add({StationStep::Kind::transition, Transition::resume, options_.pause_deadline});
-    station.add({StationStep::Kind::change_peers, Transition::connect, options_.connect_deadline});
+    if (pauses && after(station.planned(), service::Transition::pause))
+        station.add({StationStep::Kind::transition, service::Transition::pause, options_.pause_deadline});
+    if (state == PartitionState::running && after(station.planned(), service::Transition::resume))
+        station.add({StationStep::Kind::transition, service::Transition::resume, options_.pause_deadline});
+    station.add({StationStep::Kind::change_peers, service::Transition::connect, options_.connect_deadline});
 }
 
 void RunControl::State::trouble_in_run(StationControl& station, const StationTrouble& trouble, const std::string& what) {
     const auto kind = station.entry().kind;
-    const bool runs = station.state() == StationState::running || station.state() == StationState::paused;
-    if (!trouble.died && trouble.answered && runs) return say(Severity::warning, what);  // it refused a change, and runs
+    const bool runs =
+        station.state() == service::StationState::running || station.state() == service::StationState::paused;
+    if (!trouble.died && trouble.answered && runs)
+        return say(service::Severity::warning, what);  // it refused a change, and runs
     if (!trouble.died && !trouble.answered && ends_the_run(kind)) return ask_again(station, what);
     if (!station.gone()) station.kill();
     if (ends_the_run(kind)) {
@@ -121,8 +124,9 @@ void RunControl::State::trouble_in_run(StationControl& station, const StationTro
 
 void RunControl::State::trouble_in_drain(StationControl& station, const StationTrouble& trouble, const std::string& what) {
     const auto kind = station.entry().kind;
-    const bool runs = station.state() == StationState::running || station.state() == StationState::paused;
-    if (!trouble.died && trouble.answered && runs) return say(Severity::warning, what);
+    const bool runs =
+        station.state() == service::StationState::running || station.state() == service::StationState::paused;
+    if (!trouble.died && trouble.answered && runs) return say(service::Severity::warning, what);
     if (!trouble.died && !trouble.answered && ends_the_run(kind)) return ask_again(station, what);
     if (!station.gone()) station.kill();
     if (ends_the_run(kind)) {
@@ -157,8 +161,8 @@ bool RunControl::State::replace(StationControl& station, const std::string& what
     if (recent.size() >= options_.restarts_max) return false;
     recent.push_back(now_);
     ++station.restarts;
-    Report report;
-    report.severity = Severity::error;
+    service::Report report;
+    report.severity = service::Severity::error;
     report.what = what;
     report.advice = "it is started again";
     reports_.raise(fmt::format("{} died", name), std::move(report));
@@ -203,7 +207,8 @@ Result<> RunControl::State::replace_by_command(const std::string& name) {
     station.restarted.clear();
     station.kill();
     ++station.restarts;
-    say(Severity::information, fmt::format("{} station {} is replaced by command", weir::name(station.entry().kind), name));
+    say(service::Severity::information,
+        fmt::format("{} station {} is replaced by command", weir::name(station.entry().kind), name));
     start_again(station);
     return {};
 }
@@ -218,17 +223,19 @@ void RunControl::State::look_after_replaced() {
         if (!station->idle()) continue;
         replacing_.erase(name);
         told_.erase(name);
-        say(Severity::information, fmt::format("{} is back", name));
+        say(service::Severity::information, fmt::format("{} is back", name));
     }
 }
 
 void RunControl::State::tell_others(const StationControl& station) {
     for (const auto& other : stations_) {
-        const bool knows_peers = other->planned() != StationState::initial && other->planned() != StationState::configured;
-        const bool runs = other->state() == StationState::running || other->state() == StationState::paused;
-        const bool stops = runs && other->planned() == StationState::connected;
+        const bool knows_peers =
+            other->planned() != service::StationState::initial && other->planned() != service::StationState::configured;
+        const bool runs =
+            other->state() == service::StationState::running || other->state() == service::StationState::paused;
+        const bool stops = runs && other->planned() == service::StationState::connected;
         if (other.get() != &station && other->up() && !other->ending() && knows_peers && !stops)  // what stops needs no new peer
-            other->add({StationStep::Kind::change_peers, Transition::connect, options_.connect_deadline});
+            other->add({StationStep::Kind::change_peers, service::Transition::connect, options_.connect_deadline});
     }
 }
 
@@ -239,7 +246,7 @@ void RunControl::State::replace_what_is_gone() {
         if (!station->gone() || !station->idle() || given_up_.contains(name)) continue;
         if (replace(*station, fmt::format("{} is gone", name))) continue;
         given_up_.insert(name);
-        say(Severity::error, fmt::format("{} died too often and is not started again", name));
+        say(service::Severity::error, fmt::format("{} died too often and is not started again", name));
     }
 }
 

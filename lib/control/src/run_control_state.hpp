@@ -13,13 +13,13 @@ namespace weir::control {
 
 class RunControl::State {
 public:
-    State(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch, Launcher& launcher, StationLinks& links,
-          RunKeeper& keeper, Reports& reports, LogBook& log, const Clock& clock);
+    State(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch, Launcher& launcher,
+          StationLinks& links, RunKeeper& keeper, service::Reports& reports, LogBook& log, const Clock& clock);
 
     void step();
     [[nodiscard]] Result<> bring_up();
     [[nodiscard]] Result<RunNumber> start(const RunRequest& request);
-    [[nodiscard]] Result<> pause(Transition transition);
+    [[nodiscard]] Result<> pause(service::Transition transition);
     void stop(const std::string& reason, Drain drain);
     [[nodiscard]] Result<> replace_by_command(const std::string& name);
     void shut_down(const std::string& reason);
@@ -71,7 +71,7 @@ private:
     void say_new_alarms(const StationControl& station);
     [[nodiscard]] std::vector<std::string> latched_alarms() const;
 
-    void say(Severity severity, std::string what);
+    void say(service::Severity severity, std::string what);
     [[nodiscard]] bool run_active() const noexcept;
     [[nodiscard]] const StationControl* single(StationKind kind) const noexcept;
     [[nodiscard]] std::vector<Peer> peers() const;
@@ -80,7 +80,7 @@ private:
     const Partition& partition_;
     const RunControlOptions options_;
     RunKeeper& keeper_;
-    Reports& reports_;
+    service::Reports& reports_;
     LogBook& log_;
     const Clock& clock_;
     std::vector<std::unique_ptr<StationControl>> stations_;

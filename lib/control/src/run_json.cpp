@@ -11,15 +11,13 @@
 namespace weir::control {
 namespace {
 
-namespace json = boost::json;
-
 constexpr std::size_t comment_max = 4096;
 constexpr std::size_t parameters_max = 256;
 
 template <class Value>
 json::object counts(const std::map<std::string, Value>& values) {
     json::object object;
-    for (const auto& [name, value] : values) object[json_safe(name)] = value;
+    for (const auto& [name, value] : values) object[json::safe(name)] = value;
     return object;
 }
 
@@ -27,13 +25,16 @@ double seconds_of(WallTime time) { return std::chrono::duration<double>(time.tim
 
 json::value optional_text(const std::optional<std::string>& text) {
     if (!text) return nullptr;
-    return json::value(json_safe(*text));
+    return json::value(json::safe(*text));
 }
 
 json::object to_json(const StationView& station) {
     const auto& report = station.report;
     json::array alarms;
-    for (const auto& alarm : report.alarms) alarms.push_back({{"name", json_safe(alarm.name)}, {"text", json_safe(alarm.text)}, {"severity", json_safe(alarm.severity)}});
+    for (const auto& alarm : report.alarms)
+        alarms.push_back({{"name", json::safe(alarm.name)},
+                          {"text", json::safe(alarm.text)},
+                          {"severity", json::safe(alarm.severity)}});
     return {{"name", station.entry.name},
             {"kind", name(station.entry.kind)},
             {"id", number(station.entry.id)},
@@ -51,8 +52,11 @@ json::object to_json(const StationView& station) {
 
 }  // namespace
 
-json::object to_json(const StationLedger& ledger) {
-    return {{"what", json_safe(ledger.what)}, {"received", ledger.received}, {"stored", ledger.stored}, {"rejected", counts(ledger.rejected)},
+json::object to_json(const service::StationLedger& ledger) {
+    return {{"what", json::safe(ledger.what)},
+            {"received", ledger.received},
+            {"stored", ledger.stored},
+            {"rejected", counts(ledger.rejected)},
             {"in_hand", ledger.in_hand}};
 }
 
@@ -69,7 +73,9 @@ constexpr std::size_t ids_ranges_max = 100'000;
 
 json::value to_json(const std::optional<EventAccount>& account) {
     if (!account) return nullptr;
-    const auto ids = [](const EventIds& events) { return json::object{{"events", events.count()}, {"ids", events.ranges(ids_ranges_max)}}; };
+    const auto ids = [](const service::EventIds& events) {
+        return json::object{{"events", events.count()}, {"ids", events.ranges(ids_ranges_max)}};
+    };
     json::array lost;
     for (const auto& [cause, events] : account->lost) {
         auto one = ids(events);
@@ -90,12 +96,12 @@ json::object to_json(const RunResult& result) {
                             {"counters", counts(station.counters)}});
     }
     json::array problems;
-    for (const auto& problem : result.problems) problems.push_back(json_safe(problem));
+    for (const auto& problem : result.problems) problems.push_back(json::safe(problem));
     json::array alarms;
-    for (const auto& alarm : result.alarms) alarms.push_back(json_safe(alarm));
+    for (const auto& alarm : result.alarms) alarms.push_back(json::safe(alarm));
     return {{"run", number(result.run)},
             {"seconds", result.seconds},
-            {"reason", json_safe(result.reason)},
+            {"reason", json::safe(result.reason)},
             {"events", to_json(result.events)},
             {"stations", std::move(stations)},
             {"problems", std::move(problems)},
@@ -112,15 +118,15 @@ json::object to_json(const Partition& partition, const PartitionView& view) {
     for (const auto& station : view.stations) stations.push_back(to_json(station));
     json::value last;
     if (view.last) last = to_json(*view.last);
-    return {{"partition", json_safe(partition.name)},
-            {"file", json_safe(partition.file.native())},
+    return {{"partition", json::safe(partition.name)},
+            {"file", json::safe(partition.file.native())},
             {"state", name(view.state)},
             {"run", number(view.run)},
             {"runs", view.runs},
-            {"comment", json_safe(view.comment)},
+            {"comment", json::safe(view.comment)},
             {"started", seconds_of(view.started)},
             {"seconds", view.seconds},
-            {"stop_reason", json_safe(view.stop_reason)},
+            {"stop_reason", json::safe(view.stop_reason)},
             {"failure", optional_text(view.failure)},
             {"events", to_json(view.events)},
             {"stations", std::move(stations)},
@@ -128,13 +134,16 @@ json::object to_json(const Partition& partition, const PartitionView& view) {
 }
 
 json::object to_json(const LogLine& line) {
-    return {{"number", line.number}, {"time", seconds_of(line.when)}, {"station", line.station}, {"text", json_safe(line.text)}};
+    return {{"number", line.number},
+            {"time", seconds_of(line.when)},
+            {"station", line.station},
+            {"text", json::safe(line.text)}};
 }
 
 Result<RunCommand> parse_run_command(std::string_view text) {
-    const auto document = parse_json(text, {.size = 256_KiB, .depth = 4});
+    const auto document = json::parse(text, {.size = 256_KiB, .depth = 4});
     if (!document) return std::unexpected(document.error());
-    JsonFields fields(*document, "the command");
+    json::Fields fields(*document, "the command");
     const auto word = fields.text("command");
     RunCommand command;
     command.request.comment = fields.text("comment", "", comment_max);
@@ -142,7 +151,7 @@ Result<RunCommand> parse_run_command(std::string_view text) {
     command.station = fields.text("station", "");
     if (const auto* parameters = fields.object("parameters")) {
         if (parameters->size() > parameters_max) fields.fail_with(fmt::format("more than {} parameters", parameters_max));
-        JsonFields values(document->get_object().at("parameters"), "parameters");
+        json::Fields values(document->get_object().at("parameters"), "parameters");
         for (const auto& [key, value] : *parameters) command.request.parameters[std::string(key)] = values.text(key, std::nullopt, comment_max);
         if (auto read = values.result(); !read) fields.fail_with(read.error().context);
     }

@@ -20,22 +20,29 @@ constexpr double drain_part = 0.6;  // of an operator's stop
 constexpr std::array start_order{StationKind::record,  StationKind::filter, StationKind::build,    StationKind::readout,
                                  StationKind::assign, StationKind::select, StationKind::supervise};
 
-Phase all(Kind kind, std::chrono::milliseconds limit, Transition transition = Transition::configure) {
+Phase all(Kind kind, std::chrono::milliseconds limit, service::Transition transition = service::Transition::configure) {
     return {Phase::What::step, {kind, transition, limit}, std::nullopt, std::nullopt, false};
 }
 
 }  // namespace
 
 std::vector<Phase> phases_up(const RunControlOptions& o) {
-    std::vector<Phase> phases{all(Kind::launch, o.launch_deadline), all(Kind::transition, o.configure_deadline, Transition::configure),
-                              all(Kind::report, o.connect_deadline), all(Kind::transition, o.connect_deadline, Transition::connect)};
+    std::vector<Phase> phases{all(Kind::launch, o.launch_deadline),
+                              all(Kind::transition, o.configure_deadline, service::Transition::configure),
+                              all(Kind::report, o.connect_deadline),
+                              all(Kind::transition, o.connect_deadline, service::Transition::connect)};
     phases[2].introduces = true;
     return phases;
 }
 
 std::vector<Phase> phases_start(const RunControlOptions& o) {
     std::vector<Phase> phases{{Phase::What::assemble, {}, std::nullopt, std::nullopt, false}};
-    for (const auto kind : start_order) phases.push_back({Phase::What::step, {Kind::transition, Transition::start, o.start_deadline}, kind, std::nullopt, false});
+    for (const auto kind : start_order)
+        phases.push_back({Phase::What::step,
+                          {Kind::transition, service::Transition::start, o.start_deadline},
+                          kind,
+                          std::nullopt,
+                          false});
     return phases;
 }
 
@@ -46,7 +53,11 @@ std::chrono::milliseconds drain_share(const RunControlOptions& o) noexcept {
 std::vector<Phase> phases_drain(const RunControlOptions& o, Drain drain) {
     // A silent supervisor has the time of the drain, or as long as it lives.
     const auto limit = drain == Drain::bounded ? drain_share(o) : std::chrono::milliseconds(std::chrono::hours(1));
-    return {{Phase::What::step, {Kind::transition, Transition::pause, limit}, StationKind::supervise, std::nullopt, false},
+    return {{Phase::What::step,
+             {Kind::transition, service::Transition::pause, limit},
+             StationKind::supervise,
+             std::nullopt,
+             false},
             {Phase::What::drain, {}, std::nullopt, std::nullopt, false}};
 }
 
@@ -54,21 +65,26 @@ std::vector<Phase> phases_stop(SteadyTime now, SteadyTime until) {
     std::vector<Phase> phases;
     const auto part = [&](double share) { return std::chrono::duration_cast<std::chrono::milliseconds>((until - now) * share); };
     for (const auto& [kind, share] : stop_order)
-        phases.push_back({Phase::What::step, {Kind::transition, Transition::stop, part(share)}, kind, now + part(share), false});
-    phases.push_back({Phase::What::step, {Kind::report, Transition::stop, part(1)}, std::nullopt, until, false});
+        phases.push_back({Phase::What::step,
+                          {Kind::transition, service::Transition::stop, part(share)},
+                          kind,
+                          now + part(share),
+                          false});
+    phases.push_back(
+        {Phase::What::step, {Kind::report, service::Transition::stop, part(1)}, std::nullopt, until, false});
     return phases;
 }
 
-std::vector<Phase> phases_pause(const RunControlOptions& o, Transition transition) {
+std::vector<Phase> phases_pause(const RunControlOptions& o, service::Transition transition) {
     return {{Phase::What::step, {Kind::transition, transition, o.pause_deadline}, StationKind::supervise, std::nullopt, false}};
 }
 
 std::vector<StationStep> steps_of_replacement(const RunControlOptions& o, bool run) {
-    std::vector<StationStep> steps{{Kind::launch, Transition::configure, o.launch_deadline},
-                                   {Kind::transition, Transition::configure, o.configure_deadline},
-                                   {Kind::report, Transition::configure, o.connect_deadline},
-                                   {Kind::transition, Transition::connect, o.connect_deadline}};
-    if (run) steps.push_back({Kind::transition, Transition::start, o.start_deadline});
+    std::vector<StationStep> steps{{Kind::launch, service::Transition::configure, o.launch_deadline},
+                                   {Kind::transition, service::Transition::configure, o.configure_deadline},
+                                   {Kind::report, service::Transition::configure, o.connect_deadline},
+                                   {Kind::transition, service::Transition::connect, o.connect_deadline}};
+    if (run) steps.push_back({Kind::transition, service::Transition::start, o.start_deadline});
     return steps;
 }
 

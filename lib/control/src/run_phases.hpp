@@ -34,7 +34,7 @@ struct Phase {
 /// How much of the time of a stop the drain has.
 [[nodiscard]] std::chrono::milliseconds drain_share(const RunControlOptions& options) noexcept;
 /// Of the supervisor only: without triggers the others have nothing new to do.
-[[nodiscard]] std::vector<Phase> phases_pause(const RunControlOptions& options, Transition transition);
+[[nodiscard]] std::vector<Phase> phases_pause(const RunControlOptions& options, service::Transition transition);
 
 /// What a station that was replaced goes through.
 [[nodiscard]] std::vector<StationStep> steps_of_replacement(const RunControlOptions& options, bool run);

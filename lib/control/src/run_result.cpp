@@ -17,7 +17,7 @@ std::uint64_t counter(const StationResult& station, const std::string& name) {
     return found == station.counters.end() || found->second < 0 ? 0 : static_cast<std::uint64_t>(found->second);
 }
 
-std::uint64_t rejected(const StationLedger& ledger) {
+std::uint64_t rejected(const service::StationLedger& ledger) {
     std::uint64_t sum = 0;
     for (const auto& [reason, count] : ledger.rejected) sum += count;
     return sum;
@@ -51,8 +51,8 @@ Sum sum_of(const RunResult& result, StationKind kind) {
 constexpr Bytes ids_memory_max = 4_GiB;  // of the stations of a kind; each has a limit of its own
 
 /// The union of what the stations of a kind say; nothing: one of them does not know.
-std::optional<EventIds> ids_of(const RunResult& result, StationKind kind, const std::string& what) {
-    EventIds all(ids_memory_max);
+std::optional<service::EventIds> ids_of(const RunResult& result, StationKind kind, const std::string& what) {
+    service::EventIds all(ids_memory_max);
     for (const auto& station : result.stations) {
         if (station.kind != kind) continue;
         if (!station.events) return std::nullopt;
@@ -83,7 +83,7 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     const auto assigned = ids_of(result, StationKind::assign, "accepted");
     const auto recorded = ids_of(result, StationKind::record, "recorded");
     if ((!supervised && !assigned) || !recorded) return std::nullopt;
-    const auto accepted = supervised.value_or(EventIds{}) | assigned.value_or(EventIds{});
+    const auto accepted = supervised.value_or(service::EventIds{}) | assigned.value_or(service::EventIds{});
     // What a DFM that is gone said last may be old: of its events others may have ended since.
     const bool dfm_gone = std::ranges::any_of(result.stations, [](const auto& s) { return s.kind == StationKind::assign && s.gone; });
     const auto of_dfm = [&](const char* what) { return dfm_gone ? std::nullopt : ids_of(result, StationKind::assign, what); };
@@ -95,26 +95,26 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     EventAccount account;
     account.accepted = accepted.count();
     account.recorded = recorded->count();
-    account.rejected = rejected.value_or(EventIds{}).count();
+    account.rejected = rejected.value_or(service::EventIds{}).count();
     account.unaccepted = *recorded - accepted;
-    EventIds seen(ids_memory_max);
+    service::EventIds seen(ids_memory_max);
     for (const auto& station : result.stations) {
         if (station.kind != StationKind::record) continue;
         const auto& here = station.events->at("recorded");
         account.twice |= seen & here;
         seen |= here;
     }
-    auto missing = (accepted - *recorded) - rejected.value_or(EventIds{});
+    auto missing = (accepted - *recorded) - rejected.value_or(service::EventIds{});
     if (!missing.known() || !account.twice.known() || !account.unaccepted.known()) return std::nullopt;
-    const auto lost = [&](const std::string& cause, const EventIds& ids) {
+    const auto lost = [&](const std::string& cause, const service::EventIds& ids) {
         if (auto those = missing & ids; !those.empty()) account.lost.push_back({cause, std::move(those)});
         missing = missing - ids;
     };
     const auto reasons = refusals_of(result);
     lost("refused by a filter or recorder" + (reasons.empty() ? "" : " (" + reasons + ")"),
-         refused.value_or(EventIds{}));
-    lost("could not be built", failed.value_or(EventIds{}));
-    lost("abandoned at the stop", given_up.value_or(EventIds{}));
+         refused.value_or(service::EventIds{}));
+    lost("could not be built", failed.value_or(service::EventIds{}));
+    lost("abandoned at the stop", given_up.value_or(service::EventIds{}));
     if (!missing.empty())
         account.lost.push_back({rejected ? "nobody knows what became of them" : "the DFM died; filters may have rejected some of them", std::move(missing)});
     return account;
@@ -143,7 +143,7 @@ std::optional<std::string> why_no_account(const RunResult& result) {
 
 constexpr std::size_t ids_in_line_max = 400;  // characters; two a range at least
 
-std::string ids_in_line(const EventIds& ids) {
+std::string ids_in_line(const service::EventIds& ids) {
     auto text = ids.ranges(ids_in_line_max / 2);
     if (text.size() <= ids_in_line_max) return text;
     text.resize(text.rfind(',', ids_in_line_max));

@@ -12,14 +12,18 @@
 namespace weir::control {
 namespace {
 
-namespace json = boost::json;
-using Method = HttpRoute::Method;
+using Method = service::HttpRoute::Method;
 
 constexpr std::size_t log_lines_max = 1000;  // of one answer
 
-HttpResponse answer_of(const json::value& value) { return {200, json::serialize(value), "application/json"}; }
+service::HttpResponse answer_of(const json::value& value) { return {200, json::serialize(value), "application/json"}; }
 
-HttpResponse refusal(const Error& error) { return http_error(error.code == Errc::usage ? 400 : error.code == Errc::refused ? 409 : 500, error.message()); }
+service::HttpResponse refusal(const Error& error) {
+    return service::http_error(error.code == Errc::usage     ? 400
+                               : error.code == Errc::refused ? 409
+                                                             : 500,
+                               error.message());
+}
 
 /// "after=17" -> 17; nothing: 0.
 std::uint64_t after_of(std::string_view query) {
@@ -29,39 +33,48 @@ std::uint64_t after_of(std::string_view query) {
     return number;
 }
 
-HttpResponse log_after(const LogBook& log, std::uint64_t after) {
+service::HttpResponse log_after(const LogBook& log, std::uint64_t after) {
     json::array lines;
     for (const auto& line : log.after(after, log_lines_max)) lines.push_back(to_json(line));
     return answer_of(json::object{{"last", log.last()}, {"lines", std::move(lines)}});
 }
 
-HttpResponse alarms_of(const RunServiceParts& parts) {
+service::HttpResponse alarms_of(const RunServiceParts& parts) {
     json::array alarms;
     for (const auto& alarm : parts.reports.alarms()) {
-        alarms.push_back({{"station", "run"}, {"name", json_safe(alarm.name)}, {"text", json_safe(alarm.report.what)},
-                          {"severity", std::string(name(alarm.report.severity))}, {"latched", !alarm.acknowledged_by}, {"raised", alarm.raised}});
+        alarms.push_back({{"station", "run"},
+                          {"name", json::safe(alarm.name)},
+                          {"text", json::safe(alarm.report.what)},
+                          {"severity", std::string(name(alarm.report.severity))},
+                          {"latched", !alarm.acknowledged_by},
+                          {"raised", alarm.raised}});
     }
     for (const auto& station : parts.control.view().stations) {
         for (const auto& alarm : station.report.alarms)
-            alarms.push_back({{"station", station.entry.name}, {"name", json_safe(alarm.name)}, {"text", json_safe(alarm.text)},
-                              {"severity", json_safe(alarm.severity)}, {"latched", !alarm.acknowledged_by}, {"raised", alarm.raised}});
+            alarms.push_back({{"station", station.entry.name},
+                              {"name", json::safe(alarm.name)},
+                              {"text", json::safe(alarm.text)},
+                              {"severity", json::safe(alarm.severity)},
+                              {"latched", !alarm.acknowledged_by},
+                              {"raised", alarm.raised}});
     }
     return answer_of(json::object{{"alarms", std::move(alarms)}});
 }
 
-HttpResponse acknowledge(Reports& reports, std::string_view body) {
-    const auto document = parse_json(body);
+service::HttpResponse acknowledge(service::Reports& reports, std::string_view body) {
+    const auto document = json::parse(body);
     if (!document) return refusal(document.error());
-    JsonFields fields(*document, "the request");
+    json::Fields fields(*document, "the request");
     const auto alarm = fields.text("name", std::nullopt, 1000);
     const auto person = fields.text("person");
     fields.no_others();
     if (auto read = fields.result(); !read) return refusal(read.error());
-    if (!reports.acknowledge(alarm, person)) return http_error(409, fmt::format("no alarm \"{}\" is latched", alarm));
-    return answer_of(json::object{{"acknowledged", json_safe(alarm)}});
+    if (!reports.acknowledge(alarm, person))
+        return service::http_error(409, fmt::format("no alarm \"{}\" is latched", alarm));
+    return answer_of(json::object{{"acknowledged", json::safe(alarm)}});
 }
 
-HttpResponse obey(RunControl& control, std::string_view body) {
+service::HttpResponse obey(RunControl& control, std::string_view body) {
     const auto command = parse_run_command(body);
     if (!command) return refusal(command.error());
     Result<> done;
@@ -82,19 +95,32 @@ HttpResponse obey(RunControl& control, std::string_view body) {
 
 }  // namespace
 
-std::vector<HttpRoute> run_routes(const RunServiceParts& parts) {
+std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts) {
     return {
-        {Method::get, "/partition", [parts](const HttpRequest&, const HttpAnswer& answer) { answer(answer_of(to_json(parts.partition, parts.control.view()))); }},
-        {Method::get, "/log", [parts](const HttpRequest& request, const HttpAnswer& answer) { answer(log_after(parts.log, after_of(request.query))); }},
-        {Method::get, "/alarms", [parts](const HttpRequest&, const HttpAnswer& answer) { answer(alarms_of(parts)); }},
-        {Method::post, "/alarms/acknowledge", [parts](const HttpRequest& request, const HttpAnswer& answer) { answer(acknowledge(parts.reports, request.body)); }},
-        {Method::post, "/run", [parts](const HttpRequest& request, const HttpAnswer& answer) { answer(obey(parts.control, request.body)); }},
-        metrics_route(parts.metrics),
+        {Method::get, "/partition",
+         [parts](const service::HttpRequest&, const service::HttpAnswer& answer) {
+             answer(answer_of(to_json(parts.partition, parts.control.view())));
+         }},
+        {Method::get, "/log",
+         [parts](const service::HttpRequest& request, const service::HttpAnswer& answer) {
+             answer(log_after(parts.log, after_of(request.query)));
+         }},
+        {Method::get, "/alarms",
+         [parts](const service::HttpRequest&, const service::HttpAnswer& answer) { answer(alarms_of(parts)); }},
+        {Method::post, "/alarms/acknowledge",
+         [parts](const service::HttpRequest& request, const service::HttpAnswer& answer) {
+             answer(acknowledge(parts.reports, request.body));
+         }},
+        {Method::post, "/run",
+         [parts](const service::HttpRequest& request, const service::HttpAnswer& answer) {
+             answer(obey(parts.control, request.body));
+         }},
+        service::metrics_route(parts.metrics),
     };
 }
 
-Metrics::Collection collect_partition(Metrics& metrics, const RunControl& control) {
-    return metrics.collect([&control](MetricSink& sink) {
+service::Metrics::Collection collect_partition(service::Metrics& metrics, const RunControl& control) {
+    return metrics.collect([&control](service::MetricSink& sink) {
         const auto view = control.view();
         const auto real = [](auto n) { return static_cast<double>(n); };
         sink.gauge("weir_partition_info", "state of the partition and number of its run", {{"state", name(view.state)}, {"run", fmt::to_string(number(view.run))}}, 1);
@@ -107,7 +133,7 @@ Metrics::Collection collect_partition(Metrics& metrics, const RunControl& contro
         events("incomplete", view.events.incomplete);
         events("recorded", view.events.recorded);
         for (const auto& station : view.stations) {
-            const Labels labels{{"station", station.entry.name}, {"kind", name(station.entry.kind)}};
+            const service::Labels labels{{"station", station.entry.name}, {"kind", name(station.entry.kind)}};
             sink.gauge("weir_station_up", "1: its process runs and is known", labels, station.state == "gone" || station.state == "launching" ? 0 : 1);
             sink.gauge("weir_station_restarts", "how often it was replaced in this run", labels, real(station.restarts));
             sink.gauge("weir_station_in_hand", "what its ledger has in hand", labels, real(station.report.status.ledger.in_hand));

@@ -30,9 +30,9 @@ namespace {
 
 /// The control port in {"station":"ros-1","kind":"readout","control":"127.0.0.1:41234"}.
 Result<std::string> control_port(const std::string& line, const StationEntry& entry) {
-    const auto document = parse_json(line);
+    const auto document = json::parse(line);
     if (!document) return std::unexpected(document.error());
-    JsonFields fields(*document, "its first line");
+    json::Fields fields(*document, "its first line");
     const auto station = fields.text("station");
     auto address = fields.text("control");
     if (auto read = fields.result(); !read) return std::unexpected(read.error());
@@ -66,7 +66,7 @@ void StationControl::begin_run() noexcept {
 }
 
 void StationControl::add(const StationStep& step) {
-    if (step.kind == StationStep::Kind::launch) planned_ = StationState::initial;
+    if (step.kind == StationStep::Kind::launch) planned_ = service::StationState::initial;
     if (step.kind == StationStep::Kind::transition) planned_ = after(planned_, step.transition).value_or(planned_);
     steps_.push_back(step);
 }
@@ -130,7 +130,7 @@ void StationControl::look_at_reports(SteadyTime now) {
     fail({true, false, fmt::format("did not answer for {} and was killed", seconds_text(patience))});
 }
 
-void StationControl::take_report(StationReport report, SteadyTime now) {
+void StationControl::take_report(service::StationReport report, SteadyTime now) {
     heard_ = now;
     reported_ = true;
     if (report.events) events_ = std::exchange(report.events, nullptr);
@@ -238,9 +238,14 @@ void StationControl::call(RunNumber run, const std::vector<Peer>& peers) {
     const auto& step = steps_.front();
     const bool change = step.kind == StationStep::Kind::change_peers;
     const auto deadline = step.limit * 9 / 10;  // what gives up by itself is heard in time
-    StationRequest request{change ? StationRequestKind::change_peers : StationRequestKind::transition, step.transition, {}, deadline, {}};
-    if (change || step.transition == Transition::connect) request.peers = peers;
-    if (!change && step.transition == Transition::start) request.run = run;
+    service::StationRequest request{
+        change ? service::StationRequestKind::change_peers : service::StationRequestKind::transition,
+        step.transition,
+        {},
+        deadline,
+        {}};
+    if (change || step.transition == service::Transition::connect) request.peers = peers;
+    if (!change && step.transition == service::Transition::start) request.run = run;
     link_->call(request);
 }
 
@@ -264,7 +269,7 @@ void StationControl::done(SteadyTime now) {
     if (steps_.front().kind == StationStep::Kind::report) introduced_ = report_.self.has_value();
     if (steps_.front().kind == StationStep::Kind::transition) {
         state_ = after(state_, steps_.front().transition).value_or(state_);
-        if (steps_.front().transition == Transition::start) started_ = now;
+        if (steps_.front().transition == service::Transition::start) started_ = now;
     }
     steps_.pop_front();
     begun_.reset();
@@ -284,8 +289,8 @@ void StationControl::forget_process() {
     process_.reset();  // it is killed first, so that the link has nobody to wait for
     link_.reset();
     kill_at_.reset();
-    state_ = StationState::initial;
-    planned_ = steps_.empty() ? StationState::initial : planned_;
+    state_ = service::StationState::initial;
+    planned_ = steps_.empty() ? service::StationState::initial : planned_;
     asking_ = false;
     introduced_ = false;
 }

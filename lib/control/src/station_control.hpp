@@ -19,7 +19,7 @@ namespace weir::control {
 struct StationStep {
     enum class Kind { launch, transition, change_peers, report };
     Kind kind = Kind::launch;
-    Transition transition = Transition::configure;
+    service::Transition transition = service::Transition::configure;
     std::chrono::milliseconds limit{};  // from its begin on
 
     [[nodiscard]] std::string text() const;
@@ -71,19 +71,21 @@ public:
     /// It, or the process before it, has started the current run.
     [[nodiscard]] bool started() const noexcept { return started_.has_value(); }
     /// Where it will be when all its steps are done.
-    [[nodiscard]] StationState planned() const noexcept { return planned_; }
-    [[nodiscard]] StationState state() const noexcept { return state_; }
+    [[nodiscard]] service::StationState planned() const noexcept { return planned_; }
+    [[nodiscard]] service::StationState state() const noexcept { return state_; }
     /// Its latest, also of a process that is gone.
-    [[nodiscard]] const StationReport& report() const noexcept { return report_; }
+    [[nodiscard]] const service::StationReport& report() const noexcept { return report_; }
     [[nodiscard]] bool reported() const noexcept { return reported_; }
     /// When that was asked for.
     [[nodiscard]] SteadyTime report_asked() const noexcept { return report_asked_; }
     /// A run begins: counts are those of the run before, until the station has started.
     void begin_run() noexcept;
     /// What it counts in this run; nothing before it has started.
-    [[nodiscard]] const StationStatus& status() const noexcept { return of_this_run_ ? report_.status : none_; }
+    [[nodiscard]] const service::StationStatus& status() const noexcept {
+        return of_this_run_ ? report_.status : none_;
+    }
     /// Which events it means in this run, as it said at the last question for a status (StationStep::Kind::report).
-    [[nodiscard]] const std::shared_ptr<const StationEvents>& events() const noexcept { return events_; }
+    [[nodiscard]] const std::shared_ptr<const service::StationEvents>& events() const noexcept { return events_; }
     void forget_events() noexcept { events_.reset(); }
     /// What it received, a second, of late.
     [[nodiscard]] double rate() const noexcept { return rate_; }
@@ -101,7 +103,7 @@ private:
     void read_log(const std::function<void(std::string_view)>& log_line);
     void look_at_process(SteadyTime now, const std::function<void(std::string_view)>& log_line);
     void look_at_reports(SteadyTime now);
-    void take_report(StationReport report, SteadyTime now);
+    void take_report(service::StationReport report, SteadyTime now);
     [[nodiscard]] bool answered(SteadyTime now, RunNumber run, const std::vector<Peer>& peers);
     void call(RunNumber run, const std::vector<Peer>& peers);
     void go_on(SteadyTime now, RunNumber run, const std::vector<Peer>& peers);
@@ -123,19 +125,19 @@ private:
     std::unique_ptr<StationProcess> process_;
     std::unique_ptr<StationLink> link_;
     std::string address_;
-    StationState state_ = StationState::initial;
-    StationState planned_ = StationState::initial;
+    service::StationState state_ = service::StationState::initial;
+    service::StationState planned_ = service::StationState::initial;
     std::deque<StationStep> steps_;  // the first is under way when begun_
     std::optional<SteadyTime> begun_;
     std::optional<StationTrouble> trouble_;
     std::optional<SteadyTime> kill_at_;  // it was asked to end
 
-    StationReport report_;
+    service::StationReport report_;
     bool reported_ = false;
     bool of_this_run_ = true;                 // its counts
     std::optional<SteadyTime> started_;       // in this run: reports that were asked for later are of it
-    StationStatus none_;
-    std::shared_ptr<const StationEvents> events_;
+    service::StationStatus none_;
+    std::shared_ptr<const service::StationEvents> events_;
     double rate_ = 0;
     struct Counted {
         SteadyTime at{};

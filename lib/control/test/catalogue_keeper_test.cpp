@@ -18,9 +18,9 @@ protected:
 
     [[nodiscard]] std::filesystem::path catalogue() const { return directory / "weir.catalogue"; }
     [[nodiscard]] OpenCatalogue opener() const {
-        return [path = catalogue()]() -> Result<std::unique_ptr<Catalogue>> {
+        return [path = catalogue()]() -> Result<std::unique_ptr<catalogue::Catalogue>> {
             if (!std::filesystem::exists(path)) return nullptr;
-            return open_sqlite_catalogue(path);
+            return catalogue::open_sqlite_catalogue(path);
         };
     }
 
@@ -31,7 +31,7 @@ TEST_F(CatalogueKeeperTest, ANumberIsAboveThoseOfTheCatalogueAndThoseGivenOut) {
     CatalogueKeeper keeper(*RunNumbers::open(directory), {opener()}, OpenRun(directory / "run-open.json"));
     EXPECT_EQ(keeper.next_run(), RunNumber{1});  // there is no catalogue yet
     {
-        const auto made = open_sqlite_catalogue(catalogue());
+        const auto made = catalogue::open_sqlite_catalogue(catalogue());
         ASSERT_TRUE(made);
         ASSERT_TRUE((*made)->open_run({.run = RunNumber{40}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
     }
@@ -40,7 +40,7 @@ TEST_F(CatalogueKeeperTest, ANumberIsAboveThoseOfTheCatalogueAndThoseGivenOut) {
 }
 
 TEST_F(CatalogueKeeperTest, ParametersOfARunAreInTheCatalogueAlsoWhenItIsClosed) {
-    const auto made = open_sqlite_catalogue(catalogue());
+    const auto made = catalogue::open_sqlite_catalogue(catalogue());
     ASSERT_TRUE(made);
     ASSERT_TRUE((*made)->open_run({.run = RunNumber{7}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
     CatalogueKeeper keeper(*RunNumbers::open(directory), {opener()}, OpenRun(directory / "run-open.json"));

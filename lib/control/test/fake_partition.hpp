@@ -24,8 +24,8 @@ struct FakeStation {
     std::string refuses;     // answers no to this one
     std::string loses_answer_to;  // once: makes it, and the answer is lost
     std::string loses_call_of;    // once: never gets it
-    StationReport report{};
-    StationEvents events{};
+    service::StationReport report{};
+    service::StationEvents events{};
     std::vector<Peer> peers{};
     std::optional<RunNumber> started{};
     std::vector<SourceId> sources{};
@@ -96,11 +96,11 @@ class FakeLink final : public StationLink {
 public:
     FakeLink(FakeWorld& world, std::string name) : world_(world), name_(std::move(name)) {}
 
-    void call(const StationRequest& request) override { request_ = request; }
+    void call(const service::StationRequest& request) override { request_ = request; }
     [[nodiscard]] std::optional<CallAnswer> answer() override {
         auto& station = world_.stations.at(name_);
         if (!request_ || station.mute) return std::nullopt;
-        const std::string what = weir::name(*request_);
+        const std::string what = service::name(*request_);
         if (!station.alive) return CallAnswer(std::unexpected(CallFailure{false, "gone"}));
         if (station.hangs_in == what) return std::nullopt;
         const auto request = *std::exchange(request_, std::nullopt);
@@ -109,11 +109,11 @@ public:
         world_.calls.push_back(name_ + " " + what);
         if (station.refuses == what) return CallAnswer(std::unexpected(CallFailure{true, "will not"}));
         if (!request.peers.empty()) station.peers = request.peers;
-        if (request.kind != StationRequestKind::transition) return CallAnswer{};
+        if (request.kind != service::StationRequestKind::transition) return CallAnswer{};
         const auto to = after(station.report.state, request.transition);
         if (!to) return CallAnswer(std::unexpected(CallFailure{true, "not in this state"}));
         station.report.state = *to;
-        if (request.transition == Transition::configure) {
+        if (request.transition == service::Transition::configure) {
             station.report.self = Peer{name_, station.entry.kind, station.entry.id, fmt::format("127.0.0.1:{}", number(station.entry.id) * 100 + station.processes), "",
                                        station.sources};
         }
@@ -122,18 +122,18 @@ public:
         return CallAnswer{};
     }
     void ask(bool with_events) override { with_events_ = with_events; }
-    [[nodiscard]] std::optional<Result<StationReport>> report() override {
+    [[nodiscard]] std::optional<Result<service::StationReport>> report() override {
         const auto& station = world_.stations.at(name_);
         if (station.mute || !station.alive) return std::nullopt;
         auto report = station.report;
-        if (with_events_) report.events = std::make_shared<const StationEvents>(station.events);
-        return Result<StationReport>(std::move(report));
+        if (with_events_) report.events = std::make_shared<const service::StationEvents>(station.events);
+        return Result<service::StationReport>(std::move(report));
     }
 
 private:
     FakeWorld& world_;
     const std::string name_;
-    std::optional<StationRequest> request_;
+    std::optional<service::StationRequest> request_;
     bool with_events_ = false;
 };
 

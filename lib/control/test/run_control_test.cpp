@@ -29,25 +29,25 @@ constexpr const char* text = R"(
 [record.rec-1]
 )";
 
-EventIds ids(std::string_view set) { return EventIds::parse(set).value(); }
+service::EventIds ids(std::string_view set) { return service::EventIds::parse(set).value(); }
 
-std::shared_ptr<const StationEvents> told(const std::map<std::string, std::string>& sets) {
-    StationEvents events;
+std::shared_ptr<const service::StationEvents> told(const std::map<std::string, std::string>& sets) {
+    service::StationEvents events;
     for (const auto& [what, set] : sets) events.emplace(what, ids(set));
-    return std::make_shared<const StationEvents>(std::move(events));
+    return std::make_shared<const service::StationEvents>(std::move(events));
 }
 
-class Said final : public ReportSink {
+class Said final : public service::ReportSink {
 public:
     explicit Said(std::vector<std::string>& lines) : lines_(lines) {}
-    void show(const Report& report) override { lines_.push_back(report.what); }
+    void show(const service::Report& report) override { lines_.push_back(report.what); }
 
 private:
     std::vector<std::string>& lines_;
 };
 
-std::vector<std::unique_ptr<ReportSink>> sinks_to(std::vector<std::string>& lines) {
-    std::vector<std::unique_ptr<ReportSink>> sinks;
+std::vector<std::unique_ptr<service::ReportSink>> sinks_to(std::vector<std::string>& lines) {
+    std::vector<std::unique_ptr<service::ReportSink>> sinks;
     sinks.push_back(std::make_unique<Said>(lines));
     return sinks;
 }
@@ -94,7 +94,7 @@ protected:
     ManualClock clock;
     LogBook log;
     std::vector<std::string> said;
-    Reports reports{"run", clock, sinks_to(said)};
+    service::Reports reports{"run", clock, sinks_to(said)};
     FakeLauncher launcher{world};
     FakeLinks links{world};
     FakeKeeper keeper{world};
@@ -104,7 +104,7 @@ protected:
 TEST_F(RunControlTest, BringsEveryStationUpAndTellsEachOfAll) {
     come_up();
     for (const auto& [name, fake] : world.stations) {
-        EXPECT_EQ(fake.report.state, StationState::connected) << name;
+        EXPECT_EQ(fake.report.state, service::StationState::connected) << name;
         EXPECT_EQ(fake.peers.size(), partition.stations.size()) << name;
     }
     EXPECT_GT(world.place("ros-1 connect"), world.place("rec-1 configure"));
@@ -142,11 +142,11 @@ TEST_F(RunControlTest, WhatMakesNoSenseInAStateIsRefusedWithTheState) {
     EXPECT_FALSE(control->resume());
     ASSERT_TRUE(control->pause());
     pass(50ms);
-    EXPECT_EQ(station("l2sv").report.state, StationState::paused);
+    EXPECT_EQ(station("l2sv").report.state, service::StationState::paused);
     EXPECT_FALSE(control->pause());
     ASSERT_TRUE(control->resume());
     pass(50ms);
-    EXPECT_EQ(station("l2sv").report.state, StationState::running);
+    EXPECT_EQ(station("l2sv").report.state, service::StationState::running);
 }
 
 TEST_F(RunControlTest, StopsByItselfWhenTheSupervisorHasNoMoreEvents) {
@@ -163,7 +163,7 @@ TEST_F(RunControlTest, ABuilderThatDiesIsReplacedAndTheOthersHearOfItsNewAddress
     world.kill("sfi-2");
     pass(500ms);
     EXPECT_EQ(control->view().state, PartitionState::running);
-    EXPECT_EQ(station("sfi-2").report.state, StationState::running);
+    EXPECT_EQ(station("sfi-2").report.state, service::StationState::running);
     EXPECT_NE(station("sfi-2").report.self->dataflow, before);
     EXPECT_THAT(station("dfm").peers, Contains(*station("sfi-2").report.self));
     EXPECT_THAT(station("sfi-2").peers, Contains(*station("dfm").report.self));
@@ -181,7 +181,7 @@ TEST_F(RunControlTest, TheOthersHearOfAReplacementBeforeItHasConnected) {
     EXPECT_THAT(station("ros-1").peers, Contains(*station("sfi-2").report.self));
     station("sfi-2").hangs_in.clear();
     pass(200ms);
-    EXPECT_EQ(station("sfi-2").report.state, StationState::running);
+    EXPECT_EQ(station("sfi-2").report.state, service::StationState::running);
 }
 
 TEST_F(RunControlTest, ARecorderThatDiesComesBackWithTheSameRun) {
@@ -221,7 +221,7 @@ TEST_F(RunControlTest, AStationThatAnswersNothingForItsDeadlineIsKilledAndReplac
     station("ros-2").mute = true;
     pass(11s);
     EXPECT_EQ(station("ros-2").processes, 2);
-    EXPECT_EQ(station("ros-2").report.state, StationState::running);
+    EXPECT_EQ(station("ros-2").report.state, service::StationState::running);
     EXPECT_THAT(reports.alarms().front().report.what, HasSubstr("ros-2 did not answer for 10s"));
 }
 
@@ -293,7 +293,7 @@ TEST_F(RunControlTest, TheOnlyBuilderThatDiesDuringAStopIsReplacedAndTheDfmGives
     pass(100ms);
     world.kill("sfi-1");
     pass(500ms);
-    EXPECT_EQ(station("sfi-1").report.state, StationState::running);
+    EXPECT_EQ(station("sfi-1").report.state, service::StationState::running);
     EXPECT_THAT(station("dfm").peers, Contains(*station("sfi-1").report.self));
     station("dfm").report.status.ledger = {"events", 10, 10, {}, 0};
     station("sfi-2").report.status.ledger = {"events", 10, 10, {}, 0};
@@ -393,7 +393,7 @@ TEST_F(RunControlTest, AFilterWhoseSelectionHangsIsReplacedAfterAWhile) {
     EXPECT_EQ(station("ef-1").processes, 1);
     pass(options.hanging_after / 2 + 1s);
     EXPECT_EQ(station("ef-1").processes, 2);
-    EXPECT_EQ(station("ef-1").report.state, StationState::running);
+    EXPECT_EQ(station("ef-1").report.state, service::StationState::running);
     EXPECT_THAT(reports.alarms().front().report.what, HasSubstr("ef-1 had a selection that hung for 10s"));
 }
 
@@ -410,7 +410,7 @@ TEST_F(RunControlTest, AnOperatorReplacesAStationButNeitherTheDfmNorTheSuperviso
     ASSERT_TRUE(control->replace("ef-1"));
     pass(500ms);
     EXPECT_EQ(station("ef-1").processes, 2);
-    EXPECT_EQ(station("ef-1").report.state, StationState::running);
+    EXPECT_EQ(station("ef-1").report.state, service::StationState::running);
     EXPECT_THAT(control->replace("dfm").error().context, HasSubstr("only it knows which events there are"));
     EXPECT_THAT(control->replace("ef-7").error().context, HasSubstr("there is no station \"ef-7\""));
     EXPECT_EQ(reports.latched(), 0U);
@@ -435,7 +435,7 @@ TEST_F(RunControlTest, AResumeRightAfterAPauseComesBehindIt) {
     pass(200ms);
     EXPECT_EQ(world.count("l2sv pause"), 1U);
     EXPECT_GT(world.place("l2sv resume"), world.place("l2sv pause"));
-    EXPECT_EQ(station("l2sv").report.state, StationState::running);
+    EXPECT_EQ(station("l2sv").report.state, service::StationState::running);
 }
 
 TEST_F(RunControlTest, WhatIsAbandonedHasAResultAllTheSame) {
@@ -528,7 +528,7 @@ TEST_F(RunControlTest, ARecorderThatDiesWhileItStopsIsStartedAgainToCloseItsFile
     world.kill("rec-1");
     pass(500ms);
     EXPECT_EQ(station("rec-1").started, run);
-    EXPECT_EQ(station("rec-1").report.state, StationState::connected);
+    EXPECT_EQ(station("rec-1").report.state, service::StationState::connected);
     EXPECT_EQ(control->view().state, PartitionState::ready);
     EXPECT_THAT(problems(), IsEmpty());
 }
@@ -547,7 +547,7 @@ TEST_F(RunControlTest, ARecorderThatDoesNotAnswerAtItsStopIsKilledAndAnotherProc
     pass(1s);
     EXPECT_EQ(station("rec-1").processes, processes + 1);
     EXPECT_EQ(station("rec-1").started, run);
-    EXPECT_EQ(station("rec-1").report.state, StationState::connected);
+    EXPECT_EQ(station("rec-1").report.state, service::StationState::connected);
     EXPECT_EQ(control->view().state, PartitionState::ready);
     EXPECT_THAT(problems(), testing::ElementsAre("rec-1 did not answer stop in time and is killed"));
 }
@@ -560,7 +560,7 @@ TEST_F(RunControlTest, ASupervisorThatHeardAResumeTooLateIsKnownToRunAndPausesAt
     ASSERT_TRUE(control->resume());
     pass(options.pause_deadline + 1s);
     station("l2sv").hangs_in.clear();
-    station("l2sv").report.state = StationState::running;  // now it has heard it
+    station("l2sv").report.state = service::StationState::running;  // now it has heard it
     pass(1s);
     ASSERT_TRUE(control->stop("enough"));
     pass(1s);
@@ -654,11 +654,11 @@ TEST_F(RunControlTest, AStationThatDiesAfterItsStartIsReplacedAlthoughOthersAreS
     ASSERT_EQ(control->view().state, PartitionState::starting);
     world.kill("l2pu-1");
     pass(500ms);
-    station("l2sv").report.state = StationState::running;  // its answer was lost
+    station("l2sv").report.state = service::StationState::running;  // its answer was lost
     station("l2sv").hangs_in.clear();
     pass(options.start_deadline);
     EXPECT_EQ(control->view().state, PartitionState::running);
-    EXPECT_EQ(station("l2pu-1").report.state, StationState::running);
+    EXPECT_EQ(station("l2pu-1").report.state, service::StationState::running);
     EXPECT_EQ(station("l2pu-1").processes, 2);
 }
 
@@ -687,7 +687,7 @@ TEST_F(RunControlTest, WhatDiesBetweenRunsIsThereForTheNext) {
     come_up();
     world.kill("ros-1");
     pass(500ms);
-    EXPECT_EQ(station("ros-1").report.state, StationState::connected);
+    EXPECT_EQ(station("ros-1").report.state, service::StationState::connected);
     EXPECT_TRUE(control->start({}));
 }
 
@@ -735,17 +735,36 @@ TEST(RunResult, TheAccountOfARunWithRandomRejectionIsExact) {
         recorder->insert(GlobalEventId{twice});
     }
     first.insert(GlobalEventId{700'000});
-    const auto over_the_port = [](const StationEvents& events) {
-        return std::make_shared<const StationEvents>(parse_station_events(to_text(events)).value());
+    const auto over_the_port = [](const service::StationEvents& events) {
+        return std::make_shared<const service::StationEvents>(service::parse_station_events(to_text(events)).value());
     };
-    const auto none = EventIds{};
+    const auto none = service::EventIds{};
     RunResult result;
     const auto count = accepted.count();
-    result.stations = {{"l2sv", StationKind::supervise, {"events", 500'000, count, {{"level 2", 500'000 - count}}, 0}, {}, over_the_port({{"accepted", EventIds(accepted)}})},
-                       {"dfm", StationKind::assign, {"events", count, count, {}, 0}, {},
-                        over_the_port({{"accepted", EventIds(accepted)}, {"rejected", EventIds(rejected)}, {"refused", none}, {"failed", none}, {"given up", none}})},
-                       {"rec-1", StationKind::record, {"copies", first.count(), first.count(), {}, 0}, {}, over_the_port({{"recorded", EventIds(first)}})},
-                       {"rec-2", StationKind::record, {"copies", second.count(), second.count(), {}, 0}, {}, over_the_port({{"recorded", EventIds(second)}})}};
+    result.stations = {{"l2sv",
+                        StationKind::supervise,
+                        {"events", 500'000, count, {{"level 2", 500'000 - count}}, 0},
+                        {},
+                        over_the_port({{"accepted", service::EventIds(accepted)}})},
+                       {"dfm",
+                        StationKind::assign,
+                        {"events", count, count, {}, 0},
+                        {},
+                        over_the_port({{"accepted", service::EventIds(accepted)},
+                                       {"rejected", service::EventIds(rejected)},
+                                       {"refused", none},
+                                       {"failed", none},
+                                       {"given up", none}})},
+                       {"rec-1",
+                        StationKind::record,
+                        {"copies", first.count(), first.count(), {}, 0},
+                        {},
+                        over_the_port({{"recorded", service::EventIds(first)}})},
+                       {"rec-2",
+                        StationKind::record,
+                        {"copies", second.count(), second.count(), {}, 0},
+                        {},
+                        over_the_port({{"recorded", service::EventIds(second)}})}};
     balance(result);
     ASSERT_TRUE(result.account);
     const auto& account = *result.account;

@@ -29,10 +29,10 @@ protected:
             control.step();
         }
     }
-    ControlAnswer post(const std::string& path, const std::string& body) {
+    service::ControlAnswer post(const std::string& path, const std::string& body) {
         const auto answer = client.post(path, body);
         EXPECT_TRUE(answer);
-        return answer.value_or(ControlAnswer{});
+        return answer.value_or(service::ControlAnswer{});
     }
     std::string get(const std::string& path) {
         const auto answer = client.get(path);
@@ -44,16 +44,17 @@ protected:
     Partition partition = *parse_partition(text, "p.toml");
     ManualClock clock;
     LogBook log;
-    Reports reports{"run", clock, {}};
+    service::Reports reports{"run", clock, {}};
     FakeLauncher launcher{world};
     FakeLinks links{world};
     FakeKeeper keeper{world};
     RunControl control{partition, {},   [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; }, launcher, links, keeper,
                        reports,   log, clock};
-    Metrics metrics;
-    Metrics::Collection collection = collect_partition(metrics, control);
-    Result<HttpServer> server = HttpServer::start({}, run_routes({partition, control, log, reports, metrics}));
-    ControlClient client{server ? server->address() : ""};
+    service::Metrics metrics;
+    service::Metrics::Collection collection = collect_partition(metrics, control);
+    Result<service::HttpServer> server =
+        service::HttpServer::start({}, run_routes({partition, control, log, reports, metrics}));
+    service::ControlClient client{server ? server->address() : ""};
 };
 
 TEST_F(RunServiceTest, RunsAreStartedAndStoppedByCommandsAndSeenInThePartition) {
@@ -69,7 +70,7 @@ TEST_F(RunServiceTest, RunsAreStartedAndStoppedByCommandsAndSeenInThePartition) 
     pass(500ms);
     const auto partition_text = get("/partition");
     EXPECT_THAT(partition_text, HasSubstr(R"("reason":"shift ends")"));
-    const auto document = parse_json(partition_text);
+    const auto document = json::parse(partition_text);
     ASSERT_TRUE(document);
     EXPECT_EQ(document->at("last").at("stations").as_array().size(), 5U);
     EXPECT_EQ(document->at("stations").at(0).at("state").as_string(), "connected");

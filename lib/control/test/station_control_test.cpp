@@ -20,9 +20,10 @@ using testing::HasSubstr;
 
 TEST(StationLog, AnErrorIsOneWithAndWithoutItsTime) {
     for (const std::string time : {"", "2026-11-23T02:36:14.123Z "}) {
-        for (const auto severity : {Severity::information, Severity::warning, Severity::error, Severity::fatal}) {
+        for (const auto severity : {service::Severity::information, service::Severity::warning,
+                                    service::Severity::error, service::Severity::fatal}) {
             const auto line = time + one_line({.severity = severity, .what = "no error of a disk", .who = "ros-1"});
-            EXPECT_EQ(says_an_error(line), severity >= Severity::error) << line;
+            EXPECT_EQ(says_an_error(line), severity >= service::Severity::error) << line;
         }
         EXPECT_TRUE(says_an_error(time + "weir readout: no such file"));
         EXPECT_FALSE(says_an_error(time));
@@ -38,7 +39,7 @@ TEST(StationLog, WhatAStationSaidLastIsWhyItEnded) {
     const StationTimes times{.poll = 1ms};
     StationControl station({}, {"ros-1", {"/bin/sh", "-c", "echo '2026-11-23T02:36:14.123Z error ros-1: the buffer is broken' >&2; exit 3"}, directory / "log"},
                            times, launcher, links);
-    station.add({StationStep::Kind::launch, Transition::configure, 60s});
+    station.add({StationStep::Kind::launch, service::Transition::configure, 60s});
     const SystemClock clock;
     std::optional<StationTrouble> trouble;
     for (const auto end = clock.now() + 60s; !trouble && clock.now() < end; trouble = station.take_trouble()) {

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kept_max = 10;
 
 struct Candidate {
-    FileRow file;
+    catalogue::FileRow file;
     WallTime verified{};      // by the last destination
     bool everywhere = false;  // a verified copy at each
 };
@@ -40,8 +40,8 @@ Result<double> Deletion::usage_of(const std::string& volume) {
     return usable > 0 ? 100.0 * used / usable : 0.0;
 }
 
-Deletion::Deletion(Catalogue& catalogue, std::span<const std::unique_ptr<Destination>> destinations,
-                   std::function<Result<std::string>(std::size_t, const FileRow&)> where,
+Deletion::Deletion(catalogue::Catalogue& catalogue, std::span<const std::unique_ptr<Destination>> destinations,
+                   std::function<Result<std::string>(std::size_t, const catalogue::FileRow&)> where,
                    std::optional<std::string> recorder, const DeletionOptions& options,
                    std::chrono::milliseconds answer, const Clock& clock, Usage usage, FileSystem& system)
     : catalogue_(catalogue),
@@ -58,12 +58,12 @@ Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
     DeletionOutcome outcome;
     if (options_.above_percent >= 100) return outcome;
     const auto rows = catalogue_.files({.recorder = recorder_,
-                                        .file_state = FileState::closed,
-                                        .transfer_state = TransferState::transferred});
+                                        .file_state = catalogue::FileState::closed,
+                                        .transfer_state = catalogue::TransferState::transferred});
     if (!rows) return std::unexpected(rows.error());
     std::map<std::string, std::vector<Candidate>> by_volume;
     for (const auto& file : *rows) {
-        if (file.file_health != FileHealth::quarantined) by_volume[file.volume].push_back({.file = file});
+        if (file.file_health != catalogue::FileHealth::quarantined) by_volume[file.volume].push_back({.file = file});
     }
     for (auto& [volume, candidates] : by_volume) {
         const auto used = usage_(volume);
@@ -82,8 +82,8 @@ Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
                 candidate.verified = std::max(candidate.verified, copy.verified.value_or(WallTime{}));
             // A destination that is new may not have it yet: it is on its way there.
             candidate.everywhere = std::ranges::all_of(destinations_, [&](const auto& destination) {
-                const auto copy = std::ranges::find(*copies, destination->name(), &TransferRow::destination);
-                return copy != copies->end() && copy->state == CopyState::transferred;
+                const auto copy = std::ranges::find(*copies, destination->name(), &catalogue::TransferRow::destination);
+                return copy != copies->end() && copy->state == catalogue::CopyState::transferred;
             });
         }
         std::erase_if(candidates, [](const Candidate& candidate) { return !candidate.everywhere; });
@@ -113,29 +113,32 @@ Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
     return outcome;
 }
 
-Result<std::optional<std::string>> Deletion::reason_to_keep(const FileRow& file, const std::stop_token& stop) {
+Result<std::optional<std::string>> Deletion::reason_to_keep(const catalogue::FileRow& file,
+                                                            const std::stop_token& stop) {
     const auto keep = [&](std::string why) {
         return std::optional(fmt::format("{} is kept: {}", path_of(file).native(), why));
     };
     const auto row = catalogue_.file(file.guid);
     if (!row) return std::unexpected(row.error());
-    if (!*row || (*row)->file_state != FileState::closed || (*row)->transfer_state != TransferState::transferred ||
-        (*row)->file_health == FileHealth::quarantined || (*row)->volume != file.volume || (*row)->name != file.name)
+    if (!*row || (*row)->file_state != catalogue::FileState::closed ||
+        (*row)->transfer_state != catalogue::TransferState::transferred ||
+        (*row)->file_health == catalogue::FileHealth::quarantined || (*row)->volume != file.volume ||
+        (*row)->name != file.name)
         return keep("the catalogue says something else of it now");
     if (const auto none = no_copies_.find(file.guid); none != no_copies_.end()) return none->second;
     const auto copies = catalogue_.transfers({.guid = file.guid});
     if (!copies) return std::unexpected(copies.error());
     for (std::size_t d = 0; d < destinations_.size(); ++d) {
         auto& destination = *destinations_[d];
-        const auto copy = std::ranges::find(*copies, destination.name(), &TransferRow::destination);
-        if (copy == copies->end() || copy->state != CopyState::transferred)
+        const auto copy = std::ranges::find(*copies, destination.name(), &catalogue::TransferRow::destination);
+        if (copy == copies->end() || copy->state != catalogue::CopyState::transferred)
             return keep(fmt::format("no copy at {} was verified", destination.name()));
     }
     if (auto missing = missing_copy(file, stop)) return std::optional(std::move(missing->why));
     return std::nullopt;
 }
 
-std::optional<Deletion::Missing> Deletion::missing_copy(const FileRow& file, const std::stop_token& stop) {
+std::optional<Deletion::Missing> Deletion::missing_copy(const catalogue::FileRow& file, const std::stop_token& stop) {
     const auto keep = [&](std::string_view why, bool said = false) {
         return Missing{fmt::format("{} is kept: {}", path_of(file).native(), why), said};
     };
@@ -153,7 +156,7 @@ std::optional<Deletion::Missing> Deletion::missing_copy(const FileRow& file, con
     return std::nullopt;
 }
 
-Result<std::optional<std::string>> Deletion::erase(const FileRow& file, const std::stop_token& stop) {
+Result<std::optional<std::string>> Deletion::erase(const catalogue::FileRow& file, const std::stop_token& stop) {
     const auto path = path_of(file);
     const auto leaving = leaving_name(path);
     const auto keep = [&](std::string_view why) {
@@ -190,8 +193,8 @@ Result<std::optional<std::string>> Deletion::erase(const FileRow& file, const st
 
 Result<std::vector<std::string>> Deletion::put_back() {
     const auto rows = catalogue_.files({.recorder = recorder_,
-                                        .file_state = FileState::closed,
-                                        .transfer_state = TransferState::transferred});
+                                        .file_state = catalogue::FileState::closed,
+                                        .transfer_state = catalogue::TransferState::transferred});
     if (!rows) return std::unexpected(rows.error());
     std::set<std::filesystem::path> volumes;
     for (const auto& file : *rows) volumes.insert(file.volume);

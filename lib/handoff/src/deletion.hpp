@@ -38,8 +38,8 @@ public:
     [[nodiscard]] static Result<double> usage_of(const std::string& volume);
 
     /// All of them must outlive it. `where` says the place of a file at a destination.
-    Deletion(Catalogue& catalogue, std::span<const std::unique_ptr<Destination>> destinations,
-             std::function<Result<std::string>(std::size_t destination, const FileRow&)> where,
+    Deletion(catalogue::Catalogue& catalogue, std::span<const std::unique_ptr<Destination>> destinations,
+             std::function<Result<std::string>(std::size_t destination, const catalogue::FileRow&)> where,
              std::optional<std::string> recorder, const DeletionOptions& options, std::chrono::milliseconds answer,
              const Clock& clock, Usage usage = &usage_of, FileSystem& system = real_file_system());
 
@@ -51,19 +51,20 @@ public:
     [[nodiscard]] Result<std::vector<std::string>> put_back();
 
 private:
-    [[nodiscard]] Result<std::optional<std::string>> reason_to_keep(const FileRow& file, const std::stop_token& stop);
+    [[nodiscard]] Result<std::optional<std::string>> reason_to_keep(const catalogue::FileRow& file,
+                                                                    const std::stop_token& stop);
     struct Missing {
         std::string why;
         bool said = false;  // by the destination; else it did not answer
     };
     /// Nothing: every destination has it, in its full length.
-    [[nodiscard]] std::optional<Missing> missing_copy(const FileRow& file, const std::stop_token& stop);
+    [[nodiscard]] std::optional<Missing> missing_copy(const catalogue::FileRow& file, const std::stop_token& stop);
     /// Nothing: it is gone. Text: why it is kept. An Error is one of the catalogue.
-    [[nodiscard]] Result<std::optional<std::string>> erase(const FileRow& file, const std::stop_token& stop);
+    [[nodiscard]] Result<std::optional<std::string>> erase(const catalogue::FileRow& file, const std::stop_token& stop);
 
-    Catalogue& catalogue_;
+    catalogue::Catalogue& catalogue_;
     const std::span<const std::unique_ptr<Destination>> destinations_;
-    const std::function<Result<std::string>(std::size_t destination, const FileRow&)> where_;
+    const std::function<Result<std::string>(std::size_t destination, const catalogue::FileRow&)> where_;
     const std::optional<std::string> recorder_;
     const DeletionOptions options_;
     const std::chrono::milliseconds answer_;

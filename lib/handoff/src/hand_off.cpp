@@ -21,9 +21,10 @@ std::vector<std::string> names_of(const std::vector<std::unique_ptr<Destination>
 
 }  // namespace
 
-Result<std::unique_ptr<HandOff>> HandOff::create(Catalogue& catalogue,
+Result<std::unique_ptr<HandOff>> HandOff::create(catalogue::Catalogue& catalogue,
                                                  std::vector<std::unique_ptr<Destination>> destinations,
-                                                 HandOffOptions options, Reports& reports, const Clock& clock) {
+                                                 HandOffOptions options, service::Reports& reports,
+                                                 const Clock& clock) {
     if (destinations.empty()) return fail(Errc::usage, "no destination; name one with --to");
     auto names = names_of(destinations);
     std::ranges::sort(names);
@@ -48,8 +49,8 @@ bool HandOff::wait_until_over(std::chrono::milliseconds at_most) { return work_-
 bool HandOff::stop(std::chrono::milliseconds deadline) { return work_->stop(deadline); }
 HandOffSummary HandOff::summary() const { return work_->summary(); }
 
-HandOff::Work::Work(Catalogue& catalogue, std::vector<std::unique_ptr<Destination>> destinations, HandOffOptions options,
-                    Priorities priorities, Reports& reports, const Clock& clock)
+HandOff::Work::Work(catalogue::Catalogue& catalogue, std::vector<std::unique_ptr<Destination>> destinations,
+                    HandOffOptions options, Priorities priorities, service::Reports& reports, const Clock& clock)
     : catalogue_(catalogue),
       destinations_(std::move(destinations)),
       options_(std::move(options)),
@@ -73,8 +74,8 @@ HandOff::Work::Work(Catalogue& catalogue, std::vector<std::unique_ptr<Destinatio
     }
     deletion_.emplace(
         catalogue_, destinations_,
-        [this](std::size_t d, const FileRow& file) { return place_of(file, lanes_[d]->pattern); }, options_.recorder,
-        options_.deletion, options_.transfer.answer, clock_);
+        [this](std::size_t d, const catalogue::FileRow& file) { return place_of(file, lanes_[d]->pattern); },
+        options_.recorder, options_.deletion, options_.transfer.answer, clock_);
 }
 
 HandOff::Work::~Work() {
@@ -201,12 +202,12 @@ void HandOff::Work::finish(Lane& lane, std::size_t number, const Job& job, const
 }
 
 void HandOff::Work::clean_orphans(Lane& lane, const std::stop_token& stop) {
-    std::vector<std::pair<std::string, TransferRow>> orphans;
+    std::vector<std::pair<std::string, catalogue::TransferRow>> orphans;
     {
         const std::scoped_lock lock(mutex_);
         orphans.swap(lane.orphans);
     }
-    std::vector<std::pair<std::string, TransferRow>> left;
+    std::vector<std::pair<std::string, catalogue::TransferRow>> left;
     unsigned failures = 0;  // in sequence: a destination that hangs is not asked about each of them
     for (auto& [place, row] : orphans) {
         if (stop.stop_requested()) return;  // found again by the next start
@@ -216,7 +217,7 @@ void HandOff::Work::clean_orphans(Lane& lane, const std::stop_token& stop) {
             continue;
         }
         failures = 0;
-        row.state = CopyState::pending;
+        row.state = catalogue::CopyState::pending;
         row.next_try.reset();
         row.changed = clock_.wall();
         static_cast<void>(catalogue_.set_transfer(row));  // else it is cleaned once more
@@ -235,11 +236,11 @@ void HandOff::Work::delete_files(const std::stop_token& stop) {
     do {
         const auto outcome = deletion_->step(stop);
         if (!outcome) {
-            reports_.submit(report_of(Severity::warning, "no room can be made; tried again", outcome.error()));
+            reports_.submit(report_of(service::Severity::warning, "no room can be made; tried again", outcome.error()));
         } else {
             for (const auto& why : outcome->kept) {
-                Report report;
-                report.severity = Severity::error;
+                service::Report report;
+                report.severity = service::Severity::error;
                 report.what = "a file that was handed over is not deleted";
                 report.why = why;
                 report.advice = "look at the copy; nothing was lost here";

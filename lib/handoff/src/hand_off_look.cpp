@@ -23,7 +23,7 @@ void HandOff::Work::look(const std::stop_token& stop) {
             failures = done ? 0 : failures + 1;
             if (!done) {
                 reports_.submit(
-                    report_of(Severity::warning, "the catalogue cannot be read; tried again", done.error()));
+                    report_of(service::Severity::warning, "the catalogue cannot be read; tried again", done.error()));
                 const std::scoped_lock lock(mutex_);
                 ++counts_.catalogue_failures;
             }
@@ -45,8 +45,8 @@ Result<> HandOff::Work::begin() {
     const auto failed = deletion_->put_back();
     if (!failed) return std::unexpected(failed.error());
     for (const auto& why : *failed) {
-        Report report;
-        report.severity = Severity::error;
+        service::Report report;
+        report.severity = service::Severity::error;
         report.what = "a file that was about to be deleted has not its name back";
         report.why = why;
         report.advice = "its bytes are there, in NAME.leaving";
@@ -58,15 +58,15 @@ Result<> HandOff::Work::begin() {
 /// Files that were handed over before a destination of today was one, or had its name.
 Result<> HandOff::Work::find_missing_copies() {
     const auto files = catalogue_.files({.recorder = options_.recorder,
-                                         .file_state = FileState::closed,
-                                         .transfer_state = TransferState::transferred});
+                                         .file_state = catalogue::FileState::closed,
+                                         .transfer_state = catalogue::TransferState::transferred});
     if (!files) return std::unexpected(files.error());
     for (const auto& file : *files) {
         if (!to_be_handed_over(file)) continue;
-        const auto rows = catalogue_.transfers({.guid = file.guid, .state = CopyState::transferred});
+        const auto rows = catalogue_.transfers({.guid = file.guid, .state = catalogue::CopyState::transferred});
         if (!rows) return std::unexpected(rows.error());
         const bool everywhere = std::ranges::all_of(destinations_, [&](const auto& destination) {
-            return std::ranges::find(*rows, destination->name(), &TransferRow::destination) != rows->end();
+            return std::ranges::find(*rows, destination->name(), &catalogue::TransferRow::destination) != rows->end();
         });
         const std::scoped_lock lock(mutex_);
         if (!everywhere) missing_.insert(file.guid);
@@ -75,15 +75,16 @@ Result<> HandOff::Work::find_missing_copies() {
 }
 
 /// A file without a sum of the wanted kind is told once: nothing could verify its copy.
-bool HandOff::Work::to_be_handed_over(const FileRow& file) {
-    if (file.file_health == FileHealth::quarantined) return false;  // what recovery cut is whole up to there, and goes
+bool HandOff::Work::to_be_handed_over(const catalogue::FileRow& file) {
+    if (file.file_health == catalogue::FileHealth::quarantined)
+        return false;  // what recovery cut is whole up to there, and goes
     const auto sum = known_sum(file, options_.transfer.algorithm);
     if (sum) return true;
     const std::scoped_lock lock(mutex_);
     const bool first = without_sum_.empty();
     if (without_sum_.insert(file.guid).second) ++counts_.files_without_sum;
     if (first) {
-        auto report = report_of(Severity::warning, "files without a sum are not handed over", sum.error());
+        auto report = report_of(service::Severity::warning, "files without a sum are not handed over", sum.error());
         report.advice = "they stay here; weir_handoff_files_without_sum_total counts them";
         reports_.submit(std::move(report));
     }
@@ -92,10 +93,10 @@ bool HandOff::Work::to_be_handed_over(const FileRow& file) {
 
 Result<> HandOff::Work::refresh() {
     const auto files = catalogue_.files({.recorder = options_.recorder,
-                                         .file_state = FileState::closed,
-                                         .transfer_state = TransferState::on_disk});
+                                         .file_state = catalogue::FileState::closed,
+                                         .transfer_state = catalogue::TransferState::on_disk});
     if (!files) return std::unexpected(files.error());
-    const auto open = catalogue_.files({.file_state = FileState::opened});
+    const auto open = catalogue_.files({.file_state = catalogue::FileState::opened});
     if (!open) return std::unexpected(open.error());
     std::set<std::string> busy;
     for (const auto& file : *open) busy.insert(file.volume);
@@ -108,7 +109,7 @@ Result<> HandOff::Work::refresh() {
     for (const auto& guid : missing_) {
         const auto file = catalogue_.file(guid);
         if (!file) return std::unexpected(file.error());
-        if (!*file || (*file)->file_state != FileState::closed || !to_be_handed_over(**file)) continue;
+        if (!*file || (*file)->file_state != catalogue::FileState::closed || !to_be_handed_over(**file)) continue;
         offered.insert(guid);
         if (auto known = offer(**file); !known) return known;
     }
@@ -120,7 +121,7 @@ Result<> HandOff::Work::refresh() {
 }
 
 /// Into the plan, unless it is there.
-Result<> HandOff::Work::offer(const FileRow& file) {
+Result<> HandOff::Work::offer(const catalogue::FileRow& file) {
     {
         const std::scoped_lock lock(mutex_);
         if (plan_.knows(file.guid)) return {};
@@ -135,7 +136,8 @@ Result<> HandOff::Work::offer(const FileRow& file) {
 
 /// Copies that were begun for files that are not handed over any more, or not by us, before this start.
 Result<> HandOff::Work::find_orphans() {
-    for (const auto state : {CopyState::copying, CopyState::failed, CopyState::unverified}) {
+    for (const auto state :
+         {catalogue::CopyState::copying, catalogue::CopyState::failed, catalogue::CopyState::unverified}) {
         const auto rows = catalogue_.transfers({.state = state});
         if (!rows) return std::unexpected(rows.error());
         for (const auto& row : *rows) {
@@ -168,7 +170,7 @@ void HandOff::Work::complete_files() {
         const auto said = catalogue_.file_transferred(guid);
         const bool refused = !said && said.error().code == Errc::refused;  // for ever: quarantined meanwhile, or unknown
         if (!said)
-            reports_.submit(report_of(Severity::error,
+            reports_.submit(report_of(service::Severity::error,
                                       refused ? "a file that was handed over is not called so"
                                               : "a file that was handed over cannot be called so; tried again",
                                       said.error()));

@@ -14,27 +14,27 @@ constexpr unsigned failures_of_alarm = 3;  // in sequence, by one destination
 void HandOff::Work::report(const Lane& lane, const Job& job, const TransferResult& result) {
     if (result.outcome == Outcome::transferred || result.outcome == Outcome::gone || result.outcome == Outcome::stopped)
         return;
-    Report report;
+    service::Report report;
     report.where = fmt::format("{}, to {}", job.file.name, lane.destination->name());
     report.why = result.why;
-    report.severity = Severity::warning;
+    report.severity = service::Severity::warning;
     std::string alarm;
     if (result.outcome == Outcome::quarantined) {
-        report.severity = Severity::error;
+        report.severity = service::Severity::error;
         report.what = "a file is damaged and was quarantined";
         report.advice = "it is not handed over and not deleted; look for another copy of its events";
         alarm = "handoff-quarantined";
     } else if (result.trouble == Trouble::wrong_bytes) {
-        report.severity = Severity::error;
+        report.severity = service::Severity::error;
         report.what = "a destination has stored other bytes than it was sent";
         report.advice = "the copy was removed and is made again; if this repeats, do not trust that storage";
         alarm = "handoff-wrong-bytes:" + lane.destination->name();
     } else if (result.trouble == Trouble::name_taken) {
-        report.severity = Severity::error;
+        report.severity = service::Severity::error;
         report.what = "a file's name is taken at the destination";
         alarm = "handoff-name-taken:" + lane.destination->name();
     } else if (result.trouble == Trouble::source) {
-        report.severity = Severity::error;
+        report.severity = service::Severity::error;
         report.what = "a file cannot be handed over";
         alarm = "handoff-source";
     } else if (result.trouble == Trouble::catalogue) {
@@ -69,8 +69,8 @@ void HandOff::Work::alarm_the_late() {
         }
     }
     for (const auto& one : late) {
-        Report report;
-        report.severity = Severity::error;
+        service::Report report;
+        report.severity = service::Severity::error;
         report.what = "the hand-off is late";
         report.where = one.name;
         report.why = fmt::format("{} files wait, the oldest was closed {} s ago{}{}", one.waiting, one.age.count(),

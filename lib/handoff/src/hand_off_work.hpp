@@ -21,8 +21,8 @@ namespace weir::handoff {
 
 class HandOff::Work {
 public:
-    Work(Catalogue& catalogue, std::vector<std::unique_ptr<Destination>> destinations, HandOffOptions options,
-         Priorities priorities, Reports& reports, const Clock& clock);
+    Work(catalogue::Catalogue& catalogue, std::vector<std::unique_ptr<Destination>> destinations,
+         HandOffOptions options, Priorities priorities, service::Reports& reports, const Clock& clock);
     ~Work();
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
@@ -44,7 +44,8 @@ private:
         unsigned failures = 0;                                     // in sequence, by the destination
         SteadyTime not_before{};                                   // after such a failure
         bool probing = false;                                      // one tries whether it is back
-        std::vector<std::pair<std::string, TransferRow>> orphans;  // places and rows of copies that are not tried again
+        std::vector<std::pair<std::string, catalogue::TransferRow>>
+            orphans;  // places and rows of copies that are not tried again
     };
 
     // The work of each kind of thread.
@@ -53,11 +54,11 @@ private:
     void delete_files(const std::stop_token& stop);
 
     [[nodiscard]] Result<> begin();
-    [[nodiscard]] Result<> offer(const FileRow& file);
+    [[nodiscard]] Result<> offer(const catalogue::FileRow& file);
     [[nodiscard]] Result<> refresh();
     [[nodiscard]] Result<> find_missing_copies();
     [[nodiscard]] Result<> find_orphans();
-    [[nodiscard]] bool to_be_handed_over(const FileRow& file);
+    [[nodiscard]] bool to_be_handed_over(const catalogue::FileRow& file);
     void complete_files();
     void alarm_the_late();
     void clean_orphans(Lane& lane, const std::stop_token& stop);
@@ -68,10 +69,10 @@ private:
     [[nodiscard]] bool over_in_lock() const;
     void run_thread(std::function<void(const std::stop_token&)> work);
 
-    Catalogue& catalogue_;
+    catalogue::Catalogue& catalogue_;
     const std::vector<std::unique_ptr<Destination>> destinations_;
     const HandOffOptions options_;
-    Reports& reports_;
+    service::Reports& reports_;
     const Clock& clock_;
     std::optional<fixity::RateLimit> limit_;
     Backoff backoff_;

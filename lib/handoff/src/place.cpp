@@ -100,7 +100,7 @@ std::string spelling_of(const Target& target) {
     return "root://" + host + below(fs::path("/" + std::string(path.substr(first))));
 }
 
-Result<std::string> place_of(const FileRow& file, std::string_view pattern) {
+Result<std::string> place_of(const catalogue::FileRow& file, std::string_view pattern) {
     const auto stream = fmt::format("{}_{}", file.stream_type, file.stream_name);
     if (!plain(file.name) || !plain(stream))
         return fail(Errc::refused,

@@ -25,19 +25,19 @@ void Plan::erase(std::size_t destination, const Entry& entry) {
     if (copy.where == Where::later) later_[destination].erase({copy.again, entry.file.guid});
 }
 
-void Plan::add(const FileRow& file, const std::vector<TransferRow>& rows, WallTime wall, SteadyTime now,
-               std::chrono::milliseconds wait_max, bool at_once) {
+void Plan::add(const catalogue::FileRow& file, const std::vector<catalogue::TransferRow>& rows, WallTime wall,
+               SteadyTime now, std::chrono::milliseconds wait_max, bool at_once) {
     Entry entry{file, priorities_.of(file.stream_type + "_" + file.stream_name), busy_.contains(file.volume), {}};
     for (const auto& destination : destinations_) {
         Copy copy;
-        const auto row = std::ranges::find(rows, destination, &TransferRow::destination);
+        const auto row = std::ranges::find(rows, destination, &catalogue::TransferRow::destination);
         if (row != rows.end()) {
             copy.row = *row;
         } else {
             copy.row.guid = file.guid;
             copy.row.destination = destination;
         }
-        if (copy.row.state == CopyState::transferred) {
+        if (copy.row.state == catalogue::CopyState::transferred) {
             copy.where = Where::over;
         } else if (copy.row.next_try && *copy.row.next_try > wall && !at_once) {
             copy.where = Where::later;  // the wall clock may have jumped: never longer than wait_max
@@ -94,7 +94,7 @@ std::optional<SteadyTime> Plan::next_time(std::size_t destination) const {
     return later.empty() ? std::nullopt : std::optional(later.begin()->first);
 }
 
-void Plan::put_back(std::size_t destination, const TransferRow& row, std::optional<SteadyTime> again) {
+void Plan::put_back(std::size_t destination, const catalogue::TransferRow& row, std::optional<SteadyTime> again) {
     auto& entry = files_.at(row.guid);
     auto& copy = entry.copies[destination];
     WEIR_ASSERT(copy.where == Where::in_hand);
@@ -122,7 +122,8 @@ Plan::Standing Plan::standing(std::size_t destination) const {
         const auto where = entry.copies[destination].where;
         if (where == Where::over) continue;
         ++(where == Where::in_hand ? standing.in_hand : standing.waiting);
-        if (entry.file.transfer_state == TransferState::transferred) continue;  // not late: the destination is new
+        if (entry.file.transfer_state == catalogue::TransferState::transferred)
+            continue;  // not late: the destination is new
         const auto closed = entry.file.closed.value_or(WallTime{});
         if (!standing.oldest || closed < *standing.oldest) standing.oldest = closed;
     }
@@ -137,7 +138,7 @@ bool Plan::is_over(std::size_t destination) const {
 bool Plan::complete(const Guid& guid) const {
     const auto found = files_.find(guid);
     return found != files_.end() && std::ranges::all_of(found->second.copies, [](const Copy& copy) {
-               return copy.row.state == CopyState::transferred;
+               return copy.row.state == catalogue::CopyState::transferred;
            });
 }
 

@@ -21,8 +21,8 @@ namespace weir::handoff {
 
 /// One file and one destination.
 struct Job {
-    FileRow file;
-    TransferRow row;
+    catalogue::FileRow file;
+    catalogue::TransferRow row;
     unsigned tries = 1;  // since it came into the plan, with this one
 };
 
@@ -35,8 +35,8 @@ public:
 
     /// `rows`: what the catalogue has of this file; missing ones are PENDING. Those that wait for a time wait at
     /// most `wait_max` from `now`; `at_once`: none waits.
-    void add(const FileRow& file, const std::vector<TransferRow>& rows, WallTime wall, SteadyTime now,
-             std::chrono::milliseconds wait_max, bool at_once);
+    void add(const catalogue::FileRow& file, const std::vector<catalogue::TransferRow>& rows, WallTime wall,
+             SteadyTime now, std::chrono::milliseconds wait_max, bool at_once);
 
     /// Volumes that are being written to.
     void set_busy(std::set<std::string> volumes);
@@ -51,7 +51,7 @@ public:
     [[nodiscard]] std::optional<SteadyTime> next_time(std::size_t destination) const;
 
     /// In hand no more. `again`: not before this time; nothing: it is not tried again (done, or given up).
-    void put_back(std::size_t destination, const TransferRow& row, std::optional<SteadyTime> again);
+    void put_back(std::size_t destination, const catalogue::TransferRow& row, std::optional<SteadyTime> again);
 
     /// Everything that was not begun for this destination is given up. How many.
     std::size_t give_up(std::size_t destination);
@@ -70,13 +70,13 @@ public:
 private:
     enum class Where { ready, later, in_hand, over };
     struct Copy {
-        TransferRow row;
+        catalogue::TransferRow row;
         Where where = Where::ready;
         SteadyTime again{};
         unsigned tries = 0;
     };
     struct Entry {
-        FileRow file;
+        catalogue::FileRow file;
         int priority = Priorities::usual;
         bool busy = false;
         std::vector<Copy> copies;  // one a destination

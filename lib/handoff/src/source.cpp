@@ -37,8 +37,8 @@ constexpr std::size_t piece_size = 512 << 10;  // summed while it is in the cach
 
 }  // namespace
 
-Result<digest::Digest> known_sum(const FileRow& file, digest::Algorithm algorithm) {
-    const auto known = std::ranges::find(file.sums, digest::name(algorithm), &weir::FileSum::algorithm);
+Result<digest::Digest> known_sum(const catalogue::FileRow& file, digest::Algorithm algorithm) {
+    const auto known = std::ranges::find(file.sums, digest::name(algorithm), &weir::catalogue::FileSum::algorithm);
     auto sum = known == file.sums.end() ? fail(Errc::refused, "") : digest::Digest::parse(algorithm, known->value);
     if (sum) return sum;
     return fail(Errc::refused, fmt::format("the catalogue has no {} of {}; nothing to verify a copy against",

@@ -9,12 +9,12 @@
 namespace weir::handoff {
 
 /// Where the file lies here.
-[[nodiscard]] inline std::filesystem::path path_of(const FileRow& file) {
+[[nodiscard]] inline std::filesystem::path path_of(const catalogue::FileRow& file) {
     return std::filesystem::path(file.volume) / file.name;
 }
 
 /// What the catalogue says of its bytes. Errc::refused: nothing in this algorithm, or no such sum.
-[[nodiscard]] Result<digest::Digest> known_sum(const FileRow& file, digest::Algorithm algorithm);
+[[nodiscard]] Result<digest::Digest> known_sum(const catalogue::FileRow& file, digest::Algorithm algorithm);
 
 struct SourceSum {
     digest::Digest sum;

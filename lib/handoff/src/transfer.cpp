@@ -24,7 +24,7 @@ std::string plain_text(std::string text) {
 /// One attempt: what its steps share.
 class Transfer::Attempt {
 public:
-    Attempt(Transfer& transfer, const FileRow& file, const std::string& place, TransferRow& row,
+    Attempt(Transfer& transfer, const catalogue::FileRow& file, const std::string& place, catalogue::TransferRow& row,
             const std::stop_token& stop)
         : t_(transfer), file_(file), place_(place), row_(row), patience_{stop, transfer.options_.answer} {}
 
@@ -36,7 +36,7 @@ public:
         const auto there = t_.destination_.size_of(place_, patience_);
         if (!there) return failed(Trouble::destination, there.error().message());
         if (*there) return take_what_is_there(**there);
-        if (row_.state == CopyState::unverified) {  // its bytes are there; what is missing is a sum
+        if (row_.state == catalogue::CopyState::unverified) {  // its bytes are there; what is missing is a sum
             const auto temporary = temporary_place(place_, row_.guid, row_.attempts);
             const auto size = t_.destination_.size_of(temporary, patience_);
             if (!size) return unverified(size.error().message());
@@ -52,7 +52,7 @@ private:
         const auto first = last > attempts_cleaned_first ? last - attempts_cleaned_first + 1 : 1;
         cleaned_ = t_.remove_attempts(place_, row_.guid, first, last, patience_.stop).has_value() && first == 1;
         row_.attempts += 1;
-        row_.state = CopyState::copying;
+        row_.state = catalogue::CopyState::copying;
         row_.next_try.reset();
         row_.algorithm.clear();
         row_.checksum.clear();
@@ -99,7 +99,7 @@ private:
             "names the event",
             path_of(file_).native(), again->bytes, digest::name(t_.options_.algorithm), again->sum.hex(), file_.bytes,
             wanted_->hex());
-        if (auto said = t_.catalogue_.set_file_health(file_.guid, FileHealth::quarantined); !said)
+        if (auto said = t_.catalogue_.set_file_health(file_.guid, catalogue::FileHealth::quarantined); !said)
             return failed(Trouble::catalogue, said.error().message());
         auto result = failed(Trouble::source, why);
         result.outcome = Outcome::quarantined;
@@ -180,7 +180,7 @@ private:
     }
 
     TransferResult transferred() {
-        row_.state = CopyState::transferred;
+        row_.state = catalogue::CopyState::transferred;
         row_.next_try.reset();
         row_.error.clear();
         row_.url = t_.destination_.url(place_);
@@ -193,15 +193,15 @@ private:
     TransferResult unverified(std::string why) {
         if (patience_.stop.stop_requested()) return stopped();
         row_.url = t_.destination_.url(temporary_place(place_, row_.guid, row_.attempts));
-        return later(CopyState::unverified, Outcome::unverified, Trouble::destination, std::move(why));
+        return later(catalogue::CopyState::unverified, Outcome::unverified, Trouble::destination, std::move(why));
     }
 
     TransferResult failed(Trouble trouble, std::string why) {
         if (patience_.stop.stop_requested()) return stopped();
-        return later(CopyState::failed, Outcome::failed, trouble, std::move(why));
+        return later(catalogue::CopyState::failed, Outcome::failed, trouble, std::move(why));
     }
 
-    TransferResult later(CopyState state, Outcome outcome, Trouble trouble, std::string why) {
+    TransferResult later(catalogue::CopyState state, Outcome outcome, Trouble trouble, std::string why) {
         row_.state = state;
         why = plain_text(std::move(why));
         row_.error = why;
@@ -230,31 +230,32 @@ private:
     }
 
     Transfer& t_;
-    const FileRow& file_;
+    const catalogue::FileRow& file_;
     const std::string& place_;
-    TransferRow& row_;
+    catalogue::TransferRow& row_;
     const Patience patience_;
     std::optional<digest::Digest> wanted_;
     std::uint64_t bytes_sent_ = 0;
     bool cleaned_ = false;  // nothing of earlier attempts is at the destination
 };
 
-TransferResult Transfer::run(const FileRow& file, const std::string& place, TransferRow& row,
+TransferResult Transfer::run(const catalogue::FileRow& file, const std::string& place, catalogue::TransferRow& row,
                              const std::stop_token& stop) {
     // The row that was planned may be old: another process, or a person, may have changed it.
     const auto now = catalogue_.file(file.guid);
     if (!now) return {Outcome::failed, Trouble::catalogue, now.error().message(), 0};
-    if (!*now || (*now)->file_state != FileState::closed || (*now)->file_health == FileHealth::quarantined)
+    if (!*now || (*now)->file_state != catalogue::FileState::closed ||
+        (*now)->file_health == catalogue::FileHealth::quarantined)
         return {Outcome::gone, Trouble::none, "it is no longer to be handed over", 0};
     // A file that is TRANSFERRED goes too: to a destination that is new.
     const auto done = catalogue_.transfers(
-        {.guid = file.guid, .destination = row.destination, .state = CopyState::transferred});
+        {.guid = file.guid, .destination = row.destination, .state = catalogue::CopyState::transferred});
     if (!done) return {Outcome::failed, Trouble::catalogue, done.error().message(), 0};
     if (!done->empty()) return {Outcome::gone, Trouble::none, "it is there already", 0};
     return Attempt(*this, **now, place, row, stop).run();
 }
 
-Result<> Transfer::clean(const std::string& place, const TransferRow& row, const std::stop_token& stop) {
+Result<> Transfer::clean(const std::string& place, const catalogue::TransferRow& row, const std::stop_token& stop) {
     return remove_attempts(place, row.guid, 1, row.attempts, stop);
 }
 

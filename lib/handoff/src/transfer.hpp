@@ -54,17 +54,18 @@ struct TransferResult {
 class Transfer {
 public:
     /// All of them must outlive it.
-    Transfer(Catalogue& catalogue, Destination& destination, Backoff& backoff, const TransferOptions& options,
-             const Clock& clock)
+    Transfer(catalogue::Catalogue& catalogue, Destination& destination, Backoff& backoff,
+             const TransferOptions& options, const Clock& clock)
         : catalogue_(catalogue), destination_(destination), backoff_(backoff), options_(options), clock_(clock) {}
 
     /// `row` is what the catalogue has of this file and destination (a fresh one when it has none), and
     /// becomes what it has afterwards. Several threads, each with a file of its own.
-    [[nodiscard]] TransferResult run(const FileRow& file, const std::string& place, TransferRow& row,
-                                     const std::stop_token& stop);
+    [[nodiscard]] TransferResult run(const catalogue::FileRow& file, const std::string& place,
+                                     catalogue::TransferRow& row, const std::stop_token& stop);
 
     /// Removes what attempts have left at the destination.
-    [[nodiscard]] Result<> clean(const std::string& place, const TransferRow& row, const std::stop_token& stop);
+    [[nodiscard]] Result<> clean(const std::string& place, const catalogue::TransferRow& row,
+                                 const std::stop_token& stop);
 
 private:
     class Attempt;
@@ -72,7 +73,7 @@ private:
     [[nodiscard]] Result<> remove_attempts(const std::string& place, const Guid& guid, std::uint32_t first,
                                            std::uint32_t last, const std::stop_token& stop);
 
-    Catalogue& catalogue_;
+    catalogue::Catalogue& catalogue_;
     Destination& destination_;
     Backoff& backoff_;
     const TransferOptions& options_;

@@ -66,7 +66,7 @@ protected:
         return hand_off->summary();
     }
     std::size_t transferred() {
-        return catalogue_->files({.transfer_state = TransferState::transferred}).value().size();
+        return catalogue_->files({.transfer_state = catalogue::TransferState::transferred}).value().size();
     }
     void wait_for(const std::function<bool()>& condition) {
         for (int i = 0; i < 120'000 && !condition(); ++i) std::this_thread::sleep_for(1ms);
@@ -79,9 +79,9 @@ protected:
     }
 
     SystemClock system_clock_;
-    Reports reports_;
+    service::Reports reports_;
     HandOffOptions options_;
-    std::vector<FileRow> files_;
+    std::vector<catalogue::FileRow> files_;
 };
 
 TEST_F(HandOffTest, OnceHandsOverWhatIsClosedToEveryDestinationAndEnds) {
@@ -134,27 +134,27 @@ TEST_F(HandOffTest, OnceGivesUpWhatDoesNotGoAndSaysSo) {
 
 TEST_F(HandOffTest, WhatACrashLeftOfAFileThatIsNotHandedOverAnyMoreIsRemoved) {
     row_.attempts = 2;
-    row_.state = CopyState::copying;
+    row_.state = catalogue::CopyState::copying;
     ASSERT_TRUE(catalogue_->set_transfer(row_).has_value());
-    ASSERT_TRUE(catalogue_->set_file_health(file_.guid, FileHealth::quarantined).has_value());
+    ASSERT_TRUE(catalogue_->set_file_health(file_.guid, catalogue::FileHealth::quarantined).has_value());
     const auto orphan = folder_ / "there" / temporary_place("f.data", row_.guid, 2);
     std::ofstream(orphan) << "part";
     EXPECT_EQ(run_once().files_transferred, files_.size() - 1);
     EXPECT_FALSE(fs::exists(orphan));
-    EXPECT_EQ(stored_row().state, CopyState::pending);
+    EXPECT_EQ(stored_row().state, catalogue::CopyState::pending);
 }
 
 TEST_F(HandOffTest, AnOrphanThatCannotBeRemovedHoldsUpNoOtherAndIsTriedAgain) {
     options_.once = false;
     std::vector<std::string> orphans;
     for (const auto& file : {files_[0], files_[1], files_[2]}) {
-        TransferRow row;
+        catalogue::TransferRow row;
         row.guid = file.guid;
         row.destination = "disk";
         row.attempts = 1;
-        row.state = CopyState::failed;
+        row.state = catalogue::CopyState::failed;
         ASSERT_TRUE(catalogue_->set_transfer(row).has_value());
-        ASSERT_TRUE(catalogue_->set_file_health(file.guid, FileHealth::quarantined).has_value());
+        ASSERT_TRUE(catalogue_->set_file_health(file.guid, catalogue::FileHealth::quarantined).has_value());
         orphans.push_back(temporary_place(file.name, file.guid, 1));
         std::ofstream(folder_ / "there" / orphans.back()) << "part";
     }
@@ -172,10 +172,10 @@ TEST_F(HandOffTest, WhatTheCatalogueRefusesForEverIsNotAskedForEver) {
     options_.once = false;
     options_.transfer.verification = Verification::both;
     liar_->before_sum = [&](const std::string&) {
-        EXPECT_TRUE(catalogue_->set_file_health(file_.guid, FileHealth::quarantined).has_value());
+        EXPECT_TRUE(catalogue_->set_file_health(file_.guid, catalogue::FileHealth::quarantined).has_value());
     };
     for (const auto& file : files_) {
-        const auto health = file.guid == file_.guid ? FileHealth::sane : FileHealth::quarantined;
+        const auto health = file.guid == file_.guid ? catalogue::FileHealth::sane : catalogue::FileHealth::quarantined;
         ASSERT_TRUE(catalogue_->set_file_health(file.guid, health).has_value());
     }
     const auto hand_off = start();
@@ -186,7 +186,7 @@ TEST_F(HandOffTest, WhatTheCatalogueRefusesForEverIsNotAskedForEver) {
 }
 
 TEST_F(HandOffTest, AFileThatACrashCutShortGoesLikeTheOthers) {
-    ASSERT_TRUE(catalogue_->set_file_health(file_.guid, FileHealth::truncated).has_value());
+    ASSERT_TRUE(catalogue_->set_file_health(file_.guid, catalogue::FileHealth::truncated).has_value());
     EXPECT_EQ(run_once().files_transferred, files_.size());
     EXPECT_TRUE(fs::exists(folder_ / "there/f.data"));
 }
@@ -225,7 +225,8 @@ TEST_F(HandOffTest, ADestinationThatIsAddedLaterGetsWhatIsTransferredAlready) {
     EXPECT_EQ(summary.destinations.at(0).transferred, files_.size() - 1);
     EXPECT_EQ(summary.destinations.at(1).transferred, files_.size());
     EXPECT_TRUE(fs::exists(folder_ / "second/f.data"));
-    EXPECT_EQ(catalogue_->transfers({.guid = file_.guid, .state = CopyState::transferred}).value().size(), 2U);
+    EXPECT_EQ(catalogue_->transfers({.guid = file_.guid, .state = catalogue::CopyState::transferred}).value().size(),
+              2U);
 }
 
 TEST_F(HandOffTest, AFileWithoutASumIsCountedAndIsNoAttempt) {

@@ -9,8 +9,8 @@
 namespace weir::handoff {
 namespace {
 
-FileRow file_named(std::string name) {
-    FileRow file;
+catalogue::FileRow file_named(std::string name) {
+    catalogue::FileRow file;
     file.volume = "/data/1";
     file.name = std::move(name);
     file.run = RunNumber{7};

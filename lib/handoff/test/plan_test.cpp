@@ -12,9 +12,9 @@ using namespace std::chrono_literals;
 
 class PlanTest : public ::testing::Test {
 protected:
-    static FileRow file_of(const std::string& name, std::chrono::seconds closed, std::string stream = "Main",
-                           std::string volume = "/1") {
-        FileRow file;
+    static catalogue::FileRow file_of(const std::string& name, std::chrono::seconds closed, std::string stream = "Main",
+                                      std::string volume = "/1") {
+        catalogue::FileRow file;
         file.guid = Guid::random();
         file.name = name;
         file.volume = std::move(volume);
@@ -23,11 +23,12 @@ protected:
         file.closed = WallTime{closed};
         return file;
     }
-    void add(const FileRow& file, const std::vector<TransferRow>& rows = {}, bool at_once = false) {
+    void add(const catalogue::FileRow& file, const std::vector<catalogue::TransferRow>& rows = {},
+             bool at_once = false) {
         plan_.add(file, rows, wall_, now_, 10s, at_once);
     }
-    TransferRow row_of(const FileRow& file, std::string destination, CopyState state) {
-        TransferRow row;
+    catalogue::TransferRow row_of(const catalogue::FileRow& file, std::string destination, catalogue::CopyState state) {
+        catalogue::TransferRow row;
         row.guid = file.guid;
         row.destination = std::move(destination);
         row.state = state;
@@ -72,7 +73,7 @@ TEST_F(PlanTest, WhatFailedComesAgainInItsTimeAndNotBefore) {
 
 TEST_F(PlanTest, AWaitFromBeforeAStartIsKeptButNeverLongerThanTheLongest) {
     const auto file = file_of("f", 1s);
-    auto row = row_of(file, "eos", CopyState::failed);
+    auto row = row_of(file, "eos", catalogue::CopyState::failed);
     row.next_try = wall_ + 1h;  // the clock was wrong then, or is now
     add(file, {row});
     EXPECT_EQ(next(), "");
@@ -82,7 +83,7 @@ TEST_F(PlanTest, AWaitFromBeforeAStartIsKeptButNeverLongerThanTheLongest) {
 
 TEST_F(PlanTest, OnceWaitsForNothingFromBefore) {
     const auto file = file_of("f", 1s);
-    auto row = row_of(file, "eos", CopyState::failed);
+    auto row = row_of(file, "eos", catalogue::CopyState::failed);
     row.next_try = wall_ + 1h;
     add(file, {row}, true);
     EXPECT_EQ(next(), "f");
@@ -90,12 +91,13 @@ TEST_F(PlanTest, OnceWaitsForNothingFromBefore) {
 
 TEST_F(PlanTest, AFileIsCompleteWhenEveryDestinationHasIt) {
     const auto file = file_of("f", 1s);
-    add(file, {row_of(file, "tape", CopyState::transferred), row_of(file, "one that is gone", CopyState::copying)});
+    add(file, {row_of(file, "tape", catalogue::CopyState::transferred),
+               row_of(file, "one that is gone", catalogue::CopyState::copying)});
     EXPECT_TRUE(plan_.is_over(1));
     EXPECT_FALSE(plan_.is_over(0));
     auto job = plan_.take(0, now_);
     EXPECT_FALSE(plan_.complete(file.guid));
-    job->row.state = CopyState::transferred;
+    job->row.state = catalogue::CopyState::transferred;
     plan_.put_back(0, job->row, std::nullopt);
     EXPECT_TRUE(plan_.complete(file.guid));
     EXPECT_TRUE(plan_.is_over(0));

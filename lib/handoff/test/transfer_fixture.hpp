@@ -72,7 +72,7 @@ protected:
         folder_ = ::mkdtemp(pattern.data());
         for (const char* name : {"here", "there"}) fs::create_directory(folder_ / name);
         std::ofstream(folder_ / "here/weir.lock");
-        catalogue_ = open_sqlite_catalogue(folder_ / "catalogue").value();
+        catalogue_ = catalogue::open_sqlite_catalogue(folder_ / "catalogue").value();
         EXPECT_TRUE(catalogue_->open_run({RunNumber{7}, "r", "receipt", "", WallTime{1s}}).has_value());
         destinations_.push_back(std::make_unique<Liar>(directory_destination("disk", folder_ / "there")));
         liar_ = static_cast<Liar*>(destinations_.front().get());
@@ -82,9 +82,10 @@ protected:
     }
     ~TransferTest() override { fs::remove_all(folder_); }
 
-    FileRow record(const std::string& name, const std::string& content, const std::vector<weir::FileSum>& sums = {}) {
+    catalogue::FileRow record(const std::string& name, const std::string& content,
+                              const std::vector<weir::catalogue::FileSum>& sums = {}) {
         std::ofstream(folder_ / "here" / name, std::ios::binary) << content;
-        FileRow file;
+        catalogue::FileRow file;
         file.guid = Guid::random();
         file.volume = (folder_ / "here").native();
         file.name = name;
@@ -94,14 +95,15 @@ protected:
         file.stream_name = "Main";
         file.format = "raw-6";
         EXPECT_TRUE(catalogue_->file_opened(file).has_value());
-        FileClose close;
+        catalogue::FileClose close;
         close.guid = file.guid;
         close.volume = file.volume;
         close.name = name;
         close.bytes = content.size();
         close.sums = sums.empty()
-                         ? std::vector<weir::FileSum>{{"adler32",
-                                                       digest::sum(digest::Algorithm::adler32, as_data(content)).hex()}}
+                         ? std::vector<weir::catalogue::FileSum>{{"adler32", digest::sum(digest::Algorithm::adler32,
+                                                                                         as_data(content))
+                                                                                 .hex()}}
                          : sums;
         close.at = clock_.wall();
         EXPECT_TRUE(catalogue_->file_closed(close).has_value());
@@ -112,7 +114,7 @@ protected:
         Transfer transfer(*catalogue_, *liar_, backoff_, transfer_options_, clock_);
         return transfer.run(file_, file_.name, row_, stop);
     }
-    TransferRow stored_row() { return catalogue_->transfers({.guid = file_.guid}).value().at(0); }
+    catalogue::TransferRow stored_row() { return catalogue_->transfers({.guid = file_.guid}).value().at(0); }
     std::vector<std::string> there() {
         std::vector<std::string> names;
         for (const auto& entry : fs::directory_iterator(folder_ / "there"))
@@ -122,7 +124,7 @@ protected:
     Deletion deletion(double used = 99) {
         return {*catalogue_,
                 destinations_,
-                [](std::size_t, const FileRow& file) -> Result<std::string> { return file.name; },
+                [](std::size_t, const catalogue::FileRow& file) -> Result<std::string> { return file.name; },
                 std::nullopt,
                 {.above_percent = 80, .age = 60s},
                 1s,
@@ -134,13 +136,13 @@ protected:
 
     fs::path folder_;
     ManualClock clock_;
-    std::unique_ptr<Catalogue> catalogue_;
+    std::unique_ptr<catalogue::Catalogue> catalogue_;
     std::vector<std::unique_ptr<Destination>> destinations_;
     Liar* liar_;
     Backoff backoff_{1s, 10s, 1};
     TransferOptions transfer_options_;
-    FileRow file_;
-    TransferRow row_;
+    catalogue::FileRow file_;
+    catalogue::TransferRow row_;
 };
 
 }  // namespace weir::handoff

@@ -15,7 +15,7 @@ TEST_F(TransferTest, AGoodFileArrivesUnderItsNameAndTheRowSaysSo) {
     EXPECT_EQ(result.bytes, file_.bytes);
     EXPECT_EQ(there(), std::vector<std::string>{"f.data"});
     EXPECT_EQ(stored_row(), row_);
-    EXPECT_EQ(row_.state, CopyState::transferred);
+    EXPECT_EQ(row_.state, catalogue::CopyState::transferred);
     EXPECT_EQ(row_.checksum, file_.sums.at(0).value);
 }
 
@@ -27,7 +27,7 @@ TEST_F(TransferTest, AWrongSumIsAFailureAndTheCopyIsRemoved) {
     EXPECT_EQ(result.outcome, Outcome::failed);
     EXPECT_EQ(result.trouble, Trouble::wrong_bytes);
     EXPECT_TRUE(there().empty());
-    EXPECT_EQ(stored_row().state, CopyState::failed);
+    EXPECT_EQ(stored_row().state, catalogue::CopyState::failed);
     EXPECT_TRUE(stored_row().next_try.has_value());
     liar_->sum = nullptr;
     EXPECT_EQ(run().outcome, Outcome::transferred);
@@ -37,7 +37,7 @@ TEST_F(TransferTest, AWrongSumIsAFailureAndTheCopyIsRemoved) {
 TEST_F(TransferTest, NoSumIsUnverifiedAndLaterOnlyTheSumIsAskedFor) {
     liar_->sum = []() -> Result<std::optional<digest::Digest>> { return std::nullopt; };
     EXPECT_EQ(run().outcome, Outcome::unverified);
-    EXPECT_EQ(stored_row().state, CopyState::unverified);
+    EXPECT_EQ(stored_row().state, catalogue::CopyState::unverified);
     EXPECT_EQ(there().size(), 1U);
     liar_->sum = []() -> Result<std::optional<digest::Digest>> {
         return fail(Errc::io, "bytes \x01\xff from outside");
@@ -82,7 +82,7 @@ TEST_F(TransferTest, ADamagedSourceIsQuarantinedAndNothingIsHandedOver) {
     EXPECT_EQ(result.outcome, Outcome::quarantined);
     EXPECT_THAT(result.why, HasSubstr("is damaged"));
     EXPECT_TRUE(there().empty());
-    EXPECT_EQ(catalogue_->file(file_.guid).value()->file_health, FileHealth::quarantined);
+    EXPECT_EQ(catalogue_->file(file_.guid).value()->file_health, catalogue::FileHealth::quarantined);
     EXPECT_EQ(run().outcome, Outcome::gone);
 }
 
@@ -90,7 +90,7 @@ TEST_F(TransferTest, ASourceThatIsShorterLongerOrGoneIsNotHandedOver) {
     fs::remove(folder_ / "here/f.data");
     EXPECT_EQ(run().trouble, Trouble::source);
     EXPECT_EQ(catalogue_->file(file_.guid).value()->file_health,
-              FileHealth::sane);  // a disk that is not there is no damage
+              catalogue::FileHealth::sane);  // a disk that is not there is no damage
     std::ofstream(folder_ / "here/f.data") << "short";
     EXPECT_EQ(run().outcome, Outcome::quarantined);
     EXPECT_TRUE(there().empty());
@@ -121,7 +121,7 @@ TEST_F(TransferTest, AFileOfSomebodyElseIsLeftAlone) {
 
 TEST_F(TransferTest, WhatACrashLeftIsRemovedWithTheNextAttempt) {
     row_.attempts = 3;
-    row_.state = CopyState::copying;
+    row_.state = catalogue::CopyState::copying;
     for (std::uint32_t attempt = 1; attempt <= 3; ++attempt)
         std::ofstream(folder_ / "there" / temporary_place("f.data", row_.guid, attempt)) << "part";
     EXPECT_EQ(run().outcome, Outcome::transferred);
@@ -130,7 +130,7 @@ TEST_F(TransferTest, WhatACrashLeftIsRemovedWithTheNextAttempt) {
 
 TEST_F(TransferTest, ACopyDoesNotCountBeforeWhatEarlierAttemptsLeftIsGone) {
     row_.attempts = 40;
-    row_.state = CopyState::failed;
+    row_.state = catalogue::CopyState::failed;
     const auto left = temporary_place("f.data", row_.guid, 2);  // older than what the next attempt removes first
     std::ofstream(folder_ / "there" / left) << "part";
     liar_->remove_fails = [&](const std::string& place) { return place == left; };
@@ -146,7 +146,7 @@ TEST_F(TransferTest, ACopyDoesNotCountBeforeWhatEarlierAttemptsLeftIsGone) {
 TEST_F(TransferTest, ACopyThatIsThereAlreadyDoesNotCountBeforeWhatEarlierAttemptsLeftIsGone) {
     fs::copy_file(folder_ / "here/f.data", folder_ / "there/f.data");
     row_.attempts = 2;
-    row_.state = CopyState::copying;
+    row_.state = catalogue::CopyState::copying;
     const auto left = temporary_place("f.data", row_.guid, 2);
     std::ofstream(folder_ / "there" / left) << "part";
     liar_->remove_fails = [&](const std::string& place) { return place == left; };
@@ -168,7 +168,7 @@ TEST_F(TransferTest, AStopIsNoFailureAndLeavesNothingThere) {
     transfer_options_.progress = [&](std::uint64_t) { stop.request_stop(); };
     EXPECT_EQ(run(stop.get_token()).outcome, Outcome::stopped);
     EXPECT_TRUE(there().empty());
-    EXPECT_EQ(stored_row().state, CopyState::copying);
+    EXPECT_EQ(stored_row().state, catalogue::CopyState::copying);
     transfer_options_.progress = nullptr;
     EXPECT_EQ(run().outcome, Outcome::transferred);
 }
@@ -189,20 +189,20 @@ protected:
         std::ofstream(folder_ / "here/f.index") << "index";
         clock_.advance(61s);
     }
-    FileState state() { return catalogue_->file(file_.guid).value()->file_state; }
+    catalogue::FileState state() { return catalogue_->file(file_.guid).value()->file_state; }
 };
 
 TEST_F(DeletionTest, AFileThatIsSafeElsewhereMakesRoomWithItsIndex) {
     EXPECT_EQ(make_room().files, 1U);
     EXPECT_FALSE(here());
     EXPECT_FALSE(fs::exists(folder_ / "here/f.index"));
-    EXPECT_EQ(state(), FileState::deleted);
+    EXPECT_EQ(state(), catalogue::FileState::deleted);
     EXPECT_EQ(make_room().files, 0U);
 }
 
 TEST_F(DeletionTest, NothingGoesBelowTheWaterMarkOrBeforeItsAge) {
     EXPECT_EQ(make_room(79).files, 0U);
-    TransferRow row = row_;
+    catalogue::TransferRow row = row_;
     row.verified = clock_.wall() - 59s;
     ASSERT_TRUE(catalogue_->set_transfer(row).has_value());
     EXPECT_EQ(make_room().files, 0U);
@@ -215,7 +215,7 @@ TEST_F(DeletionTest, ACopyThatIsGoneOrShorterNowKeepsTheFile) {
     fs::remove(folder_ / "there/f.data");
     EXPECT_THAT(make_room().kept, testing::ElementsAre(HasSubstr("gone now")));
     EXPECT_TRUE(here());
-    EXPECT_EQ(state(), FileState::closed);
+    EXPECT_EQ(state(), catalogue::FileState::closed);
 }
 
 TEST_F(DeletionTest, WhatADestinationShowsOfTheFileItselfIsNoCopyAndKeepsIt) {
@@ -234,7 +234,7 @@ TEST_F(DeletionTest, WhatADestinationShowsOfTheFileItselfIsNoCopyAndKeepsIt) {
         EXPECT_EQ(outcome.files, 0U);
         EXPECT_THAT(outcome.kept, testing::ElementsAre(HasSubstr(link_of_the_directory ? "weir.lock" : "this very file")));
         EXPECT_TRUE(here());
-        EXPECT_EQ(state(), FileState::closed);
+        EXPECT_EQ(state(), catalogue::FileState::closed);
     }
     fs::remove(folder_ / "there");
 }
@@ -287,13 +287,13 @@ TEST_F(DeletionTest, AVolumeThatIsNotMountedHasNotLostItsFiles) {
     fs::remove(folder_ / "here/weir.lock");
     fs::remove(folder_ / "here/f.data");
     EXPECT_THAT(make_room().kept, testing::ElementsAre(HasSubstr("is it mounted")));
-    EXPECT_EQ(state(), FileState::closed);
+    EXPECT_EQ(state(), catalogue::FileState::closed);
 }
 
 TEST_F(DeletionTest, ACrashBetweenTheBytesAndTheCatalogueIsFinished) {
     fs::remove(folder_ / "here/f.data");
     EXPECT_EQ(make_room().files, 1U);
-    EXPECT_EQ(state(), FileState::deleted);
+    EXPECT_EQ(state(), catalogue::FileState::deleted);
 }
 
 TEST_F(TransferTest, OnlyWhatWasHandedOverIsDeleted) {

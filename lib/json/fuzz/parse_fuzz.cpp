@@ -7,8 +7,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    if (const auto parsed = weir::parse_json(text); parsed) {
-        weir::JsonFields fields(*parsed, "it");
+    if (const auto parsed = weir::json::parse(text); parsed) {
+        weir::json::Fields fields(*parsed, "it");
         static_cast<void>(fields.text("name", ""));
         static_cast<void>(fields.number("run", 0));
         static_cast<void>(fields.array("peers", 4));
@@ -17,7 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     } else {
         WEIR_ASSERT(!parsed.error().context.contains('\n'));
     }
-    const auto again = weir::parse_json(boost::json::serialize(boost::json::value(weir::json_safe(text.substr(0, 1000)))));
+    const auto again =
+        weir::json::parse(boost::json::serialize(boost::json::value(weir::json::safe(text.substr(0, 1000)))));
     WEIR_ASSERT(again.has_value());
     return 0;
 }

@@ -10,10 +10,8 @@
 
 #include "weir/base/suggest.hpp"
 
-namespace weir {
+namespace weir::json {
 namespace {
-
-namespace json = boost::json;
 
 bool fit(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; });
@@ -28,7 +26,7 @@ std::string shown(std::string_view text) {
 
 }  // namespace
 
-Result<json::value> parse_json(std::string_view text, const JsonLimits& limits) {
+Result<json::value> parse(std::string_view text, const Limits& limits) {
     if (text.size() > limits.size.count())
         return fail(Errc::usage, fmt::format("more than {} of JSON", to_string(limits.size)));
     json::parse_options options;
@@ -44,24 +42,24 @@ Result<json::value> parse_json(std::string_view text, const JsonLimits& limits) 
     return parser.release();
 }
 
-JsonFields::JsonFields(const json::value& value, std::string what) : object_(value.if_object()), what_(std::move(what)) {
+Fields::Fields(const json::value& value, std::string what) : object_(value.if_object()), what_(std::move(what)) {
     if (object_ == nullptr) fail_with(fmt::format("{} is not an object", what_));
 }
 
-void JsonFields::fail_with(std::string text) {
+void Fields::fail_with(std::string text) {
     if (!error_) error_ = Error{Errc::usage, 0, std::move(text)};
 }
 
-void JsonFields::wrong(std::string_view name, std::string_view should_be) {
+void Fields::wrong(std::string_view name, std::string_view should_be) {
     fail_with(fmt::format("\"{}\" of {} is not {}", name, what_, should_be));
 }
 
-bool JsonFields::has(std::string_view name) {
+bool Fields::has(std::string_view name) {
     asked_.emplace_back(name);
     return object_ != nullptr && object_->contains(name);
 }
 
-const json::value* JsonFields::find(std::string_view name, bool optional) {
+const json::value* Fields::find(std::string_view name, bool optional) {
     asked_.emplace_back(name);
     if (object_ == nullptr) return nullptr;
     const auto* value = object_->if_contains(name);
@@ -70,7 +68,7 @@ const json::value* JsonFields::find(std::string_view name, bool optional) {
     return nullptr;
 }
 
-std::string JsonFields::text(std::string_view name, std::optional<std::string> absent, std::size_t size_max) {
+std::string Fields::text(std::string_view name, std::optional<std::string> absent, std::size_t size_max) {
     const auto* value = find(name, absent.has_value());
     if (value == nullptr) return absent.value_or("");
     const auto* text = value->if_string();
@@ -81,7 +79,7 @@ std::string JsonFields::text(std::string_view name, std::optional<std::string> a
     return std::string(*text);
 }
 
-std::uint64_t JsonFields::number(std::string_view name, std::optional<std::uint64_t> absent, std::uint64_t most) {
+std::uint64_t Fields::number(std::string_view name, std::optional<std::uint64_t> absent, std::uint64_t most) {
     const auto* value = find(name, absent.has_value());
     if (value == nullptr) return absent.value_or(0);
     if (const auto* i = value->if_int64(); i != nullptr && *i >= 0 && std::cmp_less_equal(*i, most)) return static_cast<std::uint64_t>(*i);
@@ -90,7 +88,7 @@ std::uint64_t JsonFields::number(std::string_view name, std::optional<std::uint6
     return 0;
 }
 
-double JsonFields::real(std::string_view name, std::optional<double> absent) {
+double Fields::real(std::string_view name, std::optional<double> absent) {
     const auto* value = find(name, absent.has_value());
     if (value == nullptr) return absent.value_or(0);
     if (const auto* i = value->if_int64()) return static_cast<double>(*i);
@@ -100,7 +98,7 @@ double JsonFields::real(std::string_view name, std::optional<double> absent) {
     return 0;
 }
 
-bool JsonFields::flag(std::string_view name, std::optional<bool> absent) {
+bool Fields::flag(std::string_view name, std::optional<bool> absent) {
     const auto* value = find(name, absent.has_value());
     if (value == nullptr) return absent.value_or(false);
     if (const auto* flag = value->if_bool()) return *flag;
@@ -108,7 +106,7 @@ bool JsonFields::flag(std::string_view name, std::optional<bool> absent) {
     return false;
 }
 
-const json::array* JsonFields::array(std::string_view name, std::size_t items_max) {
+const json::array* Fields::array(std::string_view name, std::size_t items_max) {
     const auto* value = find(name, true);
     if (value == nullptr) return nullptr;
     const auto* array = value->if_array();
@@ -117,7 +115,7 @@ const json::array* JsonFields::array(std::string_view name, std::size_t items_ma
     return nullptr;
 }
 
-const json::object* JsonFields::object(std::string_view name) {
+const json::object* Fields::object(std::string_view name) {
     const auto* value = find(name, true);
     if (value == nullptr) return nullptr;
     const auto* object = value->if_object();
@@ -125,7 +123,7 @@ const json::object* JsonFields::object(std::string_view name) {
     return object;
 }
 
-void JsonFields::no_others() {
+void Fields::no_others() {
     if (object_ == nullptr) return;
     for (const auto& [key, value] : *object_) {
         const std::string name(key);
@@ -134,12 +132,12 @@ void JsonFields::no_others() {
     }
 }
 
-Result<> JsonFields::result() const {
+Result<> Fields::result() const {
     if (error_) return std::unexpected(*error_);
     return {};
 }
 
-json::string json_safe(std::string_view text) {
+json::string safe(std::string_view text) {
     // Boost.JSON checks UTF-8 when it parses, not when it writes.
     json::string safe;
     while (!text.empty()) {
@@ -162,4 +160,4 @@ json::string json_safe(std::string_view text) {
     return safe;
 }
 
-}  // namespace weir
+}  // namespace weir::json

@@ -5,13 +5,13 @@
 
 #include <boost/json/serialize.hpp>
 
-namespace weir {
+namespace weir::json {
 namespace {
 
 using testing::HasSubstr;
 
-std::string error_of(std::string_view text, const JsonLimits& limits = {}) {
-    const auto parsed = parse_json(text, limits);
+std::string error_of(std::string_view text, const Limits& limits = {}) {
+    const auto parsed = parse(text, limits);
     return parsed ? "" : parsed.error().message();
 }
 
@@ -31,8 +31,8 @@ TEST(ParseJson, SizeAndDepthAreLimited) {
 }
 
 TEST(JsonFields, AllFieldsAreReadInARow) {
-    const auto value = parse_json(R"({"name":"start","run":7,"deadline":1.5,"list":[1],"on":true,"inner":{}})").value();
-    JsonFields fields(value, "the request");
+    const auto value = parse(R"({"name":"start","run":7,"deadline":1.5,"list":[1],"on":true,"inner":{}})").value();
+    Fields fields(value, "the request");
     EXPECT_EQ(fields.text("name"), "start");
     EXPECT_EQ(fields.number("run"), 7U);
     EXPECT_EQ(fields.real("deadline"), 1.5);
@@ -48,8 +48,8 @@ TEST(JsonFields, AllFieldsAreReadInARow) {
 
 TEST(JsonFields, TheFirstThingThatIsWrongIsSaid) {
     const auto reason = [](const char* text, auto read) {
-        const auto value = parse_json(text).value();
-        JsonFields fields(value, "the request");
+        const auto value = parse(text).value();
+        Fields fields(value, "the request");
         read(fields);
         fields.no_others();
         const auto result = fields.result();
@@ -67,11 +67,11 @@ TEST(JsonFields, TheFirstThingThatIsWrongIsSaid) {
 
 TEST(JsonSafe, BytesThatAreNotUtf8AreReplaced) {
     const std::string bad = std::string("a\xff") + "b\xc3(\xed\xa0\x80\xf4\x90\x80\x80 \xc3\xa9 \xe2\x82\xac";
-    boost::json::value document{{"x", json_safe(bad)}};
-    const auto again = parse_json(boost::json::serialize(document));
+    boost::json::value document{{"x", safe(bad)}};
+    const auto again = parse(boost::json::serialize(document));
     ASSERT_TRUE(again.has_value()) << again.error().message();
     EXPECT_THAT(std::string(again->as_object().at("x").as_string()), HasSubstr("\xc3\xa9 \xe2\x82\xac"));
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::json

@@ -17,8 +17,9 @@ constexpr std::array feed_kinds{"generator", "file", "network", "level2"};
 
 std::string in_hex(SourceId source) { return fmt::format("0x{:06x}", number(source)); }
 
-Report report(Severity severity, std::string what, std::string where, std::string why, std::string advice, std::string key = {}) {
-    Report made;
+service::Report report(service::Severity severity, std::string what, std::string where, std::string why,
+                       std::string advice, std::string key = {}) {
+    service::Report made;
     made.severity = severity;
     made.what = std::move(what);
     made.where = std::move(where);
@@ -68,7 +69,7 @@ struct ReadoutStation::Run {
         : store(store_options), input(store, input_options, std::move(mismatched)), node(store, input, outbox, node_options) {}
 };
 
-ReadoutStation::ReadoutStation(ReadoutStationOptions options, const Clock& clock, Reports& reports)
+ReadoutStation::ReadoutStation(ReadoutStationOptions options, const Clock& clock, service::Reports& reports)
     : options_(std::move(options)), clock_(clock), reports_(reports) {}
 
 ReadoutStation::~ReadoutStation() {
@@ -99,12 +100,13 @@ Result<> ReadoutStation::make_feed() {
                 return fail(Errc::usage, fmt::format("{} holds {} events, and the partition's format is {}", options.file.native(),
                                                      event::name((*replay)->format()), event::name(options_.format)));
             for (const auto& [source, events] : (*replay)->mismatches())
-                reports_.raise("level1_mismatch",
-                               report(Severity::warning, "level-1 ids in the file are not what the partition expects",
-                                      fmt::format("{}, source {}", options.file.native(), in_hex(source)),
-                                      fmt::format("{} of {} events", events, (*replay)->events()),
-                                      "say in [data] level1_offset or level1_exempt how this source counts",
-                                      fmt::format("level1_mismatch {}", in_hex(source))));
+                reports_.raise(
+                    "level1_mismatch",
+                    report(service::Severity::warning, "level-1 ids in the file are not what the partition expects",
+                           fmt::format("{}, source {}", options.file.native(), in_hex(source)),
+                           fmt::format("{} of {} events", events, (*replay)->events()),
+                           "say in [data] level1_offset or level1_exempt how this source counts",
+                           fmt::format("level1_mismatch {}", in_hex(source))));
             maker_ = std::move(*replay);
             break;
         }
@@ -162,12 +164,13 @@ Result<> ReadoutStation::connect(const std::vector<Peer>& peers) { return loop_-
 Result<> ReadoutStation::change_peers(const std::vector<Peer>& peers) { return loop_->change_peers(peers); }
 
 void ReadoutStation::mismatched(const Level1Mismatch& mismatch) {
-    reports_.raise("level1_mismatch",
-                   report(Severity::error, "a fragment with another level-1 id than that of its event was refused",
-                          fmt::format("source {}", in_hex(mismatch.source)),
-                          fmt::format("its id is {} and should be {}", number(mismatch.found), number(mismatch.expected)),
-                          "look whether this source lost its count; or say in [data] level1_offset or level1_exempt how it counts",
-                          fmt::format("level1_mismatch {}", in_hex(mismatch.source))));
+    reports_.raise(
+        "level1_mismatch",
+        report(service::Severity::error, "a fragment with another level-1 id than that of its event was refused",
+               fmt::format("source {}", in_hex(mismatch.source)),
+               fmt::format("its id is {} and should be {}", number(mismatch.found), number(mismatch.expected)),
+               "look whether this source lost its count; or say in [data] level1_offset or level1_exempt how it counts",
+               fmt::format("level1_mismatch {}", in_hex(mismatch.source))));
 }
 
 Result<> ReadoutStation::start(RunNumber number) {
@@ -216,7 +219,7 @@ Result<> ReadoutStation::stop(std::chrono::milliseconds) {  // every wait below 
     const auto counts = run.store.ledger().counts();
     const auto held = run.store.count_robs();
     if (counts.in_hand != held)
-        reports_.raise("ledger", report(Severity::error, "the ledger of ROBs does not balance", options_.name,
+        reports_.raise("ledger", report(service::Severity::error, "the ledger of ROBs does not balance", options_.name,
                                         fmt::format("{} are in hand, and the buffers hold {}", counts.in_hand, held),
                                         "this is a mistake in weir; please report it"));
     run.store.reset(run.store.oldest());
@@ -240,7 +243,7 @@ Result<> ReadoutStation::unconfigure() {
     return {};
 }
 
-StationStatus ReadoutStation::status() const {
+service::StationStatus ReadoutStation::status() const {
     std::shared_ptr<messaging::StationLoop> open_loop;
     std::shared_ptr<Run> run;
     {
@@ -248,7 +251,7 @@ StationStatus ReadoutStation::status() const {
         open_loop = loop_;
         run = run_;
     }
-    StationStatus status;
+    service::StationStatus status;
     status.ledger.what = "ROB fragments";
     if (!run) return status;
     const auto counts = run->store.ledger().counts();

@@ -104,7 +104,7 @@ protected:
         return options;
     }
     SystemClock clock;
-    Reports reports{"ros-1", clock, {}};
+    service::Reports reports{"ros-1", clock, {}};
 };
 
 TEST_F(ReadoutOverSockets, ServesRunAfterRunOverRealSocketsAndItsLedgerBalances) {
@@ -183,7 +183,7 @@ class RealStation : public event::RealFile {};
 
 TEST_F(RealStation, AFileWhoseSourcesCountInAnotherWayThanThePartitionSaysRaisesAnAlarm) {
     SystemClock clock;
-    Reports reports{"ros-1", clock, {}};
+    service::Reports reports{"ros-1", clock, {}};
     ReadoutStationOptions options;
     options.feed = FeedKind::file;
     options.format = event::Format::event_3_0;

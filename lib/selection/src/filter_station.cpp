@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-StationStatus status_of(const FilterStats& stats) {
-    StationStatus status;
+service::StationStatus status_of(const FilterStats& stats) {
+    service::StationStatus status;
     status.ledger.received = stats.received;
     status.ledger.stored = stats.stored;
     for (const auto reason : wire::reject_reasons)
@@ -46,7 +46,8 @@ StationStatus status_of(const FilterStats& stats) {
 
 }  // namespace
 
-FilterStation::FilterStation(FilterStationOptions options, Reports& reports, Timers& timers, const Clock& clock)
+FilterStation::FilterStation(FilterStationOptions options, service::Reports& reports, service::Timers& timers,
+                             const Clock& clock)
     : options_(std::move(options)), reports_(reports), timers_(timers), clock_(clock) {}
 
 FilterStation::~FilterStation() {
@@ -153,7 +154,7 @@ Result<> FilterStation::change_peers(const std::vector<Peer>& peers) {
     return filter_ ? filter_->change_recorders(peers) : Result<>{};
 }
 
-StationStatus FilterStation::status() const {
+service::StationStatus FilterStation::status() const {
     const std::scoped_lock lock(mutex_);
     if (filter_) {
         auto status = status_of(filter_->stats());
@@ -164,7 +165,7 @@ StationStatus FilterStation::status() const {
         }
         return status;
     }
-    return last_ ? status_of(*last_) : StationStatus{};
+    return last_ ? status_of(*last_) : service::StationStatus{};
 }
 
 }  // namespace weir::selection

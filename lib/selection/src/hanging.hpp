@@ -28,11 +28,11 @@ namespace weir::selection {
 
 class Hanging {
 public:
-    void look(const std::vector<GlobalEventId>& stuck, const std::string& selection, Reports& reports) {
+    void look(const std::vector<GlobalEventId>& stuck, const std::string& selection, service::Reports& reports) {
         for (const auto event : stuck) {
             if (std::ranges::find(known_, event) != known_.end()) continue;
-            Report report;
-            report.severity = Severity::error;
+            service::Report report;
+            report.severity = service::Severity::error;
             report.what = "selection hangs";
             report.where = selection;
             report.why = fmt::format("it does not come back from event {}", number(event));

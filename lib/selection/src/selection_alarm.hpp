@@ -12,9 +12,10 @@
 
 namespace weir::selection {
 
-inline void raise_selection_alarm(Reports& reports, const std::string& selection, Trouble trouble, std::string text) {
-    Report report;
-    report.severity = Severity::warning;
+inline void raise_selection_alarm(service::Reports& reports, const std::string& selection, Trouble trouble,
+                                  std::string text) {
+    service::Report report;
+    report.severity = service::Severity::warning;
     report.what = trouble == Trouble::timed_out ? "selection timed out" : fmt::format("selection {}", name(trouble));
     report.where = selection;
     report.why = std::move(text);

@@ -172,8 +172,8 @@ SelectionUnit::Counts SelectionUnit::counts() const {
     return counts;
 }
 
-StationLedger SelectionUnit::ledger() const {
-    StationLedger ledger;
+service::StationLedger SelectionUnit::ledger() const {
+    service::StationLedger ledger;
     ledger.received = counts_.received;
     ledger.stored = counts_.accepted;
     ledger.rejected["level 2"] = counts_.rejected;

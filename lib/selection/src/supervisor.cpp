@@ -65,7 +65,7 @@ void Supervisor::start_run(SteadyTime now) {
     rejected_.clear();
     no_result_.clear();
     told_.clear();
-    accepted_ids_ = EventIds{};
+    accepted_ids_ = service::EventIds{};
     assigner_credit_ = assigner_told_ = 0;
     window_ = 0;
     for (auto& [id, unit] : units_) unit = {.name = unit.name};
@@ -272,9 +272,9 @@ std::vector<Supervisor::UnitCounts> Supervisor::units() const {
     return counts;
 }
 
-StationLedger Supervisor::ledger() const {
+service::StationLedger Supervisor::ledger() const {
     const auto counts = this->counts();
-    StationLedger ledger;
+    service::StationLedger ledger;
     ledger.received = counts.made;
     ledger.stored = counts.accepted;
     ledger.rejected["level 2"] = counts.rejected;

@@ -10,8 +10,8 @@ namespace weir::selection {
 /// The logic, and what its thread tells the others.
 class SupervisorStation::Logic final : public messaging::StationLogic {
 public:
-    Logic(const SupervisorStationOptions& options, messaging::StationLoop& loop, SharedStatus& status, Reports& reports,
-          const Clock& clock)
+    Logic(const SupervisorStationOptions& options, messaging::StationLoop& loop, service::SharedStatus& status,
+          service::Reports& reports, const Clock& clock)
         : loop_(loop), status_(status), reports_(reports), supervisor_(options.supervisor, loop.exchange(), clock) {}
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
@@ -22,14 +22,14 @@ public:
     }
     std::optional<SteadyTime> step(SteadyTime now) override { return supervisor_.step(now); }
     Supervisor& supervisor() noexcept { return supervisor_; }
-    [[nodiscard]] StationEvents events() const {
+    [[nodiscard]] service::StationEvents events() const {
         if (!supervisor_.idle() && !over_) return {};
         return {{"accepted", supervisor_.accepted()}};
     }
     void tell() override {
         for (auto& remark : supervisor_.take_remarks()) warn(reports_, std::move(remark));
         const auto counts = supervisor_.counts();
-        StationStatus status;
+        service::StationStatus status;
         status.ledger = supervisor_.ledger();
         status.finished = loop_.running() && supervisor_.finished() && heard();  // not that of the run before
         status.counters = {{"accepted", double(counts.accepted)},
@@ -75,8 +75,8 @@ private:
     }
 
     messaging::StationLoop& loop_;
-    SharedStatus& status_;
-    Reports& reports_;
+    service::SharedStatus& status_;
+    service::Reports& reports_;
     Supervisor supervisor_;
     bool over_ = false;  // the run
 };
@@ -91,7 +91,7 @@ std::vector<Peer> spoken_with(std::vector<Peer> peers) {
 
 }  // namespace
 
-SupervisorStation::SupervisorStation(SupervisorStationOptions options, Reports& reports, const Clock& clock)
+SupervisorStation::SupervisorStation(SupervisorStationOptions options, service::Reports& reports, const Clock& clock)
     : options_(std::move(options)), reports_(reports), clock_(clock) {}
 
 SupervisorStation::~SupervisorStation() { static_cast<void>(disconnect()); }
@@ -167,11 +167,11 @@ Result<> SupervisorStation::change_peers(const std::vector<Peer>& peers) {
     return loop_->change_peers(spoken_with(peers), [&] { logic_->supervisor().set_peers(peers, clock_.now()); });
 }
 
-StationStatus SupervisorStation::status() const { return status_.read(); }
+service::StationStatus SupervisorStation::status() const { return status_.read(); }
 
-StationEvents SupervisorStation::events() const {
+service::StationEvents SupervisorStation::events() const {
     const std::unique_lock lock(logic_mutex_, std::try_to_lock);
-    StationEvents events;
+    service::StationEvents events;
     if (lock && logic_) loop_->in_loop([&] { events = logic_->events(); });
     return events;
 }

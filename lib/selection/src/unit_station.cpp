@@ -78,7 +78,7 @@ public:
         for (auto& remark : unit_.take_remarks())
             raise_selection_alarm(station_.reports_, station_.selection_->name(), remark.trouble, std::move(remark.text));
         const auto counts = unit_.counts();
-        StationStatus status;
+        service::StationStatus status;
         status.ledger = unit_.ledger();
         status.counters = {{"accepted", double(counts.accepted)},
                            {"rejected", double(counts.rejected)},
@@ -171,7 +171,7 @@ private:
     std::optional<WorkerThreads<UnitItem>> workers_;      // the last member: they use all others
 };
 
-UnitStation::UnitStation(UnitStationOptions options, Reports& reports, const Clock& clock)
+UnitStation::UnitStation(UnitStationOptions options, service::Reports& reports, const Clock& clock)
     : options_(std::move(options)), reports_(reports), clock_(clock) {}
 
 UnitStation::~UnitStation() { static_cast<void>(disconnect()); }
@@ -239,6 +239,6 @@ Result<> UnitStation::change_peers(const std::vector<Peer>& peers) {
     return loop_->change_peers(peers, [&] { logic_->unit().set_peers(peers); });
 }
 
-StationStatus UnitStation::status() const { return status_.read(); }
+service::StationStatus UnitStation::status() const { return status_.read(); }
 
 }  // namespace weir::selection

@@ -63,7 +63,7 @@ struct Around {
 
 TEST(Stations, ASupervisorAndItsUnitsDecideOnEveryEventOfARun) {
     const SystemClock clock;
-    Reports reports("test", clock, {});
+    service::Reports reports("test", clock, {});
     memory::BufferPool pool(64_MiB);
     Around<SimpleAssigner> assigner(assigner_id, pool, clock);
     Around<SimpleReadout> readout(readout_id, pool, clock);
@@ -115,7 +115,7 @@ TEST(Stations, ASupervisorAndItsUnitsDecideOnEveryEventOfARun) {
 
 TEST(Stations, AUnitWhoseSelectionHangsSaysSoAndStillStops) {
     const SystemClock clock;
-    Reports reports("test", clock, {});
+    service::Reports reports("test", clock, {});
     memory::BufferPool pool(64_MiB);
     Around<SimpleAssigner> assigner(assigner_id, pool, clock);
     SupervisorStation supervisor({.id = supervisor_id,
@@ -153,7 +153,7 @@ TEST(Stations, AUnitWhoseSelectionHangsSaysSoAndStillStops) {
 
 TEST(Stations, ASupervisorIsNotFinishedBeforeItsRunAndMayBeAskedAtAnyTime) {
     const SystemClock clock;
-    Reports reports("test", clock, {});
+    service::Reports reports("test", clock, {});
     memory::BufferPool pool(64_MiB);
     Around<SimpleAssigner> assigner(assigner_id, pool, clock);
     SupervisorStation supervisor({.id = supervisor_id, .supervisor = {.events = 20}, .loop = loop_of(supervisor_id)}, reports, clock);
@@ -210,7 +210,7 @@ struct TwoEventsUnderWay {
     }
 
     const SystemClock clock;
-    Reports reports{"test", clock, {}};
+    service::Reports reports{"test", clock, {}};
     memory::BufferPool pool{64_MiB};
     Around<SimpleAssigner> assigner{assigner_id, pool, clock};
     SupervisorStation supervisor;
@@ -243,8 +243,8 @@ TEST(Stations, AUnitStopsThoughItsSupervisorHearsItsLastWordNoMore) {
 
 TEST(Stations, AFilterWhoseSelectionHangsWindsDown) {
     const SystemClock clock;
-    Reports reports("test", clock, {});
-    Timers timers(clock);
+    service::Reports reports("test", clock, {});
+    service::Timers timers(clock);
     timers.start();
     FilterStationOptions options;
     options.filter.receiver.threads = 1;
@@ -279,8 +279,8 @@ TEST(Stations, AFilterWhoseSelectionHangsWindsDown) {
 
 TEST(Stations, AFilterKeepsItsAddressFromRunToRun) {
     const SystemClock clock;
-    Reports reports("test", clock, {});
-    Timers timers(clock);
+    service::Reports reports("test", clock, {});
+    service::Timers timers(clock);
     timers.start();
     FilterStationOptions options;
     options.filter.name = "ef-1";

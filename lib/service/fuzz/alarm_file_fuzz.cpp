@@ -8,9 +8,9 @@
 #include "weir/service/alarm_file.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const auto alarms = weir::alarms_from({reinterpret_cast<const char*>(data), size});
+    const auto alarms = weir::service::alarms_from({reinterpret_cast<const char*>(data), size});
     if (!alarms) return 0;
-    const auto again = weir::alarms_from(weir::to_text(*alarms));
+    const auto again = weir::service::alarms_from(weir::service::to_text(*alarms));
     WEIR_ASSERT(again.has_value());
     WEIR_ASSERT(again->size() == alarms->size());
     return 0;

@@ -17,7 +17,7 @@ struct Fields {
     std::int64_t offset = 0;
     bool direct = true;
     std::vector<std::string> volumes{"/data/1"};
-    weir::Settings settings;
+    weir::service::Settings settings;
 
     Fields() {
         settings.add("record", "listen", listen, "where");

@@ -7,16 +7,16 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    if (const auto request = weir::parse_station_request(text); request) {
-        const auto again = weir::parse_station_request(to_json(*request));
+    if (const auto request = weir::service::parse_station_request(text); request) {
+        const auto again = weir::service::parse_station_request(to_json(*request));
         WEIR_ASSERT(again.has_value() && *again == *request);
     } else {
         WEIR_ASSERT(!request.error().message().contains('\n'));
     }
-    if (const auto report = weir::parse_station_report(text); report) {
-        const auto again = weir::parse_station_report(to_json(*report));
+    if (const auto report = weir::service::parse_station_report(text); report) {
+        const auto again = weir::service::parse_station_report(to_json(*report));
         WEIR_ASSERT(again.has_value() && to_json(*again) == to_json(*report));
     }
-    static_cast<void>(weir::parse_peer(text));
+    static_cast<void>(weir::service::parse_peer(text));
     return 0;
 }

@@ -13,7 +13,7 @@
 #include "one_line.hpp"
 #include "weir/base/file.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 constexpr std::string_view first_line = "weir alarms 1";
@@ -141,4 +141,4 @@ bool valid_person(std::string_view person) noexcept {
     return !person.empty() && person.size() <= person_size_max && std::ranges::all_of(person, plain);
 }
 
-}  // namespace weir
+}  // namespace weir::service

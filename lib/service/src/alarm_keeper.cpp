@@ -21,7 +21,7 @@
 
 #include "one_line.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 using namespace std::chrono_literals;
@@ -266,4 +266,4 @@ Result<std::optional<bool>> ask_to_acknowledge(const AlarmPlace& place, const st
     return std::optional(**answer == "yes");
 }
 
-}  // namespace weir
+}  // namespace weir::service

@@ -10,7 +10,7 @@
 #include "one_line.hpp"
 #include "weir/base/assert.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 constexpr std::size_t text_size_max = 4096;  // of one text
@@ -251,4 +251,4 @@ std::string Settings::effective() const {
     return text;
 }
 
-}  // namespace weir
+}  // namespace weir::service

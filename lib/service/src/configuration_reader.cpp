@@ -14,7 +14,7 @@
 #include "weir/service/configuration.hpp"
 #include "weir/service/configuration_sections.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 constexpr Bytes configuration_size_max = 1_MiB;
@@ -250,4 +250,4 @@ Result<> Settings::read_file(const std::filesystem::path& path) {
     return read_text(*text, path.native());
 }
 
-}  // namespace weir
+}  // namespace weir::service

@@ -14,7 +14,7 @@
 #include "weir/base/thread_account.hpp"
 #include "weir/json/parse.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 namespace asio = boost::asio;
@@ -28,8 +28,8 @@ constexpr Bytes ids_memory_max = 4_GiB;  // a station has a limit of its own for
 }  // namespace
 
 std::string ControlAnswer::error() const {
-    if (const auto document = parse_json(body)) {
-        JsonFields fields(*document, "the answer");
+    if (const auto document = json::parse(body)) {
+        json::Fields fields(*document, "the answer");
         const auto text = fields.text("error", "", 65'536);
         if (fields.result() && !text.empty()) return text;
     }
@@ -104,12 +104,12 @@ Result<StationState> ControlClient::request(const StationRequest& request, std::
     if (!answer) return std::unexpected(answer.error());
     if (!answer->good())
         return fail(answer->status == 409 ? Errc::refused : answer->status == 504 ? Errc::limit : Errc::usage, answer->error());
-    const auto document = parse_json(answer->body);
+    const auto document = json::parse(answer->body);
     if (!document) return std::unexpected(document.error());
-    JsonFields fields(*document, "the answer");
+    json::Fields fields(*document, "the answer");
     const auto state = parse_station_state(fields.text("state"));
     if (!state) return fail(Errc::unsupported, fmt::format("{} answered with an unknown state", address_));
     return *state;
 }
 
-}  // namespace weir
+}  // namespace weir::service

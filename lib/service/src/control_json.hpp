@@ -6,9 +6,9 @@
 
 #include "weir/service/control_messages.hpp"
 
-namespace weir {
+namespace weir::service {
 
 [[nodiscard]] boost::json::object json_of(const Peer& peer);
 [[nodiscard]] boost::json::object json_of(const StationReport::LatchedAlarm& alarm);
 
-}  // namespace weir
+}  // namespace weir::service

@@ -13,11 +13,10 @@
 #include "weir/base/suggest.hpp"
 #include "weir/json/parse.hpp"
 
-namespace weir {
-namespace json = boost::json;
+namespace weir::service {
 namespace {
 
-constexpr JsonLimits limits{Bytes{16U << 20}, 16};
+constexpr json::Limits limits{Bytes{16U << 20}, 16};
 constexpr double deadline_max = 3600;  // seconds
 constexpr std::size_t names_max = 1000;
 
@@ -30,7 +29,7 @@ std::optional<SourceId> parse_source(std::string_view text) {
     return SourceId{value};
 }
 
-void read_sources(JsonFields& fields, Peer& peer, const std::string& what) {
+void read_sources(json::Fields& fields, Peer& peer, const std::string& what) {
     const auto* sources = fields.array("sources", sources_max);
     if (sources == nullptr) return;
     for (const auto& source : *sources) {
@@ -42,7 +41,7 @@ void read_sources(JsonFields& fields, Peer& peer, const std::string& what) {
 }
 
 Result<Peer> read_peer(const json::value& value, const std::string& what) {
-    JsonFields fields(value, what);
+    json::Fields fields(value, what);
     Peer peer;
     peer.name = fields.text("name");
     const auto kind_name = fields.text("kind");
@@ -67,14 +66,14 @@ std::vector<std::string> request_names() {
     return names;
 }
 
-void read_ledger(const json::value& value, StationLedger& ledger, JsonFields& outer) {
-    JsonFields fields(value, "the ledger");
+void read_ledger(const json::value& value, StationLedger& ledger, json::Fields& outer) {
+    json::Fields fields(value, "the ledger");
     ledger.what = fields.text("what", "events");
     ledger.received = fields.number("received");
     ledger.stored = fields.number("stored");
     ledger.in_hand = fields.number("in_hand");
     if (const auto* rejected = fields.object("rejected")) {
-        JsonFields reasons(*value.as_object().if_contains("rejected"), "the rejected");
+        json::Fields reasons(*value.as_object().if_contains("rejected"), "the rejected");
         for (const auto& [reason, count] : *rejected) {
             if (ledger.rejected.size() < names_max) ledger.rejected[std::string(reason)] = reasons.number(reason);
         }
@@ -83,9 +82,9 @@ void read_ledger(const json::value& value, StationLedger& ledger, JsonFields& ou
     if (auto good = fields.result(); !good) outer.fail_with(good.error().context);
 }
 
-void read_alarms(const json::array& alarms, StationReport& report, JsonFields& outer) {
+void read_alarms(const json::array& alarms, StationReport& report, json::Fields& outer) {
     for (const auto& value : alarms) {
-        JsonFields fields(value, "an alarm");
+        json::Fields fields(value, "an alarm");
         StationReport::LatchedAlarm alarm;
         alarm.name = fields.text("name", std::nullopt, 4096);
         alarm.text = fields.text("text", "", 65'536);
@@ -111,17 +110,22 @@ const char* name(const StationRequest& request) noexcept {
 json::object json_of(const Peer& peer) {
     json::array sources;
     for (const auto source : peer.sources) sources.emplace_back(fmt::format("0x{:x}", number(source)));
-    return {{"name", json_safe(peer.name)},         {"kind", name(peer.kind)},          {"id", static_cast<std::uint16_t>(peer.id)},
-            {"dataflow", json_safe(peer.dataflow)}, {"events", json_safe(peer.events)}, {"sources", sources},
+    return {{"name", json::safe(peer.name)},
+            {"kind", name(peer.kind)},
+            {"id", static_cast<std::uint16_t>(peer.id)},
+            {"dataflow", json::safe(peer.dataflow)},
+            {"events", json::safe(peer.events)},
+            {"sources", sources},
             {"link", peer.tcp ? "tcp" : "udp"}};
 }
 
 json::object json_of(const StationReport::LatchedAlarm& alarm) {
-    return {{"name", json_safe(alarm.name)},
+    return {{"name", json::safe(alarm.name)},
             {"severity", alarm.severity},
-            {"text", json_safe(alarm.text)},
+            {"text", json::safe(alarm.text)},
             {"raised", alarm.raised},
-            {"acknowledged_by", alarm.acknowledged_by ? json::value(json_safe(*alarm.acknowledged_by)) : json::value(nullptr)}};
+            {"acknowledged_by",
+             alarm.acknowledged_by ? json::value(json::safe(*alarm.acknowledged_by)) : json::value(nullptr)}};
 }
 
 StationReport::LatchedAlarm latched_alarm(const Alarm& alarm) {
@@ -145,23 +149,29 @@ std::string to_json(const StationRequest& request) {
 std::string to_json(const StationReport& report) {
     const auto& ledger = report.status.ledger;
     json::object rejected, counters;
-    for (const auto& [reason, count] : ledger.rejected) rejected[json_safe(reason)] = count;
-    for (const auto& [what, value] : report.status.counters) counters[json_safe(what)] = std::isfinite(value) ? value : 0.0;
+    for (const auto& [reason, count] : ledger.rejected) rejected[json::safe(reason)] = count;
+    for (const auto& [what, value] : report.status.counters)
+        counters[json::safe(what)] = std::isfinite(value) ? value : 0.0;
     json::array alarms;
     for (const auto& alarm : report.alarms) alarms.push_back(json_of(alarm));
     const json::object object{
-        {"station", json_safe(report.station)},
+        {"station", json::safe(report.station)},
         {"kind", name(report.kind)},
         {"id", static_cast<std::uint16_t>(report.id)},
         {"pid", report.pid},
         {"state", name(report.state)},
         {"run", report.run ? json::value(number(*report.run)) : json::value(nullptr)},
-        {"transition", report.transition ? json::value{{"name", report.transition->name}, {"seconds", report.transition->since.count()}}
+        {"transition", report.transition ? json::value{{"name", report.transition->name},
+                                                       {"seconds", report.transition->since.count()}}
                                          : json::value(nullptr)},
-        {"error", report.error ? json::value(json_safe(*report.error)) : json::value(nullptr)},
+        {"error", report.error ? json::value(json::safe(*report.error)) : json::value(nullptr)},
         {"finished", report.status.finished},
         {"ledger",
-         {{"what", json_safe(ledger.what)}, {"received", ledger.received}, {"stored", ledger.stored}, {"rejected", rejected}, {"in_hand", ledger.in_hand}}},
+         {{"what", json::safe(ledger.what)},
+          {"received", ledger.received},
+          {"stored", ledger.stored},
+          {"rejected", rejected},
+          {"in_hand", ledger.in_hand}}},
         {"counters", counters},
         {"alarms", alarms},
         {"self", report.self ? json::value(json_of(*report.self)) : json::value(nullptr)}};
@@ -169,15 +179,15 @@ std::string to_json(const StationReport& report) {
 }
 
 Result<Peer> parse_peer(std::string_view text) {
-    const auto value = parse_json(text, limits);
+    const auto value = json::parse(text, limits);
     if (!value) return std::unexpected(value.error());
     return read_peer(*value, "the peer");
 }
 
 Result<StationRequest> parse_station_request(std::string_view text) {
-    const auto value = parse_json(text, limits);
+    const auto value = json::parse(text, limits);
     if (!value) return std::unexpected(value.error());
-    JsonFields fields(*value, "the request");
+    json::Fields fields(*value, "the request");
     StationRequest request;
     const auto what = fields.text("name");
     if (const auto transition = parse_transition(what)) {
@@ -210,9 +220,9 @@ Result<StationRequest> parse_station_request(std::string_view text) {
 }
 
 Result<StationReport> parse_station_report(std::string_view text) {
-    const auto value = parse_json(text, limits);
+    const auto value = json::parse(text, limits);
     if (!value) return std::unexpected(value.error());
-    JsonFields fields(*value, "the status");
+    json::Fields fields(*value, "the status");
     StationReport report;
     report.station = fields.text("station");
     const auto kind = parse_station_kind(fields.text("kind"));
@@ -224,7 +234,7 @@ Result<StationReport> parse_station_report(std::string_view text) {
     report.pid = fields.number("pid", 0);
     if (fields.has("run") && !value->at("run").is_null()) report.run = RunNumber{static_cast<std::uint32_t>(fields.number("run", 0, 0xffff'ffff))};
     if (fields.object("transition") != nullptr) {
-        JsonFields inner(value->at("transition"), "the transition");
+        json::Fields inner(value->at("transition"), "the transition");
         report.transition = {inner.text("name"), std::chrono::duration<double>(inner.real("seconds", 0))};
         if (auto good = inner.result(); !good) fields.fail_with(good.error().context);
     }
@@ -232,7 +242,7 @@ Result<StationReport> parse_station_report(std::string_view text) {
     report.status.finished = fields.flag("finished", false);
     if (fields.object("ledger") != nullptr) read_ledger(value->at("ledger"), report.status.ledger, fields);
     if (const auto* counters = fields.object("counters")) {
-        JsonFields inner(value->at("counters"), "the counters");
+        json::Fields inner(value->at("counters"), "the counters");
         for (const auto& [what, count] : *counters) {
             if (report.status.counters.size() < names_max) report.status.counters[std::string(what)] = inner.real(what);
         }
@@ -248,4 +258,4 @@ Result<StationReport> parse_station_report(std::string_view text) {
     return report;
 }
 
-}  // namespace weir
+}  // namespace weir::service

@@ -10,10 +10,9 @@
 #include "weir/json/parse.hpp"
 #include "weir/serial/writer.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
-namespace json = boost::json;
 using enum HttpRoute::Method;
 
 double seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
@@ -26,8 +25,13 @@ json::object json_of(const ThreadAccount::Times& times) {
         const auto cause = static_cast<WaitCause>(i);
         if (times.waits[i] > 0 || times.waited[i].count() > 0) (blocks(cause) ? blocked : waiting)[name(cause)] = seconds(times.waited[i]);
     }
-    return {{"name", json_safe(times.thread)}, {"threads", times.threads},     {"ended", times.ended}, {"running", seconds(times.running)},
-            {"processor", seconds(times.processor)}, {"waiting", waiting}, {"blocked", blocked}};
+    return {{"name", json::safe(times.thread)},
+            {"threads", times.threads},
+            {"ended", times.ended},
+            {"running", seconds(times.running)},
+            {"processor", seconds(times.processor)},
+            {"waiting", waiting},
+            {"blocked", blocked}};
 }
 
 HttpResponse threads_of(const ThreadAccounts& accounts) {
@@ -43,16 +47,16 @@ HttpResponse alarms_of(const Reports& reports) {
 }
 
 HttpResponse acknowledge(Reports& reports, const std::string& body) {
-    const auto document = parse_json(body);
+    const auto document = json::parse(body);
     if (!document) return http_error(400, document.error().message());
-    JsonFields fields(*document, "the request");
+    json::Fields fields(*document, "the request");
     const auto alarm = fields.text("name", std::nullopt, 4096);
     const auto person = fields.text("person", std::nullopt, 100);
     fields.no_others();
     if (person.empty()) fields.fail_with("\"person\" of the request is empty; say who acknowledges");
     if (const auto good = fields.result(); !good) return http_error(400, good.error().message());
     if (!reports.acknowledge(alarm, person)) return http_error(404, "no alarm of that name is latched");
-    return as_json({{"acknowledged", json_safe(alarm)}});
+    return as_json({{"acknowledged", json::safe(alarm)}});
 }
 
 HttpResponse sample_of(const SampledEvents& samples) {
@@ -80,7 +84,7 @@ HttpResponse sample_object_of(const SampledEvents& samples, const ReadSample& re
 
 HttpResponse response_to(const StationAnswer& answer) {
     json::object document{{"state", name(answer.state)}};
-    if (!answer.error.empty()) document["error"] = json_safe(answer.error);
+    if (!answer.error.empty()) document["error"] = json::safe(answer.error);
     auto response = as_json(document);
     using enum StationAnswer::Outcome;
     response.status = answer.outcome == done ? 200 : answer.outcome == late ? 504 : 409;
@@ -150,4 +154,4 @@ Metrics::Collection collect_station(Metrics& metrics, std::function<StationRepor
     });
 }
 
-}  // namespace weir
+}  // namespace weir::service

@@ -9,7 +9,7 @@
 #include "weir/service/http_server.hpp"
 #include "weir/service/metrics.hpp"
 
-namespace weir {
+namespace weir::service {
 
 /// The loop and the services outlive the server that answers.
 [[nodiscard]] std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& services, const StationFrameOptions& options);
@@ -17,4 +17,4 @@ namespace weir {
 /// State, ledger and counters of the station; seconds of the threads.
 [[nodiscard]] Metrics::Collection collect_station(Metrics& metrics, std::function<StationReport()> report, const ThreadAccounts& threads);
 
-}  // namespace weir
+}  // namespace weir::service

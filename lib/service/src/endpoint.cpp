@@ -5,7 +5,7 @@
 
 #include <charconv>
 
-namespace weir {
+namespace weir::service {
 
 namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
@@ -28,4 +28,4 @@ Result<Tcp::endpoint> parse_endpoint(std::string_view text) {
                                          "127.0.0.1:9100 or [::1]:9100", text.substr(0, 100)));
 }
 
-}  // namespace weir
+}  // namespace weir::service

@@ -7,8 +7,8 @@
 
 #include "weir/base/result.hpp"
 
-namespace weir {
+namespace weir::service {
 
 [[nodiscard]] Result<boost::asio::ip::tcp::endpoint> parse_endpoint(std::string_view text);
 
-}  // namespace weir
+}  // namespace weir::service

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 constexpr std::size_t sets_max = 8;
@@ -73,4 +73,4 @@ Result<StationEvents> parse_station_events(std::string_view text, Bytes memory_m
     return events;
 }
 
-}  // namespace weir
+}  // namespace weir::service

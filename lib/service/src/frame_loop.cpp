@@ -8,7 +8,7 @@
 
 #include "weir/base/assert.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 void end_at_once(int code) { ::_exit(code); }
@@ -198,4 +198,4 @@ StationReport FrameLoop::report() const {
     return report;
 }
 
-}  // namespace weir
+}  // namespace weir::service

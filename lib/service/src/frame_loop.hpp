@@ -12,7 +12,7 @@
 #include "weir/base/named_thread.hpp"
 #include "weir/service/station_frame.hpp"
 
-namespace weir {
+namespace weir::service {
 
 using StationAnswered = std::function<void(const StationAnswer&)>;
 
@@ -61,4 +61,4 @@ private:
     NamedThread thread_, watchdog_;  // the last members: they end before what they use is gone
 };
 
-}  // namespace weir
+}  // namespace weir::service

@@ -22,7 +22,7 @@
 #include "weir/base/named_thread.hpp"
 #include "weir/json/parse.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 namespace asio = boost::asio;
@@ -237,7 +237,7 @@ private:
 }  // namespace
 
 HttpResponse http_error(unsigned status, std::string_view text) {
-    const boost::json::value document{{"error", json_safe(text)}};
+    const boost::json::value document{{"error", json::safe(text)}};
     return {.status = status, .body = boost::json::serialize(document) + "\n"};
 }
 
@@ -347,4 +347,4 @@ Result<HttpServer> HttpServer::start(const HttpServerOptions& options, std::vect
     }
 }
 
-}  // namespace weir
+}  // namespace weir::service

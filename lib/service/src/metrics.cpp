@@ -17,7 +17,7 @@
 #include "utf8.hpp"
 #include "weir/base/assert.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 using prometheus::MetricType;
@@ -217,4 +217,4 @@ std::string Metrics::text() const {
     return std::move(out).str();
 }
 
-}  // namespace weir
+}  // namespace weir::service

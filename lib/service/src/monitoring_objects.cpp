@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-namespace weir {
+namespace weir::service {
 
 StationSnapshot snapshot_of(const StationReport& report, WallTime now) {
     const auto& ledger = report.status.ledger;
@@ -24,4 +24,4 @@ StationSnapshot snapshot_of(const StationReport& report, WallTime now) {
     return snapshot;
 }
 
-}  // namespace weir
+}  // namespace weir::service

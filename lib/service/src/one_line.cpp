@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 bool control(char c) noexcept { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
@@ -42,4 +42,4 @@ std::string toml_quoted(std::string_view text) {
     return quoted += '"';
 }
 
-}  // namespace weir
+}  // namespace weir::service

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace weir {
+namespace weir::service {
 
 /// Control characters as \n, \t, \x1b; cut at `size_max` bytes, and "..." then says so.
 [[nodiscard]] std::string on_one_line(std::string_view text, std::size_t size_max = 1000);
@@ -14,4 +14,4 @@ namespace weir {
 /// A basic string of TOML, with its quotes.
 [[nodiscard]] std::string toml_quoted(std::string_view text);
 
-}  // namespace weir
+}  // namespace weir::service

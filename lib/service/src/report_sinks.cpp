@@ -13,7 +13,7 @@
 #include <mutex>
 #include <utility>
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 spdlog::level::level_enum level_of(Severity severity) {
@@ -86,4 +86,4 @@ private:
 std::unique_ptr<ReportSink> log_sink() { return std::make_unique<LogSink>(); }
 std::unique_ptr<ReportSink> counter_sink(Metrics& metrics) { return std::make_unique<CounterSink>(metrics); }
 
-}  // namespace weir
+}  // namespace weir::service

@@ -10,7 +10,7 @@
 #include "one_line.hpp"
 #include "weir/base/assert.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 constexpr std::size_t key_size_max = 256;
@@ -212,4 +212,4 @@ void Reports::show_held_back(SteadyTime now, bool all) {
     }
 }
 
-}  // namespace weir
+}  // namespace weir::service

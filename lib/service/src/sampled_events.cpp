@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/service/sampled_events.hpp"
 
-namespace weir {
+namespace weir::service {
 
 bool SampledEvents::offer(std::span<const ConstData> pieces, SteadyTime now) {
     if (!due(now)) return false;
@@ -39,4 +39,4 @@ void SampledEvents::clear() {
     next_.store(0, std::memory_order_relaxed);
 }
 
-}  // namespace weir
+}  // namespace weir::service

@@ -5,7 +5,7 @@
 
 #include "weir/base/assert.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 bool leads_down(Transition transition) noexcept {
@@ -87,4 +87,4 @@ std::optional<SteadyTime> StateMachine::next_look() const {
     return std::nullopt;
 }
 
-}  // namespace weir
+}  // namespace weir::service

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/service/station.hpp"
 
-namespace weir {
+namespace weir::service {
 
 const char* name(StationState state) noexcept {
     switch (state) {
@@ -64,4 +64,4 @@ bool StationLedger::balances() const noexcept {
     return received == sum;
 }
 
-}  // namespace weir
+}  // namespace weir::service

@@ -8,7 +8,7 @@
 #include "frame_loop.hpp"
 #include "weir/service/http_server.hpp"
 
-namespace weir {
+namespace weir::service {
 
 class StationFrame::Frame {
 public:
@@ -82,4 +82,4 @@ StationState StationFrame::state() const { return frame_->loop.state(); }
 StationReport StationFrame::report() const { return frame_->loop.report(); }
 std::vector<StateMachine::Step> StationFrame::history() const { return frame_->loop.history(); }
 
-}  // namespace weir
+}  // namespace weir::service

@@ -6,7 +6,7 @@
 
 #include "weir/base/assert.hpp"
 
-namespace weir {
+namespace weir::service {
 
 Timers::Periodic::Periodic(Periodic&& other) noexcept : timers_(std::exchange(other.timers_, nullptr)), id_(other.id_) {}
 
@@ -80,4 +80,4 @@ void Timers::start() {
     if (!thread_.joinable()) thread_ = NamedThread("timers", [this](const std::stop_token& stop) { run(stop); });
 }
 
-}  // namespace weir
+}  // namespace weir::service

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace weir {
+namespace weir::service {
 
 /// Bytes of the well-formed character at the start of `text`, by table 3-7 of the Unicode standard; 0: none.
 [[nodiscard]] inline std::size_t utf8_length(std::string_view text) noexcept {
@@ -45,4 +45,4 @@ namespace weir {
     return valid;
 }
 
-}  // namespace weir
+}  // namespace weir::service

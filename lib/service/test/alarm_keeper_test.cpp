@@ -11,7 +11,7 @@
 
 #include "weir/base/file.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 using testing::HasSubstr;
@@ -146,4 +146,4 @@ TEST(AlarmFile, CutOrChangedAnywhereIsAnErrorOrAlarmsNeverMore) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::service

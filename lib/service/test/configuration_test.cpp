@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 using namespace std::chrono_literals;
@@ -227,4 +227,4 @@ TEST(ConfigurationOfAStation, ReadsItsOwnSectionAndLeavesTheOthersToThem) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::service

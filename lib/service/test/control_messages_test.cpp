@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 using namespace std::chrono_literals;
@@ -85,4 +85,4 @@ TEST(ControlMessages, AReportIsReadBack) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::service

@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 EventIds ids(std::string_view text) { return EventIds::parse(text).value(); }
@@ -56,4 +56,4 @@ TEST(EventIds, WhatAStationSaysIsReadBackWithoutWhatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::service

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 using namespace std::chrono_literals;
@@ -210,4 +210,4 @@ TEST_F(HttpServing, AnAddressInUseOrNoAddressIsAnError) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::service

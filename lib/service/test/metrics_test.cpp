@@ -7,7 +7,7 @@
 
 #include "utf8.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 using testing::HasSubstr;
@@ -127,4 +127,4 @@ TEST(Metrics, OnlyWellFormedUtf8IsKept) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::service

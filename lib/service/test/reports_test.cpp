@@ -7,7 +7,7 @@
 
 #include "weir/service/report_sinks.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 using namespace std::chrono_literals;
@@ -200,4 +200,4 @@ TEST_F(ReportsTest, TheLogIsOneLineOnStderrWithTheTime) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::service

@@ -9,7 +9,7 @@
 
 #include "weir/base/named_thread.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 using namespace std::chrono_literals;
@@ -62,4 +62,4 @@ TEST(SampledEvents, ManyMayOfferAndReadAtOnceAndSeeWholeEvents) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::service

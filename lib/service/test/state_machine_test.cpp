@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 using namespace std::chrono_literals;
@@ -109,4 +109,4 @@ TEST(StationLedger, BalancesWhenNothingIsUncounted) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::service

@@ -9,7 +9,7 @@
 #include "weir/serial/reader.hpp"
 #include "weir/service/control_client.hpp"
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 using namespace std::chrono_literals;
@@ -286,4 +286,4 @@ TEST_F(Frame, ControlPortsThatAreTakenAreAnError) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::service

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-namespace weir {
+namespace weir::service {
 namespace {
 
 using namespace std::chrono_literals;
@@ -56,4 +56,4 @@ TEST(Timers, TheEndOfAnActionWaitsForItToHaveRun) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::service

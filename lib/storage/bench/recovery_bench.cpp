@@ -26,8 +26,8 @@ void recovery_of_gigabytes(benchmark::State& state) {
         const std::filesystem::path directory = ::mkdtemp(pattern.data());
         if (const auto left = leave_behind(directory, recording); !left)
             throw std::runtime_error(left.error().message());
-        auto catalogue = open_sqlite_catalogue(catalogue_path(directory)).value();
-        RunStart run;
+        auto catalogue = catalogue::open_sqlite_catalogue(catalogue_path(directory)).value();
+        catalogue::RunStart run;
         run.run = recording.run;
         run.recorder = "weir";
         run.mode = "receipt";

@@ -26,29 +26,34 @@ namespace fs = std::filesystem;
 constexpr std::string_view what_to_do =
     "name all directories of the dead recorder at once, or leave it its own catalogue: weir recover with its directories";
 
-Result<std::optional<RunRow>> row_of(RunNumber run, const std::string& recorder, Catalogue& catalogue) {
+Result<std::optional<catalogue::RunRow>> row_of(RunNumber run, const std::string& recorder,
+                                                catalogue::Catalogue& catalogue) {
     const auto rows = catalogue.runs(run);
     if (!rows) return std::unexpected(rows.error());
-    const auto row = std::ranges::find(*rows, recorder, &RunRow::recorder);
+    const auto row = std::ranges::find(*rows, recorder, &catalogue::RunRow::recorder);
     return row == rows->end() ? std::nullopt : std::optional(*row);
 }
 
 /// A run of the heir's own under the same name and number: entering the dead recorder's would mix the two.
-Result<> refuse_mixing(const std::set<RunAtRecorder>& runs, std::span<const fs::path> places, Catalogue* from, Catalogue& to) {
+Result<> refuse_mixing(const std::set<RunAtRecorder>& runs, std::span<const fs::path> places,
+                       catalogue::Catalogue* from, catalogue::Catalogue& to) {
     for (const auto& [run, recorder] : runs) {
         const auto row = row_of(run, recorder, to);
         if (!row) return std::unexpected(row.error());
-        const auto old = from != nullptr && *row ? row_of(run, recorder, *from) : Result<std::optional<RunRow>>(std::nullopt);
+        const auto old = from != nullptr && *row ? row_of(run, recorder, *from)
+                                                 : Result<std::optional<catalogue::RunRow>>(std::nullopt);
         if (!old) return std::unexpected(old.error());
         const bool others = *row && (*old ? (*old)->started != (*row)->started
-                                          : (*row)->state == OpenState::opened && (*row)->mode != "rebuilt");
+                                          : (*row)->state == catalogue::OpenState::opened && (*row)->mode != "rebuilt");
         if (others)
             return fail(Errc::refused, fmt::format("run {} of recorder {} is in the catalogue already and is another one; {}",
                                                    number(run), recorder, what_to_do));
         const auto files = to.files({.run = run, .recorder = recorder});
         if (!files) return std::unexpected(files.error());
         for (const auto& file : *files) {
-            if (file.file_state == FileState::deleted || std::ranges::find(places, fs::path(file.volume)) != places.end()) continue;
+            if (file.file_state == catalogue::FileState::deleted ||
+                std::ranges::find(places, fs::path(file.volume)) != places.end())
+                continue;
             if (from != nullptr) {  // adopted already, by a call that was cut short
                 const auto same = from->file(file.guid);
                 if (!same) return std::unexpected(same.error());
@@ -63,7 +68,7 @@ Result<> refuse_mixing(const std::set<RunAtRecorder>& runs, std::span<const fs::
 }
 
 /// What belongs to a run as a whole; what the heir has is not replaced.
-Result<> inherit_run(RunNumber run, Catalogue& from, Catalogue& to) {
+Result<> inherit_run(RunNumber run, catalogue::Catalogue& from, catalogue::Catalogue& to) {
     const auto parameters = from.run_parameters(run);
     if (!parameters) return std::unexpected(parameters.error());
     const auto own = to.run_parameters(run);
@@ -76,11 +81,11 @@ Result<> inherit_run(RunNumber run, Catalogue& from, Catalogue& to) {
 }
 
 /// What the files cannot say, from the catalogue of the recorder that does not come back.
-Result<> inherit(Catalogue& from, Catalogue& to, const Clock& clock) {
+Result<> inherit(catalogue::Catalogue& from, catalogue::Catalogue& to, const Clock& clock) {
     const auto runs = from.runs();
     if (!runs) return std::unexpected(runs.error());
     for (auto run : *runs) {
-        run.state = OpenState::closed;
+        run.state = catalogue::OpenState::closed;
         if (!run.ended) run.ended = clock.wall();
         const auto marks = from.marks(run.run);
         if (!marks) return std::unexpected(marks.error());
@@ -89,7 +94,7 @@ Result<> inherit(Catalogue& from, Catalogue& to, const Clock& clock) {
         const auto files = from.files({.run = run.run, .recorder = run.recorder});
         if (!files) return std::unexpected(files.error());
         auto open = run;
-        open.state = OpenState::opened;
+        open.state = catalogue::OpenState::opened;
         open.ended.reset();
         if (auto put = to.put_run(open); !put) return put;
         if (auto set = to.set_marks(*marks); !set) return set;
@@ -97,7 +102,7 @@ Result<> inherit(Catalogue& from, Catalogue& to, const Clock& clock) {
             if (auto set = to.set_ledger(ledger); !set) return set;
         }
         for (const auto& file : *files) {
-            if (file.file_state == FileState::opened) continue;  // recovered, and entered from the file
+            if (file.file_state == catalogue::FileState::opened) continue;  // recovered, and entered from the file
             const auto shared = from.shared_events(file.guid);
             if (!shared) return std::unexpected(shared.error());
             if (auto put = to.put_file(file, *shared); !put) return put;
@@ -120,7 +125,8 @@ Result<> inherit(Catalogue& from, Catalogue& to, const Clock& clock) {
 
 }  // namespace
 
-Result<RebuildResult> adopt_volumes(std::span<const fs::path> volumes, Catalogue& catalogue, const Clock& clock) {
+Result<RebuildResult> adopt_volumes(std::span<const fs::path> volumes, catalogue::Catalogue& catalogue,
+                                    const Clock& clock) {
     const auto places = one_spelling(volumes);
     if (!places) return std::unexpected(places.error());
     auto found = find_files(*places);
@@ -130,7 +136,7 @@ Result<RebuildResult> adopt_volumes(std::span<const fs::path> volumes, Catalogue
     struct Inheritance {
         fs::path path;
         HandOffLock lock;
-        std::unique_ptr<Catalogue> catalogue;
+        std::unique_ptr<catalogue::Catalogue> catalogue;
     };
     std::vector<Inheritance> old;
     auto without_catalogue = found->runs;
@@ -140,7 +146,7 @@ Result<RebuildResult> adopt_volumes(std::span<const fs::path> volumes, Catalogue
         if (!fs::exists(path, error)) continue;
         auto lock = HandOffLock::take(catalogue_path(volume));
         if (!lock) return std::unexpected(lock.error());
-        auto opened = open_sqlite_catalogue(path, {.create = false});
+        auto opened = catalogue::open_sqlite_catalogue(path, {.create = false});
         if (!opened) return std::unexpected(opened.error());
         const auto rows = (*opened)->runs();
         if (!rows) return std::unexpected(rows.error());

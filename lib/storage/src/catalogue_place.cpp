@@ -10,39 +10,41 @@ namespace weir::storage {
 
 std::filesystem::path catalogue_path(const std::filesystem::path& directory) { return directory / "weir.catalogue"; }
 
-Result<std::unique_ptr<Catalogue>> open_own_catalogue(const std::filesystem::path& directory, const std::string& place,
-                                                      std::function<void(bool bad, const std::string& text)> report) {
-    if (is_postgres_uri(place)) {
-        QueuedCatalogueOptions options;
+Result<std::unique_ptr<catalogue::Catalogue>> open_own_catalogue(
+    const std::filesystem::path& directory, const std::string& place,
+    std::function<void(bool bad, const std::string& text)> report) {
+    if (catalogue::is_postgres_uri(place)) {
+        catalogue::QueuedCatalogueOptions options;
         options.report = std::move(report);
-        return open_queued_catalogue(catalogue_path(directory), place, std::move(options));
+        return catalogue::open_queued_catalogue(catalogue_path(directory), place, std::move(options));
     }
-    return open_sqlite_catalogue(own_catalogue_path(directory, place));
+    return catalogue::open_sqlite_catalogue(own_catalogue_path(directory, place));
 }
 
 std::filesystem::path own_catalogue_path(const std::filesystem::path& directory, const std::string& place) {
-    return place.empty() || is_postgres_uri(place) ? catalogue_path(directory) : std::filesystem::path(place);
+    return place.empty() || catalogue::is_postgres_uri(place) ? catalogue_path(directory)
+                                                              : std::filesystem::path(place);
 }
 
-Result<std::unique_ptr<Catalogue>> open_catalogue_beside_recorder(
+Result<std::unique_ptr<catalogue::Catalogue>> open_catalogue_beside_recorder(
     const std::filesystem::path& directory, const std::string& place,
     std::function<void(bool bad, const std::string& text)> report) {
     const auto path = own_catalogue_path(directory, place);
-    if (!is_postgres_uri(place)) return open_sqlite_catalogue(path, {.create = false});
-    QueuedCatalogueOptions options;
+    if (!catalogue::is_postgres_uri(place)) return catalogue::open_sqlite_catalogue(path, {.create = false});
+    catalogue::QueuedCatalogueOptions options;
     options.begin = false;
     options.report = std::move(report);
-    return open_queued_catalogue(path, place, std::move(options));
+    return catalogue::open_queued_catalogue(path, place, std::move(options));
 }
 
-Result<std::unique_ptr<Catalogue>> open_named_catalogue(const std::string& place) {
-    if (!is_postgres_uri(place)) return open_sqlite_catalogue(place, {.create = false});
-    PostgresCatalogueOptions options;
+Result<std::unique_ptr<catalogue::Catalogue>> open_named_catalogue(const std::string& place) {
+    if (!catalogue::is_postgres_uri(place)) return catalogue::open_sqlite_catalogue(place, {.create = false});
+    catalogue::PostgresCatalogueOptions options;
     options.create = false;
-    return open_postgres_catalogue(place, options);
+    return catalogue::open_postgres_catalogue(place, options);
 }
 
-std::optional<std::string> carried_over(Catalogue& catalogue, std::chrono::milliseconds deadline) {
+std::optional<std::string> carried_over(catalogue::Catalogue& catalogue, std::chrono::milliseconds deadline) {
     const auto settled = catalogue.settle(deadline);
     if (!settled) return settled.error().message();
     if (*settled) return std::nullopt;

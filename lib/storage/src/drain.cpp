@@ -63,12 +63,13 @@ Result<ReadSums> stored_sums(const fs::path& path) {
 }
 
 /// Whether the catalogue's sums are of these bytes; a file without sums there has none to disagree.
-bool agrees(const FileRow& row, const ReadSums& sums) {
-    return sums.size == row.bytes && std::ranges::all_of(row.sums, [&](const FileSum& sum) {
-        if (sum.algorithm == "adler32") return same_sum(sum.value, fmt::format("{:08x}", sums.adler32));
-        if (sum.algorithm == "crc32c") return same_sum(sum.value, fmt::format("{:08x}", sums.crc32c));
-        return true;
-    });
+bool agrees(const catalogue::FileRow& row, const ReadSums& sums) {
+    return sums.size == row.bytes && std::ranges::all_of(row.sums, [&](const catalogue::FileSum& sum) {
+               if (sum.algorithm == "adler32")
+                   return catalogue::same_sum(sum.value, fmt::format("{:08x}", sums.adler32));
+               if (sum.algorithm == "crc32c") return catalogue::same_sum(sum.value, fmt::format("{:08x}", sums.crc32c));
+               return true;
+           });
 }
 
 std::uint64_t free_space(const fs::path& directory) {
@@ -79,9 +80,9 @@ std::uint64_t free_space(const fs::path& directory) {
 
 class Drain {
 public:
-    Drain(const DrainOptions& options, Catalogue& catalogue) : options_(options), catalogue_(catalogue) {}
+    Drain(const DrainOptions& options, catalogue::Catalogue& catalogue) : options_(options), catalogue_(catalogue) {}
 
-    Result<> move(const FileRow& row) {
+    Result<> move(const catalogue::FileRow& row) {
         const auto from = fs::path(row.volume) / row.name;
         const auto target = std::ranges::max(options_.targets, {}, free_space);
         auto to = target / row.name;
@@ -107,15 +108,15 @@ public:
         // Handed over and deleted meanwhile? Then the copy goes too: the catalogue has not heard of it.
         const auto now = catalogue_.file(row.guid);
         if (!now) return std::unexpected(now.error());
-        if (*now && (*now)->file_state == FileState::closed) return known;
+        if (*now && (*now)->file_state == catalogue::FileState::closed) return known;
         static_cast<void>(remove_file(index_path_of(to)));
         return remove_file(to);
     }
 
     /// What lies here and is elsewhere in the catalogue: nothing, when what is there is the file as it was recorded, with
     /// its index; or when it was deleted there, being safe with others.
-    Result<> prove_moved(const FileRow& row, const fs::path& from) {
-        if (row.file_state == FileState::deleted) return {};
+    Result<> prove_moved(const catalogue::FileRow& row, const fs::path& from) {
+        if (row.file_state == catalogue::FileState::deleted) return {};
         const auto to = fs::path(row.volume) / row.name;
         const auto there = stored_sums(to);
         std::error_code error;
@@ -141,7 +142,7 @@ public:
 
 private:
     /// File and index under other names, proved, then renamed: a name without the ending is complete.
-    Result<> copy(const FileRow& row, const fs::path& from, const fs::path& to) {
+    Result<> copy(const catalogue::FileRow& row, const fs::path& from, const fs::path& to) {
         const auto proved = copy_one(from, to, &row);
         if (!proved) return proved;
         if (auto copied = copy_index(from, to); !copied) return copied;
@@ -167,7 +168,7 @@ private:
         return rename_new(index_to.native() + std::string(unfinished), index_to);
     }
 
-    Result<> copy_one(const fs::path& from, const fs::path& to, const FileRow* row) {
+    Result<> copy_one(const fs::path& from, const fs::path& to, const catalogue::FileRow* row) {
         const fs::path aside = to.native() + std::string(unfinished);
         std::error_code error;
         if (fs::exists(aside, error)) {  // of a call that was cut short
@@ -186,13 +187,13 @@ private:
             return target->write_at(offset, data);
         });
         if (!sums) return give_up(sums.error());
-        const bool trusted = row != nullptr && row->file_health != FileHealth::quarantined;
+        const bool trusted = row != nullptr && row->file_health != catalogue::FileHealth::quarantined;
         if (trusted && !agrees(*row, *sums)) {
             return give_up({Errc::corrupt, 0, fmt::format("{} is not as it was recorded and stays where it is; weir verify "
                                                        "names the damage", from.native())});
         }
         if (trusted) {
-            const auto adler = std::ranges::find(row->sums, "adler32", &FileSum::algorithm);
+            const auto adler = std::ranges::find(row->sums, "adler32", &catalogue::FileSum::algorithm);
             if (adler != row->sums.end()) {
                 const auto set = write_adler32_attribute(*target, sums->adler32, row->closed.value_or(row->opened));
                 if (!set && set.error().code != Errc::unsupported) return give_up(set.error());
@@ -208,22 +209,22 @@ private:
     }
 
     const DrainOptions& options_;
-    Catalogue& catalogue_;
+    catalogue::Catalogue& catalogue_;
 };
 
 }  // namespace
 
-Result<Bytes> drain_size(const fs::path& volume, Catalogue& catalogue) {
+Result<Bytes> drain_size(const fs::path& volume, catalogue::Catalogue& catalogue) {
     const auto place = one_spelling(volume);
     if (!place) return std::unexpected(place.error());
-    const auto rows = catalogue.files({.volume = place->native(), .file_state = FileState::closed});
+    const auto rows = catalogue.files({.volume = place->native(), .file_state = catalogue::FileState::closed});
     if (!rows) return std::unexpected(rows.error());
     Bytes size;
     for (const auto& row : *rows) size += Bytes{row.bytes};
     return size;
 }
 
-Result<DrainResult> drain_volume(const DrainOptions& given, Catalogue& catalogue) {
+Result<DrainResult> drain_volume(const DrainOptions& given, catalogue::Catalogue& catalogue) {
     auto options = given;
     auto place = one_spelling(options.volume);
     if (!place) return std::unexpected(place.error());
@@ -236,7 +237,7 @@ Result<DrainResult> drain_volume(const DrainOptions& given, Catalogue& catalogue
             return fail(Errc::usage, fmt::format("{} cannot be emptied into itself; name another volume with --to", target.native()));
     }
     if (options.targets.empty()) return fail(Errc::usage, "no volume to move the files to; name one with --to");
-    const auto rows = catalogue.files({.volume = options.volume.native(), .file_state = FileState::closed});
+    const auto rows = catalogue.files({.volume = options.volume.native(), .file_state = catalogue::FileState::closed});
     if (!rows) return std::unexpected(rows.error());
     DrainResult result;
     Drain drain(options, catalogue);
@@ -265,7 +266,8 @@ Result<DrainResult> drain_volume(const DrainOptions& given, Catalogue& catalogue
         auto data = path;
         data.replace_extension(".data");
         const auto index = StoredIndex::read(index_path_of(path));
-        const auto row = index ? catalogue.file(index->closed.guid) : Result<std::optional<FileRow>>(std::nullopt);
+        const auto row =
+            index ? catalogue.file(index->closed.guid) : Result<std::optional<catalogue::FileRow>>(std::nullopt);
         if (!row) return std::unexpected(row.error());
         if (*row && (*row)->volume != options.volume.native()) {  // moved, and not yet removed here
             if (!moved.insert(data).second) continue;

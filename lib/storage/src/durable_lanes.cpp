@@ -10,8 +10,8 @@
 
 namespace weir::storage {
 
-LaneMark mark_of(const wire::LaneKey& key, const wire::SequenceSet& durable, const std::string& recorder) {
-    LaneMark mark;
+catalogue::LaneMark mark_of(const wire::LaneKey& key, const wire::SequenceSet& durable, const std::string& recorder) {
+    catalogue::LaneMark mark;
     mark.recorder = recorder;
     mark.run = key.run;
     mark.sender = key.sender;
@@ -21,7 +21,7 @@ LaneMark mark_of(const wire::LaneKey& key, const wire::SequenceSet& durable, con
     return mark;
 }
 
-Result<std::pair<wire::LaneKey, wire::SequenceSet>> lane_of(const LaneMark& mark) {
+Result<std::pair<wire::LaneKey, wire::SequenceSet>> lane_of(const catalogue::LaneMark& mark) {
     wire::LaneKey key{mark.sender, 0, mark.connection, mark.run};
     const auto* end = mark.incarnation.data() + mark.incarnation.size();
     const auto read = std::from_chars(mark.incarnation.data(), end, key.incarnation, 16);
@@ -56,9 +56,9 @@ LaneDeclared DurableLanes::declaration(std::uint32_t lane) const {
     return {lane, key.incarnation, key.connection, key.run, key.sender};
 }
 
-std::vector<LaneMark> DurableLanes::take_changed_marks(const std::string& recorder) {
+std::vector<catalogue::LaneMark> DurableLanes::take_changed_marks(const std::string& recorder) {
     const std::scoped_lock lock(mutex_);
-    std::vector<LaneMark> marks;
+    std::vector<catalogue::LaneMark> marks;
     for (auto& [number, lane] : lanes_) {
         if (std::exchange(lane.changed, false)) marks.push_back(mark_of(lane.key, lane.durable, recorder));
     }

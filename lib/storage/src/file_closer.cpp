@@ -20,22 +20,22 @@ using namespace std::chrono_literals;
 constexpr auto retry_interval = 100ms;
 constexpr auto retry_interval_at_stop = 20ms;
 
-auto lane(const LaneMark& m) { return std::tie(m.recorder, m.run, m.sender, m.incarnation, m.connection); }
+auto lane(const catalogue::LaneMark& m) { return std::tie(m.recorder, m.run, m.sender, m.incarnation, m.connection); }
 
 /// The newer replace the older of the same lane.
-void put(std::vector<LaneMark>& marks, std::vector<LaneMark> newer) {
+void put(std::vector<catalogue::LaneMark>& marks, std::vector<catalogue::LaneMark> newer) {
     if (!marks.empty()) {  // only when the catalogue could not be told
         std::set<decltype(lane(marks.front()))> replaced;
         for (const auto& mark : newer) replaced.insert(lane(mark));
-        std::erase_if(marks, [&](const LaneMark& mark) { return replaced.contains(lane(mark)); });
+        std::erase_if(marks, [&](const catalogue::LaneMark& mark) { return replaced.contains(lane(mark)); });
     }
     std::ranges::move(newer, std::back_inserter(marks));
 }
 
 }  // namespace
 
-LedgerRow ledger_of_file(const FileOpened& opened, const FileClosed& closed, const std::string& recorder) {
-    LedgerRow row;
+catalogue::LedgerRow ledger_of_file(const FileOpened& opened, const FileClosed& closed, const std::string& recorder) {
+    catalogue::LedgerRow row;
     row.run = opened.run;
     row.recorder = recorder;
     row.stream_type = opened.stream_type;
@@ -44,7 +44,7 @@ LedgerRow ledger_of_file(const FileOpened& opened, const FileClosed& closed, con
     return row;
 }
 
-FileCloser::FileCloser(Volume& volume, Catalogue& catalogue, LumiBlocks& blocks, std::string recorder,
+FileCloser::FileCloser(Volume& volume, catalogue::Catalogue& catalogue, LumiBlocks& blocks, std::string recorder,
                        ClosingAccount& account, Callbacks callbacks, const Clock& clock)
     : volume_(volume),
       catalogue_(catalogue),
@@ -177,7 +177,7 @@ void FileCloser::close_up(Closing& closing) {
         closing.closed = std::move(*closed);
         closing.removed = !closing.closed;
         closing.named = closing.closed.has_value();
-        closing.health = cut_short ? FileHealth::truncated : FileHealth::quarantined;
+        closing.health = cut_short ? catalogue::FileHealth::truncated : catalogue::FileHealth::quarantined;
         return;
     }
     if (may_pass(disk_fault_of(done.error()))) return;
@@ -194,18 +194,18 @@ Result<> FileCloser::leave(const StreamFile& file) {
     row.events = durable.events;
     row.event_bytes = durable.bytes;
     row.bytes = durable.size;
-    row.file_health =
-        leaves_file_good(disk_fault_of(*file.failure())) ? FileHealth::truncated : FileHealth::quarantined;
+    row.file_health = leaves_file_good(disk_fault_of(*file.failure())) ? catalogue::FileHealth::truncated
+                                                                       : catalogue::FileHealth::quarantined;
     if (auto known = catalogue_.put_file(row); !known) return known;
     volume_.leave(file.opened().guid);
     return {};
 }
 
-Result<> FileCloser::tell(const Closing& closing, std::span<const LaneMark> marks) {
+Result<> FileCloser::tell(const Closing& closing, std::span<const catalogue::LaneMark> marks) {
     const auto& opened = closing.file->opened();
     if (closing.removed) return catalogue_.forget_file(opened.guid);
     const auto& closed = *closing.closed;
-    FileClose row;
+    catalogue::FileClose row;
     row.guid = closed.guid;
     row.volume = volume_.directory().native();
     row.name = opened.name + ".data";

@@ -24,7 +24,7 @@ std::string format_text(const FileOpened& opened) { return fmt::format("raw-{}",
 
 }  // namespace
 
-FileKeeper::FileKeeper(const RecorderOptions& options, RunNumber run, Catalogue& catalogue,
+FileKeeper::FileKeeper(const RecorderOptions& options, RunNumber run, catalogue::Catalogue& catalogue,
                        std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, Callbacks callbacks,
                        const Clock& clock)
     : options_(options),
@@ -50,8 +50,8 @@ Result<> FileKeeper::load_sequences() {
     const auto rows = catalogue_.files({.run = run_, .recorder = options_.recorder});
     if (!rows) return std::unexpected(rows.error());
     const std::scoped_lock lock(sequences_mutex_);
-    std::map<SequenceState*, const FileRow*> last_of;
-    const auto see_blocks_of = [](SequenceState& sequence, const FileRow& row) {
+    std::map<SequenceState*, const catalogue::FileRow*> last_of;
+    const auto see_blocks_of = [](SequenceState& sequence, const catalogue::FileRow& row) {
         if (const auto index = StoredIndex::read(index_path_of(std::filesystem::path(row.volume) / row.name)))
             sequence.blocks = std::max(sequence.blocks, index->opened.blocks_before + index->closed.events);
     };
@@ -62,7 +62,7 @@ Result<> FileKeeper::load_sequences() {
         sequence.events += row.events;
         sequence.bytes += row.event_bytes;
         // What a crash cut off a file had numbers too, and files after it may hold events that go on from there.
-        sequence.cut = sequence.cut || row.file_health != FileHealth::sane;
+        sequence.cut = sequence.cut || row.file_health != catalogue::FileHealth::sane;
         sequence.blocks += row.events;
         if (sequence.cut) see_blocks_of(sequence, row);
     }
@@ -71,16 +71,16 @@ Result<> FileKeeper::load_sequences() {
     return restore_blocks(*rows);
 }
 
-Result<> FileKeeper::restore_blocks(const std::vector<FileRow>& files) {
+Result<> FileKeeper::restore_blocks(const std::vector<catalogue::FileRow>& files) {
     const auto known = catalogue_.lumi_blocks(run_);
     if (!known) return std::unexpected(known.error());
     for (const auto& row : *known) {
         if (row.recorder != options_.recorder) continue;
         blocks_.saw(row.lumi_block, clock_.now());
         // Block 0 may be that of a stream without blocks, which ends with the run.
-        if (row.state == OpenState::closed || row.lumi_block == LumiBlock{0}) continue;
-        const auto open = std::ranges::count_if(files, [&](const FileRow& file) {
-            return file.file_state == FileState::opened && file.stream_type == row.stream_type &&
+        if (row.state == catalogue::OpenState::closed || row.lumi_block == LumiBlock{0}) continue;
+        const auto open = std::ranges::count_if(files, [&](const catalogue::FileRow& file) {
+            return file.file_state == catalogue::FileState::opened && file.stream_type == row.stream_type &&
                    file.stream_name == row.stream_name && file.lumi_block == row.lumi_block;
         });
         blocks_.restore({row.stream_type, row.stream_name, row.lumi_block}, static_cast<std::uint64_t>(open), clock_.now());
@@ -135,8 +135,8 @@ Result<> FileKeeper::describe(FileOpened& opened, const StreamTag& stream) const
     return {};
 }
 
-FileRow FileKeeper::row_of(const FileOpened& opened, const Volume& volume) const {
-    FileRow row;
+catalogue::FileRow FileKeeper::row_of(const FileOpened& opened, const Volume& volume) const {
+    catalogue::FileRow row;
     row.guid = opened.guid;
     row.volume = volume.directory().native();
     row.name = opened.name + ".writing";

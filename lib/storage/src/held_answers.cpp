@@ -5,7 +5,8 @@
 
 namespace weir::storage {
 
-void HeldAnswers::begin(RunNumber run, std::string recorder, std::size_t patience, std::span<const LedgerRow> known) {
+void HeldAnswers::begin(RunNumber run, std::string recorder, std::size_t patience,
+                        std::span<const catalogue::LedgerRow> known) {
     const std::scoped_lock lock(mutex_);
     run_ = run;
     recorder_ = std::move(recorder);

@@ -18,11 +18,12 @@ namespace weir::storage {
 
 /// Nothing: there is nothing to tell. `lost`: copies that were received, and at the end of the run are neither stored nor
 /// rejected; they are told as received, and the ledger does not balance.
-[[nodiscard]] std::optional<LedgerRow> ledger_change(const Ledger::Counts& now, const Ledger::Counts& told, std::uint64_t lost);
+[[nodiscard]] std::optional<catalogue::LedgerRow> ledger_change(const Ledger::Counts& now, const Ledger::Counts& told,
+                                                                std::uint64_t lost);
 
 /// What the journals of a recorder that died say of rejected copies, as far as its ledgers have not been told. Doing it twice
 /// is the same as once.
-[[nodiscard]] Result<> enter_rejected(std::span<const RejectedCopies> totals, Catalogue& catalogue);
+[[nodiscard]] Result<> enter_rejected(std::span<const RejectedCopies> totals, catalogue::Catalogue& catalogue);
 
 /// Events, not copies, by reason: what was received and neither acknowledged nor is in hand. An event that names no
 /// stream has no copies and stands only here.

@@ -44,14 +44,14 @@ void LumiBlocks::file_closed(const std::string& stream_type, const std::string& 
     row->second.changed = now;
 }
 
-void LumiBlocks::restore(const BlocksClosed::Block& block, std::uint64_t files_open, SteadyTime now) {
+void LumiBlocks::restore(const catalogue::BlocksClosed::Block& block, std::uint64_t files_open, SteadyTime now) {
     const std::scoped_lock lock(mutex_);
     rows_.insert_or_assign({block.lumi_block, block.stream_type, block.stream_name}, Row{files_open, now});
 }
 
-std::optional<BlocksClosed> LumiBlocks::take_closed(SteadyTime now) {
+std::optional<catalogue::BlocksClosed> LumiBlocks::take_closed(SteadyTime now) {
     const std::scoped_lock lock(mutex_);
-    BlocksClosed closed;
+    catalogue::BlocksClosed closed;
     closed.below = below(now);
     for (auto at = rows_.begin(); at != rows_.end() && number(std::get<0>(at->first)) < closed.below;) {
         const auto& [block, type, name] = at->first;
@@ -67,7 +67,7 @@ std::optional<BlocksClosed> LumiBlocks::take_closed(SteadyTime now) {
     return closed;
 }
 
-void LumiBlocks::put_back(const BlocksClosed& closed) {
+void LumiBlocks::put_back(const catalogue::BlocksClosed& closed) {
     const std::scoped_lock lock(mutex_);
     for (const auto& block : closed.blocks) rows_.try_emplace({block.lumi_block, block.stream_type, block.stream_name});
     told_ = 0;

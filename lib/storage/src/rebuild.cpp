@@ -39,8 +39,8 @@ WallTime changed_at(const fs::path& path, const Clock& clock) {
     return error ? clock.wall() : std::chrono::time_point_cast<WallTime::duration>(std::chrono::file_clock::to_sys(time));
 }
 
-FileRow row_of(const FoundFile& file) {
-    FileRow row;
+catalogue::FileRow row_of(const FoundFile& file) {
+    catalogue::FileRow row;
     row.volume = file.path.parent_path().native();
     row.name = file.path.filename().native();
     row.run = file.name.run;
@@ -49,11 +49,11 @@ FileRow row_of(const FoundFile& file) {
     row.stream_name = file.name.stream_name;
     row.lumi_block = file.name.lumi_block;
     row.sequence = file.name.sequence;
-    row.file_state = FileState::closed;
+    row.file_state = catalogue::FileState::closed;
     return row;
 }
 
-FileRow row_of(const FoundFile& file, const StoredIndex& index, const Clock& clock) {
+catalogue::FileRow row_of(const FoundFile& file, const StoredIndex& index, const Clock& clock) {
     auto row = row_of(file);
     row.guid = index.closed.guid;
     row.format = fmt::format("raw-{}", index.opened.file_version);
@@ -66,12 +66,12 @@ FileRow row_of(const FoundFile& file, const StoredIndex& index, const Clock& clo
     row.opened = index.copies.empty() ? *row.closed : time_of(index.copies.front().received_ns);
     row.first_event = index.closed.content.first_event;
     row.last_event = index.closed.content.last_event;
-    if (index.closed.cut) row.file_health = FileHealth::truncated;
+    if (index.closed.cut) row.file_health = catalogue::FileHealth::truncated;
     return row;
 }
 
 /// Of another recorder, or its index was lost: read once, from the first byte to the last.
-Result<FileRow> read_row(const FoundFile& file, const Clock& clock) {
+Result<catalogue::FileRow> read_row(const FoundFile& file, const Clock& clock) {
     auto reader = RawFileReader::open(file.path);
     if (!reader) return std::unexpected(reader.error());
     auto row = row_of(file);
@@ -94,29 +94,30 @@ Result<FileRow> read_row(const FoundFile& file, const Clock& clock) {
     row.bytes = reader->size();
     const auto proof = verify_file(file.path, nullptr, {.depth = event::Depth::none, .rules = {}, .threads = 1, .progress = {}});
     if (proof.adler32) row.sums.push_back({"adler32", fmt::format("{:08x}", *proof.adler32)});
-    if (!reader->end()) row.file_health = FileHealth::truncated;
+    if (!reader->end()) row.file_health = catalogue::FileHealth::truncated;
     row.opened = *(row.closed = changed_at(file.path, clock));
     return row;
 }
 
-bool same_content(const FileRow& a, const FileRow& b) {
-    const auto same_sums = std::ranges::all_of(a.sums, [&](const FileSum& sum) {
-        return std::ranges::none_of(b.sums, [&](const FileSum& other) {
-            return other.algorithm == sum.algorithm && !same_sum(other.value, sum.value);
+bool same_content(const catalogue::FileRow& a, const catalogue::FileRow& b) {
+    const auto same_sums = std::ranges::all_of(a.sums, [&](const catalogue::FileSum& sum) {
+        return std::ranges::none_of(b.sums, [&](const catalogue::FileSum& other) {
+            return other.algorithm == sum.algorithm && !catalogue::same_sum(other.value, sum.value);
         });
     });
     return a.events == b.events && a.bytes == b.bytes && same_sums;
 }
 
 /// Brings what the catalogue has of it to what it is.
-Result<> enter(FileRow row, const SharedEvents& shared, std::span<const FileRow> not_sane, Catalogue& catalogue) {
+Result<> enter(catalogue::FileRow row, const catalogue::SharedEvents& shared,
+               std::span<const catalogue::FileRow> not_sane, catalogue::Catalogue& catalogue) {
     const auto known = catalogue.file(row.guid);
     if (!known) return std::unexpected(known.error());
-    if (*known && (*known)->file_state == FileState::deleted) {
+    if (*known && (*known)->file_state == catalogue::FileState::deleted) {
         return fail(Errc::corrupt, fmt::format("{}/{} is there, and the catalogue says that it was deleted; remove it or "
                                                "move it away", row.volume, row.name));
     }
-    if (*known && (*known)->file_state == FileState::closed) {
+    if (*known && (*known)->file_state == catalogue::FileState::closed) {
         if (!same_content(row, **known)) {
             return fail(Errc::corrupt, fmt::format("{}/{} is not what the catalogue has: {} events and {} bytes instead of {} "
                                                    "and {}; weir verify names the damage",
@@ -126,7 +127,7 @@ Result<> enter(FileRow row, const SharedEvents& shared, std::span<const FileRow>
         return catalogue.file_moved(row.guid, row.volume, row.name);
     }
     if (*known) row.opened = (*known)->opened;
-    const auto was = std::ranges::find(not_sane, row.guid, &FileRow::guid);
+    const auto was = std::ranges::find(not_sane, row.guid, &catalogue::FileRow::guid);
     if (was != not_sane.end() && same_content(row, *was)) row.file_health = was->file_health;
     return catalogue.put_file(row, shared);
 }
@@ -137,7 +138,7 @@ struct RunContent {
     std::optional<WallTime> begun, ended;
 };
 
-Result<std::uint64_t> write_marks(const RunAtRecorder& run, RunHoldings& holdings, Catalogue& catalogue) {
+Result<std::uint64_t> write_marks(const RunAtRecorder& run, RunHoldings& holdings, catalogue::Catalogue& catalogue) {
     if (auto added = holdings.add_marks(run.first, run.second, catalogue); !added) return std::unexpected(added.error());
     const auto marks = holdings.marks(run.first, run.second);
     if (auto set = catalogue.set_marks(marks); !set) return std::unexpected(set.error());
@@ -145,14 +146,14 @@ Result<std::uint64_t> write_marks(const RunAtRecorder& run, RunHoldings& holding
 }
 
 /// As many as its files hold, the deleted ones included; what was rejected stays, and so does what was lost.
-Result<> write_ledgers(const RunAtRecorder& run, Catalogue& catalogue) {
-    std::map<std::pair<std::string, std::string>, LedgerRow> ledgers;
+Result<> write_ledgers(const RunAtRecorder& run, catalogue::Catalogue& catalogue) {
+    std::map<std::pair<std::string, std::string>, catalogue::LedgerRow> ledgers;
     const auto known = catalogue.ledgers(run.first);
     if (!known) return std::unexpected(known.error());
     for (const auto& row : *known) {
         if (row.recorder == run.second) ledgers[{row.stream_type, row.stream_name}] = row;
     }
-    const auto rejected = [](const LedgerRow& row) {
+    const auto rejected = [](const catalogue::LedgerRow& row) {
         std::uint64_t sum = 0;
         for (const auto& [reason, copies] : row.rejected) sum += copies;
         return sum;
@@ -179,13 +180,14 @@ Result<> write_ledgers(const RunAtRecorder& run, Catalogue& catalogue) {
 }
 
 /// Runs that the catalogue does not know, OPENED for now. Which they are.
-Result<std::set<RunAtRecorder>> enter_runs(const std::set<RunAtRecorder>& runs, Catalogue& catalogue, const Clock& clock) {
+Result<std::set<RunAtRecorder>> enter_runs(const std::set<RunAtRecorder>& runs, catalogue::Catalogue& catalogue,
+                                           const Clock& clock) {
     const auto known = catalogue.runs();
     if (!known) return std::unexpected(known.error());
     auto added = runs;
     for (const auto& row : *known) added.erase({row.run, row.recorder});
     for (const auto& [run, recorder] : added) {
-        RunRow row;
+        catalogue::RunRow row;
         row.run = run;
         row.recorder = recorder;
         row.mode = "rebuilt";
@@ -196,10 +198,11 @@ Result<std::set<RunAtRecorder>> enter_runs(const std::set<RunAtRecorder>& runs, 
 }
 
 Result<> end_runs(const std::set<RunAtRecorder>& added, const std::set<RunAtRecorder>& interrupted,
-                  const std::map<RunAtRecorder, RunContent>& contents, Catalogue& catalogue, const Clock& clock) {
+                  const std::map<RunAtRecorder, RunContent>& contents, catalogue::Catalogue& catalogue,
+                  const Clock& clock) {
     for (const auto& run : added) {
         const auto content = contents.find(run);
-        RunRow row;
+        catalogue::RunRow row;
         row.run = run.first;
         row.recorder = run.second;
         row.mode = "rebuilt";
@@ -214,10 +217,11 @@ Result<> end_runs(const std::set<RunAtRecorder>& added, const std::set<RunAtReco
 
 }  // namespace
 
-Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogue& catalogue) {
+Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, catalogue::Catalogue& catalogue) {
     std::set<Guid> known;
     for (const auto& [run, recorder] : runs) {
-        const auto rows = catalogue.files({.run = run, .recorder = recorder, .file_state = FileState::closed});
+        const auto rows =
+            catalogue.files({.run = run, .recorder = recorder, .file_state = catalogue::FileState::closed});
         if (!rows) return std::unexpected(rows.error());
         for (const auto& row : *rows) known.insert(row.guid);
     }
@@ -225,7 +229,7 @@ Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogu
 }
 
 Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFiles before, const std::set<Guid>& known,
-                                     const LeftOfCatalogue& left, Catalogue& catalogue, const Clock& clock) {
+                                     const LeftOfCatalogue& left, catalogue::Catalogue& catalogue, const Clock& clock) {
     RebuildResult result;
     auto added = enter_runs(before.runs, catalogue, clock);
     if (!added) return std::unexpected(added.error());
@@ -244,7 +248,7 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
     std::map<RunAtRecorder, RunContent> contents;
     for (const auto& file : found.closed) {
         const auto index = StoredIndex::read(index_path_of(file.path));
-        auto row = index ? Result<FileRow>(row_of(file, *index, clock)) : read_row(file, clock);
+        auto row = index ? Result<catalogue::FileRow>(row_of(file, *index, clock)) : read_row(file, clock);
         std::error_code error;
         if (!row && !fs::exists(file.path, error)) continue;  // handed over and deleted meanwhile
         if (!row) {
@@ -257,7 +261,8 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
         content.begun = content.begun ? std::min(*content.begun, row->opened) : row->opened;
         content.ended = content.ended ? std::max(*content.ended, *row->closed) : *row->closed;
         const auto guid = row->guid;
-        const auto entered = enter(std::move(*row), index ? index->closed.content.shared : SharedEvents{}, left.not_sane, catalogue);
+        const auto entered = enter(std::move(*row), index ? index->closed.content.shared : catalogue::SharedEvents{},
+                                   left.not_sane, catalogue);
         if (!entered) result.failed.push_back(entered.error());
         else result.files_added += known.contains(guid) ? 0U : 1U;
     }
@@ -275,8 +280,8 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
     return result;
 }
 
-Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, Catalogue& catalogue, const Clock& clock,
-                                        const LeftOfCatalogue& left) {
+Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, catalogue::Catalogue& catalogue,
+                                        const Clock& clock, const LeftOfCatalogue& left) {
     const auto places = one_spelling(directories);
     if (!places) return std::unexpected(places.error());
     for (const auto& place : *places) static_cast<void>(put_back_leaving(place));  // recovery names what stays
@@ -300,9 +305,9 @@ LeftOfCatalogue left_of(const fs::path& damaged) {
             fs::copy_file(part, copy.native() + std::string(ending), fs::copy_options::overwrite_existing, error);
     }
     LeftOfCatalogue left;
-    if (const auto old = open_sqlite_catalogue(copy, {.create = false})) {
-        for (const auto health : {FileHealth::truncated, FileHealth::quarantined}) {
-            auto rows = (*old)->files({.file_state = FileState::closed, .file_health = health});
+    if (const auto old = catalogue::open_sqlite_catalogue(copy, {.create = false})) {
+        for (const auto health : {catalogue::FileHealth::truncated, catalogue::FileHealth::quarantined}) {
+            auto rows = (*old)->files({.file_state = catalogue::FileState::closed, .file_health = health});
             if (rows) std::ranges::move(*rows, std::back_inserter(left.not_sane));
         }
         if (auto states = (*old)->reader_states()) left.reader_states = std::move(*states);
@@ -315,7 +320,7 @@ LeftOfCatalogue left_of(const fs::path& damaged) {
 
 Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
     CatalogueToRebuild opened;
-    auto catalogue = open_sqlite_catalogue(path);
+    auto catalogue = catalogue::open_sqlite_catalogue(path);
     if (catalogue) {
         if (const auto sound = (*catalogue)->check(); sound) {
             opened.catalogue = std::move(*catalogue);
@@ -339,13 +344,14 @@ Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
         if (auto renamed = rename_new(part, opened.set_aside.native() + ending); !renamed) return std::unexpected(renamed.error());
     }
     opened.left = left_of(opened.set_aside);
-    auto fresh = open_sqlite_catalogue(path);
+    auto fresh = catalogue::open_sqlite_catalogue(path);
     if (!fresh) return std::unexpected(fresh.error());
     opened.catalogue = std::move(*fresh);
     return opened;
 }
 
-Result<bool> catalogue_misses_runs(std::span<const fs::path> directories, const std::string& recorder, Catalogue& catalogue) {
+Result<bool> catalogue_misses_runs(std::span<const fs::path> directories, const std::string& recorder,
+                                   catalogue::Catalogue& catalogue) {
     auto files = find_files(directories);
     if (!files) return std::unexpected(files.error());
     auto& found = *files;

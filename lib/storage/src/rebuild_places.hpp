@@ -13,12 +13,12 @@
 namespace weir::storage {
 
 /// The closed files that the catalogue has of these runs.
-[[nodiscard]] Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, Catalogue& catalogue);
+[[nodiscard]] Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, catalogue::Catalogue& catalogue);
 
 /// `before`: as the names were found before anything is recovered. `known`: files that are not to be counted as added.
 /// `left`: as in rebuild_catalogue().
 [[nodiscard]] Result<RebuildResult> rebuild_places(std::span<const std::filesystem::path> places, FoundFiles before,
                                                    const std::set<Guid>& known, const LeftOfCatalogue& left,
-                                                   Catalogue& catalogue, const Clock& clock);
+                                                   catalogue::Catalogue& catalogue, const Clock& clock);
 
 }  // namespace weir::storage

@@ -85,12 +85,12 @@ Result<std::unique_ptr<Recorder>> Recorder::open(RecorderOptions options,
 namespace {
 
 /// The run that a crash of this recorder left open.
-Result<std::optional<RunNumber>> last_open_run(Catalogue& catalogue, const std::string& recorder) {
+Result<std::optional<RunNumber>> last_open_run(catalogue::Catalogue& catalogue, const std::string& recorder) {
     const auto rows = catalogue.runs();
     if (!rows) return std::unexpected(rows.error());
     std::optional<RunNumber> found;
     for (const auto& row : *rows) {
-        if (row.recorder == recorder && row.state == OpenState::opened) found = row.run;
+        if (row.recorder == recorder && row.state == catalogue::OpenState::opened) found = row.run;
     }
     return found;
 }
@@ -126,11 +126,11 @@ Result<> Recorder::open_catalogue_and_run() {
         if (!recovered->failed.empty()) return std::unexpected(recovered->failed.front());
     }
     if (auto kept = keep_marks(options_.directories, *catalogue_); !kept) return kept;
-    RunStart start{.run = {},
-                   .recorder = options_.recorder,
-                   .mode = name(options_.mode),
-                   .relaxations = options_.sync ? "" : "no sync",
-                   .at = clock_.wall()};
+    catalogue::RunStart start{.run = {},
+                              .recorder = options_.recorder,
+                              .mode = name(options_.mode),
+                              .relaxations = options_.sync ? "" : "no sync",
+                              .at = clock_.wall()};
     auto run = options_.run;
     if (!run) {
         const auto left_open = last_open_run(*catalogue_, options_.recorder);
@@ -146,7 +146,7 @@ Result<> Recorder::open_catalogue_and_run() {
     start.run = run_ = *run;
     const auto opening = catalogue_->open_run(start);
     if (!opening) return std::unexpected(opening.error());
-    continued_ = *opening == RunOpening::continued;
+    continued_ = *opening == catalogue::RunOpening::continued;
     return {};
 }
 
@@ -340,8 +340,10 @@ void Recorder::keep_catalogue() {
 }
 
 Result<> Recorder::recover_volume(const std::filesystem::path& directory) {
-    const auto left = catalogue_->files(
-        {.run = run_, .recorder = options_.recorder, .volume = directory.native(), .file_state = FileState::opened});
+    const auto left = catalogue_->files({.run = run_,
+                                         .recorder = options_.recorder,
+                                         .volume = directory.native(),
+                                         .file_state = catalogue::FileState::opened});
     if (!left) return std::unexpected(left.error());
     // What its journal counts is in the catalogue before that journal goes.
     if (auto told = tell_ledger(false); !told) return told;
@@ -350,7 +352,7 @@ Result<> Recorder::recover_volume(const std::filesystem::path& directory) {
     for (const auto& row : *left) {
         const auto now = catalogue_->file(row.guid);
         if (!now) return std::unexpected(now.error());
-        if (*now && (*now)->file_state == FileState::opened) continue;
+        if (*now && (*now)->file_state == catalogue::FileState::opened) continue;
         blocks_.file_closed(row.stream_type, row.stream_name, row.lumi_block, clock_.now());
     }
     if (!recovered) return std::unexpected(recovered.error());
@@ -420,8 +422,9 @@ void Recorder::watch_closing() {
 
 /// As the next start would do, if the disk lets us: so that the run can be closed. Also where no file is left but the
 /// journal of a volume that had failed.
-Result<std::vector<FileRow>> Recorder::recover_what_is_left(bool also_good_volumes) {
-    const FileQuery open_files{.run = run_, .recorder = options_.recorder, .file_state = FileState::opened};
+Result<std::vector<catalogue::FileRow>> Recorder::recover_what_is_left(bool also_good_volumes) {
+    const catalogue::FileQuery open_files{
+        .run = run_, .recorder = options_.recorder, .file_state = catalogue::FileState::opened};
     const auto left = catalogue_->files(open_files);
     if (!left) return left;
     for (const auto& volume : volumes_) {

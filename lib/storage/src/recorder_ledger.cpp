@@ -12,8 +12,9 @@
 
 namespace weir::storage {
 
-std::optional<LedgerRow> ledger_change(const Ledger::Counts& now, const Ledger::Counts& told, std::uint64_t lost) {
-    LedgerRow row;
+std::optional<catalogue::LedgerRow> ledger_change(const Ledger::Counts& now, const Ledger::Counts& told,
+                                                  std::uint64_t lost) {
+    catalogue::LedgerRow row;
     row.received = now.rejected_total() - told.rejected_total();
     for (const auto reason : wire::reject_reasons) {
         if (const auto n = now.rejected[wire::index(reason)] - told.rejected[wire::index(reason)]; n > 0)
@@ -24,22 +25,22 @@ std::optional<LedgerRow> ledger_change(const Ledger::Counts& now, const Ledger::
     return row.received == 0 ? std::nullopt : std::optional(std::move(row));
 }
 
-Result<> enter_rejected(std::span<const RejectedCopies> totals, Catalogue& catalogue) {
+Result<> enter_rejected(std::span<const RejectedCopies> totals, catalogue::Catalogue& catalogue) {
     std::map<std::tuple<RunNumber, std::string, std::string, std::string>, std::map<std::string, std::uint64_t>> highest;
     for (const auto& total : totals) {
         auto& known = highest[{total.run, total.recorder, total.stream_type, total.stream_name}];
         for (const auto& [reason, copies] : total.copies) known[reason] = std::max(known[reason], copies);
     }
     for (const auto& [key, rejected] : highest) {
-        LedgerRow missing;
+        catalogue::LedgerRow missing;
         std::tie(missing.run, missing.recorder, missing.stream_type, missing.stream_name) = key;
         const auto runs = catalogue.runs(missing.run);
         if (!runs) return std::unexpected(runs.error());
         // A run of which nothing else is left has no ledger.
-        if (std::ranges::find(*runs, missing.recorder, &RunRow::recorder) == runs->end()) continue;
+        if (std::ranges::find(*runs, missing.recorder, &catalogue::RunRow::recorder) == runs->end()) continue;
         const auto rows = catalogue.ledgers(missing.run);
         if (!rows) return std::unexpected(rows.error());
-        const auto row = std::ranges::find_if(*rows, [&](const LedgerRow& r) {
+        const auto row = std::ranges::find_if(*rows, [&](const catalogue::LedgerRow& r) {
             return std::tie(r.run, r.recorder, r.stream_type, r.stream_name) == key;
         });
         for (const auto& [reason, copies] : rejected) {

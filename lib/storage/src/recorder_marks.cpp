@@ -27,7 +27,7 @@ Result<> Recorder::restore_promises() {
     return {};
 }
 
-std::vector<LaneMark> Recorder::take_changed_marks() {
+std::vector<catalogue::LaneMark> Recorder::take_changed_marks() {
     auto marks = lanes_.take_changed_marks(options_.recorder);
     if (!options_.unique_events) return marks;
     std::ranges::move(unique_.take_changed(run_, options_.recorder), std::back_inserter(marks));

@@ -25,24 +25,25 @@ namespace {
 
 /// The row of a file that was open, is gone, and may have held acknowledged events. It is closed, so that its run can
 /// be.
-void close_as_missing(FileRow& row, WallTime now) {
+void close_as_missing(catalogue::FileRow& row, WallTime now) {
     row.name = std::filesystem::path(row.name).replace_extension(".data").native();
-    row.file_state = FileState::closed;
-    row.file_health = FileHealth::quarantined;
+    row.file_state = catalogue::FileState::closed;
+    row.file_health = catalogue::FileHealth::quarantined;
     row.events = row.bytes = row.event_bytes = 0;
     row.closed = now;
 }
 
-bool is_missing(const FileRow& row) {
-    return row.file_state == FileState::closed && row.file_health == FileHealth::quarantined && row.bytes == 0;
+bool is_missing(const catalogue::FileRow& row) {
+    return row.file_state == catalogue::FileState::closed && row.file_health == catalogue::FileHealth::quarantined &&
+           row.bytes == 0;
 }
 
 }  // namespace
 
-Result<> record_recovery(const RecoveryResult& result, const std::string& recorder, Catalogue& catalogue,
+Result<> record_recovery(const RecoveryResult& result, const std::string& recorder, catalogue::Catalogue& catalogue,
                          const Clock& clock) {
     for (const auto& file : result.files) {
-        FileRow row;
+        catalogue::FileRow row;
         row.guid = file.opened.guid;
         row.volume = file.path.parent_path().native();
         row.name = file.path.filename().native();
@@ -61,22 +62,23 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
         row.last_event = file.closed.content.last_event;
         if (file.opened.has_adler32) row.sums.push_back({"adler32", fmt::format("{:08x}", file.closed.adler32)});
         row.sums.push_back({"crc32c", fmt::format("{:08x}", file.closed.crc32c)});
-        row.file_state = FileState::closed;
+        row.file_state = catalogue::FileState::closed;
         row.opened = row.closed.emplace(clock.wall());
         const auto known = catalogue.file(row.guid);
         if (!known) return std::unexpected(known.error());
         const bool was_missing = *known && is_missing(**known);  // and was put back
-        if (*known && (*known)->file_state == FileState::closed && !was_missing) continue;
+        if (*known && (*known)->file_state == catalogue::FileState::closed && !was_missing) continue;
         // A file that was closed whole is sane, even when the recorder died before the catalogue heard of it.
-        row.file_health = file.closed_by_recorder && !file.closed.cut ? FileHealth::sane : FileHealth::truncated;
+        row.file_health = file.closed_by_recorder && !file.closed.cut ? catalogue::FileHealth::sane
+                                                                      : catalogue::FileHealth::truncated;
         if (*known) {
-            if (!was_missing && (*known)->file_health == FileHealth::quarantined)
-                row.file_health = FileHealth::quarantined;
+            if (!was_missing && (*known)->file_health == catalogue::FileHealth::quarantined)
+                row.file_health = catalogue::FileHealth::quarantined;
             row.opened = (*known)->opened;
             row.recorder = (*known)->recorder;
         }
         if (*known && !was_missing) {
-            FileClose close;
+            catalogue::FileClose close;
             close.guid = row.guid;
             close.volume = row.volume;
             close.name = row.name;
@@ -106,9 +108,9 @@ namespace {
 
 /// Files that were opened and never held an acknowledged event are gone; the catalogue still waits for them. Where no
 /// journal can say that they held none, they stay in the catalogue as QUARANTINED: somebody has to look for them.
-Result<> forget_vanished(const std::filesystem::path& directory, bool journal_knows, Catalogue& catalogue,
+Result<> forget_vanished(const std::filesystem::path& directory, bool journal_knows, catalogue::Catalogue& catalogue,
                          const Clock& clock, RecoveryResult& result) {
-    const auto rows = catalogue.files({.volume = directory.native(), .file_state = FileState::opened});
+    const auto rows = catalogue.files({.volume = directory.native(), .file_state = catalogue::FileState::opened});
     if (!rows) return std::unexpected(rows.error());
     for (const auto& row : *rows) {
         std::error_code error;
@@ -134,8 +136,8 @@ Result<> forget_vanished(const std::filesystem::path& directory, bool journal_kn
 
 /// Files that have their final name while the catalogue still waits for them, and that no journal names: they held no
 /// event, or their journal is gone since. Their index says what they are.
-Result<> find_closed(const std::filesystem::path& directory, Catalogue& catalogue, RecoveryResult& result) {
-    const auto rows = catalogue.files({.volume = directory.native(), .file_state = FileState::opened});
+Result<> find_closed(const std::filesystem::path& directory, catalogue::Catalogue& catalogue, RecoveryResult& result) {
+    const auto rows = catalogue.files({.volume = directory.native(), .file_state = catalogue::FileState::opened});
     if (!rows) return std::unexpected(rows.error());
     for (const auto& row : *rows) {
         if (std::ranges::any_of(result.files, [&](const auto& file) { return file.opened.guid == row.guid; })) continue;
@@ -156,7 +158,7 @@ Result<> find_closed(const std::filesystem::path& directory, Catalogue& catalogu
 /// What else of a run is in files of its recorder: closed ones, and what the journals say of open ones.
 class StoredOfRuns {
 public:
-    StoredOfRuns(const std::filesystem::path& directory, const std::string& recorder, Catalogue& catalogue)
+    StoredOfRuns(const std::filesystem::path& directory, const std::string& recorder, catalogue::Catalogue& catalogue)
         : directory_(directory), recorder_(recorder), catalogue_(catalogue) {}
 
     bool contains(const LaneDeclared& lane, const StoredCopy& copy) {
@@ -174,7 +176,7 @@ private:
     /// What cannot be read says nothing: then an event is kept rather than cut.
     void read(RunNumber run, RunHoldings& holdings) {
         const auto marks = catalogue_.marks(run);
-        const auto kept = [&](const LaneMark& mark) { return is_mark_of_events(mark); };
+        const auto kept = [&](const catalogue::LaneMark& mark) { return is_mark_of_events(mark); };
         if (marks && std::ranges::any_of(*marks, kept)) holdings.events.emplace();
         std::set<std::filesystem::path> directories{directory_};
         if (const auto rows = catalogue_.files({.run = run, .recorder = recorder_})) {
@@ -209,23 +211,23 @@ private:
 
     const std::filesystem::path& directory_;
     const std::string& recorder_;
-    Catalogue& catalogue_;
+    catalogue::Catalogue& catalogue_;
     std::map<RunNumber, RunHoldings> runs_;
 };
 
 }  // namespace
 
 Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, const std::string& recorder,
-                                          Catalogue& catalogue, const Clock& clock, FileSystem& system,
+                                          catalogue::Catalogue& catalogue, const Clock& clock, FileSystem& system,
                                           JournalCounts counts) {
     const auto place = one_spelling(given);
     if (!place) return std::unexpected(place.error());
     const auto& directory = *place;
-    const auto open = catalogue.files({.volume = directory.native(), .file_state = FileState::opened});
+    const auto open = catalogue.files({.volume = directory.native(), .file_state = catalogue::FileState::opened});
     if (!open) return std::unexpected(open.error());
     DurableSizes durable_sizes;  // of files that were left: an open row has no size before that
     for (const auto& row : *open) {
-        if (row.file_health == FileHealth::quarantined || row.bytes > 0) durable_sizes[row.guid] = row.bytes;
+        if (row.file_health == catalogue::FileHealth::quarantined || row.bytes > 0) durable_sizes[row.guid] = row.bytes;
     }
     StoredOfRuns stored(directory, recorder, catalogue);
     auto result = recover_directory(directory, clock, durable_sizes,
@@ -234,7 +236,7 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     for (const auto& opened : result->vanished) {
         const auto row = catalogue.file(opened.guid);
         if (!row) return std::unexpected(row.error());
-        if (*row && (*row)->file_state != FileState::opened) continue;
+        if (*row && (*row)->file_state != catalogue::FileState::opened) continue;
         result->failed.push_back({Errc::corrupt, 0, fmt::format("{}.writing held acknowledged events and is gone from {}; put it "
                                                                 "back, or take its journal away", opened.name, directory.native())});
     }
@@ -287,7 +289,7 @@ void RunHoldings::add(const StoredIndex& index) {
     }
 }
 
-Result<> RunHoldings::add_marks(RunNumber run, const std::string& recorder, Catalogue& catalogue) {
+Result<> RunHoldings::add_marks(RunNumber run, const std::string& recorder, catalogue::Catalogue& catalogue) {
     const auto marks = catalogue.marks(run);
     if (!marks) return std::unexpected(marks.error());
     for (const auto& mark : *marks) {
@@ -311,8 +313,8 @@ Result<> RunHoldings::add_marks(RunNumber run, const std::string& recorder, Cata
     return {};
 }
 
-std::vector<LaneMark> RunHoldings::marks(RunNumber run, const std::string& recorder) const {
-    std::vector<LaneMark> marks;
+std::vector<catalogue::LaneMark> RunHoldings::marks(RunNumber run, const std::string& recorder) const {
+    std::vector<catalogue::LaneMark> marks;
     for (const auto& [key, sequences] : durable) {
         if (wire::valid_sender_name(key.sender)) marks.push_back(mark_of(key, sequences, recorder));
     }
@@ -321,13 +323,15 @@ std::vector<LaneMark> RunHoldings::marks(RunNumber run, const std::string& recor
 }
 
 Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem::path> directories,
-                                 Catalogue& catalogue, const std::string& recorder, KeepEvents events) {
+                                 catalogue::Catalogue& catalogue, const std::string& recorder, KeepEvents events) {
     RunHoldings holdings;
     if (events == KeepEvents::yes) holdings.events.emplace();
     if (events == KeepEvents::as_marked) {
         const auto marks = catalogue.marks(run);
         if (!marks) return std::unexpected(marks.error());
-        const auto kept = [&](const LaneMark& mark) { return mark.recorder == recorder && is_mark_of_events(mark); };
+        const auto kept = [&](const catalogue::LaneMark& mark) {
+            return mark.recorder == recorder && is_mark_of_events(mark);
+        };
         if (std::ranges::any_of(*marks, kept)) holdings.events.emplace();
     }
     for (const auto& directory : directories) {
@@ -347,13 +351,13 @@ Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem:
     return holdings;
 }
 
-Result<> keep_marks(std::span<const std::filesystem::path> directories, Catalogue& catalogue) {
+Result<> keep_marks(std::span<const std::filesystem::path> directories, catalogue::Catalogue& catalogue) {
     const auto found = find_files(directories);
     if (!found) return std::unexpected(found.error());
     const auto runs = catalogue.runs();
     if (!runs) return std::unexpected(runs.error());
     for (const auto& run : *runs) {
-        if (run.state != OpenState::opened || !found->runs.contains({run.run, run.recorder})) continue;
+        if (run.state != catalogue::OpenState::opened || !found->runs.contains({run.run, run.recorder})) continue;
         const auto holdings = run_holdings(run.run, directories, catalogue, run.recorder, KeepEvents::as_marked);
         if (!holdings) return std::unexpected(holdings.error());
         if (auto kept = catalogue.set_marks(holdings->marks(run.run, run.recorder)); !kept) return kept;

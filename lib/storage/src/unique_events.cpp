@@ -14,8 +14,9 @@ constexpr std::size_t chunk_memory_max = 2 * wire::EventIdSet::chunk_overhead + 
 
 }  // namespace
 
-LaneMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run, const std::string& recorder) {
-    LaneMark mark;
+catalogue::LaneMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run,
+                                   const std::string& recorder) {
+    catalogue::LaneMark mark;
     mark.recorder = recorder;
     mark.run = run;
     mark.sender = no_sender;
@@ -24,8 +25,9 @@ LaneMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, Ru
     return mark;
 }
 
-std::vector<LaneMark> marks_of_events(const EventHoldings& holdings, RunNumber run, const std::string& recorder) {
-    std::vector<LaneMark> marks{mark_of_events(holdings.durable, 0, run, recorder)};
+std::vector<catalogue::LaneMark> marks_of_events(const EventHoldings& holdings, RunNumber run,
+                                                 const std::string& recorder) {
+    std::vector<catalogue::LaneMark> marks{mark_of_events(holdings.durable, 0, run, recorder)};
     for (const auto& [number, chunk] : holdings.durable.chunks()) {
         const auto* marked = holdings.marked.chunk(number);
         if (number != 0 && (marked == nullptr || !(*marked == chunk))) marks.push_back(mark_of_events(holdings.durable, number, run, recorder));
@@ -33,9 +35,9 @@ std::vector<LaneMark> marks_of_events(const EventHoldings& holdings, RunNumber r
     return marks;
 }
 
-bool is_mark_of_events(const LaneMark& mark) noexcept { return mark.sender == no_sender; }
+bool is_mark_of_events(const catalogue::LaneMark& mark) noexcept { return mark.sender == no_sender; }
 
-Result<wire::EventIdSet> events_of(const LaneMark& mark) {
+Result<wire::EventIdSet> events_of(const catalogue::LaneMark& mark) {
     auto ids = wire::parse_event_ids(mark.durable, chunk_memory_max);
     if (!ids) return ids;
     for (const auto& [number, chunk] : ids->chunks()) {
@@ -133,9 +135,9 @@ Bytes UniqueEvents::memory() const {
     return Bytes{in_hand_.memory() + durable_.memory()};
 }
 
-std::vector<LaneMark> UniqueEvents::take_changed(RunNumber run, const std::string& recorder) {
+std::vector<catalogue::LaneMark> UniqueEvents::take_changed(RunNumber run, const std::string& recorder) {
     const std::scoped_lock lock(mutex_);
-    std::vector<LaneMark> marks;
+    std::vector<catalogue::LaneMark> marks;
     for (const auto chunk : std::exchange(changed_, {})) marks.push_back(mark_of_events(durable_, chunk, run, recorder));
     return marks;
 }

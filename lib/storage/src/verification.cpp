@@ -74,7 +74,7 @@ void check_file_sum(Examination& examination, std::string_view who, std::optiona
         examination.damage(std::nullopt, 0, fmt::format("adler32 of the file is {:08x}, {} says {:08x}", found, who, *expected));
 }
 
-std::optional<std::uint32_t> sum_of_row(const FileRow* row) {
+std::optional<std::uint32_t> sum_of_row(const catalogue::FileRow* row) {
     if (row == nullptr) return std::nullopt;
     for (const auto& sum : row->sums) {
         if (sum.algorithm != "adler32") continue;
@@ -237,7 +237,7 @@ void check_sequences(std::span<const FileToVerify> files, VerificationReport& re
         for (const auto& [number, file] : sequence) {
             const auto index = StoredIndex::read(index_path_of(file->path));
             if (!index) break;  // said already
-            cut = cut || index->closed.cut || file->row->file_health != FileHealth::sane;
+            cut = cut || index->closed.cut || file->row->file_health != catalogue::FileHealth::sane;
             const auto begins_after = index->opened.blocks_before;
             if (number == last + 1 && begins_after != before && !(cut && begins_after > before))
                 report.damages.push_back({file->path, 1, index->opened.start.size(),
@@ -266,7 +266,8 @@ void check_stored_once(std::span<const FileToVerify> files, VerificationReport& 
 
 }  // namespace
 
-FileVerification verify_file(const std::filesystem::path& path, const FileRow* row, const VerificationOptions& options) {
+FileVerification verify_file(const std::filesystem::path& path, const catalogue::FileRow* row,
+                             const VerificationOptions& options) {
     FileVerification result;
     result.path = path;
     Examination examination(result, options);

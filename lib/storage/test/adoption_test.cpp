@@ -16,7 +16,7 @@ protected:
     AdoptionTest() {
         std::string pattern = (std::filesystem::temp_directory_path() / "weir-heir-XXXXXX").string();
         heir_directory_ = ::mkdtemp(pattern.data());
-        heir_ = open_sqlite_catalogue(catalogue_path(heir_directory_)).value();
+        heir_ = catalogue::open_sqlite_catalogue(catalogue_path(heir_directory_)).value();
     }
     ~AdoptionTest() override {
         heir_.reset();
@@ -46,7 +46,7 @@ protected:
     }
 
     std::filesystem::path heir_directory_;
-    std::unique_ptr<Catalogue> heir_;
+    std::unique_ptr<catalogue::Catalogue> heir_;
 };
 
 TEST_F(AdoptionTest, ARunOfTheHeirsOwnWithTheSameNameIsNeitherClosedNorMixed) {
@@ -54,10 +54,10 @@ TEST_F(AdoptionTest, ARunOfTheHeirsOwnWithTheSameNameIsNeitherClosedNorMixed) {
     const auto opened = heir_->open_run({.run = *options_.run, .recorder = options_.recorder, .mode = "receipt", .relaxations = "", .at = clock_.wall()});
     ASSERT_TRUE(opened.has_value());
     expect_refused("run 17 of recorder weir is in the catalogue already");
-    EXPECT_EQ(heir_->runs().value().front().state, OpenState::opened);
+    EXPECT_EQ(heir_->runs().value().front().state, catalogue::OpenState::opened);
     std::filesystem::rename(catalogue_path(directory_), directory_ / "lost");  // the same where only file names are left
     expect_refused("run 17 of recorder weir is in the catalogue already");
-    FileRow own;
+    catalogue::FileRow own;
     own.guid = Guid::random();
     own.volume = heir_directory_.native();
     own.name = "its-own.data";
@@ -66,7 +66,7 @@ TEST_F(AdoptionTest, ARunOfTheHeirsOwnWithTheSameNameIsNeitherClosedNorMixed) {
     own.stream_type = "physics";
     own.stream_name = "Main";
     own.format = "raw-6";
-    own.file_state = FileState::closed;
+    own.file_state = catalogue::FileState::closed;
     ASSERT_TRUE(heir_->put_file(own).has_value());
     ASSERT_TRUE(heir_->close_run(*options_.run, options_.recorder, clock_.wall()).has_value());
     expect_refused(heir_directory_.native() + ", which is not adopted");
@@ -74,16 +74,26 @@ TEST_F(AdoptionTest, ARunOfTheHeirsOwnWithTheSameNameIsNeitherClosedNorMixed) {
 
 TEST_F(AdoptionTest, WhatWasHandedOverAndWhatBelongsToARunComesAlong) {
     record(false);
-    TransferRow transfer;
+    catalogue::TransferRow transfer;
     {
         const auto old = catalogue();
         const auto file = old->files().value().front();
-        transfer = {.guid = file.guid, .destination = "tape", .state = CopyState::transferred, .attempts = 2, .next_try = {},
-                    .bytes = file.bytes, .algorithm = "adler32", .checksum = "0badcafe", .url = "file:///tape/x", .error = "",
-                    .first_try = WallTime{1s}, .changed = WallTime{2s}, .verified = WallTime{2s}};
+        transfer = {.guid = file.guid,
+                    .destination = "tape",
+                    .state = catalogue::CopyState::transferred,
+                    .attempts = 2,
+                    .next_try = {},
+                    .bytes = file.bytes,
+                    .algorithm = "adler32",
+                    .checksum = "0badcafe",
+                    .url = "file:///tape/x",
+                    .error = "",
+                    .first_try = WallTime{1s},
+                    .changed = WallTime{2s},
+                    .verified = WallTime{2s}};
         ASSERT_TRUE(old->set_transfer(transfer).has_value());
         ASSERT_TRUE(old->file_transferred(file.guid).has_value());
-        ASSERT_TRUE(old->set_file_health(file.guid, FileHealth::truncated).has_value());
+        ASSERT_TRUE(old->set_file_health(file.guid, catalogue::FileHealth::truncated).has_value());
         ASSERT_TRUE(old->set_run_parameter(*options_.run, "energy", "6800").has_value());
         ASSERT_TRUE(old->set_run_parameter(*options_.run, "beam", "p").has_value());
         ASSERT_TRUE(old->put_file(old->file(file.guid).value().value(), {{"express_express", 1}}).has_value());
@@ -92,13 +102,13 @@ TEST_F(AdoptionTest, WhatWasHandedOverAndWhatBelongsToARunComesAlong) {
     ASSERT_TRUE(heir_->set_run_parameter(*options_.run, "beam", "Pb").has_value());
     ASSERT_TRUE(adopt_volumes(options_.directories, *heir_, clock_).has_value());
     EXPECT_EQ(heir_->transfers().value(), std::vector{transfer});
-    EXPECT_EQ(heir_->shared_events(transfer.guid).value(), (SharedEvents{{"express_express", 1}}));
+    EXPECT_EQ(heir_->shared_events(transfer.guid).value(), (catalogue::SharedEvents{{"express_express", 1}}));
     EXPECT_EQ(heir_->reader_states().value().at(0).state, "DONE");
     const std::map<std::string, std::string> parameters{{"beam", "Pb"}, {"energy", "6800"}};
     EXPECT_EQ(heir_->run_parameters(*options_.run).value(), parameters);
     const auto file = heir_->files().value().front();
-    EXPECT_EQ(file.transfer_state, TransferState::transferred);
-    EXPECT_EQ(file.file_health, FileHealth::truncated);
+    EXPECT_EQ(file.transfer_state, catalogue::TransferState::transferred);
+    EXPECT_EQ(file.file_health, catalogue::FileHealth::truncated);
 }
 
 TEST_F(AdoptionTest, ACatalogueThatAHandOffWorksWithIsNotTakenAway) {

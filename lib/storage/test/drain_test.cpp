@@ -128,7 +128,7 @@ TEST_F(DrainTest, WhatAHandOffDeletesMeanwhileStaysDeleted) {
     ASSERT_TRUE(drain_volume(options, *catalogue()).has_value());
     EXPECT_TRUE(fs::is_empty(other_));
     const auto left = known->files().value();
-    for (const auto& row : left) EXPECT_EQ(row.file_state, FileState::deleted);
+    for (const auto& row : left) EXPECT_EQ(row.file_state, catalogue::FileState::deleted);
 }
 
 TEST_F(DrainTest, ADamagedFileStaysAndIsNamed) {

@@ -35,16 +35,16 @@ protected:
     void lose_catalogue() const {
         for (const auto* ending : {"", "-wal", "-shm"}) std::filesystem::remove(path().native() + ending);
     }
-    Result<RebuildResult> rebuild(Catalogue& catalogue) {
+    Result<RebuildResult> rebuild(catalogue::Catalogue& catalogue) {
         return rebuild_catalogue(options_.directories, catalogue, clock_);
     }
 
     /// All but what the files cannot say: times, how it was recorded, first and last event.
     struct Known {
-        std::vector<FileRow> files;
-        std::vector<LedgerRow> ledgers;
-        std::vector<LaneMark> marks;
-        std::vector<std::pair<RunNumber, OpenState>> runs;
+        std::vector<catalogue::FileRow> files;
+        std::vector<catalogue::LedgerRow> ledgers;
+        std::vector<catalogue::LaneMark> marks;
+        std::vector<std::pair<RunNumber, catalogue::OpenState>> runs;
 
         bool operator==(const Known&) const = default;
     };
@@ -97,7 +97,7 @@ TEST_F(RebuildTest, AFileThatMayHaveLostWhatWasNotAcknowledgedStaysTruncatedInAC
     record(10).reset();  // no stop(): as after a crash
     ASSERT_TRUE(start()->stop(60s).has_value());
     const auto before = known();
-    ASSERT_EQ(std::ranges::count(before.files, FileHealth::truncated, &FileRow::file_health), 2);
+    ASSERT_EQ(std::ranges::count(before.files, catalogue::FileHealth::truncated, &catalogue::FileRow::file_health), 2);
     lose_catalogue();
     ASSERT_TRUE(rebuild(*catalogue()).has_value());
     EXPECT_EQ(known().files, before.files);
@@ -182,7 +182,7 @@ TEST_F(RebuildTest, AnOlderCopyOfTheCatalogueLearnsWhatCameSinceAndKeepsWhatOnly
     EXPECT_EQ(rebuilt.files_added, 2U);
     EXPECT_EQ(rebuilt.runs_added, 1U);
     EXPECT_EQ(known(), before);
-    EXPECT_EQ(catalogue()->file(transferred).value()->transfer_state, TransferState::transferred);
+    EXPECT_EQ(catalogue()->file(transferred).value()->transfer_state, catalogue::TransferState::transferred);
 }
 
 TEST_F(RebuildTest, ADamagedCatalogueIsSetAsideNeverOverwritten) {
@@ -225,7 +225,7 @@ TEST_F(RebuildTest, AFileWithoutIndexIsReadAndAFileThatIsNoneIsNamed) {
 TEST_F(RebuildTest, WhatADamagedCatalogueStillSaysOfTheHealthOfFilesAndOfItsReadersIsKept) {
     options_.recorder = "Recorder-of-the-marks";
     ASSERT_TRUE(record(10)->stop(10s).has_value());
-    std::vector<ReaderState> readers;
+    std::vector<catalogue::ReaderState> readers;
     {
         const auto healthy = catalogue();
         const auto files = healthy->files().value();
@@ -233,8 +233,8 @@ TEST_F(RebuildTest, WhatADamagedCatalogueStillSaysOfTheHealthOfFilesAndOfItsRead
         readers = {{file.run, file.recorder, "", "", {}, {}, "SEEN"},
                    {file.run, file.recorder, file.stream_type, file.stream_name, file.lumi_block, {}, "RUNNING"},
                    {file.run, file.recorder, file.stream_type, file.stream_name, {}, file.guid, "DONE"}};
-        ASSERT_TRUE(healthy->set_file_health(files[0].guid, FileHealth::truncated).has_value());
-        ASSERT_TRUE(healthy->set_file_health(files[1].guid, FileHealth::quarantined).has_value());
+        ASSERT_TRUE(healthy->set_file_health(files[0].guid, catalogue::FileHealth::truncated).has_value());
+        ASSERT_TRUE(healthy->set_file_health(files[1].guid, catalogue::FileHealth::quarantined).has_value());
         for (const auto& state : readers) ASSERT_TRUE(healthy->set_reader_state(state).has_value());
         auto mark = healthy->marks(*options_.run).value().front();
         mark.sender = "the-damaged-one";
@@ -286,7 +286,7 @@ TEST_F(RebuildTest, TheVolumesOfADeadRecorderAreTakenOverWithWhatItsCatalogueKne
     std::string pattern = (std::filesystem::temp_directory_path() / "weir-heir-XXXXXX").string();
     const std::filesystem::path heir_directory = ::mkdtemp(pattern.data());
     {
-        const auto heir = open_sqlite_catalogue(catalogue_path(heir_directory)).value();
+        const auto heir = catalogue::open_sqlite_catalogue(catalogue_path(heir_directory)).value();
         for (int again = 0; again < 2; ++again) {
             const auto adopted = adopt_volumes(options_.directories, *heir, clock_).value();
             EXPECT_EQ(adopted.files, 5U);
@@ -295,7 +295,7 @@ TEST_F(RebuildTest, TheVolumesOfADeadRecorderAreTakenOverWithWhatItsCatalogueKne
         const auto runs = heir->runs().value();
         ASSERT_EQ(runs.size(), 1U);
         EXPECT_EQ(runs[0].recorder, "SFO-1");
-        EXPECT_EQ(runs[0].state, OpenState::closed);
+        EXPECT_EQ(runs[0].state, catalogue::OpenState::closed);
         EXPECT_EQ(runs[0].mode, "receipt");
         EXPECT_EQ(heir->marks(*options_.run).value().size(), 1U);
         std::uint64_t stored = 0;
@@ -306,7 +306,7 @@ TEST_F(RebuildTest, TheVolumesOfADeadRecorderAreTakenOverWithWhatItsCatalogueKne
         }
         EXPECT_EQ(stored, 15U);
         const auto files = heir->files().value();
-        for (const auto& file : files) EXPECT_EQ(file.file_state, FileState::closed);
+        for (const auto& file : files) EXPECT_EQ(file.file_state, catalogue::FileState::closed);
     }
     EXPECT_FALSE(std::filesystem::exists(path()));  // nobody goes on with it
     std::filesystem::remove_all(heir_directory);

@@ -39,14 +39,14 @@ protected:
     }
 
     /// Counted over the events in the indexes of all files: how many each pair of streams shares, whatever the catalogue says.
-    std::vector<StreamOverlap> counted_over_the_files() const {
+    std::vector<catalogue::StreamOverlap> counted_over_the_files() const {
         std::map<std::string, std::set<std::uint64_t>> events;
         for (const auto& path : data_files()) {
             const auto index = StoredIndex::read(index_path_of(path)).value();
             for (const auto& copy : index.copies)
                 events[index.opened.stream_type + "_" + index.opened.stream_name].insert(number(copy.event));
         }
-        std::vector<StreamOverlap> overlaps;
+        std::vector<catalogue::StreamOverlap> overlaps;
         for (const auto& [first, in_first] : events) {
             for (const auto& [second, in_second] : events) {
                 if (!(first < second)) continue;
@@ -75,7 +75,7 @@ TEST_F(RecorderBlocks, ABlockIsClosedWhileTheRunGoesOnAndALateEventOpensItAgain)
     EXPECT_TRUE(comes_to({"Rare 1 CLOSED", "Main 1 CLOSED", "Main 2 OPENED"}));
     const auto of_block_1 = catalogue()->files({.run = options_.run, .stream_name = "Main", .lumi_block = LumiBlock{1}}).value();
     ASSERT_EQ(of_block_1.size(), 2U);
-    for (const auto& file : of_block_1) EXPECT_EQ(file.file_state, FileState::closed);
+    for (const auto& file : of_block_1) EXPECT_EQ(file.file_state, catalogue::FileState::closed);
     ASSERT_TRUE(recorder->stop(60s).has_value());
 }
 
@@ -167,7 +167,7 @@ TEST_F(RecorderBlocks, WhatFilesShareOutlivesTheFiles) {
     ASSERT_TRUE(flushed(*sender));
     ASSERT_TRUE(recorder->stop(60s).has_value());
     hand_over_and_delete();
-    const std::vector<StreamOverlap> overlaps{{*options_.run, "express_express", "physics_Main", 3, 4, 3}};
+    const std::vector<catalogue::StreamOverlap> overlaps{{*options_.run, "express_express", "physics_Main", 3, 4, 3}};
     EXPECT_EQ(catalogue()->overlaps(*options_.run).value(), overlaps);
     ASSERT_TRUE(rebuild_catalogue(options_.directories, *catalogue(), clock_).has_value());
     EXPECT_EQ(catalogue()->overlaps(*options_.run).value(), overlaps);

@@ -84,13 +84,13 @@ protected:
         EXPECT_EQ(summary.receiver.in_hand, 0U);
         recorder_.reset();
 
-        const auto catalogue = open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
+        const auto catalogue = catalogue::open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
         std::vector<FileToVerify> files;
         std::map<std::string, std::map<std::uint64_t, int>> stored;
         const auto rows = catalogue->files().value();
         for (const auto& row : rows) {
             const auto path = std::filesystem::path(row.volume) / row.name;
-            EXPECT_EQ(row.file_state, FileState::closed) << path;
+            EXPECT_EQ(row.file_state, catalogue::FileState::closed) << path;
             files.push_back({path, row});
             const auto index = StoredIndex::read(index_path_of(path));
             ASSERT_TRUE(index.has_value()) << index.error().message();
@@ -119,9 +119,9 @@ protected:
             }
         }
     }
-    std::set<FileHealth> healths() const {
-        std::set<FileHealth> found;
-        const auto catalogue = open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
+    std::set<catalogue::FileHealth> healths() const {
+        std::set<catalogue::FileHealth> found;
+        const auto catalogue = catalogue::open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
         const auto rows = catalogue->files().value();
         for (const auto& row : rows) found.insert(row.file_health);
         return found;
@@ -164,7 +164,7 @@ TEST_F(RecorderFaults, AFailedSyncIsFinalForItsFileOnly) {
     EXPECT_EQ(disk_.fired(), 1);
     EXPECT_TRUE(has_alarm("file quarantined: data_test.00000017.physics_Main")) << all_alarms();
     EXPECT_TRUE(has_alarm("global ids")) << all_alarms();
-    EXPECT_TRUE(healths().contains(FileHealth::quarantined));
+    EXPECT_TRUE(healths().contains(catalogue::FileHealth::quarantined));
 }
 
 TEST_F(RecorderFaults, AFileThatFailsBeforeItHeldAnythingIsGoneAndItsSpaceIsFreeBeforeItsDescriptorIsClosed) {
@@ -178,7 +178,7 @@ TEST_F(RecorderFaults, AFileThatFailsBeforeItHeldAnythingIsGoneAndItsSpaceIsFree
     expect_nothing_lost();
     EXPECT_EQ(cut, 1);
     EXPECT_EQ(disk_.fired(), 1);
-    EXPECT_EQ(healths(), std::set{FileHealth::sane});
+    EXPECT_EQ(healths(), std::set{catalogue::FileHealth::sane});
 }
 
 TEST_F(RecorderFaults, AVolumeThatFailsAgainAndAgainIsDroppedAndComesBackWhenItCanBeWritten) {
@@ -232,11 +232,11 @@ TEST_F(RecorderFaults, TheLumiBlocksOfAVolumeThatCameBackAreClosedWhileTheRunGoe
     ASSERT_TRUE(flushed(*sender_)) << all_alarms();
     ASSERT_TRUE(sender_->send({GlobalEventId{1000}, {}, LumiBlock{2}, {stream("physics_Main")}}, event(1000, 2000))
                     .has_value());
-    const auto catalogue = open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
+    const auto catalogue = catalogue::open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
     EXPECT_TRUE(eventually([&] {
         const auto rows = catalogue->lumi_blocks(*options_.run).value();
         return std::ranges::count_if(rows, [](const auto& row) {
-                   return row.lumi_block == LumiBlock{1} && row.state == OpenState::closed;
+                   return row.lumi_block == LumiBlock{1} && row.state == catalogue::OpenState::closed;
                }) == 2;
     })) << all_alarms();
     expect_nothing_lost();
@@ -261,7 +261,7 @@ TEST_F(RecorderFaults, AStopEndsWhileNoVolumeIsLeftAndTheNextStartHasEverything)
     ASSERT_TRUE(flushed(*sender_));
     ASSERT_TRUE(recorder_->stop(60s).has_value());
     std::map<std::uint64_t, int> stored;
-    const auto catalogue = open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
+    const auto catalogue = catalogue::open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
     const auto rows = catalogue->files().value();
     for (const auto& row : rows) {
         const auto index = StoredIndex::read(index_path_of(std::filesystem::path(row.volume) / row.name)).value();
@@ -287,7 +287,7 @@ TEST_F(RecorderFaults, ADiskThatGetsFullPausesWithEveryFileClosedAndGoesOnByItse
     ASSERT_TRUE(flushed(*sender_));
     EXPECT_FALSE(recorder_->summary().paused);
     expect_nothing_lost();
-    EXPECT_EQ(healths(), std::set{FileHealth::sane});
+    EXPECT_EQ(healths(), std::set{catalogue::FileHealth::sane});
 }
 
 TEST_F(RecorderFaults, ADiskThatIsFullForEveryWriteKeepsWhatIsAcknowledgedAndGoesOnWithSpace) {
@@ -350,12 +350,12 @@ TEST_F(RecorderFaults, ADiskThatNeverAnswersIsAbandonedAndTheOtherGoesOn) {
     EXPECT_EQ(summary.copies_in_hand, 0U);
     recorder_.reset();
     std::map<std::uint64_t, int> stored;
-    const auto catalogue = open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
+    const auto catalogue = catalogue::open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
     const auto rows = catalogue->files().value();
     std::uint64_t left = 0, open = 0;  // events of one stream, and files of either
     for (const auto& row : rows) {
-        if (row.file_state == FileState::opened) {
-            EXPECT_EQ(row.file_health, FileHealth::quarantined);
+        if (row.file_state == catalogue::FileState::opened) {
+            EXPECT_EQ(row.file_health, catalogue::FileHealth::quarantined);
             ++open;
             left += row.stream_type == "physics" ? row.events : 0;
             continue;

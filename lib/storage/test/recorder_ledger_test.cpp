@@ -15,10 +15,10 @@ using namespace std::chrono_literals;
 
 class RecorderLedger : public RecordingFixture {
 protected:
-    LedgerRow row_of(const std::string& stream_name) const {
+    catalogue::LedgerRow row_of(const std::string& stream_name) const {
         const auto rows = catalogue()->ledgers(*options_.run).value();
-        const auto row = std::ranges::find(rows, stream_name, &LedgerRow::stream_name);
-        return row == rows.end() ? LedgerRow{} : *row;
+        const auto row = std::ranges::find(rows, stream_name, &catalogue::LedgerRow::stream_name);
+        return row == rows.end() ? catalogue::LedgerRow{} : *row;
     }
 };
 
@@ -133,12 +133,13 @@ TEST_F(RecorderLedger, TotalsOfSeveralJournalsAreEnteredOnceTheHighestCounts) {
     const auto rows = known->ledgers(RunNumber{17}).value();
     ASSERT_EQ(rows.size(), 2U);
     EXPECT_TRUE(known->ledgers(RunNumber{18}).value().empty()) << "nobody knows that run";
-    EXPECT_EQ(rows[1], (LedgerRow{RunNumber{17}, "weir", "physics", "Main", 16, 10, {{"duplicate", 1}, {"late", 5}}}));
+    EXPECT_EQ(rows[1], (catalogue::LedgerRow{
+                           RunNumber{17}, "weir", "physics", "Main", 16, 10, {{"duplicate", 1}, {"late", 5}}}));
 }
 
 TEST(HeldAnswers, AnAnswerWaitsForTheTotalsOfEveryRoundThatIsNotWrittenYet) {
     HeldAnswers held;
-    const LedgerRow before{RunNumber{17}, "weir", "physics", "Main", 7, 0, {{"late", 7}}};
+    const catalogue::LedgerRow before{RunNumber{17}, "weir", "physics", "Main", 7, 0, {{"late", 7}}};
     held.begin(RunNumber{17}, "weir", 1, {&before, 1});
     const Ledger ledger("physics", "Main");
     EXPECT_FALSE(held.due());

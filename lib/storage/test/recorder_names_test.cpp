@@ -72,13 +72,13 @@ protected:
         ASSERT_FALSE(stopped.has_value());
         EXPECT_TRUE(stopped.error().message().contains("interfered")) << stopped.error().message() << "\n" << alarms();
         recorder_.reset();
-        const auto known = open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
+        const auto known = catalogue::open_sqlite_catalogue(catalogue_path(options_.directories.front())).value();
         std::map<std::string, std::map<std::uint64_t, int>> stored;
         std::vector<FileToVerify> files;
         const auto rows = known->files().value();
         for (const auto& row : rows) {
-            EXPECT_EQ(row.file_state, FileState::closed) << row.name;
-            EXPECT_NE(row.file_health, FileHealth::quarantined) << row.name;
+            EXPECT_EQ(row.file_state, catalogue::FileState::closed) << row.name;
+            EXPECT_NE(row.file_health, catalogue::FileHealth::quarantined) << row.name;
             const auto path = fs::path(row.volume) / row.name;
             files.push_back({path, row});
             const auto index = StoredIndex::read(index_path_of(path));

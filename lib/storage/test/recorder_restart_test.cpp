@@ -81,7 +81,7 @@ TEST_F(RecorderRestart, ARunThatACrashLeftOpenIsContinuedAndEveryCopyIsStoredOnc
     for (const auto& [id, n] : copies) EXPECT_EQ(n, 2) << id;
     expect_all_good(4);
     const auto rows = catalogue()->files().value();
-    EXPECT_EQ(std::ranges::count(rows, FileHealth::truncated, &FileRow::file_health), 2);
+    EXPECT_EQ(std::ranges::count(rows, catalogue::FileHealth::truncated, &catalogue::FileRow::file_health), 2);
 }
 
 TEST_F(RecorderRestart, WhatIsInFilesThatAreDeletedIsStillKnownAndNotStoredAgain) {
@@ -199,7 +199,7 @@ TEST_F(RecorderRestart, FilesWhoseBeginningAPowerCutTookFromTheCatalogueAreRecov
     recorder.reset();
     {
         const auto catalogue = this->catalogue();
-        const auto rows = catalogue->files({.file_state = FileState::opened}).value();
+        const auto rows = catalogue->files({.file_state = catalogue::FileState::opened}).value();
         ASSERT_EQ(rows.size(), 2U);
         for (const auto& row : rows) ASSERT_TRUE(catalogue->forget_file(row.guid).has_value());
     }
@@ -213,8 +213,8 @@ TEST_F(RecorderRestart, FilesWhoseBeginningAPowerCutTookFromTheCatalogueAreRecov
     ASSERT_EQ(rows.size(), 2U);
     for (const auto& row : rows) {
         EXPECT_EQ(row.events, 5U);
-        EXPECT_EQ(row.file_state, FileState::closed);
-        EXPECT_EQ(row.file_health, FileHealth::truncated);
+        EXPECT_EQ(row.file_state, catalogue::FileState::closed);
+        EXPECT_EQ(row.file_health, catalogue::FileHealth::truncated);
     }
 }
 

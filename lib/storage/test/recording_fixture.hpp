@@ -95,12 +95,14 @@ protected:
         return files;
     }
 
-    std::unique_ptr<Catalogue> catalogue() const { return open_sqlite_catalogue(catalogue_path(directory_)).value(); }
+    std::unique_ptr<catalogue::Catalogue> catalogue() const {
+        return catalogue::open_sqlite_catalogue(catalogue_path(directory_)).value();
+    }
 
     /// As weir handoff does with what is closed.
     void hand_over_and_delete() const {
         const auto known = catalogue();
-        const auto rows = known->files({.file_state = FileState::closed}).value();
+        const auto rows = known->files({.file_state = catalogue::FileState::closed}).value();
         for (const auto& row : rows) {
             const auto path = std::filesystem::path(row.volume) / row.name;
             const auto transferred = known->file_transferred(row.guid);
@@ -115,7 +117,7 @@ protected:
         std::vector<FileToVerify> files;
         const auto rows = catalogue()->files().value();
         for (const auto& row : rows) {
-            EXPECT_EQ(row.file_state, FileState::closed) << row.name;
+            EXPECT_EQ(row.file_state, catalogue::FileState::closed) << row.name;
             files.push_back({std::filesystem::path(row.volume) / row.name, row});
         }
         return verify_files(files, {});

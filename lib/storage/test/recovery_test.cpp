@@ -110,7 +110,7 @@ TEST_F(RecoveryTest, AFileOfWhichOnlyTheStartIsDurableIsGoneAndTheCatalogueForge
     write(journal(), bytes);
     {
         const auto known = catalogue();
-        FileRow row = known->files().value().front();
+        catalogue::FileRow row = known->files().value().front();
         row.guid = opened.guid;
         row.stream_name = "Rare";
         row.name = opened.name + ".writing";
@@ -412,14 +412,14 @@ TEST_F(RecoveryTest, AFileThatVanishedIsNamedAndTheOthersAreRecovered) {
         EXPECT_TRUE(std::filesystem::exists(journal()));  // for when the file is put back
         EXPECT_TRUE(std::filesystem::exists(index));
     }
-    const auto rows = catalogue()->files({.file_state = FileState::closed}).value();
+    const auto rows = catalogue()->files({.file_state = catalogue::FileState::closed}).value();
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0].stream_name, "Main");
-    EXPECT_EQ(rows[0].file_health, FileHealth::truncated);
+    EXPECT_EQ(rows[0].file_health, catalogue::FileHealth::truncated);
     std::filesystem::rename(elsewhere, vanished);
     expect_all_kept(2);
     const auto all = catalogue()->files().value();
-    for (const auto& row : all) EXPECT_EQ(row.file_health, FileHealth::truncated) << row.name;
+    for (const auto& row : all) EXPECT_EQ(row.file_health, catalogue::FileHealth::truncated) << row.name;
     const auto ledgers = catalogue()->ledgers(*options_.run).value();
     EXPECT_EQ(ledgers.size(), 2U);
     for (const auto& ledger : ledgers) EXPECT_EQ(ledger.stored, events_sent);

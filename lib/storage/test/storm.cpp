@@ -183,8 +183,9 @@ void Storm::open(StormSender& sender) {
 std::string Storm::what_is_there() const {
     std::string text;
     for (const auto& entry : std::filesystem::directory_iterator(directory_)) text += entry.path().filename().native() + "; ";
-    const auto catalogue = open_sqlite_catalogue(catalogue_path(directory_));
-    const auto rows = catalogue ? (*catalogue)->files() : Result<std::vector<FileRow>>(std::unexpected(catalogue.error()));
+    const auto catalogue = catalogue::open_sqlite_catalogue(catalogue_path(directory_));
+    const auto rows =
+        catalogue ? (*catalogue)->files() : Result<std::vector<catalogue::FileRow>>(std::unexpected(catalogue.error()));
     if (!rows) return text + rows.error().message();
     for (const auto& row : *rows)
         text += fmt::format("{} {} {} {} events; ", row.name, name(row.file_state), name(row.file_health), row.events);
@@ -206,9 +207,9 @@ AssertionResult Storm::stop_recorder() {
 }
 
 bool Storm::run_is_closed() const {
-    const auto catalogue = open_sqlite_catalogue(catalogue_path(directory_));
-    const auto runs = catalogue ? (*catalogue)->runs(options.run) : Result<std::vector<RunRow>>();
-    return runs && !runs->empty() && runs->front().state == OpenState::closed;
+    const auto catalogue = catalogue::open_sqlite_catalogue(catalogue_path(directory_));
+    const auto runs = catalogue ? (*catalogue)->runs(options.run) : Result<std::vector<catalogue::RunRow>>();
+    return runs && !runs->empty() && runs->front().state == catalogue::OpenState::closed;
 }
 
 void Storm::crash_recorder(testing::Kept what, std::uint64_t how) {
@@ -315,7 +316,7 @@ AssertionResult Storm::balanced() const {
 }
 
 AssertionResult Storm::nothing_lost() const {
-    auto catalogue = open_sqlite_catalogue(catalogue_path(directory_));
+    auto catalogue = catalogue::open_sqlite_catalogue(catalogue_path(directory_));
     if (!catalogue) return AssertionFailure() << catalogue.error().message();
     const auto rows = (*catalogue)->files();
     if (!rows) return AssertionFailure() << rows.error().message();
@@ -326,12 +327,13 @@ AssertionResult Storm::nothing_lost() const {
     std::set<std::string> names;
     std::string places;  // of all copies, for whoever has to find out
     for (const auto& row : *rows) {
-        if (row.file_state != FileState::closed)
+        if (row.file_state != catalogue::FileState::closed)
             return AssertionFailure() << row.name << " is not closed in the catalogue";
         const auto path = std::filesystem::path(row.volume) / row.name;
         // With a damaged journal nobody can say that a file which is gone held nothing. This one says so: `stored`,
         // below.
-        if (row.file_health == FileHealth::quarantined && row.bytes == 0 && !std::filesystem::exists(path)) continue;
+        if (row.file_health == catalogue::FileHealth::quarantined && row.bytes == 0 && !std::filesystem::exists(path))
+            continue;
         files.push_back({path, row});
         names.insert(row.name);
         auto reader = RawFileReader::open(path);

@@ -167,7 +167,7 @@ TEST(UniqueEvents, MarksBringTheIdsBackAndOneThatIsNotOfItsChunkIsRefused) {
 }
 
 TEST(UniqueEvents, OnlyChunksThatHaveChangedAreMarkedAgain) {
-    const auto chunks = [](const std::vector<LaneMark>& marks) {
+    const auto chunks = [](const std::vector<catalogue::LaneMark>& marks) {
         std::set<std::string> all;
         for (const auto& mark : marks) all.insert(mark.incarnation);
         return all;

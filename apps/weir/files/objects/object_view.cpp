@@ -153,7 +153,7 @@ ObjectView view_object(ConstData bytes) {
     ObjectView view{.bytes = bytes};
     if (!serial::holds_one_object(bytes)) return view;
     view.class_name = serial::object_head(bytes).value().class_name;
-    read_as_one_of<selection::Findings, SampledEvent, StationSnapshot>(view);
+    read_as_one_of<selection::Findings, service::SampledEvent, service::StationSnapshot>(view);
     return view;
 }
 

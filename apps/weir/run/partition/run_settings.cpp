@@ -5,7 +5,7 @@ namespace weir::app {
 
 using namespace std::chrono_literals;
 
-void RunSettings::declare(Settings& settings) {
+void RunSettings::declare(service::Settings& settings) {
     auto& o = options;
     settings.add("run", "poll", o.poll, "how often each station is asked how it is").at_least(10ms).at_most(10s);
     settings.add("run", "silent_after", o.silent_after, "a station that answers nothing for so long is killed and started again").at_least(1s);
@@ -25,7 +25,7 @@ void RunSettings::declare(Settings& settings) {
 
 Result<RunSettings> read_run_settings(const std::filesystem::path& partition) {
     RunSettings run;
-    Settings settings;
+    service::Settings settings;
     run.declare(settings);
     for (const auto* section : {"partition", "data", "network"}) settings.leave_to_others(section);
     for (const auto kind : station_kinds) settings.leave_to_others(name(kind));

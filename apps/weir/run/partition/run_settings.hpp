@@ -14,7 +14,7 @@ struct RunSettings {
     control::RunControlOptions options;
 
     /// Declares every key in [run].
-    void declare(Settings& settings);
+    void declare(service::Settings& settings);
 };
 
 [[nodiscard]] Result<RunSettings> read_run_settings(const std::filesystem::path& partition);

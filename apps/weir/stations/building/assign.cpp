@@ -9,7 +9,7 @@
 
 namespace weir::app {
 
-void AssignerSettings::declare(Settings& settings, const std::string& section) {
+void AssignerSettings::declare(service::Settings& settings, const std::string& section) {
     settings.add(section, "listen", listen_, "address and port for datagrams and TCP; port 0: any free one").each(check_address);
     settings.add(section, "link", link_, "udp or tcp, to builders and readouts; empty: as [network] says");
     settings.add(section, "events_max", options_.events_max, "decided and not final: what the supervisor has credit for").at_least(1);
@@ -23,7 +23,8 @@ Result<> AssignerSettings::check(const StationPlace& place) const {
     return {};
 }
 
-Result<std::unique_ptr<Station>> AssignerSettings::make(const StationPlace& place, const StationServices& services) {
+Result<std::unique_ptr<service::Station>> AssignerSettings::make(const StationPlace& place,
+                                                                 const service::StationServices& services) {
     building::AssignerStationOptions options;
     options.name = place.name;
     options.id = place.id;

@@ -11,7 +11,7 @@
 
 namespace weir::app {
 
-void BuilderSettings::declare(Settings& settings, const std::string& section) {
+void BuilderSettings::declare(service::Settings& settings, const std::string& section) {
     settings.add(section, "listen", listen_, "address and port for datagrams and TCP; port 0: any free one").each(check_address);
     settings.add(section, "link", link_, "udp or tcp, to readouts and the DFM; empty: as [network] says");
     settings.add(section, "events_max", options_.events_max, "in hand, until they are final downstream: its credit").at_least(1);
@@ -40,7 +40,8 @@ Result<> BuilderSettings::check(const StationPlace& place) const {
     return {};
 }
 
-Result<std::unique_ptr<Station>> BuilderSettings::make(const StationPlace& place, const StationServices& services) {
+Result<std::unique_ptr<service::Station>> BuilderSettings::make(const StationPlace& place,
+                                                                const service::StationServices& services) {
     building::BuilderStationOptions options;
     options.name = place.name;
     options.id = place.id;

@@ -8,7 +8,7 @@
 
 namespace weir::app {
 
-void ReadoutSettings::declare(Settings& settings, const std::string& section) {
+void ReadoutSettings::declare(service::Settings& settings, const std::string& section) {
     auto& o = options_;
     settings.add(section, "source", source_, "what fills it: made ROBs; those of a raw file, again and again; fragments from the "
                                              "network; what the second level found (a pseudo-ROS)")
@@ -102,7 +102,8 @@ Result<> ReadoutSettings::check(const StationPlace& place) const {
     return {};
 }
 
-Result<std::unique_ptr<Station>> ReadoutSettings::make(const StationPlace& place, const StationServices& services) {
+Result<std::unique_ptr<service::Station>> ReadoutSettings::make(const StationPlace& place,
+                                                                const service::StationServices& services) {
     auto made = options(place);
     if (!made) return std::unexpected(std::move(made.error()));
     return std::make_unique<readout::ReadoutStation>(std::move(*made), services.clock, services.reports);

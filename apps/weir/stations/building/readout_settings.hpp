@@ -13,10 +13,11 @@ namespace weir::app {
 
 class ReadoutSettings final : public StationSettings {
 public:
-    void declare(Settings& settings, const std::string& section) override;
+    void declare(service::Settings& settings, const std::string& section) override;
     void declare_options(CLI::App& command, std::vector<CLI::Option*>& given) override;
     [[nodiscard]] Result<> check(const StationPlace& place) const override;
-    [[nodiscard]] Result<std::unique_ptr<Station>> make(const StationPlace& place, const StationServices& services) override;
+    [[nodiscard]] Result<std::unique_ptr<service::Station>> make(const StationPlace& place,
+                                                                 const service::StationServices& services) override;
 
 private:
     [[nodiscard]] Result<readout::ReadoutStationOptions> options(const StationPlace& place) const;

@@ -39,7 +39,7 @@ std::optional<messaging::LinkKind> parse_link(std::string_view text) noexcept {
     return std::nullopt;
 }
 
-void PartitionSettings::declare(Settings& settings) {
+void PartitionSettings::declare(service::Settings& settings) {
     settings.add("partition", "name", name, "of the partition, in logs and in what run control reports");
     settings.add("partition", "key", key, "the same in all its stations; messages of other partitions are dropped");
     settings.add("partition", "directory", directory, "where stations keep files when --dir does not say so; empty: where they are started");
@@ -91,7 +91,7 @@ std::vector<SourceId> PartitionSettings::sources() const {
 messaging::LinkKind PartitionSettings::link() const { return parse_link(network.link).value_or(messaging::LinkKind::udp); }
 
 Result<std::vector<ListedStation>> list_stations(std::string_view text, std::string_view file_name) {
-    const auto sections = list_sections(text, file_name);
+    const auto sections = service::list_sections(text, file_name);
     if (!sections) return std::unexpected(sections.error());
     std::vector<ListedStation> stations;
     for (const auto& section : *sections) {

@@ -40,7 +40,7 @@ struct PartitionSettings {
 
     /// Declares [partition], [data], [network], and leaves [run] (unless the table has it) and the sections of all kinds of
     /// stations to others. The table refers to this object.
-    void declare(Settings& settings);
+    void declare(service::Settings& settings);
 
     /// What no key alone can be wrong in: Errc::usage.
     [[nodiscard]] Result<> check() const;

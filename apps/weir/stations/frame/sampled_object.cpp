@@ -15,7 +15,7 @@ std::vector<std::uint32_t> words_of(ConstData data) {
 
 }  // namespace
 
-Result<SampledEvent> sampled_event(ConstData bytes, event::Format format, const std::string& station) {
+Result<service::SampledEvent> sampled_event(ConstData bytes, event::Format format, const std::string& station) {
     const auto event = event::EventView::parse(bytes, format);
     if (!event) return std::unexpected(event.error());
     const auto tags = event->stream_tags();
@@ -23,16 +23,16 @@ Result<SampledEvent> sampled_event(ConstData bytes, event::Format format, const 
     const auto fragments = Fragments::of(*event);
     if (!fragments) return std::unexpected(fragments.error());
     const auto& ids = event->ids();
-    SampledEvent sampled{.station = station,
-                         .global_id = number(ids.global_id),
-                         .run = number(ids.run),
-                         .level1_id = number(ids.level1_id),
-                         .lumi_block = number(ids.lumi_block),
-                         .seconds = ids.time.seconds,
-                         .nanoseconds = ids.time.nanoseconds,
-                         .level1_words = words_of(event->level1_words()),
-                         .level2_words = words_of(event->level2_words()),
-                         .filter_words = words_of(event->filter_words())};
+    service::SampledEvent sampled{.station = station,
+                                  .global_id = number(ids.global_id),
+                                  .run = number(ids.run),
+                                  .level1_id = number(ids.level1_id),
+                                  .lumi_block = number(ids.lumi_block),
+                                  .seconds = ids.time.seconds,
+                                  .nanoseconds = ids.time.nanoseconds,
+                                  .level1_words = words_of(event->level1_words()),
+                                  .level2_words = words_of(event->level2_words()),
+                                  .filter_words = words_of(event->filter_words())};
     for (const auto& tag : *tags) sampled.stream_tags.push_back(stream_key(tag));
     const auto walked = event::for_each_rob(fragments->cursor(), [&](const event::FragmentView& rob) {
         sampled.fragments.push_back({number(rob.source()), words_of(rob.bytes())});

@@ -12,6 +12,7 @@
 namespace weir::app {
 
 /// Reads the whole event, unpacked when it is compressed. Error: it is none of this format, or damaged.
-[[nodiscard]] Result<SampledEvent> sampled_event(ConstData bytes, event::Format format, const std::string& station);
+[[nodiscard]] Result<service::SampledEvent> sampled_event(ConstData bytes, event::Format format,
+                                                          const std::string& station);
 
 }  // namespace weir::app

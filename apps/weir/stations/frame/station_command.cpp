@@ -39,18 +39,18 @@ Result<ListedStation> find_station(std::string_view text, std::string_view file_
     return fail(Errc::usage, fmt::format("{} has no [{}.{}]{}; {}", file_name, name(kind), wanted, did_you_mean(wanted, names), there));
 }
 
-std::string first_line(const StationPlace& place, const StationFrame& frame) {
+std::string first_line(const StationPlace& place, const service::StationFrame& frame) {
     return json::serialize(json::object{{"station", json_text(place.name)}, {"kind", name(place.kind)}, {"control", frame.control_address()}});
 }
 
-StationFrameOptions frame_options(const StationPlace& place, const std::string& control) {
-    StationFrameOptions options;
+service::StationFrameOptions frame_options(const StationPlace& place, const std::string& control) {
+    service::StationFrameOptions options;
     options.name = place.name;
     options.kind = place.kind;
     options.id = place.id;
     options.control = control;
     options.deadline = place.partition.deadline;
-    options.deadlines[Transition::stop] = place.partition.stop_deadline;
+    options.deadlines[service::Transition::stop] = place.partition.stop_deadline;
     if (place.kind == StationKind::build || place.kind == StationKind::filter)  // they sample
         options.read_sample = [format = place.partition.format(), name = place.name](ConstData event) {
             return sampled_event(event, format, name);
@@ -59,7 +59,8 @@ StationFrameOptions frame_options(const StationPlace& place, const std::string& 
 }
 
 /// Until somebody wants the process to end; then the station's way down.
-Result<> live(StationFrame& frame, Signals& signals, const ServiceManager& manager, std::chrono::milliseconds stop_deadline) {
+Result<> live(service::StationFrame& frame, Signals& signals, const ServiceManager& manager,
+              std::chrono::milliseconds stop_deadline) {
     manager.ready();
     const auto signalled = [&] {
         const ScopedWait wait(WaitCause::timer);
@@ -76,7 +77,7 @@ Result<> live(StationFrame& frame, Signals& signals, const ServiceManager& manag
 Result<StationPlace> read_station(std::string_view text, std::string_view file_name, const ListedStation& station,
                                   StationSettings& settings, const StationOptions& options) {
     StationPlace place;
-    Settings table;
+    service::Settings table;
     place.partition.declare(table);
     settings.declare(table, station.section());
     if (auto read = table.read_text(text, file_name); !read) return std::unexpected(read.error());
@@ -124,22 +125,22 @@ int run_station(std::string_view command_name, StationKind kind, const StationOp
     Signals signals;                // before any thread begins
     const auto manager = ServiceManager::from_environment();
     const SystemClock clock;
-    Metrics metrics;
-    std::vector<std::unique_ptr<ReportSink>> sinks;
-    sinks.push_back(log_sink());
-    sinks.push_back(counter_sink(metrics));
-    Reports reports(place->name, clock, std::move(sinks));
+    service::Metrics metrics;
+    std::vector<std::unique_ptr<service::ReportSink>> sinks;
+    sinks.push_back(service::log_sink());
+    sinks.push_back(service::counter_sink(metrics));
+    service::Reports reports(place->name, clock, std::move(sinks));
     ThreadAccounts threads(options.trace.empty() ? 0 : spans_of_a_trace);
     const ThreadAccounts::Entry entry(threads, "main");
-    Timers timers(clock);
-    SampledEvents samples;
-    const StationServices services{clock, reports, metrics, threads, timers, samples};
+    service::Timers timers(clock);
+    service::SampledEvents samples;
+    const service::StationServices services{clock, reports, metrics, threads, timers, samples};
 
     auto station = settings.make(*place, services);
     if (!station) return fail_with(command_name, station.error());
     Result<> ended;
     {
-        const auto frame = StationFrame::start(**station, frame_options(*place, options.control), services);
+        const auto frame = service::StationFrame::start(**station, frame_options(*place, options.control), services);
         if (!frame) return fail_with(command_name, frame.error());
         print("{}\n", first_line(*place, **frame));
         flush_output();

@@ -47,7 +47,7 @@ class StationSettings {
 public:
     virtual ~StationSettings() = default;
     /// Declares every key in `section` ("readout.ros-1"). The table refers to this object.
-    virtual void declare(Settings& settings, const std::string& section) = 0;
+    virtual void declare(service::Settings& settings, const std::string& section) = 0;
     /// Options of the command line that are this kind's own; they go before the file. May add none.
     virtual void declare_options(CLI::App& command, std::vector<CLI::Option*>& given) {
         static_cast<void>(command);
@@ -56,7 +56,8 @@ public:
     /// Whether the values go together, and with the partition's. Errc::usage names the key. Opens nothing.
     [[nodiscard]] virtual Result<> check(const StationPlace& place) const = 0;
     /// Called once, after check(). The services outlive the station.
-    [[nodiscard]] virtual Result<std::unique_ptr<Station>> make(const StationPlace& place, const StationServices& services) = 0;
+    [[nodiscard]] virtual Result<std::unique_ptr<service::Station>> make(const StationPlace& place,
+                                                                         const service::StationServices& services) = 0;
 };
 
 struct StationOptions {

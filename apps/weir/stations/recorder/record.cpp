@@ -98,17 +98,18 @@ void watch(const RecorderStation& station, Signals& signals, const ServiceManage
 }
 
 /// What run control does for a station of a partition: up to a run that has begun.
-Result<> begin(StationFrame& frame) {
-    for (const auto transition : {Transition::configure, Transition::connect, Transition::start}) {
+Result<> begin(service::StationFrame& frame) {
+    for (const auto transition :
+         {service::Transition::configure, service::Transition::connect, service::Transition::start}) {
         const auto answer = frame.request({.transition = transition});  // the run's number is the recorder's to find
-        if (answer.outcome == StationAnswer::Outcome::done) continue;
+        if (answer.outcome == service::StationAnswer::Outcome::done) continue;
         return std::unexpected(answer.cause ? *answer.cause : Error{Errc::refused, 0, answer.error});
     }
     return {};
 }
 
 /// And down again. The service manager waits as long as the stop is alive.
-Result<> end(StationFrame& frame, const RecorderStation& station, const ServiceManager& manager) {
+Result<> end(service::StationFrame& frame, const RecorderStation& station, const ServiceManager& manager) {
     manager.stopping();
     const std::jthread alive([&](const std::stop_token& stopped) {
         WritePathWatch write_path;
@@ -137,13 +138,13 @@ void leave_room_for_files(storage::RecorderOptions& options) {
 }
 
 /// The frame of a recorder that runs alone: nobody but this process drives it, and its port answers questions only.
-StationFrameOptions frame_alone(const RecorderSettings& settings) {
+service::StationFrameOptions frame_alone(const RecorderSettings& settings) {
     return {.name = settings.options.recorder,
             .kind = StationKind::record,
             .id = wire::StationId{1},
             .control = settings.metrics,
             .read_only = true,
-            .deadlines = {{Transition::start, as_long_as_it_takes}},
+            .deadlines = {{service::Transition::start, as_long_as_it_takes}},
             .asker_reports = true};
 }
 
@@ -173,7 +174,7 @@ int run_in_partition(RecordOptions& options) {
 
 int run_record(RecordOptions& options) {
     if (!options.station.partition.empty()) return run_in_partition(options);
-    Settings table;
+    service::Settings table;
     options.settings.declare(table);
     if (!options.config.empty()) {
         if (auto read = table.read_file(options.config); !read) return fail_with(command_name, read.error());
@@ -194,19 +195,19 @@ int run_record(RecordOptions& options) {
     Signals signals;  // before any thread begins
     const auto manager = ServiceManager::from_environment();
     const SystemClock clock;
-    Metrics metrics;
-    std::vector<std::unique_ptr<ReportSink>> sinks;
-    sinks.push_back(log_sink());
-    sinks.push_back(counter_sink(metrics));
+    service::Metrics metrics;
+    std::vector<std::unique_ptr<service::ReportSink>> sinks;
+    sinks.push_back(service::log_sink());
+    sinks.push_back(service::counter_sink(metrics));
     const auto& name = options.settings.options.recorder;
-    Reports reports(name, clock, std::move(sinks));
+    service::Reports reports(name, clock, std::move(sinks));
     ThreadAccounts threads;
     const ThreadAccounts::Entry entry(threads, "main");
-    Timers timers(clock);
-    SampledEvents samples;
-    const StationServices services{clock, reports, metrics, threads, timers, samples};
+    service::Timers timers(clock);
+    service::SampledEvents samples;
+    const service::StationServices services{clock, reports, metrics, threads, timers, samples};
     RecorderStation station(*recorder_options, name, wire::StationId{1}, services, options.settings.stop_deadline);
-    const auto frame = StationFrame::start(station, frame_alone(options.settings), services);
+    const auto frame = service::StationFrame::start(station, frame_alone(options.settings), services);
     if (!frame) return fail_with(command_name, frame.error());
     if (const auto begun = begin(**frame); !begun) {
         static_cast<void>((*frame)->wind_down(as_long_as_it_takes));

@@ -5,8 +5,8 @@
 
 namespace weir::app {
 
-Metrics::Collection collect_recorder(Metrics& metrics, const storage::Recorder& recorder) {
-    return metrics.collect([&recorder](MetricSink& sink) {
+service::Metrics::Collection collect_recorder(service::Metrics& metrics, const storage::Recorder& recorder) {
+    return metrics.collect([&recorder](service::MetricSink& sink) {
         const auto s = recorder.summary();
         const auto real = [](auto n) { return static_cast<double>(n); };
         const auto seconds = [](std::chrono::nanoseconds t) { return std::chrono::duration<double>(t).count(); };
@@ -30,7 +30,7 @@ Metrics::Collection collect_recorder(Metrics& metrics, const storage::Recorder& 
                        seconds(ends->time_since_epoch()));
         sink.gauge("weir_connections", "connections open now", {}, real(s.receiver.connections));
         for (const auto& stream : s.streams) {
-            const Labels labels{{"stream", stream.name}};
+            const service::Labels labels{{"stream", stream.name}};
             sink.counter("weir_copies_received_total", "copies received: stored + rejected + in hand", labels, real(stream.copies.received));
             sink.counter("weir_copies_stored_total", "copies on stable storage", labels, real(stream.copies.stored));
             sink.counter("weir_stored_bytes_total", "bytes of events stored", labels, real(stream.copies.bytes_stored));
@@ -47,7 +47,7 @@ Metrics::Collection collect_recorder(Metrics& metrics, const storage::Recorder& 
         sink.gauge("weir_segments", "blocks of write memory", {}, real(s.segments));
         sink.gauge("weir_disk_free_bytes", "free space on all volumes", {}, real(s.free_space.count()));
         for (const auto& volume : s.volumes) {
-            const Labels labels{{"volume", volume.directory}};
+            const service::Labels labels{{"volume", volume.directory}};
             sink.gauge("weir_volume_free_bytes", "free space of a volume, without the reserve", labels, real(volume.free_space.count()));
             sink.gauge("weir_volume_full", "1 while the volume is full and takes no events", labels,
                        volume.state == storage::VolumeState::full ? 1 : 0);

@@ -8,6 +8,7 @@
 namespace weir::app {
 
 /// The recorder outlives what is returned.
-[[nodiscard]] Metrics::Collection collect_recorder(Metrics& metrics, const storage::Recorder& recorder);
+[[nodiscard]] service::Metrics::Collection collect_recorder(service::Metrics& metrics,
+                                                            const storage::Recorder& recorder);
 
 }  // namespace weir::app

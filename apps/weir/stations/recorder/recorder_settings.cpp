@@ -10,7 +10,7 @@
 
 namespace weir::app {
 
-void RecorderSettings::declare(Settings& settings, const std::string& section) {
+void RecorderSettings::declare(service::Settings& settings, const std::string& section) {
     auto& o = options;
     if (section == alone) {  // in a partition run control says these
         settings.add(section, "run", run, "run number; 0: the next free one of the catalogue");

@@ -33,7 +33,7 @@ struct RecorderSettings {
     /// Declares every key: in [record] of a recorder that runs alone, or in its section of a partition. The table refers to
     /// this object.
     static constexpr const char* alone = "record";
-    void declare(Settings& settings, const std::string& section = alone);
+    void declare(service::Settings& settings, const std::string& section = alone);
 
     /// Checks and converts. Errc::usage names the option.
     [[nodiscard]] Result<storage::RecorderOptions> to_options() const;

@@ -15,13 +15,16 @@
 namespace weir::app {
 namespace {
 
-Severity severity_of(storage::RecorderReport::Severity severity) {
+service::Severity severity_of(storage::RecorderReport::Severity severity) {
     switch (severity) {
-        case storage::RecorderReport::Severity::information: return Severity::information;
-        case storage::RecorderReport::Severity::warning: return Severity::warning;
-        case storage::RecorderReport::Severity::error: return Severity::error;
+        case storage::RecorderReport::Severity::information:
+            return service::Severity::information;
+        case storage::RecorderReport::Severity::warning:
+            return service::Severity::warning;
+        case storage::RecorderReport::Severity::error:
+            return service::Severity::error;
     }
-    return Severity::error;
+    return service::Severity::error;
 }
 
 /// A station's name as a recorder's in file names.
@@ -33,9 +36,9 @@ std::string name_part(const std::string& name) {
 
 }  // namespace
 
-std::function<void(const storage::RecorderReport&)> report_to(Reports& reports) {
+std::function<void(const storage::RecorderReport&)> report_to(service::Reports& reports) {
     return [&reports](const storage::RecorderReport& report) {
-        Report full;
+        service::Report full;
         full.severity = severity_of(report.severity);
         if (report.alarm.empty()) {
             full.what = report.text;
@@ -49,8 +52,12 @@ std::function<void(const storage::RecorderReport&)> report_to(Reports& reports) 
 }
 
 RecorderStation::RecorderStation(storage::RecorderOptions options, std::string name, wire::StationId id,
-                                 const StationServices& services, std::chrono::milliseconds senders_at_most)
-    : options_(std::move(options)), name_(std::move(name)), id_(id), services_(services), senders_at_most_(senders_at_most) {}
+                                 const service::StationServices& services, std::chrono::milliseconds senders_at_most)
+    : options_(std::move(options)),
+      name_(std::move(name)),
+      id_(id),
+      services_(services),
+      senders_at_most_(senders_at_most) {}
 
 RecorderStation::~RecorderStation() { end_recorder(); }
 
@@ -81,7 +88,7 @@ Result<> RecorderStation::start(RunNumber run) {
     auto recorder = storage::Recorder::open(options, report_to(services_.reports), services_.clock);
     if (!recorder) return std::unexpected(recorder.error());
     if (!alarms_) {  // the recorder owns the directory now, and with it the alarms that lie there
-        auto keeper = AlarmKeeper::start(services_.reports, {.directory = options.directories.front()});
+        auto keeper = service::AlarmKeeper::start(services_.reports, {.directory = options.directories.front()});
         if (!keeper) return std::unexpected(keeper.error());
         alarms_.emplace(std::move(*keeper));
     }
@@ -129,10 +136,10 @@ const storage::Recorder& RecorderStation::recorder() const {
     return *recorder_;
 }
 
-StationStatus RecorderStation::status() const {
+service::StationStatus RecorderStation::status() const {
     const std::scoped_lock lock(mutex_);
     const auto now = recorder_ ? recorder_->summary() : last_;
-    StationStatus status;
+    service::StationStatus status;
     if (now.run != RunNumber{}) status.run = now.run;
     status.ledger.what = "copies";
     status.ledger.received = now.copies_received;
@@ -151,10 +158,10 @@ StationStatus RecorderStation::status() const {
     return status;
 }
 
-StationEvents RecorderStation::events() const {
+service::StationEvents RecorderStation::events() const {
     const std::scoped_lock lock(mutex_);
     if (!last_events_) return {};
-    return {{"recorded", EventIds(*last_events_, options_.unique_memory_max + options_.unique_memory_max)}};
+    return {{"recorded", service::EventIds(*last_events_, options_.unique_memory_max + options_.unique_memory_max)}};
 }
 
 RecorderStationSettings::RecorderStationSettings() {
@@ -162,7 +169,7 @@ RecorderStationSettings::RecorderStationSettings() {
     settings_.options.unique_events = true;  // builders that die leave events to others, which send them again
 }
 
-void RecorderStationSettings::declare(Settings& settings, const std::string& section) {
+void RecorderStationSettings::declare(service::Settings& settings, const std::string& section) {
     settings_.options.recorder = name_part(section.substr(section.find('.') + 1));
     settings_.declare(settings, section);
 }
@@ -186,7 +193,8 @@ Result<> RecorderStationSettings::check(const StationPlace& place) const {
     return {};
 }
 
-Result<std::unique_ptr<Station>> RecorderStationSettings::make(const StationPlace& place, const StationServices& services) {
+Result<std::unique_ptr<service::Station>> RecorderStationSettings::make(const StationPlace& place,
+                                                                        const service::StationServices& services) {
     const auto all = with(place);
     if (all.directories.empty())
         return fail(Errc::usage, fmt::format("no directory to record into; name one with --dir, or with `directories` in [record.{}]", place.name));

@@ -16,13 +16,14 @@
 namespace weir::app {
 
 /// What a recorder has to say, as reports of its station.
-[[nodiscard]] std::function<void(const storage::RecorderReport&)> report_to(Reports& reports);
+[[nodiscard]] std::function<void(const storage::RecorderReport&)> report_to(service::Reports& reports);
 
-class RecorderStation final : public Station {
+class RecorderStation final : public service::Station {
 public:
     /// `senders_at_most`: how long a stop waits for senders, if its deadline is longer; what follows, the closing of files,
     /// takes as long as the disks take.
-    RecorderStation(storage::RecorderOptions options, std::string name, wire::StationId id, const StationServices& services,
+    RecorderStation(storage::RecorderOptions options, std::string name, wire::StationId id,
+                    const service::StationServices& services,
                     std::chrono::milliseconds senders_at_most = std::chrono::milliseconds::max());
     ~RecorderStation() override;
 
@@ -34,8 +35,8 @@ public:
     [[nodiscard]] Result<> disconnect() override;
     [[nodiscard]] Result<> unconfigure() override;
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
-    [[nodiscard]] StationStatus status() const override;
-    [[nodiscard]] StationEvents events() const override;
+    [[nodiscard]] service::StationStatus status() const override;
+    [[nodiscard]] service::StationEvents events() const override;
 
     /// Of the run that goes on, or of the latest. Any thread.
     [[nodiscard]] storage::RecorderSummary summary() const;
@@ -48,25 +49,26 @@ private:
     const storage::RecorderOptions options_;
     const std::string name_;
     const wire::StationId id_;
-    const StationServices services_;
+    const service::StationServices services_;
     const std::chrono::milliseconds senders_at_most_;
     std::optional<transport::ReservedPort> port_;
-    std::optional<AlarmKeeper> alarms_;
+    std::optional<service::AlarmKeeper> alarms_;
 
     mutable std::mutex mutex_;  // of what status() looks at
     std::unique_ptr<storage::Recorder> recorder_;
     storage::RecorderSummary last_{};
     std::optional<wire::EventIdSet> last_events_;  // of the run that has ended: see Recorder::stored_events()
-    Metrics::Collection collection_;
+    service::Metrics::Collection collection_;
 };
 
 /// [record.NAME] of a partition file.
 class RecorderStationSettings final : public StationSettings {
 public:
     RecorderStationSettings();
-    void declare(Settings& settings, const std::string& section) override;
+    void declare(service::Settings& settings, const std::string& section) override;
     [[nodiscard]] Result<> check(const StationPlace& place) const override;
-    [[nodiscard]] Result<std::unique_ptr<Station>> make(const StationPlace& place, const StationServices& services) override;
+    [[nodiscard]] Result<std::unique_ptr<service::Station>> make(const StationPlace& place,
+                                                                 const service::StationServices& services) override;
 
 private:
     [[nodiscard]] RecorderSettings with(const StationPlace& place) const;

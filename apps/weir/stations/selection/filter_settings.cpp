@@ -9,7 +9,7 @@ namespace weir::app {
 
 using namespace std::chrono_literals;
 
-void FilterSettings::declare(Settings& settings, const std::string& section) {
+void FilterSettings::declare(service::Settings& settings, const std::string& section) {
     plugin_.declare(settings, section);
     settings.add(section, "listen", listen_, "address and port that builders send to; port 0: any free one").each(check_address);
     settings.add(section, "workers", options_.workers, "threads (or processes) that run the selection").at_least(1).at_most(1024);
@@ -49,7 +49,8 @@ Result<> FilterSettings::check(const StationPlace& place) const {
     return {};
 }
 
-Result<std::unique_ptr<Station>> FilterSettings::make(const StationPlace& place, const StationServices& services) {
+Result<std::unique_ptr<service::Station>> FilterSettings::make(const StationPlace& place,
+                                                               const service::StationServices& services) {
     auto options = to_options(place);
     if (!options) return std::unexpected(options.error());
     auto station = std::make_unique<selection::FilterStation>(std::move(*options), services.reports, services.timers, services.clock);

@@ -13,9 +13,10 @@ namespace weir::app {
 
 class FilterSettings final : public StationSettings {
 public:
-    void declare(Settings& settings, const std::string& section) override;
+    void declare(service::Settings& settings, const std::string& section) override;
     [[nodiscard]] Result<> check(const StationPlace& place) const override;
-    [[nodiscard]] Result<std::unique_ptr<Station>> make(const StationPlace& place, const StationServices& services) override;
+    [[nodiscard]] Result<std::unique_ptr<service::Station>> make(const StationPlace& place,
+                                                                 const service::StationServices& services) override;
 
 private:
     [[nodiscard]] Result<selection::FilterStationOptions> to_options(const StationPlace& place) const;

@@ -7,7 +7,7 @@ namespace weir::app {
 
 using namespace std::chrono_literals;
 
-void PluginSettings::declare(Settings& settings, const std::string& section) {
+void PluginSettings::declare(service::Settings& settings, const std::string& section) {
     settings.add(section, "selection", spec.selection,
                  "all, none, fraction:0.1, size:10kB, busy:500us, sleep:500us, or a file: NAME.so (C++) or NAME.py (Python)")
         .each(check_selection);

@@ -14,7 +14,7 @@ struct PluginSettings {
     std::string workers_are = "processes";
     std::string python = "/usr/bin/python3";
 
-    void declare(Settings& settings, const std::string& section);
+    void declare(service::Settings& settings, const std::string& section);
     [[nodiscard]] Result<selection::SelectionSpec> to_spec() const;
 };
 

@@ -10,7 +10,7 @@ namespace weir::app {
 
 using namespace std::chrono_literals;
 
-void SelectSettings::declare(Settings& settings, const std::string& section) {
+void SelectSettings::declare(service::Settings& settings, const std::string& section) {
     plugin_.declare(settings, section);
     settings.add(section, "workers", options_.workers, "threads (or processes) that run the selection").at_least(1).at_most(1024);
     settings.add(section, "depth", options_.depth, "events in the unit for each worker: one more is asked for while one is computed").at_least(1).at_most(64);
@@ -46,7 +46,8 @@ Result<> SelectSettings::check(const StationPlace& place) const {
     return {};
 }
 
-Result<std::unique_ptr<Station>> SelectSettings::make(const StationPlace& place, const StationServices& services) {
+Result<std::unique_ptr<service::Station>> SelectSettings::make(const StationPlace& place,
+                                                               const service::StationServices& services) {
     auto options = to_options(place);
     if (!options) return std::unexpected(options.error());
     return std::make_unique<selection::UnitStation>(std::move(*options), services.reports, services.clock);

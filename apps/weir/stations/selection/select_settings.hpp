@@ -12,9 +12,10 @@ namespace weir::app {
 
 class SelectSettings final : public StationSettings {
 public:
-    void declare(Settings& settings, const std::string& section) override;
+    void declare(service::Settings& settings, const std::string& section) override;
     [[nodiscard]] Result<> check(const StationPlace& place) const override;
-    [[nodiscard]] Result<std::unique_ptr<Station>> make(const StationPlace& place, const StationServices& services) override;
+    [[nodiscard]] Result<std::unique_ptr<service::Station>> make(const StationPlace& place,
+                                                                 const service::StationServices& services) override;
 
 private:
     [[nodiscard]] Result<selection::UnitStationOptions> to_options(const StationPlace& place) const;

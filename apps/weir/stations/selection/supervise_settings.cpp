@@ -56,7 +56,7 @@ Result<> read_headers(const std::filesystem::path& path, std::vector<wire::Event
 
 }  // namespace
 
-void SuperviseSettings::declare(Settings& settings, const std::string& section) {
+void SuperviseSettings::declare(service::Settings& settings, const std::string& section) {
     settings.add(section, "events", options_.events, "of a run; 0: until it is stopped");
     settings.add(section, "rate", rate_, "events a second; 0: as fast as they are taken").at_most(100'000'000);
     settings.add(section, "source", source_, "made: headers are made up; file: those of the raw file that --source names, in turn")
@@ -96,7 +96,8 @@ Result<> SuperviseSettings::check(const StationPlace& place) const {
     return {};
 }
 
-Result<std::unique_ptr<Station>> SuperviseSettings::make(const StationPlace& place, const StationServices& services) {
+Result<std::unique_ptr<service::Station>> SuperviseSettings::make(const StationPlace& place,
+                                                                  const service::StationServices& services) {
     auto options = to_options(place);
     if (!options) return std::unexpected(options.error());
     if (source_ == "file") {

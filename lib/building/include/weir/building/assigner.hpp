@@ -63,10 +63,10 @@ public:
 
     [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
     [[nodiscard]] std::vector<BuilderCounts> builders() const;
-    [[nodiscard]] StationLedger ledger() const;
+    [[nodiscard]] service::StationLedger ledger() const;
     /// Which events they are, of the run. What is in hand is among the accepted only, and so is what was stored.
     struct Events {
-        EventIds accepted{}, rejected{}, refused{}, failed{}, given_up{};
+        service::EventIds accepted{}, rejected{}, refused{}, failed{}, given_up{};
     };
     [[nodiscard]] const Events& events() const noexcept { return events_; }
     /// Nothing is in hand, and every readout that is there was told about every event.

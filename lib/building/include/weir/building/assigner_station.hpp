@@ -22,10 +22,10 @@ struct AssignerStationOptions {
     messaging::LinkKind link = messaging::LinkKind::udp;
 };
 
-class AssignerStation final : public Station {
+class AssignerStation final : public service::Station {
 public:
     /// Reports and clock outlive the station.
-    AssignerStation(AssignerStationOptions options, Reports& reports, const Clock& clock);
+    AssignerStation(AssignerStationOptions options, service::Reports& reports, const Clock& clock);
     ~AssignerStation() override;
 
     [[nodiscard]] Result<> configure() override;
@@ -37,15 +37,15 @@ public:
     [[nodiscard]] Result<> disconnect() override;
     [[nodiscard]] Result<> unconfigure() override;
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
-    [[nodiscard]] StationStatus status() const override;
-    [[nodiscard]] StationEvents events() const override;
+    [[nodiscard]] service::StationStatus status() const override;
+    [[nodiscard]] service::StationEvents events() const override;
 
 private:
     class Logic;
     const AssignerStationOptions options_;
-    Reports& reports_;
+    service::Reports& reports_;
     const Clock& clock_;
-    SharedStatus status_;  // also before and after there is a logic
+    service::SharedStatus status_;  // also before and after there is a logic
     std::unique_ptr<messaging::StationLoop> loop_;
     mutable std::mutex logic_mutex_;  // held while the logic comes or goes, and by who asks it from another thread
     std::unique_ptr<Logic> logic_;  // while connected

@@ -88,7 +88,7 @@ public:
     void give_up();
 
     [[nodiscard]] Counts counts() const;
-    [[nodiscard]] StationLedger ledger() const;
+    [[nodiscard]] service::StationLedger ledger() const;
     [[nodiscard]] std::map<SourceId, std::uint64_t> lost_by_source() const;
     /// Lines for an operator since the last call.
     [[nodiscard]] std::vector<std::string> take_remarks();

@@ -28,10 +28,10 @@ struct BuilderStationOptions {
     std::chrono::milliseconds probe_deadline{3000};
 };
 
-class BuilderStation final : public Station {
+class BuilderStation final : public service::Station {
 public:
     /// Reports (remarks of the builder) and clock outlive the station.
-    BuilderStation(BuilderStationOptions options, Reports& reports, const Clock& clock);
+    BuilderStation(BuilderStationOptions options, service::Reports& reports, const Clock& clock);
     ~BuilderStation() override;
 
     [[nodiscard]] Result<> configure() override;
@@ -42,18 +42,18 @@ public:
     [[nodiscard]] Result<> disconnect() override;
     [[nodiscard]] Result<> unconfigure() override;
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
-    [[nodiscard]] StationStatus status() const override;
+    [[nodiscard]] service::StationStatus status() const override;
 
     /// A built event now and then, for whoever wants to look; never waited for.
-    void sample_into(SampledEvents* samples) noexcept { samples_ = samples; }
+    void sample_into(service::SampledEvents* samples) noexcept { samples_ = samples; }
 
 private:
     class Logic;
     const BuilderStationOptions options_;
-    Reports& reports_;
+    service::Reports& reports_;
     const Clock& clock_;
-    SampledEvents* samples_ = nullptr;
-    SharedStatus status_;  // also before and after there is a logic
+    service::SampledEvents* samples_ = nullptr;
+    service::SharedStatus status_;  // also before and after there is a logic
     std::unique_ptr<messaging::StationLoop> loop_;
     std::vector<Peer> peers_;
     RunNumber run_{};

@@ -15,7 +15,7 @@
 #include "weir/catalogue/rows.hpp"
 #include "weir/catalogue/transfers.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 enum class RunOpening { fresh, continued };
 
@@ -158,4 +158,4 @@ public:
     [[nodiscard]] virtual Result<bool> settle(std::chrono::milliseconds) { return true; }
 };
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -8,7 +8,7 @@
 
 #include "weir/base/result.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 /// "ABC" of adler32 becomes "00000abc". Error: Errc::usage when it is not hex, or longer than the sum can be.
 [[nodiscard]] Result<std::string> normal_sum(std::string_view algorithm, std::string_view hex);
@@ -16,4 +16,4 @@ namespace weir {
 /// The same number, whatever capitals and leading zeros; false when either is not hex.
 [[nodiscard]] bool same_sum(std::string_view a, std::string_view b) noexcept;
 
-}  // namespace weir
+}  // namespace weir::catalogue

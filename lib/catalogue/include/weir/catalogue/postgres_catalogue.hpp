@@ -13,7 +13,7 @@
 
 #include "weir/catalogue/catalogue.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 struct PostgresCatalogueOptions {
     bool create = true;                                // false: a database without our tables is an error
@@ -35,4 +35,4 @@ struct PostgresCatalogueOptions {
 [[nodiscard]] Result<std::unique_ptr<Catalogue>> open_postgres_catalogue(const std::string& uri,
                                                                          const PostgresCatalogueOptions& options = {});
 
-}  // namespace weir
+}  // namespace weir::catalogue

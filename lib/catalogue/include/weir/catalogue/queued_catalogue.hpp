@@ -17,7 +17,7 @@
 
 #include "weir/catalogue/postgres_catalogue.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 struct QueuedCatalogueOptions {
     PostgresCatalogueOptions shared;
@@ -34,4 +34,4 @@ struct QueuedCatalogueOptions {
                                                                        const std::string& uri,
                                                                        QueuedCatalogueOptions options = {});
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -15,7 +15,7 @@
 #include "weir/base/guid.hpp"
 #include "weir/base/ids.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 enum class OpenState { opened, closed };           // of a run, a stream, a lumi block
 enum class FileState { opened, closed, deleted };  // deleted: the bytes are gone, the row stays
@@ -227,4 +227,4 @@ struct FileQuery {
     std::optional<FileHealth> file_health{};
 };
 
-}  // namespace weir
+}  // namespace weir::catalogue

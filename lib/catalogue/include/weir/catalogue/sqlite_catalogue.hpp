@@ -9,7 +9,7 @@
 
 #include "weir/catalogue/catalogue.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 struct SqliteCatalogueOptions {
     bool create = true;                           // false: a missing file is an error
@@ -22,4 +22,4 @@ struct SqliteCatalogueOptions {
 [[nodiscard]] Result<std::unique_ptr<Catalogue>> open_sqlite_catalogue(const std::filesystem::path& path,
                                                                        const SqliteCatalogueOptions& options = {});
 
-}  // namespace weir
+}  // namespace weir::catalogue

@@ -13,7 +13,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/base/guid.hpp"
 
-namespace weir {
+namespace weir::catalogue {
 
 enum class CopyState {
     pending,      // to be copied, now or after a wait
@@ -52,4 +52,4 @@ struct TransferQuery {
     std::optional<CopyState> state{};
 };
 
-}  // namespace weir
+}  // namespace weir::catalogue

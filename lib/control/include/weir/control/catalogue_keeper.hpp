@@ -13,7 +13,7 @@
 namespace weir::control {
 
 /// The catalogue of one recorder, or nothing when it has none yet. Opened for each use: run control is no user of it in between.
-using OpenCatalogue = std::function<Result<std::unique_ptr<Catalogue>>()>;
+using OpenCatalogue = std::function<Result<std::unique_ptr<catalogue::Catalogue>>()>;
 
 class CatalogueKeeper final : public RunKeeper {
 public:

@@ -88,7 +88,7 @@ struct StationView {
     std::string control{};
     std::uint32_t restarts = 0;
     double rate = 0;  // of what it receives, a second, of late
-    StationReport report{};  // its counts are of the present run
+    service::StationReport report{};  // its counts are of the present run
 };
 
 struct PartitionView {
@@ -110,8 +110,9 @@ public:
     using MakeLaunch = std::function<LaunchRequest(const StationEntry& station)>;
 
     /// All that is passed outlives it.
-    RunControl(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch, Launcher& launcher, StationLinks& links,
-               RunKeeper& keeper, Reports& reports, LogBook& log, const Clock& clock);
+    RunControl(const Partition& partition, const RunControlOptions& options, const MakeLaunch& launch,
+               Launcher& launcher, StationLinks& links, RunKeeper& keeper, service::Reports& reports, LogBook& log,
+               const Clock& clock);
     ~RunControl();  // kills what still runs
 
     void step();

@@ -10,7 +10,7 @@
 
 namespace weir::control {
 
-[[nodiscard]] boost::json::object to_json(const StationLedger& ledger);
+[[nodiscard]] boost::json::object to_json(const service::StationLedger& ledger);
 [[nodiscard]] boost::json::object to_json(const RunEvents& events);
 [[nodiscard]] boost::json::object to_json(const RunResult& result);
 [[nodiscard]] boost::json::object to_json(const Partition& partition, const PartitionView& view);

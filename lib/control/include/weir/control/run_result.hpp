@@ -19,9 +19,9 @@ namespace weir::control {
 struct StationResult {
     std::string name{};
     StationKind kind = StationKind::readout;
-    StationLedger ledger{};
+    service::StationLedger ledger{};
     std::map<std::string, double> counters{};
-    std::shared_ptr<const StationEvents> events{};  // as it said at the end of the run; nothing: it did not
+    std::shared_ptr<const service::StationEvents> events{};  // as it said at the end of the run; nothing: it did not
     std::uint32_t restarts = 0;  // a process that died took its part of the ledger with it
     bool gone = false;           // there was no process any more at the end: the numbers are those of its last answer
 };
@@ -37,11 +37,11 @@ struct EventAccount {
     std::uint64_t accepted = 0, recorded = 0, rejected = 0;  // recorded: each once; rejected: downstream of the builders
     struct Lost {
         std::string cause{};
-        EventIds events{};
+        service::EventIds events{};
     };
     std::vector<Lost> lost{};  // accepted, not rejected, and in no file
-    EventIds twice{};          // in the files of more than one recorder
-    EventIds unaccepted{};     // in files, and never accepted
+    service::EventIds twice{};       // in the files of more than one recorder
+    service::EventIds unaccepted{};  // in files, and never accepted
 
     [[nodiscard]] bool good() const noexcept { return lost.empty() && twice.empty() && unaccepted.empty(); }
 };

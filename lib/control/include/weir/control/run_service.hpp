@@ -14,14 +14,14 @@ struct RunServiceParts {  // all of them outlive the server
     const Partition& partition;
     RunControl& control;
     LogBook& log;
-    Reports& reports;
-    const Metrics& metrics;
+    service::Reports& reports;
+    const service::Metrics& metrics;
 };
 
 /// GET /partition /log /alarms /metrics, POST /run /alarms/acknowledge.
-[[nodiscard]] std::vector<HttpRoute> run_routes(const RunServiceParts& parts);
+[[nodiscard]] std::vector<service::HttpRoute> run_routes(const RunServiceParts& parts);
 
 /// weir_partition_* and weir_station_*, at each scrape.
-[[nodiscard]] Metrics::Collection collect_partition(Metrics& metrics, const RunControl& control);
+[[nodiscard]] service::Metrics::Collection collect_partition(service::Metrics& metrics, const RunControl& control);
 
 }  // namespace weir::control

@@ -27,13 +27,13 @@ class StationLink {
 public:
     virtual ~StationLink() = default;
     /// One call at a time.
-    virtual void call(const StationRequest& request) = 0;
+    virtual void call(const service::StationRequest& request) = 0;
     /// The answer to the call, once.
     [[nodiscard]] virtual std::optional<CallAnswer> answer() = 0;
     /// Asks for a report, beside a call; one at a time. `with_events`: and for its events, which takes longer.
     virtual void ask(bool with_events) = 0;
     /// The answer to ask(), once.
-    [[nodiscard]] virtual std::optional<Result<StationReport>> report() = 0;
+    [[nodiscard]] virtual std::optional<Result<service::StationReport>> report() = 0;
 };
 
 class StationLinks {

@@ -49,9 +49,9 @@ struct HandOffSummary {
 class HandOff {
 public:
     /// Catalogue, reports and clock must outlive it. Errc::usage: an option that cannot be.
-    [[nodiscard]] static Result<std::unique_ptr<HandOff>> create(Catalogue& catalogue,
+    [[nodiscard]] static Result<std::unique_ptr<HandOff>> create(catalogue::Catalogue& catalogue,
                                                                  std::vector<std::unique_ptr<Destination>> destinations,
-                                                                 HandOffOptions options, Reports& reports,
+                                                                 HandOffOptions options, service::Reports& reports,
                                                                  const Clock& clock);
     ~HandOff();
     HandOff(const HandOff&) = delete;

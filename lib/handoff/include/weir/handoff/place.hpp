@@ -34,7 +34,7 @@ struct Target {
 [[nodiscard]] std::string spelling_of(const Target& target);
 
 /// The path of the file below the root. Errc::refused: a part of its name cannot be a part of a path there.
-[[nodiscard]] Result<std::string> place_of(const FileRow& file, std::string_view pattern);
+[[nodiscard]] Result<std::string> place_of(const catalogue::FileRow& file, std::string_view pattern);
 
 /// The name that attempt `attempt` writes to; in the same directory. Without the file's own name, which may be as long as
 /// a name can be.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON that came from outside: parsed within limits of size and depth, and read field by field with an error that says
-// which field is wrong and what it should be. Boost.JSON does the work, and is compiled in this library.
+// which field is wrong and what it should be. Boost.JSON does the work, and is compiled in this
+// library; its values are json::value, json::object and so on here too.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -15,22 +16,24 @@
 #include "weir/base/bytes.hpp"
 #include "weir/base/result.hpp"
 
-namespace weir {
+namespace weir::json {
 
-struct JsonLimits {
+using namespace boost::json;  // its values; our parse() hides its own
+
+struct Limits {
     Bytes size{1U << 20};
     std::size_t depth = 16;
 };
 
 /// One document and nothing behind it. Error: usage, one line that says what is wrong and where.
-[[nodiscard]] Result<boost::json::value> parse_json(std::string_view text, const JsonLimits& limits = {});
+[[nodiscard]] Result<boost::json::value> parse(std::string_view text, const Limits& limits = {});
 
 /// Reads the fields of one object. The first error is kept and everything read after it is a default; so all fields can be
 /// read in a row and asked for the error once.
-class JsonFields {
+class Fields {
 public:
     /// `what` stands in errors: "the request", "peers[3]".
-    JsonFields(const boost::json::value& value, std::string what);
+    Fields(const boost::json::value& value, std::string what);
 
     /// Absent fields give `absent`; without it, they are an error. Text is UTF-8 of at most `size_max` bytes without
     /// control characters.
@@ -59,6 +62,6 @@ private:
 };
 
 /// Serialised, with bytes that are not UTF-8 in a text made U+FFFD, so that every document of ours can be read.
-[[nodiscard]] boost::json::string json_safe(std::string_view text);
+[[nodiscard]] boost::json::string safe(std::string_view text);
 
-}  // namespace weir
+}  // namespace weir::json

@@ -44,10 +44,10 @@ struct ReadoutStationOptions {
 
 struct Level1Mismatch;
 
-class ReadoutStation final : public Station {
+class ReadoutStation final : public service::Station {
 public:
     /// Clock and reports outlive the station.
-    ReadoutStation(ReadoutStationOptions options, const Clock& clock, Reports& reports);
+    ReadoutStation(ReadoutStationOptions options, const Clock& clock, service::Reports& reports);
     ~ReadoutStation() override;
 
     [[nodiscard]] Result<> configure() override;
@@ -58,7 +58,7 @@ public:
     [[nodiscard]] Result<> disconnect() override;
     [[nodiscard]] Result<> unconfigure() override;
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
-    [[nodiscard]] StationStatus status() const override;
+    [[nodiscard]] service::StationStatus status() const override;
 
 private:
     class Logic;
@@ -69,7 +69,7 @@ private:
 
     const ReadoutStationOptions options_;
     const Clock& clock_;
-    Reports& reports_;
+    service::Reports& reports_;
 
     std::vector<SourceId> sources_;
     std::unique_ptr<workload::FragmentMaker> maker_;

@@ -25,10 +25,10 @@ struct FilterStationOptions {
     Bytes memory{512ULL << 20};  // of events in hand; credit for builders is what is free of it
 };
 
-class FilterStation final : public Station {
+class FilterStation final : public service::Station {
 public:
     /// Reports, timers and clock outlive the station.
-    FilterStation(FilterStationOptions options, Reports& reports, Timers& timers, const Clock& clock);
+    FilterStation(FilterStationOptions options, service::Reports& reports, service::Timers& timers, const Clock& clock);
     ~FilterStation() override;
 
     [[nodiscard]] Result<> configure() override;
@@ -39,10 +39,10 @@ public:
     [[nodiscard]] Result<> disconnect() override;
     [[nodiscard]] Result<> unconfigure() override;
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
-    [[nodiscard]] StationStatus status() const override;
+    [[nodiscard]] service::StationStatus status() const override;
 
     /// A filtered event now and then, for whoever wants to look; never waited for.
-    void sample_into(SampledEvents* samples) noexcept { samples_ = samples; }
+    void sample_into(service::SampledEvents* samples) noexcept { samples_ = samples; }
 
 private:
     [[nodiscard]] Result<std::unique_ptr<Filter>> listen();
@@ -50,10 +50,10 @@ private:
     void forget_pool();
 
     const FilterStationOptions options_;
-    Reports& reports_;
-    Timers& timers_;
+    service::Reports& reports_;
+    service::Timers& timers_;
     const Clock& clock_;
-    SampledEvents* samples_ = nullptr;
+    service::SampledEvents* samples_ = nullptr;
     std::optional<Selection> selection_;
     std::unique_ptr<memory::BufferPool> pool_;
     bool left_behind_ = false;  // threads that hang have events of the pool
@@ -62,7 +62,7 @@ private:
     mutable std::mutex mutex_;  // of the next two: status() is asked from any thread
     std::unique_ptr<Filter> filter_;
     std::optional<FilterStats> last_;  // of the run that has ended
-    Timers::Periodic watch_;           // looks for selections that hang; the last member: it uses all others
+    service::Timers::Periodic watch_;  // looks for selections that hang; the last member: it uses all others
 };
 
 }  // namespace weir::selection

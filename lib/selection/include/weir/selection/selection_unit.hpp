@@ -76,7 +76,7 @@ public:
     void judged(UnitTask task, Judgement judgement);
 
     [[nodiscard]] Counts counts() const;
-    [[nodiscard]] StationLedger ledger() const;
+    [[nodiscard]] service::StationLedger ledger() const;
     /// Nothing is in hand; what was decided may still wait to be told.
     [[nodiscard]] bool idle() const noexcept { return in_hand_ == 0; }
     /// All verdicts, all results were handed to the outbox.

@@ -86,9 +86,9 @@ public:
 
     [[nodiscard]] Counts counts() const;
     [[nodiscard]] std::vector<UnitCounts> units() const;
-    [[nodiscard]] StationLedger ledger() const;
+    [[nodiscard]] service::StationLedger ledger() const;
     /// Those that the DFM was told to have built.
-    [[nodiscard]] const EventIds& accepted() const noexcept { return accepted_ids_; }
+    [[nodiscard]] const service::EventIds& accepted() const noexcept { return accepted_ids_; }
     /// Every event of the run was made and decided, and the DFM was told (see Exchange::posts_under_way).
     [[nodiscard]] bool finished() const noexcept;
     [[nodiscard]] bool idle() const noexcept { return open_.empty() && accepted_.empty() && rejected_.empty(); }
@@ -169,7 +169,7 @@ private:
     std::deque<wire::EventTicket> accepted_;  // not told
     std::deque<wire::EventTicket> rejected_;
     std::deque<wire::Level2Result> no_result_;  // not posted
-    EventIds accepted_ids_;                   // of the run
+    service::EventIds accepted_ids_;            // of the run
     std::deque<Told> told_;                   // the latest `window_`
     std::vector<std::string> remarks_;
     std::vector<std::byte> buffer_;

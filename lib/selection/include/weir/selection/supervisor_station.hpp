@@ -22,10 +22,10 @@ struct SupervisorStationOptions {
     messaging::LinkKind link = messaging::LinkKind::udp;
 };
 
-class SupervisorStation final : public Station {
+class SupervisorStation final : public service::Station {
 public:
     /// Reports and clock outlive the station.
-    SupervisorStation(SupervisorStationOptions options, Reports& reports, const Clock& clock);
+    SupervisorStation(SupervisorStationOptions options, service::Reports& reports, const Clock& clock);
     ~SupervisorStation() override;
 
     [[nodiscard]] Result<> configure() override;
@@ -39,15 +39,15 @@ public:
     [[nodiscard]] Result<> disconnect() override;
     [[nodiscard]] Result<> unconfigure() override;
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
-    [[nodiscard]] StationStatus status() const override;
-    [[nodiscard]] StationEvents events() const override;
+    [[nodiscard]] service::StationStatus status() const override;
+    [[nodiscard]] service::StationEvents events() const override;
 
 private:
     class Logic;
     const SupervisorStationOptions options_;
-    Reports& reports_;
+    service::Reports& reports_;
     const Clock& clock_;
-    SharedStatus status_;  // also before and after there is a logic
+    service::SharedStatus status_;  // also before and after there is a logic
     std::unique_ptr<messaging::StationLoop> loop_;
     mutable std::mutex logic_mutex_;  // held while the logic comes or goes, and by who asks it from another thread
     std::unique_ptr<Logic> logic_;  // while connected

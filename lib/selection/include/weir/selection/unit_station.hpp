@@ -26,10 +26,10 @@ struct UnitStationOptions {
     Bytes memory{256ULL << 20};  // of messages that come in several parts
 };
 
-class UnitStation final : public Station {
+class UnitStation final : public service::Station {
 public:
     /// Reports and clock outlive the station.
-    UnitStation(UnitStationOptions options, Reports& reports, const Clock& clock);
+    UnitStation(UnitStationOptions options, service::Reports& reports, const Clock& clock);
     ~UnitStation() override;
 
     [[nodiscard]] Result<> configure() override;
@@ -41,15 +41,15 @@ public:
     [[nodiscard]] Result<> disconnect() override;
     [[nodiscard]] Result<> unconfigure() override;
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
-    [[nodiscard]] StationStatus status() const override;
+    [[nodiscard]] service::StationStatus status() const override;
 
 private:
     class Logic;
     const UnitStationOptions options_;
-    Reports& reports_;
+    service::Reports& reports_;
     const Clock& clock_;
     std::optional<Selection> selection_;
-    SharedStatus status_;  // also before and after there is a logic
+    service::SharedStatus status_;  // also before and after there is a logic
     std::unique_ptr<messaging::StationLoop> loop_;
     std::unique_ptr<Logic> logic_;  // while connected
 };

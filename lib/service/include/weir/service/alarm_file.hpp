@@ -13,7 +13,7 @@
 #include "weir/base/result.hpp"
 #include "weir/service/reports.hpp"
 
-namespace weir {
+namespace weir::service {
 
 /// Where the alarms of a station are: `weir.alarms`, and `weir.control`, the socket of the running station.
 struct AlarmPlace {
@@ -38,4 +38,4 @@ inline constexpr const char* hand_off_station = "weir-handoff";
 /// Nobody may acknowledge without a name, and a name is one line of at most 100 bytes.
 [[nodiscard]] bool valid_person(std::string_view person) noexcept;
 
-}  // namespace weir
+}  // namespace weir::service

@@ -13,7 +13,7 @@
 #include "weir/service/alarm_file.hpp"
 #include "weir/service/reports.hpp"
 
-namespace weir {
+namespace weir::service {
 
 class AlarmKeeper {
 public:
@@ -38,4 +38,4 @@ private:
 [[nodiscard]] Result<std::optional<bool>> ask_to_acknowledge(const AlarmPlace& place, const std::string& alarm,
                                                              const std::string& person);
 
-}  // namespace weir
+}  // namespace weir::service

@@ -29,7 +29,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
 
-namespace weir {
+namespace weir::service {
 
 /// What a file can say for one key.
 using SettingValue = std::variant<bool, std::int64_t, std::string, std::vector<std::string>>;
@@ -132,4 +132,4 @@ private:
     std::vector<std::string> others_;
 };
 
-}  // namespace weir
+}  // namespace weir::service

@@ -10,7 +10,7 @@
 
 #include "weir/base/result.hpp"
 
-namespace weir {
+namespace weir::service {
 
 struct SectionText {
     std::string key{};
@@ -28,4 +28,4 @@ struct ConfigurationSection {
 /// Errc::usage names file and line of what is no TOML.
 [[nodiscard]] Result<std::vector<ConfigurationSection>> list_sections(std::string_view text, std::string_view file_name);
 
-}  // namespace weir
+}  // namespace weir::service

@@ -9,7 +9,7 @@
 #include "weir/base/result.hpp"
 #include "weir/service/control_messages.hpp"
 
-namespace weir {
+namespace weir::service {
 
 struct ControlAnswer {
     unsigned status = 0;  // of HTTP
@@ -51,4 +51,4 @@ private:
     Bytes answer_max_;
 };
 
-}  // namespace weir
+}  // namespace weir::service

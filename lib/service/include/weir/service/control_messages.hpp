@@ -18,7 +18,7 @@
 #include "weir/service/reports.hpp"
 #include "weir/service/station.hpp"
 
-namespace weir {
+namespace weir::service {
 
 inline constexpr std::size_t peers_max = 10'000;
 inline constexpr std::size_t sources_max = 65'536;  // of one readout
@@ -75,4 +75,4 @@ struct StationReport {
 /// One alarm as /status and /alarms show it.
 [[nodiscard]] StationReport::LatchedAlarm latched_alarm(const Alarm& alarm);
 
-}  // namespace weir
+}  // namespace weir::service

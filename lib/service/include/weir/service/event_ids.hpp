@@ -13,7 +13,7 @@
 #include "weir/base/result.hpp"
 #include "weir/wire/event_id_set.hpp"
 
-namespace weir {
+namespace weir::service {
 
 class EventIds {
 public:
@@ -62,4 +62,4 @@ using StationEvents = std::map<std::string, EventIds>;
 /// Errc::corrupt; Errc::limit: more than eight lines, or more ids than `memory_max` for each holds.
 [[nodiscard]] Result<StationEvents> parse_station_events(std::string_view text, Bytes memory_max = EventIds::memory_default);
 
-}  // namespace weir
+}  // namespace weir::service

@@ -16,7 +16,7 @@
 #include "weir/base/result.hpp"
 #include "weir/service/metrics.hpp"
 
-namespace weir {
+namespace weir::service {
 
 struct HttpServerOptions {
     std::string listen = "127.0.0.1:0";   // address:port; port 0: the system chooses; "[::1]:9100" for IPv6
@@ -75,4 +75,4 @@ private:
     std::unique_ptr<Server> server_;
 };
 
-}  // namespace weir
+}  // namespace weir::service

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weir {
+namespace weir::service {
 
 /// Only grows. Any thread; the order against other memory does not matter, so all access is relaxed.
 class alignas(64) Counter {
@@ -108,4 +108,4 @@ private:
     std::shared_ptr<State> state_;
 };
 
-}  // namespace weir
+}  // namespace weir::service

@@ -11,7 +11,7 @@
 #include "weir/serial/describe.hpp"
 #include "weir/service/control_messages.hpp"
 
-namespace weir {
+namespace weir::service {
 
 /// A ROB, word by word as it is in the event.
 struct SampledFragment {
@@ -57,24 +57,26 @@ struct StationSnapshot {
 
 [[nodiscard]] StationSnapshot snapshot_of(const StationReport& report, WallTime now);
 
-}  // namespace weir
+}  // namespace weir::service
 
-// Members may be added at the end, with the next version.
+// The names of the classes are those that readers know. Members may be added at the end, with the next version.
 template <>
-inline constexpr auto weir::serial::description<weir::SampledFragment> =
-    weir::serial::members("source", "words").version(1).grows_at_end();
+inline constexpr auto weir::serial::description<weir::service::SampledFragment> =
+    weir::serial::members("source", "words").class_name("weir::SampledFragment").version(1).grows_at_end();
 template <>
-inline constexpr auto weir::serial::description<weir::SampledEvent> =
+inline constexpr auto weir::serial::description<weir::service::SampledEvent> =
     weir::serial::members("station", "global_id", "run", "level1_id", "lumi_block", "seconds", "nanoseconds",
                           "stream_tags", "level1_words", "level2_words", "filter_words", "fragments")
+        .class_name("weir::SampledEvent")
         .version(1)
         .grows_at_end();
 template <>
-inline constexpr auto weir::serial::description<weir::NamedNumber> =
-    weir::serial::members("name", "value").version(1).grows_at_end();
+inline constexpr auto weir::serial::description<weir::service::NamedNumber> =
+    weir::serial::members("name", "value").class_name("weir::NamedNumber").version(1).grows_at_end();
 template <>
-inline constexpr auto weir::serial::description<weir::StationSnapshot> =
+inline constexpr auto weir::serial::description<weir::service::StationSnapshot> =
     weir::serial::members("station", "kind", "state", "time", "run", "received", "stored", "in_hand", "rejected",
                           "counters", "alarms")
+        .class_name("weir::StationSnapshot")
         .version(1)
         .grows_at_end();

@@ -5,7 +5,7 @@
 #include "weir/service/metrics.hpp"
 #include "weir/service/reports.hpp"
 
-namespace weir {
+namespace weir::service {
 
 /// One line a report, with the time in UTC, on stderr.
 [[nodiscard]] std::unique_ptr<ReportSink> log_sink();
@@ -13,4 +13,4 @@ namespace weir {
 /// weir_reports_total{severity,shown}: every report, also those that the rate limit holds back. `metrics` must outlive it.
 [[nodiscard]] std::unique_ptr<ReportSink> counter_sink(Metrics& metrics);
 
-}  // namespace weir
+}  // namespace weir::service

@@ -19,7 +19,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
 
-namespace weir {
+namespace weir::service {
 
 enum class Severity { information, warning, error, fatal };
 [[nodiscard]] std::string_view name(Severity severity) noexcept;
@@ -134,4 +134,4 @@ inline void warn(Reports& reports, std::string text) {
     reports.submit(std::move(report));
 }
 
-}  // namespace weir
+}  // namespace weir::service

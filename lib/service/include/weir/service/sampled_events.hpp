@@ -16,7 +16,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/base/data.hpp"
 
-namespace weir {
+namespace weir::service {
 
 class SampledEvents {
 public:
@@ -50,4 +50,4 @@ private:
     std::shared_ptr<const std::vector<std::byte>> latest_;  // shared with those that read it
 };
 
-}  // namespace weir
+}  // namespace weir::service

@@ -8,7 +8,7 @@
 
 #include "weir/service/station.hpp"
 
-namespace weir {
+namespace weir::service {
 
 class SharedStatus {
 public:
@@ -36,4 +36,4 @@ private:
     bool idle_ = false;
 };
 
-}  // namespace weir
+}  // namespace weir::service

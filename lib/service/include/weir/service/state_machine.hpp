@@ -12,7 +12,7 @@
 #include "weir/base/result.hpp"
 #include "weir/service/station.hpp"
 
-namespace weir {
+namespace weir::service {
 
 /// What the frame's watchdog has to do about what is under way; each is said once.
 enum class Lateness { in_time, late, hopeless };
@@ -75,4 +75,4 @@ private:
     std::deque<Step> history_;
 };
 
-}  // namespace weir
+}  // namespace weir::service

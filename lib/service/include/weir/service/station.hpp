@@ -22,7 +22,7 @@
 #include "weir/wire/peer.hpp"
 #include "weir/service/reports.hpp"
 
-namespace weir {
+namespace weir::service {
 
 enum class StationState { initial, configured, connected, running, paused };
 enum class Transition { configure, connect, start, pause, resume, stop, disconnect, unconfigure };
@@ -84,4 +84,4 @@ public:
     [[nodiscard]] virtual StationEvents events() const { return {}; }
 };
 
-}  // namespace weir
+}  // namespace weir::service

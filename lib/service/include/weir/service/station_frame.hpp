@@ -23,7 +23,7 @@
 #include "weir/service/station.hpp"
 #include "weir/service/station_services.hpp"
 
-namespace weir {
+namespace weir::service {
 
 /// With which a process ends itself when a stop hangs for good (EX_SOFTWARE).
 inline constexpr int exit_hopeless = 70;
@@ -93,4 +93,4 @@ private:
     std::unique_ptr<Frame> frame_;
 };
 
-}  // namespace weir
+}  // namespace weir::service

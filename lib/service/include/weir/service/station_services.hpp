@@ -9,7 +9,7 @@
 #include "weir/service/sampled_events.hpp"
 #include "weir/service/timers.hpp"
 
-namespace weir {
+namespace weir::service {
 
 struct StationServices {
     const Clock& clock;
@@ -20,4 +20,4 @@ struct StationServices {
     SampledEvents& samples;
 };
 
-}  // namespace weir
+}  // namespace weir::service

@@ -15,7 +15,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/base/named_thread.hpp"
 
-namespace weir {
+namespace weir::service {
 
 class Timers {
 public:
@@ -69,4 +69,4 @@ private:
     NamedThread thread_;        // the last member: it ends before what it uses is gone
 };
 
-}  // namespace weir
+}  // namespace weir::service

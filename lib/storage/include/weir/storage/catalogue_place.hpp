@@ -18,7 +18,7 @@ namespace weir::storage {
 
 /// For whoever changes what is in `directory`. It is made when it is not there. `report` (bad or good news of the
 /// shared catalogue) may be called from any thread until the catalogue is gone.
-[[nodiscard]] Result<std::unique_ptr<Catalogue>> open_own_catalogue(
+[[nodiscard]] Result<std::unique_ptr<catalogue::Catalogue>> open_own_catalogue(
     const std::filesystem::path& directory, const std::string& place,
     std::function<void(bool bad, const std::string& text)> report = {});
 
@@ -27,14 +27,15 @@ namespace weir::storage {
 
 /// For whoever works beside the recorder of `directory`. Nothing is made, and nothing begins to be shared: with a URI the
 /// file must be shared already, and what waits in it is carried over.
-[[nodiscard]] Result<std::unique_ptr<Catalogue>> open_catalogue_beside_recorder(
+[[nodiscard]] Result<std::unique_ptr<catalogue::Catalogue>> open_catalogue_beside_recorder(
     const std::filesystem::path& directory, const std::string& place,
     std::function<void(bool bad, const std::string& text)> report = {});
 
 /// For whoever asks: `place` is a URI or a file, and is not made.
-[[nodiscard]] Result<std::unique_ptr<Catalogue>> open_named_catalogue(const std::string& place);
+[[nodiscard]] Result<std::unique_ptr<catalogue::Catalogue>> open_named_catalogue(const std::string& place);
 
 /// Waits for what was changed to reach the shared catalogue. Nothing, or what is to be said when it did not.
-[[nodiscard]] std::optional<std::string> carried_over(Catalogue& catalogue, std::chrono::milliseconds deadline);
+[[nodiscard]] std::optional<std::string> carried_over(catalogue::Catalogue& catalogue,
+                                                      std::chrono::milliseconds deadline);
 
 }  // namespace weir::storage

@@ -32,9 +32,9 @@ struct DrainResult {
 };
 
 /// What is to be moved, by size of the files.
-[[nodiscard]] Result<Bytes> drain_size(const std::filesystem::path& volume, Catalogue& catalogue);
+[[nodiscard]] Result<Bytes> drain_size(const std::filesystem::path& volume, catalogue::Catalogue& catalogue);
 
 /// The catalogue's recorder may be running. The error: nothing can be moved at all.
-[[nodiscard]] Result<DrainResult> drain_volume(const DrainOptions& options, Catalogue& catalogue);
+[[nodiscard]] Result<DrainResult> drain_volume(const DrainOptions& options, catalogue::Catalogue& catalogue);
 
 }  // namespace weir::storage

@@ -30,7 +30,7 @@ public:
     [[nodiscard]] LaneDeclared declaration(std::uint32_t lane) const;
 
     /// The marks of all lanes that changed since the last call.
-    [[nodiscard]] std::vector<LaneMark> take_changed_marks(const std::string& recorder);
+    [[nodiscard]] std::vector<catalogue::LaneMark> take_changed_marks(const std::string& recorder);
 
 private:
     struct Lane {
@@ -42,8 +42,9 @@ private:
     std::map<std::uint32_t, Lane> lanes_;
 };
 
-[[nodiscard]] LaneMark mark_of(const wire::LaneKey& key, const wire::SequenceSet& durable, const std::string& recorder);
+[[nodiscard]] catalogue::LaneMark mark_of(const wire::LaneKey& key, const wire::SequenceSet& durable,
+                                          const std::string& recorder);
 /// Errc::corrupt when it is not one that mark_of() made.
-[[nodiscard]] Result<std::pair<wire::LaneKey, wire::SequenceSet>> lane_of(const LaneMark& mark);
+[[nodiscard]] Result<std::pair<wire::LaneKey, wire::SequenceSet>> lane_of(const catalogue::LaneMark& mark);
 
 }  // namespace weir::storage

@@ -24,7 +24,8 @@
 namespace weir::storage {
 
 /// What a closed file adds to the ledger of its stream: so the ledger says what the files say, also after a crash.
-[[nodiscard]] LedgerRow ledger_of_file(const FileOpened& opened, const FileClosed& closed, const std::string& recorder);
+[[nodiscard]] catalogue::LedgerRow ledger_of_file(const FileOpened& opened, const FileClosed& closed,
+                                                  const std::string& recorder);
 
 /// What the closers of all volumes share.
 struct ClosingAccount {
@@ -32,7 +33,7 @@ struct ClosingAccount {
     std::atomic<std::uint64_t> closed{0};    // files
     std::atomic<std::uint64_t> attempts{0};  // of groups that have ended, well or not: who hangs makes none
     std::mutex marks_mutex;                  // held while the catalogue is told: newer marks never come before older
-    std::vector<LaneMark> marks;             // taken, and the catalogue does not have them yet
+    std::vector<catalogue::LaneMark> marks;  // taken, and the catalogue does not have them yet
 };
 
 class FileCloser {
@@ -41,16 +42,16 @@ public:
 
     struct Callbacks {
         /// Marks of lanes to be written with the next close.
-        std::function<std::vector<LaneMark>()> marks;
+        std::function<std::vector<catalogue::LaneMark>()> marks;
         std::function<void(const std::string& alarm, const std::string& text)> alarm;
         /// The row of an open file, for the catalogue.
-        std::function<FileRow(const FileOpened& opened, const Volume& volume)> row_of;
+        std::function<catalogue::FileRow(const FileOpened& opened, const Volume& volume)> row_of;
         /// Fewer files wait now.
         std::function<void()> closed;
     };
 
-    FileCloser(Volume& volume, Catalogue& catalogue, LumiBlocks& blocks, std::string recorder, ClosingAccount& account,
-               Callbacks callbacks, const Clock& clock);
+    FileCloser(Volume& volume, catalogue::Catalogue& catalogue, LumiBlocks& blocks, std::string recorder,
+               ClosingAccount& account, Callbacks callbacks, const Clock& clock);
 
     /// `counted_whole`: its sequence has gone on behind all of its events, whatever becomes of them. Returns at once.
     void close_later(std::shared_ptr<StreamFile> file, bool last_of_sequence, bool counted_whole);
@@ -71,7 +72,7 @@ private:
         bool named = false;                  // on the disk all is done; the catalogue has to hear of it
         bool removed = false;                // it held nothing, and is gone
         bool done = false;                   // nothing is left to do
-        FileHealth health = FileHealth::sane;
+        catalogue::FileHealth health = catalogue::FileHealth::sane;
 
         [[nodiscard]] bool to_tell() const noexcept { return !done && (named || removed); }
     };
@@ -86,11 +87,11 @@ private:
     void close_up(Closing& closing);
     [[nodiscard]] Result<> leave(const StreamFile& file);
     void tell_catalogue(Group& group);
-    [[nodiscard]] Result<> tell(const Closing& closing, std::span<const LaneMark> marks);
+    [[nodiscard]] Result<> tell(const Closing& closing, std::span<const catalogue::LaneMark> marks);
     void forget(Group& group);
 
     Volume& volume_;
-    Catalogue& catalogue_;
+    catalogue::Catalogue& catalogue_;
     LumiBlocks& blocks_;
     const std::string recorder_;
     ClosingAccount& account_;

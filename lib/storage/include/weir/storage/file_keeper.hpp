@@ -35,7 +35,7 @@ class FileKeeper {
 public:
     struct Callbacks {
         /// Marks of lanes to be written with the next close.
-        std::function<std::vector<LaneMark>()> marks;
+        std::function<std::vector<catalogue::LaneMark>()> marks;
         /// Something to be latched by its name, and (warn) a name that was taken.
         std::function<void(const std::string& alarm, const std::string& text)> alarm;
         std::function<void(const std::string&)> warn;
@@ -45,8 +45,9 @@ public:
         std::function<void()> closed;
     };
 
-    FileKeeper(const RecorderOptions& options, RunNumber run, Catalogue& catalogue,
-               std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, Callbacks callbacks, const Clock& clock);
+    FileKeeper(const RecorderOptions& options, RunNumber run, catalogue::Catalogue& catalogue,
+               std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, Callbacks callbacks,
+               const Clock& clock);
 
     /// Tells where sequences and lumi blocks of a continued run stand. Before the first open_next().
     [[nodiscard]] Result<> load_sequences();
@@ -76,14 +77,14 @@ private:
     using SequenceKey = std::pair<std::string, LumiBlock>;
 
     void tick(const std::stop_token& stop);
-    [[nodiscard]] Result<> restore_blocks(const std::vector<FileRow>& files);
+    [[nodiscard]] Result<> restore_blocks(const std::vector<catalogue::FileRow>& files);
     [[nodiscard]] Volume* best(const std::vector<const Volume*>& without) const;
-    [[nodiscard]] FileRow row_of(const FileOpened& opened, const Volume& volume) const;
+    [[nodiscard]] catalogue::FileRow row_of(const FileOpened& opened, const Volume& volume) const;
     [[nodiscard]] Result<> describe(FileOpened& opened, const StreamTag& stream) const;
 
     const RecorderOptions& options_;
     const RunNumber run_;
-    Catalogue& catalogue_;
+    catalogue::Catalogue& catalogue_;
     std::vector<std::unique_ptr<Volume>>& volumes_;
     LumiBlocks& blocks_;
     const Callbacks callbacks_;

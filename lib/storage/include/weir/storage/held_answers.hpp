@@ -41,7 +41,7 @@ public:
 
     /// Before anything is counted. Of several journals, one that has events to write takes what is held: `patience` rounds
     /// without events pass it over first. `known`: the ledgers of the run so far.
-    void begin(RunNumber run, std::string recorder, std::size_t patience, std::span<const LedgerRow> known);
+    void begin(RunNumber run, std::string recorder, std::size_t patience, std::span<const catalogue::LedgerRow> known);
 
     /// First the copies, then the answer: so no answer goes before its counts. The ledger outlives this.
     void count(const Ledger& ledger, wire::RejectReason reason, std::uint64_t copies = 1);

@@ -35,12 +35,12 @@ public:
     void file_closed(const std::string& stream_type, const std::string& stream_name, LumiBlock block, SteadyTime now);
 
     /// A block that the catalogue has as OPENED from before a restart, with as many files open.
-    void restore(const BlocksClosed::Block& block, std::uint64_t files_open, SteadyTime now);
+    void restore(const catalogue::BlocksClosed::Block& block, std::uint64_t files_open, SteadyTime now);
 
     /// What is to be closed in the catalogue now; nothing: nothing new. The caller sets run, recorder and time.
-    [[nodiscard]] std::optional<BlocksClosed> take_closed(SteadyTime now);
+    [[nodiscard]] std::optional<catalogue::BlocksClosed> take_closed(SteadyTime now);
     /// The catalogue could not be told: the next take_closed() returns it again.
-    void put_back(const BlocksClosed& closed);
+    void put_back(const catalogue::BlocksClosed& closed);
 
 private:
     static constexpr std::size_t steps_max = 4096;

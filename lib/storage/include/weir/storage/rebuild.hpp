@@ -29,21 +29,21 @@ struct RebuildResult {
 
 /// What a catalogue that was lost still says, and the files do not.
 struct LeftOfCatalogue {
-    std::vector<FileRow> not_sane;           // closed files that are TRUNCATED or QUARANTINED
-    std::vector<ReaderState> reader_states;
+    std::vector<catalogue::FileRow> not_sane;  // closed files that are TRUNCATED or QUARANTINED
+    std::vector<catalogue::ReaderState> reader_states;
 };
 
 /// Of all directories together. The caller holds their locks. Files are entered under the recorder that their name
 /// gives. A run that was unknown is closed, unless its recorder died in it: then the next continues it.
 /// What is `left` of a catalogue that was lost stays.
 [[nodiscard]] Result<RebuildResult> rebuild_catalogue(std::span<const std::filesystem::path> directories,
-                                                      Catalogue& catalogue, const Clock& clock,
+                                                      catalogue::Catalogue& catalogue, const Clock& clock,
                                                       const LeftOfCatalogue& left = {});
 
 /// Opens the catalogue at `path`, or makes one. A damaged one is set aside under another name, which is
 /// returned; Errc::refused while a hand-off or a drain works with it.
 struct CatalogueToRebuild {
-    std::unique_ptr<Catalogue> catalogue;
+    std::unique_ptr<catalogue::Catalogue> catalogue;
     std::filesystem::path set_aside;  // empty: it was sound, or not there
     std::optional<HandOffLock> lock;  // when it was set aside
     LeftOfCatalogue left;             // what can still be read of it
@@ -54,11 +54,11 @@ struct CatalogueToRebuild {
 /// `catalogue`. What its own catalogue knew besides (transfers, rejections, marks, parameters), when it lies in one of
 /// them, comes along; it is then renamed, so that nobody goes on with it. Errc::refused, and nothing is written, when
 /// `catalogue` has another run of the same number and recorder, or a hand-off works with the old one.
-[[nodiscard]] Result<RebuildResult> adopt_volumes(std::span<const std::filesystem::path> volumes, Catalogue& catalogue,
-                                                  const Clock& clock);
+[[nodiscard]] Result<RebuildResult> adopt_volumes(std::span<const std::filesystem::path> volumes,
+                                                  catalogue::Catalogue& catalogue, const Clock& clock);
 
 /// Whether files of this recorder are there whose run the catalogue does not know at all: it was lost, or is an old copy.
 [[nodiscard]] Result<bool> catalogue_misses_runs(std::span<const std::filesystem::path> directories,
-                                                 const std::string& recorder, Catalogue& catalogue);
+                                                 const std::string& recorder, catalogue::Catalogue& catalogue);
 
 }  // namespace weir::storage

@@ -137,7 +137,7 @@ private:
     [[nodiscard]] Result<> open_catalogue_and_run();
     [[nodiscard]] bool make_room_for_catalogue();
     [[nodiscard]] Result<> restore_promises();
-    [[nodiscard]] std::vector<LaneMark> take_changed_marks();
+    [[nodiscard]] std::vector<catalogue::LaneMark> take_changed_marks();
     [[nodiscard]] StreamEntry* find_or_make_stream(const StreamTag& tag, event::Format format,
                                                    wire::RejectReason& why_not);
     void count_rejected(const wire::EventMeta& event, wire::RejectReason reason);
@@ -168,7 +168,7 @@ private:
                                                                std::uint64_t& streams, UniqueEvents::Left& left);
     void reject_twins(const std::vector<UniqueEvents::Twin>& twins);
     void ask_again(const std::vector<UniqueEvents::Twin>& twins, std::vector<delivery::Answer>& again);
-    [[nodiscard]] Result<std::vector<FileRow>> recover_what_is_left(bool also_good_volumes);
+    [[nodiscard]] Result<std::vector<catalogue::FileRow>> recover_what_is_left(bool also_good_volumes);
     [[nodiscard]] Result<> recover_volume(const std::filesystem::path& directory);
     void doubt(const RecoveryResult& recovered) const;
     [[nodiscard]] Result<> tell_ledger(bool at_the_end);
@@ -193,7 +193,7 @@ private:
     bool stopped_ = false;
     SteadyTime started_{};
 
-    std::unique_ptr<Catalogue> catalogue_;
+    std::unique_ptr<catalogue::Catalogue> catalogue_;
     memory::BufferPool buffers_;
     std::unique_ptr<SegmentPool> segments_;
     std::unique_ptr<EventCopier> copier_;

@@ -89,8 +89,8 @@ enum class IndexPlace { beside, over };
 
 /// Tells the catalogue what was recovered: closed, TRUNCATED, with sums. Files that it does not know are added, under
 /// the recorder that their name gives (`recorder` when it gives none).
-[[nodiscard]] Result<> record_recovery(const RecoveryResult& result, const std::string& recorder, Catalogue& catalogue,
-                                       const Clock& clock);
+[[nodiscard]] Result<> record_recovery(const RecoveryResult& result, const std::string& recorder,
+                                       catalogue::Catalogue& catalogue, const Clock& clock);
 
 /// Whether recovery brings what a journal says of rejected copies into the catalogue. Not while the recorder lives that wrote
 /// it: it tells the catalogue itself.
@@ -98,7 +98,7 @@ enum class JournalCounts { enter, known };
 
 /// All of it, for one directory: recovers, records, removes the journals when nothing failed, or sets damaged ones aside.
 [[nodiscard]] Result<RecoveryResult> recover_and_record(const std::filesystem::path& directory,
-                                                        const std::string& recorder, Catalogue& catalogue,
+                                                        const std::string& recorder, catalogue::Catalogue& catalogue,
                                                         const Clock& clock, FileSystem& system = real_file_system(),
                                                         JournalCounts counts = JournalCounts::enter);
 
@@ -109,8 +109,8 @@ enum class JournalCounts { enter, known };
 /// Which events of a run are durable, from the indexes of its files and the marks of deleted ones.
 struct RunHoldings {
     void add(const StoredIndex& index);
-    [[nodiscard]] Result<> add_marks(RunNumber run, const std::string& recorder, Catalogue& catalogue);
-    [[nodiscard]] std::vector<LaneMark> marks(RunNumber run, const std::string& recorder) const;
+    [[nodiscard]] Result<> add_marks(RunNumber run, const std::string& recorder, catalogue::Catalogue& catalogue);
+    [[nodiscard]] std::vector<catalogue::LaneMark> marks(RunNumber run, const std::string& recorder) const;
 
     std::map<wire::LaneKey, wire::SequenceSet> durable;  // all copies are there
     std::map<std::pair<wire::LaneKey, Sequence>, std::uint64_t> partial;  // some are: bit n = copy n
@@ -122,12 +122,12 @@ private:
 /// Whether the ids of its events are kept; as_marked: when a recorder has done so.
 enum class KeepEvents { no, yes, as_marked };
 [[nodiscard]] Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem::path> directories,
-                                               Catalogue& catalogue, const std::string& recorder,
+                                               catalogue::Catalogue& catalogue, const std::string& recorder,
                                                KeepEvents events = KeepEvents::no);
 
 /// Writes the marks of every run that is open and has files in the directories: recovery has closed files without
 /// marks, and what is closed may be handed over and deleted with its index. After recover_and_record() of all of a
 /// recorder's directories, and before it records: nobody else may write marks of these runs meanwhile.
-[[nodiscard]] Result<> keep_marks(std::span<const std::filesystem::path> directories, Catalogue& catalogue);
+[[nodiscard]] Result<> keep_marks(std::span<const std::filesystem::path> directories, catalogue::Catalogue& catalogue);
 
 }  // namespace weir::storage

@@ -34,11 +34,13 @@ struct EventHoldings {
 };
 
 /// The ids of one chunk as a mark of a sender that cannot be: so it lives, travels and is committed as the marks of lanes do.
-[[nodiscard]] LaneMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run, const std::string& recorder);
+[[nodiscard]] catalogue::LaneMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run,
+                                                 const std::string& recorder);
 /// Of the chunks that the catalogue does not have as they are, and of chunk 0: its mark says that the ids of this run are kept.
-[[nodiscard]] std::vector<LaneMark> marks_of_events(const EventHoldings& holdings, RunNumber run, const std::string& recorder);
-[[nodiscard]] bool is_mark_of_events(const LaneMark& mark) noexcept;
-[[nodiscard]] Result<wire::EventIdSet> events_of(const LaneMark& mark);
+[[nodiscard]] std::vector<catalogue::LaneMark> marks_of_events(const EventHoldings& holdings, RunNumber run,
+                                                               const std::string& recorder);
+[[nodiscard]] bool is_mark_of_events(const catalogue::LaneMark& mark) noexcept;
+[[nodiscard]] Result<wire::EventIdSet> events_of(const catalogue::LaneMark& mark);
 
 /// Any thread.
 class UniqueEvents {
@@ -83,7 +85,7 @@ public:
 
     /// Marks of the chunks in which events have become durable since the last call; in the first one also those that were not
     /// marked when they were restored, and chunk 0.
-    [[nodiscard]] std::vector<LaneMark> take_changed(RunNumber run, const std::string& recorder);
+    [[nodiscard]] std::vector<catalogue::LaneMark> take_changed(RunNumber run, const std::string& recorder);
     /// What is durable.
     [[nodiscard]] wire::EventIdSet stored() const;
     [[nodiscard]] std::uint64_t stored_count() const noexcept { return stored_count_.load(std::memory_order_relaxed); }

@@ -47,7 +47,7 @@ struct FileVerification {
 };
 
 /// `row`: what the catalogue says of it, when it is known there.
-[[nodiscard]] FileVerification verify_file(const std::filesystem::path& path, const FileRow* row,
+[[nodiscard]] FileVerification verify_file(const std::filesystem::path& path, const catalogue::FileRow* row,
                                            const VerificationOptions& options);
 
 struct VerificationReport {
@@ -60,7 +60,7 @@ struct VerificationReport {
 
 struct FileToVerify {
     std::filesystem::path path;
-    std::optional<FileRow> row;
+    std::optional<catalogue::FileRow> row;
 };
 
 /// Each file, that the data block numbers run on over the files of each sequence, and that no recorder has stored a
