@@ -102,14 +102,14 @@ PostgresCluster& the_cluster() { return *cluster; }
 /// The tests share one server; each has a schema of its own.
 int main(int count, char** arguments) {
     ::testing::InitGoogleTest(&count, arguments);
-    weir::queued = count == 2 && std::string_view(arguments[1]) == "--queued";
+    weir::catalogue::queued = count == 2 && std::string_view(arguments[1]) == "--queued";
     std::string why;
-    weir::cluster = weir::PostgresCluster::start(why);
-    if (weir::cluster == nullptr) {
+    weir::catalogue::cluster = weir::catalogue::PostgresCluster::start(why);
+    if (weir::catalogue::cluster == nullptr) {
         std::fprintf(stderr, "NOT TESTED: the catalogue in PostgreSQL: %s\n", why.c_str());
         return 77;
     }
     const int result = RUN_ALL_TESTS();
-    weir::cluster.reset();
+    weir::catalogue::cluster.reset();
     return result;
 }
