@@ -15,6 +15,7 @@
 #include "weir/storage/journal_writer.hpp"
 #include "weir/storage/rebuild.hpp"
 #include "weir/storage/recovery.hpp"
+#include "weir/storage/run_holdings.hpp"
 #include "weir/storage/volume.hpp"
 
 namespace weir::app {

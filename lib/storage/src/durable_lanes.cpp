@@ -1,37 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/storage/durable_lanes.hpp"
 
-#include <fmt/format.h>
-
-#include <charconv>
 #include <utility>
 
-#include "weir/base/assert.hpp"
+#include "weir/storage/marks.hpp"
 
 namespace weir::storage {
-
-catalogue::LaneMark mark_of(const wire::LaneKey& key, const wire::SequenceSet& durable, const std::string& recorder) {
-    catalogue::LaneMark mark;
-    mark.recorder = recorder;
-    mark.run = key.run;
-    mark.sender = key.sender;
-    mark.incarnation = fmt::format("{:016x}", key.incarnation);
-    mark.connection = key.connection;
-    mark.durable = wire::to_string(durable);
-    return mark;
-}
-
-Result<std::pair<wire::LaneKey, wire::SequenceSet>> lane_of(const catalogue::LaneMark& mark) {
-    wire::LaneKey key{mark.sender, 0, mark.connection, mark.run};
-    const auto* end = mark.incarnation.data() + mark.incarnation.size();
-    const auto read = std::from_chars(mark.incarnation.data(), end, key.incarnation, 16);
-    if (read.ec != std::errc{} || read.ptr != end)
-        return fail(Errc::corrupt, fmt::format("incarnation \"{}\" of sender {} in the catalogue is not a number",
-                                               mark.incarnation, mark.sender));
-    auto durable = wire::parse_sequence_set(mark.durable);
-    if (!durable) return std::unexpected(durable.error());
-    return std::pair(std::move(key), std::move(*durable));
-}
 
 void DurableLanes::declare(std::uint32_t lane, const wire::LaneKey& key) {
     const std::scoped_lock lock(mutex_);

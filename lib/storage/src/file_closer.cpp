@@ -11,6 +11,7 @@
 
 #include "end_record.hpp"
 #include "weir/base/named_thread.hpp"
+#include "weir/storage/ledger_rows.hpp"
 
 namespace weir::storage {
 namespace {
@@ -33,16 +34,6 @@ void put(std::vector<catalogue::LaneMark>& marks, std::vector<catalogue::LaneMar
 }
 
 }  // namespace
-
-catalogue::LedgerRow ledger_of_file(const FileOpened& opened, const FileClosed& closed, const std::string& recorder) {
-    catalogue::LedgerRow row;
-    row.run = opened.run;
-    row.recorder = recorder;
-    row.stream_type = opened.stream_type;
-    row.stream_name = opened.stream_name;
-    row.received = row.stored = closed.events;
-    return row;
-}
 
 FileCloser::FileCloser(Volume& volume, catalogue::Catalogue& catalogue, LumiBlocks& blocks, std::string recorder,
                        ClosingAccount& account, Callbacks callbacks, const Clock& clock)

@@ -35,6 +35,17 @@ Result<> find_files(const fs::path& directory, FoundFiles& found) {
 
 }  // namespace
 
+Result<std::vector<fs::path>> files_ending(const fs::path& directory, std::string_view ending) {
+    std::vector<fs::path> found;
+    std::error_code error;
+    for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+        if (it->path().native().ends_with(ending)) found.push_back(it->path());
+    }
+    if (error) return fail_errno(error.value(), fmt::format("cannot read directory {}", directory.native()));
+    std::ranges::sort(found);
+    return found;
+}
+
 Result<fs::path> one_spelling(const fs::path& directory) {
     std::error_code error;
     auto place = fs::canonical(directory, error);

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,10 @@ struct FoundFiles {
 };
 
 [[nodiscard]] Result<FoundFiles> find_files(std::span<const std::filesystem::path> directories);
+
+/// The files of a directory whose names end so, sorted.
+[[nodiscard]] Result<std::vector<std::filesystem::path>> files_ending(const std::filesystem::path& directory,
+                                                                      std::string_view ending);
 
 /// Without links, dots and slashes at the end: as the catalogue has them.
 [[nodiscard]] Result<std::filesystem::path> one_spelling(const std::filesystem::path& directory);

@@ -6,12 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "weir/catalogue/catalogue.hpp"
 #include "weir/delivery/receiver.hpp"
-#include "weir/storage/journal.hpp"
 #include "weir/storage/ledger.hpp"
 
 namespace weir::storage {
@@ -20,10 +18,6 @@ namespace weir::storage {
 /// rejected; they are told as received, and the ledger does not balance.
 [[nodiscard]] std::optional<catalogue::LedgerRow> ledger_change(const Ledger::Counts& now, const Ledger::Counts& told,
                                                                 std::uint64_t lost);
-
-/// What the journals of a recorder that died say of rejected copies, as far as its ledgers have not been told. Doing it twice
-/// is the same as once.
-[[nodiscard]] Result<> enter_rejected(std::span<const RejectedCopies> totals, catalogue::Catalogue& catalogue);
 
 /// Events, not copies, by reason: what was received and neither acknowledged nor is in hand. An event that names no
 /// stream has no copies and stands only here.

@@ -21,6 +21,7 @@
 #include "weir/event/raw_file_name.hpp"
 #include "weir/storage/journal_writer.hpp"
 #include "weir/storage/raw_file_reader.hpp"
+#include "weir/storage/run_holdings.hpp"
 #include "weir/storage/stored_index.hpp"
 #include "weir/storage/verification.hpp"
 

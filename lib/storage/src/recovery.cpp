@@ -9,6 +9,7 @@
 #include <set>
 
 #include "end_record.hpp"
+#include "found_files.hpp"
 #include "journal_content.hpp"
 #include "open_file_content.hpp"
 #include "weir/base/file.hpp"
@@ -99,21 +100,6 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
         static_cast<void>(remove_file(left, system));  // else the next recovery does it
     return recovered;
 }
-
-}  // namespace
-
-Result<std::vector<std::filesystem::path>> files_ending(const std::filesystem::path& directory, std::string_view ending) {
-    std::vector<std::filesystem::path> found;
-    std::error_code error;
-    for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-        if (it->path().native().ends_with(ending)) found.push_back(it->path());
-    }
-    if (error) return fail_errno(error.value(), fmt::format("cannot read directory {}", directory.native()));
-    std::ranges::sort(found);
-    return found;
-}
-
-namespace {
 
 /// Nobody has said what of a file without a journal was acknowledged: a copy of what lies behind `end`, up to its last
 /// byte that is not zero, and at least up to `whole_end`, where whole events end, under a name that was free. Nothing: there are only zeros.

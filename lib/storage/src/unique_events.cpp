@@ -1,53 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/storage/unique_events.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <utility>
 
 namespace weir::storage {
-namespace {
-
-constexpr const char* no_sender = "*";  // senders have letters, digits and `-_.:`
-constexpr std::size_t chunk_memory_max = 2 * wire::EventIdSet::chunk_overhead + wire::EventIdChunk::size / 8;
-
-}  // namespace
-
-catalogue::LaneMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run,
-                                   const std::string& recorder) {
-    catalogue::LaneMark mark;
-    mark.recorder = recorder;
-    mark.run = run;
-    mark.sender = no_sender;
-    mark.incarnation = fmt::format("{:012x}", chunk);
-    mark.durable = to_text(durable, chunk);
-    return mark;
-}
-
-std::vector<catalogue::LaneMark> marks_of_events(const EventHoldings& holdings, RunNumber run,
-                                                 const std::string& recorder) {
-    std::vector<catalogue::LaneMark> marks{mark_of_events(holdings.durable, 0, run, recorder)};
-    for (const auto& [number, chunk] : holdings.durable.chunks()) {
-        const auto* marked = holdings.marked.chunk(number);
-        if (number != 0 && (marked == nullptr || !(*marked == chunk))) marks.push_back(mark_of_events(holdings.durable, number, run, recorder));
-    }
-    return marks;
-}
-
-bool is_mark_of_events(const catalogue::LaneMark& mark) noexcept { return mark.sender == no_sender; }
-
-Result<wire::EventIdSet> events_of(const catalogue::LaneMark& mark) {
-    auto ids = wire::parse_event_ids(mark.durable, chunk_memory_max);
-    if (!ids) return ids;
-    for (const auto& [number, chunk] : ids->chunks()) {
-        if (fmt::format("{:012x}", number) != mark.incarnation)
-            return fail(Errc::corrupt, fmt::format("the mark of events {} of recorder {} in the catalogue names ids of chunk {:012x}",
-                                                   mark.incarnation, mark.recorder, number));
-    }
-    return ids;
-}
-
 void UniqueEvents::restore(EventHoldings holdings) {
     const std::scoped_lock lock(mutex_);
     for (const auto& [number, chunk] : holdings.durable.chunks()) {

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/magic.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -21,11 +20,6 @@ namespace {
 
 constexpr std::uint32_t idle_rounds_before_release = 20;
 constexpr std::chrono::seconds calm{60};  // without trouble: then the next try comes soon again
-#ifndef XFS_SUPER_MAGIC
-constexpr std::uint64_t xfs_magic = 0x58465342;
-#else
-constexpr std::uint64_t xfs_magic = XFS_SUPER_MAGIC;
-#endif
 
 std::uint64_t size_of_volume(const std::filesystem::path& directory, FileSystem& system) {
     struct ::statvfs status {};
@@ -46,15 +40,6 @@ Bytes headroom_for(const VolumeOptions& options, const SegmentPool& pool, FileSy
 }
 
 }  // namespace
-
-// Not on btrfs: its own checksums would be made of memory that may change while it is written (the last,
-// partial block).
-bool direct_by_itself(const std::filesystem::path& directory) {
-    struct statfs status {};
-    if (::statfs(directory.c_str(), &status) != 0) return false;
-    const auto kind = static_cast<std::uint64_t>(status.f_type);
-    return kind == EXT4_SUPER_MAGIC || kind == xfs_magic;
-}
 
 Volume::Volume(const VolumeOptions& options, DirectoryLock lock, SegmentPool& pool, Callbacks callbacks,
                const Clock& clock, FileSystem& system)

@@ -4,12 +4,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <string_view>
 
-#include "weir/storage/catalogue_place.hpp"
 #include "weir/storage/disk_fault.hpp"
-#include "weir/storage/journal_writer.hpp"
 
 namespace weir::storage {
 namespace {
@@ -17,19 +14,6 @@ namespace {
 constexpr std::string_view first_line = "weir volume 1\n";
 constexpr std::string_view id_key = "id ";
 constexpr std::size_t guid_text_size = 36;
-
-/// What an earlier version leaves in a directory that it records into.
-bool was_recorded_into(const std::filesystem::path& directory) {
-    std::error_code error;
-    for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-        const auto& path = it->path();
-        const auto name = path.filename().native();
-        if (name == "weir.lock" || path == catalogue_path(directory) || path.extension() == ".data" ||
-            path.extension() == ".writing" || JournalWriter::number_of(path))
-            return true;
-    }
-    return false;
-}
 
 Result<Guid> write_marker(const std::filesystem::path& directory, FileSystem& system) {
     const auto id = Guid::random();
@@ -52,36 +36,6 @@ std::optional<Guid> read_volume_marker(const std::filesystem::path& directory) {
     if (!rest.starts_with(id_key)) return std::nullopt;
     const auto id = parse_guid(rest.substr(id_key.size(), guid_text_size));
     return id ? std::optional(*id) : std::nullopt;
-}
-
-Result<> check_directory(const std::filesystem::path& directory, bool create) {
-    std::error_code error;
-    const auto status = std::filesystem::status(directory, error);
-    if (status.type() == std::filesystem::file_type::not_found) {
-        if (!create)
-            return fail_errno(ENOENT,
-                              fmt::format("cannot record into {}; mount its disk, or make the directory with --create",
-                                          directory.native()));
-        std::filesystem::create_directories(directory, error);
-        if (error)
-            return fail_errno(
-                error.value(),
-                fmt::format("cannot create directory {}; create it or choose another with --dir", directory.native()));
-        return {};
-    }
-    if (error)
-        return fail_errno(error.value(),
-                          fmt::format("cannot record into {}; choose a directory with --dir", directory.native()));
-    if (!std::filesystem::is_directory(status))
-        return fail_errno(ENOTDIR,
-                          fmt::format("cannot record into {}; choose a directory with --dir", directory.native()));
-    if (create || std::filesystem::exists(directory / volume_marker_name, error) || was_recorded_into(directory))
-        return {};
-    return fail(
-        Errc::refused,
-        fmt::format("nothing was recorded into {} before (it has no {}); mount its disk if it has one, or take a new "
-                    "directory with --create",
-                    directory.native(), volume_marker_name));
 }
 
 Result<Guid> mark_directory(const std::filesystem::path& directory, FileSystem& system) {

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "stations/frame/setting_checks.hpp"
-#include "weir/storage/unique_events.hpp"
 
 namespace weir::app {
 

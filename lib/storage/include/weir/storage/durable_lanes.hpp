@@ -7,10 +7,8 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "weir/base/result.hpp"
 #include "weir/catalogue/rows.hpp"
 #include "weir/storage/journal.hpp"
 #include "weir/wire/lane.hpp"
@@ -41,10 +39,5 @@ private:
     mutable std::mutex mutex_;
     std::map<std::uint32_t, Lane> lanes_;
 };
-
-[[nodiscard]] catalogue::LaneMark mark_of(const wire::LaneKey& key, const wire::SequenceSet& durable,
-                                          const std::string& recorder);
-/// Errc::corrupt when it is not one that mark_of() made.
-[[nodiscard]] Result<std::pair<wire::LaneKey, wire::SequenceSet>> lane_of(const catalogue::LaneMark& mark);
 
 }  // namespace weir::storage

@@ -23,10 +23,6 @@
 
 namespace weir::storage {
 
-/// What a closed file adds to the ledger of its stream: so the ledger says what the files say, also after a crash.
-[[nodiscard]] catalogue::LedgerRow ledger_of_file(const FileOpened& opened, const FileClosed& closed,
-                                                  const std::string& recorder);
-
 /// What the closers of all volumes share.
 struct ClosingAccount {
     std::atomic<std::size_t> waiting{0};     // files that wait to be closed, or are being closed

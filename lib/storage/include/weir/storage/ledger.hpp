@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "weir/storage/recorder_summary.hpp"
 #include "weir/wire/reject_reason.hpp"
 
 namespace weir::storage {
@@ -25,19 +26,7 @@ public:
     [[nodiscard]] const std::string& stream_type() const noexcept { return stream_type_; }
     [[nodiscard]] const std::string& stream_name() const noexcept { return stream_name_; }
 
-    struct Counts {
-        std::uint64_t received = 0, stored = 0, bytes_stored = 0;
-        std::array<std::uint64_t, wire::reject_reason_count> rejected{};  // by wire::index(reason)
-        std::uint64_t given_back = 0;  // their file failed; they come again, and are then received once more
-
-        /// With those that were given back: neither is stored.
-        [[nodiscard]] std::uint64_t rejected_total() const noexcept {
-            std::uint64_t sum = given_back;
-            for (const auto n : rejected) sum += n;
-            return sum;
-        }
-        [[nodiscard]] std::uint64_t in_hand() const noexcept { return received - stored - rejected_total(); }
-    };
+    using Counts = CopyCounts;
 
     void received(std::uint64_t copies = 1) noexcept { received_.fetch_add(copies, std::memory_order_relaxed); }
     void stored(std::uint64_t bytes) noexcept {

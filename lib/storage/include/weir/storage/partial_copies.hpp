@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "weir/storage/stream_file.hpp"
+#include "weir/storage/ticket.hpp"
 
 namespace weir::storage {
 

@@ -1,33 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorder: receives events of one run, stores each once per stream tag, acknowledges what is on
-// stable storage. It connects the parts (receiver, streams, files, volumes, catalogue) and owns them.
+// The recorder: receives events of one run, stores each once per stream tag, acknowledges what is on stable storage.
 #pragma once
 
-#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <functional>
-#include <limits>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "weir/base/clock.hpp"
-#include "weir/catalogue/catalogue.hpp"
-#include "weir/delivery/receiver.hpp"
-#include "weir/memory/buffer_pool.hpp"
-#include "weir/storage/durable_lanes.hpp"
-#include "weir/storage/event_copier.hpp"
-#include "weir/storage/file_keeper.hpp"
-#include "weir/storage/held_answers.hpp"
-#include "weir/storage/partial_copies.hpp"
+#include "weir/base/file.hpp"
+#include "weir/base/ids.hpp"
+#include "weir/base/result.hpp"
 #include "weir/storage/recorder_options.hpp"
-#include "weir/storage/stream.hpp"
-#include "weir/storage/stream_thread.hpp"
-#include "weir/storage/unique_events.hpp"
+#include "weir/storage/recorder_summary.hpp"
+#include "weir/wire/event_id_set.hpp"
 
 namespace weir::storage {
 
@@ -39,53 +28,9 @@ struct RecorderReport {
     std::string alarm{};  // not empty: to be latched under this name until somebody acknowledges it
 };
 
-struct VolumeSummary {
-    std::string directory;
-    VolumeState state = VolumeState::good;
-    Bytes free_space;
-};
+class Recording;
 
-struct StreamSummary {
-    std::string name;  // type_name
-    Ledger::Counts copies;
-    std::uint64_t files = 0;
-};
-
-/// How far one duty of the recorder has come. It hangs when it has work and `done` does not rise.
-struct DutyProgress {
-    const char* name;
-    bool has_work = false;
-    std::uint64_t done = 0;
-};
-
-struct RecorderSummary {
-    RunNumber run{};
-    delivery::ReceiverStats receiver;
-    std::map<std::string, std::uint64_t> events_rejected;  // by reason; events received = acknowledged + these + in hand
-    std::vector<StreamSummary> streams;  // in the order of their names
-    std::uint64_t copies_received = 0, copies_stored = 0, bytes_stored = 0;
-    std::map<std::string, std::uint64_t> copies_rejected;  // by reason
-    std::uint64_t copies_in_hand = 0;
-    std::uint64_t files = 0;  // closed
-    std::uint64_t events_stored = 0;  // with unique_events: of the run, whichever process recorded them
-    std::chrono::nanoseconds running{0};
-    Bytes buffers_in_use, memory_limit, free_space;
-    std::uint64_t segments_free = 0, segments = 0;
-    std::uint64_t catalogue_changes_waiting = 0;  // for the shared catalogue
-    std::uint64_t sync_rounds = 0;
-    std::chrono::nanoseconds syncing{0}, slowest_sync{0};
-    std::vector<VolumeSummary> volumes;
-    std::uint64_t events_unchecked = 0;  // taken without looking for their twins, because the ids took all of unique_memory_max
-    bool paused = false;  // no volume takes events: the senders wait
-    std::uint64_t files_waiting = 0;   // to be closed
-    bool waits_for_closing = false;    // so many that no new ones are begun: senders of events for new ones wait
-    std::vector<DutyProgress> duties;  // in an order that does not change
-    std::optional<std::chrono::seconds> until_full;  // at the rate of the last minutes; nothing: nothing is written
-};
-
-struct RecoveryResult;
-
-class Recorder final : public delivery::EventSink {
+class Recorder {
 public:
     /// Takes the directories, recovers what an earlier recorder left there, opens the run, listens.
     /// `report` may be called from any thread until the recorder is gone.
@@ -93,7 +38,9 @@ public:
                                                                 std::function<void(const RecorderReport&)> report,
                                                                 const Clock& clock,
                                                                 FileSystem& system = real_file_system());
-    ~Recorder() override;  // as after a crash when stop() was not called: files stay as they are
+    ~Recorder();  // as after a crash when stop() was not called: files stay as they are
+    Recorder(const Recorder&) = delete;
+    Recorder& operator=(const Recorder&) = delete;
 
     void start();
 
@@ -105,9 +52,10 @@ public:
     /// back. A disk that is full is no failure.
     [[nodiscard]] std::optional<Error> failure() const;
 
-    [[nodiscard]] RunNumber run() const noexcept { return run_; }
-    [[nodiscard]] bool continued() const noexcept { return continued_; }
-    [[nodiscard]] std::uint16_t port() const noexcept { return receiver_->port(); }
+    [[nodiscard]] RunNumber run() const noexcept;
+    /// The run was left open by a crash, and goes on.
+    [[nodiscard]] bool continued() const noexcept;
+    [[nodiscard]] std::uint16_t port() const noexcept;
     [[nodiscard]] RecorderSummary summary() const;
     /// With unique_events: the events of the run of which all copies are durable, whichever process recorded them. Nothing: some
     /// were taken without the check.
@@ -116,128 +64,12 @@ public:
     [[nodiscard]] std::vector<std::string> volumes() const;
 
     /// When the recorder's own certificate ends; nothing without TLS.
-    [[nodiscard]] std::optional<WallTime> certificate_ends() const { return receiver_->certificate_ends(); }
-
-    [[nodiscard]] std::optional<RunNumber> joined_run() override { return run_; }
-    [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::LaneId lane, const wire::Hello& hello) override;
-    [[nodiscard]] delivery::Taken take(delivery::IncomingEvent& event) override;
-    void dropped(delivery::LaneId lane, const wire::EventMeta& event, wire::RejectReason reason, delivery::CreditHold& credit) override;
-    [[nodiscard]] delivery::AnswerTime dropped_are_answered() const override { return delivery::AnswerTime::later; }
+    [[nodiscard]] std::optional<WallTime> certificate_ends() const;
 
 private:
-    struct StreamEntry {
-        std::unique_ptr<Stream> stream;
-        std::unique_ptr<StreamThread> thread;  // modes original and parallel
-    };
-    struct EventInHand;
+    explicit Recorder(std::unique_ptr<Recording> recording);
 
-    Recorder(RecorderOptions options, std::function<void(const RecorderReport&)> report, const Clock& clock,
-             FileSystem& system);
-    [[nodiscard]] Result<> open_all();
-    [[nodiscard]] Result<> open_catalogue_and_run();
-    [[nodiscard]] bool make_room_for_catalogue();
-    [[nodiscard]] Result<> restore_promises();
-    [[nodiscard]] std::vector<catalogue::LaneMark> take_changed_marks();
-    [[nodiscard]] StreamEntry* find_or_make_stream(const StreamTag& tag, event::Format format,
-                                                   wire::RejectReason& why_not);
-    void count_rejected(const wire::EventMeta& event, wire::RejectReason reason);
-    /// Its count is durable before it is answered.
-    void hold_rejection(delivery::Answer event, wire::RejectReason reason, std::string text, delivery::CreditHold credit = {});
-    void answer(HeldAnswers::Round& round);
-    [[nodiscard]] delivery::Taken reject(delivery::IncomingEvent& event, wire::RejectReason reason, std::string text);
-    enum class Stored { yes, full, late };
-    [[nodiscard]] Stored store_copy(Stream& stream, const delivery::IncomingEvent& event,
-                                    const std::shared_ptr<Ticket>& ticket, std::uint16_t copy, EarlierStreams earlier);
-    /// The streams of those copies before `copy` that are taken.
-    [[nodiscard]] EarlierStreams earlier_streams(const std::vector<StreamEntry*>& entries, std::uint64_t taken,
-                                                 std::uint16_t copy);
-    void store_copy_waiting(Stream& stream, const EventInHand& event, std::uint16_t copy, const EarlierStreams& earlier);
-    enum class Fate { durable, late, lost };
-    void mark(Ticket& ticket, std::uint16_t copy, Fate fate);
-    /// What becomes of an event of which `count` copies more have met their fate.
-    enum class Answered { not_yet, acknowledge, send_again, held };
-    [[nodiscard]] Answered settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& twins_again);
-    void settle_and_answer(Ticket& ticket);
-    void on_durable(std::vector<PlacedCopy>& copies);
-    void on_lost(std::vector<PlacedCopy>& copies);
-    void no_longer_in_hand(std::uint64_t copies);
-    // Unique events: recorder_twins.cpp
-    /// Nothing: the event is taken now, and `left` says what of it is there; else what became of it.
-    [[nodiscard]] std::optional<delivery::Taken> look_for_twin(delivery::IncomingEvent& event,
-                                                               const std::vector<StreamEntry*>& entries,
-                                                               std::uint64_t& streams, UniqueEvents::Left& left);
-    void reject_twins(const std::vector<UniqueEvents::Twin>& twins);
-    void ask_again(const std::vector<UniqueEvents::Twin>& twins, std::vector<delivery::Answer>& again);
-    [[nodiscard]] Result<std::vector<catalogue::FileRow>> recover_what_is_left(bool also_good_volumes);
-    [[nodiscard]] Result<> recover_volume(const std::filesystem::path& directory);
-    void doubt(const RecoveryResult& recovered) const;
-    [[nodiscard]] Result<> tell_ledger(bool at_the_end);
-    void tell_ledger_now_and_then();
-    void close_blocks();  // in the catalogue, those that are over
-    void report_rejections(bool at_the_end);
-    void watch_disks(const std::stop_token& stop);
-    void watch_closing();
-    void check_certificate();
-    /// An alarm; somebody else has removed, renamed or replaced what belongs to the recording. Then stop() says so too.
-    void interfered(const std::string& name, std::string text);
-    void keep_catalogue();  // when its name is gone
-    void say(RecorderReport::Severity severity, std::string text) const;
-    void alarm(std::string name, std::string text) const;
-
-    const RecorderOptions options_;
-    const std::function<void(const RecorderReport&)> report_;
-    const Clock& clock_;
-    FileSystem& system_;
-    RunNumber run_{};
-    bool continued_ = false;
-    bool stopped_ = false;
-    SteadyTime started_{};
-
-    std::unique_ptr<catalogue::Catalogue> catalogue_;
-    memory::BufferPool buffers_;
-    std::unique_ptr<SegmentPool> segments_;
-    std::unique_ptr<EventCopier> copier_;
-    DurableLanes lanes_;
-    PartialCopies partial_;
-    UniqueEvents unique_;
-    std::atomic<bool> unchecked_said_{false};
-    const std::uint64_t copies_in_hand_max_;  // so that small events have a bound too
-    std::atomic<std::uint64_t> copies_in_hand_{0};
-    std::atomic<bool> somebody_waits_{false};
-    std::vector<std::unique_ptr<Volume>> volumes_;
-    LumiBlocks blocks_;
-    std::unique_ptr<FileKeeper> keeper_;
-
-    mutable std::shared_mutex streams_mutex_;
-    std::map<std::string, StreamEntry, std::less<>> streams_;
-    std::mutex earlier_mutex_;
-    std::map<std::vector<const Stream*>, EarlierStreams> earlier_;  // each list once
-    Ledger unplaced_;  // copies that were refused before they had a stream
-    HeldAnswers held_;
-    std::mutex ledger_mutex_;
-    std::map<const Ledger*, Ledger::Counts> ledger_told_;  // to the catalogue
-    SteadyTime ledger_due_{};
-    std::atomic<std::uint64_t> last_rejected_{0};  // global id
-    std::map<std::string, std::uint64_t> rejections_reported_;  // by the keeper's thread, then by stop()
-    SteadyTime rejections_due_{};
-
-    std::atomic<bool> nowhere_{false};  // somebody waits for a new file; the keeper's thread looks, and the closing ones
-    std::mutex interference_mutex_;
-    std::uint64_t interferences_ = 0;  // and the first, by its alarm
-    std::string interference_;
-    bool catalogue_gone_ = false;
-    SteadyTime catalogue_due_{};                         // to be looked at, by the keeper's thread, then by stop()
-    std::optional<SteadyTime> waits_for_closing_since_;  // disk watch only
-    bool waiting_said_ = false;                          // disk watch only
-    std::atomic<SteadyTime::rep> give_up_at_{std::numeric_limits<SteadyTime::rep>::max()};  // a stop's deadline
-
-    mutable std::mutex rate_mutex_;
-    std::optional<std::chrono::seconds> until_full_;
-    enum class CertificateState { good, ends_soon, ended };
-    CertificateState certificate_ = CertificateState::good;  // as reported; by open(), then by the disk watch
-    std::jthread disk_watch_;  // ends before the volumes, in stop() or the destructor
-
-    std::unique_ptr<delivery::Receiver> receiver_;  // the last member: its threads call into all the others
+    const std::unique_ptr<Recording> recording_;
 };
 
 }  // namespace weir::storage

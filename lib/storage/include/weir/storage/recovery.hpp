@@ -9,21 +9,13 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "weir/base/clock.hpp"
 #include "weir/base/file.hpp"
 #include "weir/catalogue/catalogue.hpp"
-#include "weir/storage/catalogue_place.hpp"
 #include "weir/storage/journal.hpp"
-#include "weir/storage/stored_index.hpp"
-#include "weir/storage/unique_events.hpp"
-#include "weir/wire/lane.hpp"
-#include "weir/wire/sequence_set.hpp"
 
 namespace weir::storage {
 
@@ -101,33 +93,5 @@ enum class JournalCounts { enter, known };
                                                         const std::string& recorder, catalogue::Catalogue& catalogue,
                                                         const Clock& clock, FileSystem& system = real_file_system(),
                                                         JournalCounts counts = JournalCounts::enter);
-
-/// The files of a directory whose names end so, sorted.
-[[nodiscard]] Result<std::vector<std::filesystem::path>> files_ending(const std::filesystem::path& directory,
-                                                                      std::string_view ending);
-
-/// Which events of a run are durable, from the indexes of its files and the marks of deleted ones.
-struct RunHoldings {
-    void add(const StoredIndex& index);
-    [[nodiscard]] Result<> add_marks(RunNumber run, const std::string& recorder, catalogue::Catalogue& catalogue);
-    [[nodiscard]] std::vector<catalogue::LaneMark> marks(RunNumber run, const std::string& recorder) const;
-
-    std::map<wire::LaneKey, wire::SequenceSet> durable;  // all copies are there
-    std::map<std::pair<wire::LaneKey, Sequence>, std::uint64_t> partial;  // some are: bit n = copy n
-    std::optional<EventHoldings> events;  // when they are to be kept
-
-private:
-    void add_events(const StoredIndex& index);
-};
-/// Whether the ids of its events are kept; as_marked: when a recorder has done so.
-enum class KeepEvents { no, yes, as_marked };
-[[nodiscard]] Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem::path> directories,
-                                               catalogue::Catalogue& catalogue, const std::string& recorder,
-                                               KeepEvents events = KeepEvents::no);
-
-/// Writes the marks of every run that is open and has files in the directories: recovery has closed files without
-/// marks, and what is closed may be handed over and deleted with its index. After recover_and_record() of all of a
-/// recorder's directories, and before it records: nobody else may write marks of these runs meanwhile.
-[[nodiscard]] Result<> keep_marks(std::span<const std::filesystem::path> directories, catalogue::Catalogue& catalogue);
 
 }  // namespace weir::storage

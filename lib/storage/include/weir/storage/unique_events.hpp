@@ -15,32 +15,12 @@
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/ids.hpp"
-#include "weir/catalogue/rows.hpp"
 #include "weir/storage/ledger.hpp"
+#include "weir/storage/marks.hpp"
 #include "weir/storage/partial_copies.hpp"
 #include "weir/wire/event_id_set.hpp"
 
 namespace weir::storage {
-
-/// What the files of a run say about its events.
-struct EventHoldings {
-    wire::EventIdSet durable;  // all copies are there
-    wire::EventIdSet marked;   // what the catalogue has of them
-    struct Some {
-        std::uint64_t copies_found = 0;  // bit n = copy n
-        std::vector<std::string> streams{};  // that have one
-    };
-    std::map<GlobalEventId, Some> some;  // not all copies are
-};
-
-/// The ids of one chunk as a mark of a sender that cannot be: so it lives, travels and is committed as the marks of lanes do.
-[[nodiscard]] catalogue::LaneMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run,
-                                                 const std::string& recorder);
-/// Of the chunks that the catalogue does not have as they are, and of chunk 0: its mark says that the ids of this run are kept.
-[[nodiscard]] std::vector<catalogue::LaneMark> marks_of_events(const EventHoldings& holdings, RunNumber run,
-                                                               const std::string& recorder);
-[[nodiscard]] bool is_mark_of_events(const catalogue::LaneMark& mark) noexcept;
-[[nodiscard]] Result<wire::EventIdSet> events_of(const catalogue::LaneMark& mark);
 
 /// Any thread.
 class UniqueEvents {

@@ -25,22 +25,19 @@
 #include "weir/base/clock.hpp"
 #include "weir/base/file.hpp"
 #include "weir/storage/block_writer.hpp"
+#include "weir/storage/direct_io.hpp"
 #include "weir/storage/directory_lock.hpp"
 #include "weir/storage/disk_fault.hpp"
 #include "weir/storage/disk_watch.hpp"
 #include "weir/storage/held_answers.hpp"
 #include "weir/storage/index_writer.hpp"
 #include "weir/storage/journal_writer.hpp"
+#include "weir/storage/recorder_summary.hpp"
 #include "weir/storage/segment_pool.hpp"
 #include "weir/storage/space_reserve.hpp"
 #include "weir/storage/stream_file.hpp"
 
 namespace weir::storage {
-
-enum class DirectIo { automatic, on, off };
-
-/// Whether `automatic` means direct I/O there: on file systems where it was measured to help.
-[[nodiscard]] bool direct_by_itself(const std::filesystem::path& directory);
 
 struct VolumeOptions {
     std::filesystem::path directory;
@@ -55,12 +52,6 @@ struct VolumeOptions {
     Bytes reserve = 0_B;                    // kept to close what is open; 0: by the size of the volume
     Bytes headroom = 0_B;                   // with less free besides the reserve it pauses; 0: the write memory
     std::chrono::milliseconds retry_first{100}, retry_last{10'000};  // between tries of a volume that failed
-};
-
-enum class VolumeState {
-    good,
-    full,    // no new files and events until there is space again
-    failed,  // dropped; tried again, unless it hangs
 };
 
 class Volume {

@@ -14,10 +14,6 @@ namespace weir::storage {
 
 inline constexpr const char* volume_marker_name = "weir.volume";
 
-/// Whether a recorder may use the directory: it has a marker (an empty file will do), or an earlier version has
-/// recorded there. `create`: any; one that is not there is made. Else ENOENT or Errc::refused, and what to do.
-[[nodiscard]] Result<> check_directory(const std::filesystem::path& directory, bool create);
-
 /// The id of the marker, which is made when there is none. The caller holds the directory's lock. Zeros: there is no
 /// room for it now.
 [[nodiscard]] Result<Guid> mark_directory(const std::filesystem::path& directory,

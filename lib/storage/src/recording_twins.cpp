@@ -6,7 +6,7 @@
 #include <bit>
 #include <utility>
 
-#include "weir/storage/recorder.hpp"
+#include "recording.hpp"
 
 namespace weir::storage {
 namespace {
@@ -15,7 +15,7 @@ constexpr const char* stored_already = "it is stored already, from another sende
 
 }  // namespace
 
-std::optional<delivery::Taken> Recorder::look_for_twin(delivery::IncomingEvent& event,
+std::optional<delivery::Taken> Recording::look_for_twin(delivery::IncomingEvent& event,
                                                        const std::vector<StreamEntry*>& entries, std::uint64_t& streams,
                                                        UniqueEvents::Left& left) {
     const auto id = event.meta.global_id;
@@ -55,7 +55,7 @@ std::optional<delivery::Taken> Recorder::look_for_twin(delivery::IncomingEvent& 
     }
 }
 
-void Recorder::reject_twins(const std::vector<UniqueEvents::Twin>& twins) {
+void Recording::reject_twins(const std::vector<UniqueEvents::Twin>& twins) {
     if (twins.empty()) return;
     for (const auto& twin : twins) {
         for (auto* ledger : twin.ledgers) {
@@ -68,7 +68,7 @@ void Recorder::reject_twins(const std::vector<UniqueEvents::Twin>& twins) {
     no_longer_in_hand(twins.size());
 }
 
-void Recorder::ask_again(const std::vector<UniqueEvents::Twin>& twins, std::vector<delivery::Answer>& again) {
+void Recording::ask_again(const std::vector<UniqueEvents::Twin>& twins, std::vector<delivery::Answer>& again) {
     if (twins.empty()) return;
     for (const auto& twin : twins) again.push_back({delivery::LaneId{twin.lane}, twin.sequence});
     no_longer_in_hand(twins.size());

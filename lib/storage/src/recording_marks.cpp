@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "weir/storage/recorder.hpp"
-#include "weir/storage/recovery.hpp"
+#include "recording.hpp"
+#include "weir/storage/run_holdings.hpp"
 
 namespace weir::storage {
 
-Result<> Recorder::restore_promises() {
+Result<> Recording::restore_promises() {
     auto holdings = run_holdings(run_, options_.directories, *catalogue_, options_.recorder,
                                  options_.unique_events ? KeepEvents::yes : KeepEvents::no);
     if (!holdings) return std::unexpected(holdings.error());
@@ -27,14 +27,14 @@ Result<> Recorder::restore_promises() {
     return {};
 }
 
-std::vector<catalogue::LaneMark> Recorder::take_changed_marks() {
+std::vector<catalogue::LaneMark> Recording::take_changed_marks() {
     auto marks = lanes_.take_changed_marks(options_.recorder);
     if (!options_.unique_events) return marks;
     std::ranges::move(unique_.take_changed(run_, options_.recorder), std::back_inserter(marks));
     return marks;
 }
 
-std::optional<wire::EventIdSet> Recorder::stored_events() const {
+std::optional<wire::EventIdSet> Recording::stored_events() const {
     if (!options_.unique_events || unique_.unchecked() > 0) return std::nullopt;
     return unique_.stored();
 }

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "recording.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/event/event_view.hpp"
 #include "weir/event/partial.hpp"
-#include "weir/storage/recorder.hpp"
 
 namespace weir::storage {
 namespace {
@@ -33,19 +33,19 @@ std::uint64_t nanoseconds(WallTime time) {
 }  // namespace
 
 /// A taken event that waits for the threads of its streams.
-struct Recorder::EventInHand {
+struct Recording::EventInHand {
     delivery::IncomingEvent event;
     std::shared_ptr<Ticket> ticket;
 };
 
-void Recorder::dropped(delivery::LaneId lane, const wire::EventMeta& event, wire::RejectReason reason,
+void Recording::dropped(delivery::LaneId lane, const wire::EventMeta& event, wire::RejectReason reason,
                        delivery::CreditHold& credit) {
     count_rejected(event, reason);
     held_.hold({.event = {lane, event.sequence}, .kind = HeldAnswers::Kind::let_go, .credit = std::move(credit)});
 }
 
 /// An event that names no stream has no copies; what is kept of it for good counts it as one.
-void Recorder::count_rejected(const wire::EventMeta& event, wire::RejectReason reason) {
+void Recording::count_rejected(const wire::EventMeta& event, wire::RejectReason reason) {
     if (reason != wire::RejectReason::duplicate) last_rejected_.store(number(event.global_id), std::memory_order_relaxed);
     const std::shared_lock lock(streams_mutex_);
     for (const auto& tag : event.tags) {
@@ -58,11 +58,11 @@ void Recorder::count_rejected(const wire::EventMeta& event, wire::RejectReason r
     if (event.tags.empty()) held_.count(unplaced_, reason);
 }
 
-void Recorder::hold_rejection(delivery::Answer event, wire::RejectReason reason, std::string text, delivery::CreditHold credit) {
+void Recording::hold_rejection(delivery::Answer event, wire::RejectReason reason, std::string text, delivery::CreditHold credit) {
     held_.hold({event, HeldAnswers::Kind::reject, reason, std::move(text), std::move(credit)});
 }
 
-void Recorder::answer(HeldAnswers::Round& round) {
+void Recording::answer(HeldAnswers::Round& round) {
     std::vector<delivery::Answer> dropped, acknowledged;
     for (auto& held : round.answers) {
         switch (held.kind) {
@@ -75,14 +75,14 @@ void Recorder::answer(HeldAnswers::Round& round) {
     receiver_->let_go(dropped);
 }
 
-delivery::Taken Recorder::reject(delivery::IncomingEvent& event, wire::RejectReason reason, std::string text) {
+delivery::Taken Recording::reject(delivery::IncomingEvent& event, wire::RejectReason reason, std::string text) {
     count_rejected(event.meta, reason);
     auto taken = std::move(event);
     hold_rejection({taken.lane, taken.meta.sequence}, reason, std::move(text), std::move(taken.credit));
     return delivery::Taken::yes;
 }
 
-Recorder::StreamEntry* Recorder::find_or_make_stream(const StreamTag& tag, event::Format format,
+Recording::StreamEntry* Recording::find_or_make_stream(const StreamTag& tag, event::Format format,
                                                      wire::RejectReason& why_not) {
     const auto key = stream_key(tag);
     {
@@ -112,7 +112,7 @@ Recorder::StreamEntry* Recorder::find_or_make_stream(const StreamTag& tag, event
     return &streams_.emplace(key, std::move(entry)).first->second;
 }
 
-Recorder::Stored Recorder::store_copy(Stream& stream, const delivery::IncomingEvent& event,
+Recording::Stored Recording::store_copy(Stream& stream, const delivery::IncomingEvent& event,
                                       const std::shared_ptr<Ticket>& ticket, std::uint16_t copy, EarlierStreams earlier) {
     const auto& tag = event.meta.tags[copy];
     event::EventPieces pieces;
@@ -151,7 +151,7 @@ Recorder::Stored Recorder::store_copy(Stream& stream, const delivery::IncomingEv
     return Stored::yes;
 }
 
-EarlierStreams Recorder::earlier_streams(const std::vector<StreamEntry*>& entries, std::uint64_t taken,
+EarlierStreams Recording::earlier_streams(const std::vector<StreamEntry*>& entries, std::uint64_t taken,
                                          std::uint16_t copy) {
     constexpr std::size_t lists_max = 4096;  // beyond, each event has its own
     std::vector<const Stream*> streams;
@@ -168,7 +168,7 @@ EarlierStreams Recorder::earlier_streams(const std::vector<StreamEntry*>& entrie
     return list;
 }
 
-void Recorder::store_copy_waiting(Stream& stream, const EventInHand& in_hand, std::uint16_t copy,
+void Recording::store_copy_waiting(Stream& stream, const EventInHand& in_hand, std::uint16_t copy,
                                   const EarlierStreams& earlier) {
     while (true) {
         switch (store_copy(stream, in_hand.event, in_hand.ticket, copy, earlier)) {
@@ -183,14 +183,14 @@ void Recorder::store_copy_waiting(Stream& stream, const EventInHand& in_hand, st
     }
 }
 
-void Recorder::mark(Ticket& ticket, std::uint16_t copy, Fate fate) {  // all of it is ordered by the count of settle()
+void Recording::mark(Ticket& ticket, std::uint16_t copy, Fate fate) {  // all of it is ordered by the count of settle()
     if (fate == Fate::lost) return ticket.any_lost.store(true, std::memory_order_relaxed);
     ticket.done.fetch_or(std::uint64_t{1} << copy, std::memory_order_relaxed);
     if (fate == Fate::late) ticket.any_late.store(true, std::memory_order_relaxed);
     if (fate == Fate::durable) ticket.any_stored.store(true, std::memory_order_relaxed);
 }
 
-Recorder::Answered Recorder::settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& twins_again) {
+Recording::Answered Recording::settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& twins_again) {
     if (ticket.copies_open.fetch_sub(count, std::memory_order_acq_rel) > count) return Answered::not_yet;
     const bool any_stored = ticket.any_stored.load(std::memory_order_relaxed);
     if (ticket.any_lost.load(std::memory_order_relaxed)) {
@@ -218,7 +218,7 @@ Recorder::Answered Recorder::settle(Ticket& ticket, std::uint32_t count, std::ve
     return Answered::held;
 }
 
-void Recorder::settle_and_answer(Ticket& ticket) {
+void Recording::settle_and_answer(Ticket& ticket) {
     const delivery::Answer answer{delivery::LaneId{ticket.lane}, ticket.sequence};
     std::vector<delivery::Answer> again;
     const auto answered = settle(ticket, 1, again);
@@ -227,7 +227,7 @@ void Recorder::settle_and_answer(Ticket& ticket) {
     if (!again.empty()) receiver_->send_again(again);
 }
 
-delivery::Taken Recorder::take(delivery::IncomingEvent& event) {
+delivery::Taken Recording::take(delivery::IncomingEvent& event) {
     const auto& tags = event.meta.tags;
     const auto lane = number(event.lane);
     const auto sequence = event.meta.sequence;
@@ -321,7 +321,7 @@ delivery::Taken Recorder::take(delivery::IncomingEvent& event) {
     return delivery::Taken::yes;
 }
 
-void Recorder::on_durable(std::vector<PlacedCopy>& copies) {
+void Recording::on_durable(std::vector<PlacedCopy>& copies) {
     std::vector<delivery::Answer> answers, again;
     answers.reserve(copies.size());
     for (const auto& [entry, ticket, ledger] : copies) {
@@ -336,12 +336,12 @@ void Recorder::on_durable(std::vector<PlacedCopy>& copies) {
     no_longer_in_hand(copies.size());
 }
 
-void Recorder::no_longer_in_hand(std::uint64_t copies) {
+void Recording::no_longer_in_hand(std::uint64_t copies) {
     copies_in_hand_.fetch_sub(copies);
     if (somebody_waits_.exchange(false)) receiver_->retry();
 }
 
-void Recorder::on_lost(std::vector<PlacedCopy>& copies) {
+void Recording::on_lost(std::vector<PlacedCopy>& copies) {
     std::vector<delivery::Answer> again;
     for (const auto& [entry, ticket, ledger] : copies) {
         ledger->given_back();
