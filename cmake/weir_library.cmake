@@ -19,8 +19,8 @@ endfunction()
 #                               what the tests of other libraries need of this one; never installed
 #   [TESTS_USE target...]       what only the tests need
 #   [KERNELS])                  each source is for itself, also with WEIR_UNITY
-# Paths are short: HEADERS below include/weir/NAME, SOURCES below src, TESTS below test, BENCHES below
-# bench, FUZZERS below fuzz. The library is weir::NAME; a test file test/x_test.cpp is part of the
+# Paths are short: HEADERS below include/weir/NAME, SOURCES below src (from where they include each other), TESTS below
+# test, BENCHES below bench, FUZZERS below fuzz. The library is weir::NAME; a test file test/x_test.cpp is part of the
 # program NAME_test; a bench or fuzz file is a program of its own. Tests, benches and fuzzers may include from src. Only
 # what is listed in DEPENDS can be included, so an arrow that goes up or sideways does not compile. HEADERS are what others
 # use (weir_headers.cmake).
@@ -29,7 +29,7 @@ function(weir_library name)
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "weir_library(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
-  if(NOT SKBUILD AND NOT name STREQUAL "storage")  # SKBUILD: those who use a header are not there
+  if(NOT SKBUILD)  # SKBUILD: those who use a header are not there
     weir_used_headers(${name} ${arg_HEADERS})
   endif()
   get_property(below GLOBAL PROPERTY WEIR_LIBRARIES)
@@ -49,6 +49,7 @@ function(weir_library name)
     add_library(${target} STATIC ${arg_SOURCES})
     set(scope PUBLIC)
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:weir_build_flags> ${arg_USES_PRIVATE})
+    target_include_directories(${target} PRIVATE src)
     target_compile_options(${target} PRIVATE ${weir_installed_flags})
     list(LENGTH arg_SOURCES files)
     if(WEIR_UNITY AND NOT arg_KERNELS)

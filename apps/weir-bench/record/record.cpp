@@ -21,7 +21,8 @@
 #include "record/record_limits.hpp"
 #include "record/tmpfs_medium.hpp"
 #include "weir/base/cpu.hpp"
-#include "weir/storage/recorder.hpp"
+#include "weir/recorder/direct_io.hpp"
+#include "weir/recorder/recorder.hpp"
 
 namespace weir::app {
 namespace {
@@ -42,12 +43,12 @@ struct Sent {
     double seconds = 0;
 };
 
-storage::RecorderOptions recorder_options(const std::filesystem::path& directory, const RecordSeries& series) {
-    storage::RecorderOptions options;
+recorder::RecorderOptions recorder_options(const std::filesystem::path& directory, const RecordSeries& series) {
+    recorder::RecorderOptions options;
     options.directories = {directory};
     options.create_directories = true;
     options.run = bench_run;
-    options.mode = storage::parse_mode(series.name).value_or(storage::Mode::receipt);
+    options.mode = recorder::parse_mode(series.name).value_or(recorder::Mode::receipt);
     options.sync = series.name != "unsynced";
     options.parallel.threads = series.threads;
     options.parallel.kernel = checksum::AdlerKernel::zlib;  // as in the paper; `receipt` uses ours
@@ -109,20 +110,20 @@ Result<Measured> with_senders(std::uint16_t port, std::uint64_t events, const Re
 }
 
 struct WriteMachinery {
-    storage::RecorderOptions defaults;
-    storage::SegmentPool pool;
-    std::unique_ptr<storage::BlockWriter> writer;
+    recorder::RecorderOptions defaults;
+    recorder::SegmentPool pool;
+    std::unique_ptr<recorder::BlockWriter> writer;
 
     explicit WriteMachinery(bool direct) : pool(defaults.memory / 2, defaults.segment) {
         if (direct) {
-            if (auto made = storage::make_uring_writer(defaults.queue_depth, pool.arena())) writer = std::move(*made);
+            if (auto made = recorder::make_uring_writer(defaults.queue_depth, pool.arena())) writer = std::move(*made);
         }
-        if (!writer) writer = storage::make_thread_writer(defaults.write_threads);
+        if (!writer) writer = recorder::make_thread_writer(defaults.write_threads);
     }
 };
 
 Result<Measured> measure_sink(std::uint64_t events, const RecordBenchOptions& options) {
-    memory::BufferPool pool(storage::RecorderOptions{}.memory / 2);
+    memory::BufferPool pool(recorder::RecorderOptions{}.memory / 2);
     DiscardSink sink;
     delivery::ReceiverOptions receiver_options;
     receiver_options.verify_payload = false;
@@ -175,7 +176,7 @@ Result<Measured> measure_recorder(std::uint64_t events, const RecordMedium& medi
                                   const RecordBenchOptions& options) {
     const ScratchDirectory scratch(medium.directory);
     const SystemClock clock;
-    auto opened = storage::Recorder::open(recorder_options(scratch.path(), series), {}, clock);
+    auto opened = recorder::Recorder::open(recorder_options(scratch.path(), series), {}, clock);
     if (!opened) return std::unexpected(opened.error());
     auto& recorder = **opened;
     recorder.start();
@@ -232,7 +233,7 @@ Result<std::vector<RecordMedium>> media_of(const RecordBenchOptions& options) {
             return fail(Errc::usage, fmt::format("{} has {} free, a run needs {}; choose another directory or a smaller --bytes",
                                                  medium.directory.native(), human(Bytes{free}),
                                                  human(options.bytes_per_run * 3 / 2)));
-        medium.direct = storage::direct_by_itself(medium.directory);
+        medium.direct = recorder::direct_by_itself(medium.directory);
         media.push_back(std::move(medium));
     }
     return media;

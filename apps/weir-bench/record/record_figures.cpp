@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "weir/storage/recorder_options.hpp"
+#include "weir/recorder/recorder_options.hpp"
 #include "weir/workload/profile.hpp"
 
 namespace weir::app {
@@ -119,7 +119,8 @@ void print_rows(std::span<const RecordRow> rows, std::span<const RecordMedium> m
         fmt::print("receipt / off           {:.3f} of the throughput, {:.3f} of the CPU\n",
                    receipt->gb_per_s.median / off->gb_per_s.median, receipt->cpu_per_gb.median / off->cpu_per_gb.median);
         fmt::print("receipt / unsynced      {:.3f} of the throughput, a sync every {} ms at most\n",
-                   receipt->gb_per_s.median / unsynced->gb_per_s.median, storage::RecorderOptions{}.sync_interval.count());
+                   receipt->gb_per_s.median / unsynced->gb_per_s.median,
+                   recorder::RecorderOptions{}.sync_interval.count());
         fmt::print("original / receipt      {:.3f} of the CPU;  receipt / original  {:.3f} of the throughput\n",
                    original->cpu_per_gb.median / receipt->cpu_per_gb.median,
                    receipt->gb_per_s.median / original->gb_per_s.median);

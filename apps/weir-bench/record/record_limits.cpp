@@ -19,7 +19,7 @@ delivery::Taken DiscardSink::take(delivery::IncomingEvent& event) {
 }
 
 Result<std::unique_ptr<PlainFile>> PlainFile::create(const std::filesystem::path& path, bool direct,
-                                                     storage::SegmentPool& pool, storage::BlockWriter& writer) {
+                                                     recorder::SegmentPool& pool, recorder::BlockWriter& writer) {
     auto file = File::open(path, File::Mode::create_new, real_file_system(), direct ? O_DIRECT : 0);
     if (!file) return std::unexpected(file.error());
     return std::unique_ptr<PlainFile>(new PlainFile(std::move(*file), direct, pool, writer));
@@ -102,8 +102,8 @@ Result<> PlainFile::finish() {
     changed_.wait(lock, [&] { return writing_ == 0; });
     if (failed_) return std::unexpected(*failed_);
     for (auto& [begin, segment] : segments_) {
-        const auto used = (end_ - begin + storage::SegmentPool::alignment - 1) / storage::SegmentPool::alignment *
-                          storage::SegmentPool::alignment;
+        const auto used = (end_ - begin + recorder::SegmentPool::alignment - 1) / recorder::SegmentPool::alignment *
+                          recorder::SegmentPool::alignment;
         if (end_ <= begin) continue;
         if (auto wrote = file_.write_at(begin, {segment.memory, used}); !wrote) return wrote;
     }

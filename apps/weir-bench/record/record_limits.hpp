@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "weir/delivery/receiver.hpp"
-#include "weir/storage/block_writer.hpp"
-#include "weir/storage/segment_pool.hpp"
-#include "weir/storage/volume.hpp"
+#include "weir/recorder/block_writer.hpp"
+#include "weir/recorder/segment_pool.hpp"
 
 namespace weir::app {
 
@@ -30,11 +29,11 @@ private:
 };
 
 /// One file that is filled segment by segment; nothing is summed, journalled or synced.
-class PlainFile final : public storage::WriteListener {
+class PlainFile final : public recorder::WriteListener {
 public:
     [[nodiscard]] static Result<std::unique_ptr<PlainFile>> create(const std::filesystem::path& path, bool direct,
-                                                                   storage::SegmentPool& pool,
-                                                                   storage::BlockWriter& writer);
+                                                                   recorder::SegmentPool& pool,
+                                                                   recorder::BlockWriter& writer);
     ~PlainFile() override;
 
     /// Copies the bytes behind what is there, from any thread; waits for memory. False after a failed write.
@@ -50,14 +49,14 @@ private:
         std::uint64_t begin;
         std::size_t copying = 0;
     };
-    PlainFile(File file, bool direct, storage::SegmentPool& pool, storage::BlockWriter& writer)
+    PlainFile(File file, bool direct, recorder::SegmentPool& pool, recorder::BlockWriter& writer)
         : file_(std::move(file)), direct_(direct), pool_(pool), writer_(writer) {}
     bool reserve(std::uint64_t size, std::unique_lock<std::mutex>& lock);
 
     File file_;
     const bool direct_;
-    storage::SegmentPool& pool_;
-    storage::BlockWriter& writer_;
+    recorder::SegmentPool& pool_;
+    recorder::BlockWriter& writer_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::map<std::uint64_t, Segment> segments_;  // by begin
@@ -71,7 +70,7 @@ private:
 /// Takes events, copies them into segments of one file a stream, writes those: receive, copy, write.
 class CopySink final : public delivery::EventSink {
 public:
-    CopySink(std::filesystem::path directory, bool direct, storage::SegmentPool& pool, storage::BlockWriter& writer)
+    CopySink(std::filesystem::path directory, bool direct, recorder::SegmentPool& pool, recorder::BlockWriter& writer)
         : directory_(std::move(directory)), direct_(direct), pool_(pool), writer_(writer) {}
     void connect(delivery::Receiver& receiver) { receiver_ = &receiver; }
     [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::LaneId, const wire::Hello&) override { return std::nullopt; }
@@ -81,8 +80,8 @@ public:
 private:
     const std::filesystem::path directory_;
     const bool direct_;
-    storage::SegmentPool& pool_;
-    storage::BlockWriter& writer_;
+    recorder::SegmentPool& pool_;
+    recorder::BlockWriter& writer_;
     delivery::Receiver* receiver_ = nullptr;
     std::mutex mutex_;
     std::map<std::string, std::unique_ptr<PlainFile>> files_;

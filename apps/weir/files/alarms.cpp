@@ -16,10 +16,10 @@
 #include "cli/output.hpp"
 #include "files/commands.hpp"
 #include "files/recorder_directories.hpp"
+#include "weir/catalogue/catalogue_place.hpp"
+#include "weir/catalogue/hand_off_lock.hpp"
+#include "weir/datafile/directory_lock.hpp"
 #include "weir/service/alarm_keeper.hpp"
-#include "weir/storage/catalogue_place.hpp"
-#include "weir/storage/hand_off_lock.hpp"
-#include "weir/storage/volume.hpp"
 
 namespace weir::app {
 namespace {
@@ -75,14 +75,14 @@ Result<bool> acknowledge(const service::AlarmPlace& place, const std::string& al
         if (!asked) return std::unexpected(asked.error());
         return **asked;
     }
-    std::optional<storage::DirectoryLock> of_recorder;
-    std::optional<storage::HandOffLock> of_hand_off;
+    std::optional<datafile::DirectoryLock> of_recorder;
+    std::optional<catalogue::HandOffLock> of_hand_off;
     if (place.station == service::hand_off_station) {
-        auto lock = storage::HandOffLock::take(storage::catalogue_path(place.directory));
+        auto lock = catalogue::HandOffLock::take(catalogue::catalogue_path(place.directory));
         if (!lock) return std::unexpected(lock.error());
         of_hand_off.emplace(std::move(*lock));
     } else {
-        auto lock = storage::DirectoryLock::take(place.directory);
+        auto lock = datafile::DirectoryLock::take(place.directory);
         if (!lock) return std::unexpected(lock.error());
         of_recorder.emplace(std::move(*lock));
     }

@@ -11,10 +11,11 @@
 #include "cli/progress.hpp"
 #include "files/commands.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/catalogue/catalogue_place.hpp"
+#include "weir/catalogue/hand_off_lock.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
-#include "weir/storage/drain.hpp"
-#include "weir/storage/hand_off_lock.hpp"
-#include "weir/storage/recovery.hpp"
+#include "weir/recovery/drain.hpp"
+#include "weir/recovery/recovery.hpp"
 
 namespace weir::app {
 namespace {
@@ -37,13 +38,13 @@ Result<fs::path> find_catalogue(const Options& options) {
     if (!options.directory.empty()) places = {options.directory};
     for (const auto& place : places) {
         std::error_code error;
-        if (auto path = storage::catalogue_path(place); fs::exists(path, error)) return path;
+        if (auto path = catalogue::catalogue_path(place); fs::exists(path, error)) return path;
     }
     return fail_errno(ENOENT, fmt::format("none of the directories has a catalogue; name the recorder's first directory "
                                           "with --dir ({} was looked at)", places.front().native()));
 }
 
-void print_report(const Options& options, const storage::DrainResult& result, double seconds) {
+void print_report(const Options& options, const recovery::DrainResult& result, double seconds) {
     print("{} moved, {} in {:.2f} s ({:.2f} GB/s)\n", counted(result.files, "file"), human(Bytes{result.bytes}), seconds,
           gb_per_s(result.bytes, seconds));
     if (result.open > 0)
@@ -57,7 +58,7 @@ void print_report(const Options& options, const storage::DrainResult& result, do
     if (empty) print("{} holds no file of events any more\n", printable(options.volume.native()));
 }
 
-json::object json_of(const storage::DrainResult& result, double seconds) {
+json::object json_of(const recovery::DrainResult& result, double seconds) {
     json::array failed;
     for (const auto& error : result.failed) failed.emplace_back(json_text(error.message()));
     return {{"files", result.files},     {"bytes", result.bytes},     {"open", result.open},
@@ -69,20 +70,20 @@ int run_drain(const Options& options) {
     Signals signals;
     const auto where = find_catalogue(options);
     if (!where) return fail_missing(me, where.error().message());
-    const auto lock = storage::HandOffLock::take(*where);
+    const auto lock = catalogue::HandOffLock::take(*where);
     if (!lock) return fail_with(me, lock.error());
     const auto catalogue = catalogue::open_sqlite_catalogue(*where, {.create = false});
     if (!catalogue) return fail_with(me, catalogue.error());
-    const auto size = storage::drain_size(options.volume, **catalogue);
+    const auto size = recovery::drain_size(options.volume, **catalogue);
     if (!size) return fail_with(me, size.error());
     const SystemClock clock;
     ByteProgress progress(clock, "drain", *size);
     const auto begin = clock.now();
-    const auto result = storage::drain_volume({.volume = options.volume,
-                                               .targets = options.targets,
-                                               .progress = [&](std::uint64_t bytes) { progress.add(bytes); },
-                                               .stop = [&] { return signals.wait(std::chrono::nanoseconds{0}); }},
-                                              **catalogue);
+    const auto result = recovery::drain_volume({.volume = options.volume,
+                                                .targets = options.targets,
+                                                .progress = [&](std::uint64_t bytes) { progress.add(bytes); },
+                                                .stop = [&] { return signals.wait(std::chrono::nanoseconds{0}); }},
+                                               **catalogue);
     const double seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
     if (!result) return fail_with(me, result.error());

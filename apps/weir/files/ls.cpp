@@ -12,7 +12,7 @@
 #include "files/commands.hpp"
 #include "files/recorder_directories.hpp"
 #include "weir/base/stream_tag.hpp"
-#include "weir/storage/catalogue_place.hpp"
+#include "weir/catalogue/catalogue_place.hpp"
 
 namespace weir::app {
 namespace {
@@ -117,16 +117,17 @@ int run_ls(const Options& options) {
     for (const auto& directory : options.directories) {
         const auto with_catalogue = directories_with_catalogue(directory);
         if (options.catalogue.empty() && with_catalogue.empty())
-            return fail_missing(me, fmt::format("{} has no catalogue ({}), nor has a directory in it; name the first directory of a "
-                                                "recorder, or that of a run",
-                                                directory.native(), storage::catalogue_path(directory).filename().native()));
-        for (const auto& one : with_catalogue) places.push_back(storage::catalogue_path(one).native());
+            return fail_missing(
+                me, fmt::format("{} has no catalogue ({}), nor has a directory in it; name the first directory of a "
+                                "recorder, or that of a run",
+                                directory.native(), catalogue::catalogue_path(directory).filename().native()));
+        for (const auto& one : with_catalogue) places.push_back(catalogue::catalogue_path(one).native());
     }
     if (!options.catalogue.empty()) places = {options.catalogue};
     std::vector<catalogue::FileRow> rows;
     CompleteBlocks complete;
     for (const auto& place : places) {
-        const auto catalogue = storage::open_named_catalogue(place);
+        const auto catalogue = catalogue::open_named_catalogue(place);
         if (!catalogue) return fail_with(me, catalogue.error());
         auto found = (*catalogue)->files(query);
         if (!found) return fail_with(me, found.error());

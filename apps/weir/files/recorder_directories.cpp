@@ -5,8 +5,8 @@
 #include <array>
 #include <system_error>
 
+#include "weir/catalogue/catalogue_place.hpp"
 #include "weir/service/alarm_file.hpp"
-#include "weir/storage/catalogue_place.hpp"
 
 namespace weir::app {
 namespace {
@@ -18,7 +18,7 @@ bool found(const fs::path& path) {
     return fs::exists(path, error);
 }
 
-bool has_catalogue(const fs::path& directory) { return found(storage::catalogue_path(directory)); }
+bool has_catalogue(const fs::path& directory) { return found(catalogue::catalogue_path(directory)); }
 
 bool has_alarms(const fs::path& directory) {
     const std::array places{service::AlarmPlace{.directory = directory},

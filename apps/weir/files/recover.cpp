@@ -10,13 +10,13 @@
 #include "files/commands.hpp"
 #include "files/recover.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/catalogue/catalogue_place.hpp"
+#include "weir/datafile/directory_lock.hpp"
+#include "weir/datafile/journal_writer.hpp"
 #include "weir/event/raw_file_name.hpp"
-#include "weir/storage/catalogue_place.hpp"
-#include "weir/storage/journal_writer.hpp"
-#include "weir/storage/rebuild.hpp"
-#include "weir/storage/recovery.hpp"
-#include "weir/storage/run_holdings.hpp"
-#include "weir/storage/volume.hpp"
+#include "weir/recovery/rebuild.hpp"
+#include "weir/recovery/recovery.hpp"
+#include "weir/recovery/run_holdings.hpp"
 
 namespace weir::app {
 namespace {
@@ -35,10 +35,10 @@ struct Options {
 };
 
 /// The locks of all of them: no recorder uses them, and none begins to.
-Result<std::vector<storage::DirectoryLock>> lock_all(const std::vector<fs::path>& directories) {
-    std::vector<storage::DirectoryLock> locks;
+Result<std::vector<datafile::DirectoryLock>> lock_all(const std::vector<fs::path>& directories) {
+    std::vector<datafile::DirectoryLock> locks;
     for (const auto& directory : directories) {
-        auto lock = storage::DirectoryLock::take(directory);
+        auto lock = datafile::DirectoryLock::take(directory);
         if (!lock) return std::unexpected(std::move(lock.error()));
         locks.push_back(std::move(*lock));
     }
@@ -47,7 +47,7 @@ Result<std::vector<storage::DirectoryLock>> lock_all(const std::vector<fs::path>
 
 /// Whether a recorder left something: open files, or a journal; or a hand-off, a file that it was about to delete.
 Result<bool> something_left(const fs::path& directory) {
-    const auto journals = storage::JournalWriter::find(directory);
+    const auto journals = datafile::JournalWriter::find(directory);
     if (!journals) return std::unexpected(journals.error());
     if (!journals->empty()) return true;
     std::error_code error;
@@ -58,7 +58,7 @@ Result<bool> something_left(const fs::path& directory) {
     return false;
 }
 
-void append(storage::RecoveryResult& all, storage::RecoveryResult one) {
+void append(recovery::RecoveryResult& all, recovery::RecoveryResult one) {
     for (auto& file : one.files) all.files.push_back(std::move(file));
     for (auto& path : one.removed) all.removed.push_back(std::move(path));
     for (auto& error : one.failed) all.failed.push_back(std::move(error));
@@ -68,11 +68,11 @@ void append(storage::RecoveryResult& all, storage::RecoveryResult one) {
 constexpr std::chrono::seconds carry_deadline{60};  // for what an absence of the shared catalogue has left
 
 void complain_of_waiting(catalogue::Catalogue& catalogue) {
-    if (const auto waiting = storage::carried_over(catalogue, carry_deadline)) complain(me, *waiting);
+    if (const auto waiting = catalogue::carried_over(catalogue, carry_deadline)) complain(me, *waiting);
 }
 
 /// All directories of a recorder; the catalogue is in the first.
-Result<storage::RecoveryResult> recover_directories(const Options& options, const Clock& clock) {
+Result<recovery::RecoveryResult> recover_directories(const Options& options, const Clock& clock) {
     const auto locks = lock_all(options.paths);
     if (!locks) return std::unexpected(locks.error());
     bool anything = false;
@@ -81,51 +81,51 @@ Result<storage::RecoveryResult> recover_directories(const Options& options, cons
         if (!left) return std::unexpected(left.error());
         anything = anything || *left;
     }
-    storage::RecoveryResult all;
+    recovery::RecoveryResult all;
     // A catalogue may wait for files that are gone; where there is none and nothing else, none is made.
-    const auto where = storage::catalogue_path(options.paths.front());
+    const auto where = catalogue::catalogue_path(options.paths.front());
     std::error_code error;
     if (!anything && !fs::exists(where, error)) return all;
-    const auto catalogue = storage::open_own_catalogue(options.paths.front(), options.catalogue);
+    const auto catalogue = catalogue::open_own_catalogue(options.paths.front(), options.catalogue);
     if (!catalogue) return std::unexpected(catalogue.error());
     for (const auto& directory : options.paths) {
-        auto one = storage::recover_and_record(directory, options.recorder, **catalogue, clock);
+        auto one = recovery::recover_and_record(directory, options.recorder, **catalogue, clock);
         if (!one) return std::unexpected(std::move(one.error()));
         append(all, std::move(*one));
     }
-    if (auto kept = storage::keep_marks(options.paths, **catalogue); !kept) return std::unexpected(kept.error());
+    if (auto kept = recovery::keep_marks(options.paths, **catalogue); !kept) return std::unexpected(kept.error());
     complain_of_waiting(**catalogue);
     return all;
 }
 
 /// One file, by walking it. Where a journal stands beside it, only that knows what was acknowledged.
-Result<storage::RecoveryResult> recover_file(const fs::path& path, const Options& options, const Clock& clock) {
+Result<recovery::RecoveryResult> recover_file(const fs::path& path, const Options& options, const Clock& clock) {
     const auto directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
     if (path.extension() != ".writing" || path.stem().extension() == ".index")
         return fail(Errc::usage, fmt::format("{} is not an open raw file; its name has to end in .writing", path.native()));
-    const auto lock = storage::DirectoryLock::take(directory);
+    const auto lock = datafile::DirectoryLock::take(directory);
     if (!lock) return std::unexpected(lock.error());
-    const auto journals = storage::JournalWriter::find(directory);
+    const auto journals = datafile::JournalWriter::find(directory);
     if (!journals) return std::unexpected(journals.error());
     if (!journals->empty())
         return fail(Errc::usage, fmt::format("{} has a journal beside it, which knows better what was acknowledged; run "
                                              "weir recover {}", path.native(), directory.native()));
-    auto file = storage::recover_file_by_walking(directory / path.filename(), clock);
+    auto file = recovery::recover_file_by_walking(directory / path.filename(), clock);
     if (!file) return std::unexpected(std::move(file.error()));
-    storage::RecoveryResult result;
+    recovery::RecoveryResult result;
     result.files.push_back(std::move(*file));
     std::error_code error;
-    if (const auto where = storage::catalogue_path(directory); fs::exists(where, error)) {
-        const auto catalogue = storage::open_own_catalogue(directory, options.catalogue);
+    if (const auto where = catalogue::catalogue_path(directory); fs::exists(where, error)) {
+        const auto catalogue = catalogue::open_own_catalogue(directory, options.catalogue);
         if (!catalogue) return std::unexpected(catalogue.error());
-        if (auto told = storage::record_recovery(result, options.recorder, **catalogue, clock); !told)
+        if (auto told = recovery::record_recovery(result, options.recorder, **catalogue, clock); !told)
             return std::unexpected(told.error());
         complain_of_waiting(**catalogue);
     }
     return result;
 }
 
-json::object json_of(const storage::RecoveryResult& result) {
+json::object json_of(const recovery::RecoveryResult& result) {
     json::array files, removed, failed, doubts;
     for (const auto& file : result.files)
         files.push_back(json::object{{"path", json_text(file.path.native())},
@@ -145,7 +145,7 @@ json::object json_of(const storage::RecoveryResult& result) {
     return {{"files", std::move(files)}, {"removed", std::move(removed)}, {"failed", std::move(failed)}, {"doubts", std::move(doubts)}};
 }
 
-void print_files(const storage::RecoveryResult& result) {
+void print_files(const recovery::RecoveryResult& result) {
     for (const auto& file : result.files) {
         print("{}: {} kept, {} cut{}{}{}{}\n", printable(file.path.native()), counted(file.closed.events, "event"),
               counted(file.bytes_cut, "byte"),
@@ -158,13 +158,13 @@ void print_files(const storage::RecoveryResult& result) {
 }
 
 /// What somebody has to know, and whether it was all good.
-int conclude(const storage::RecoveryResult& result) {
+int conclude(const recovery::RecoveryResult& result) {
     for (const auto& error : result.doubts) complain(me, error.message());
     for (const auto& error : result.failed) complain(me, error.message());
     return result.failed.empty() && result.doubts.empty() ? exit_good : exit_bad;
 }
 
-void print_report(const storage::RecoveryResult& result) {
+void print_report(const recovery::RecoveryResult& result) {
     print_files(result);
     if (result.files.empty() && result.removed.empty() && result.failed.empty() && result.doubts.empty()) print("nothing to do\n");
 }
@@ -172,22 +172,22 @@ void print_report(const storage::RecoveryResult& result) {
 /// With --rebuild and --adopt: the whole catalogue, not only what was open.
 int run_rebuild(const Options& options) {
     const SystemClock clock;
-    const auto where = storage::catalogue_path(options.paths.front());
+    const auto where = catalogue::catalogue_path(options.paths.front());
     const auto locks = lock_all(options.adopt.empty() ? options.paths : options.adopt);
     if (!locks) return fail_with(me, locks.error());
-    storage::CatalogueToRebuild opened;
+    recovery::CatalogueToRebuild opened;
     if (options.adopt.empty()) {
-        auto ready = storage::open_to_rebuild(where);
+        auto ready = recovery::open_to_rebuild(where);
         if (!ready) return fail_with(me, ready.error());
         opened = std::move(*ready);
     } else {
-        auto heir = storage::open_own_catalogue(options.paths.front(), "");
+        auto heir = catalogue::open_own_catalogue(options.paths.front(), "");
         if (!heir) return fail_with(me, heir.error());
         opened.catalogue = std::move(*heir);
     }
     auto rebuilt = options.adopt.empty()
-                       ? storage::rebuild_catalogue(options.paths, *opened.catalogue, clock, opened.left)
-                       : storage::adopt_volumes(options.adopt, *opened.catalogue, clock);
+                       ? recovery::rebuild_catalogue(options.paths, *opened.catalogue, clock, opened.left)
+                       : recovery::adopt_volumes(options.adopt, *opened.catalogue, clock);
     if (!rebuilt) return fail_with(me, rebuilt.error());
     for (auto& error : rebuilt->failed) rebuilt->recovery.failed.push_back(std::move(error));
     if (options.json) {
@@ -236,7 +236,7 @@ int run_recover(const Options& options) {
     if (!event::valid_name_part(options.recorder))
         return fail_usage(me, fmt::format("--recorder: \"{}\" is not a recorder's name; use letters, digits, - and _", options.recorder));
     const SystemClock clock;
-    storage::RecoveryResult result;
+    recovery::RecoveryResult result;
     if (files == 0) {
         auto recovered = recover_directories(options, clock);
         if (!recovered) return fail_with(me, recovered.error());

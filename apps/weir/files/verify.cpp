@@ -15,10 +15,10 @@
 #include "cli/progress.hpp"
 #include "files/commands.hpp"
 #include "files/verify_plan.hpp"
+#include "weir/catalogue/catalogue_place.hpp"
 #include "weir/catalogue/postgres_catalogue.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
-#include "weir/storage/catalogue_place.hpp"
-#include "weir/storage/verification.hpp"
+#include "weir/recovery/verification.hpp"
 
 namespace weir::app {
 namespace {
@@ -45,12 +45,12 @@ struct Verdict {
     std::uint64_t events = 0;
     std::uint64_t bytes = 0;
     double seconds = 0;
-    std::vector<storage::Damage> damages;
+    std::vector<recovery::Damage> damages;
     std::vector<std::filesystem::path> released;
-    std::vector<storage::Damage> malformed;  // stored as they were received, and badly made by their senders
+    std::vector<recovery::Damage> malformed;  // stored as they were received, and badly made by their senders
 };
 
-Verdict verdict_of(const VerifyPlan& plan, const storage::VerificationReport& report, double seconds) {
+Verdict verdict_of(const VerifyPlan& plan, const recovery::VerificationReport& report, double seconds) {
     Verdict verdict;
     verdict.files = plan.files().size() + plan.files_missing();
     verdict.seconds = seconds;
@@ -100,7 +100,7 @@ json::array json_of(const std::vector<VerifyPlan::LedgerProof>& ledgers) {
     return rows;
 }
 
-void print_damages(const std::vector<storage::Damage>& damages, std::string_view mark) {
+void print_damages(const std::vector<recovery::Damage>& damages, std::string_view mark) {
     for (const auto& damage : damages) {
         const auto event = damage.event ? fmt::format("event {}, ", *damage.event) : std::string();
         print("{}: {}offset {}: {}{}\n", printable(damage.path.native()), event, damage.offset, mark, printable(damage.reason));
@@ -134,7 +134,7 @@ void print_report(const VerifyPlan& plan, const Verdict& verdict, bool by_run) {
         print("MALFORMED: {} stored as received, and badly made by the sender\n", counted(verdict.malformed.size(), "event is", "events are"));
 }
 
-json::array json_of(const std::vector<storage::Damage>& damages) {
+json::array json_of(const std::vector<recovery::Damage>& damages) {
     json::array all;
     for (const auto& damage : damages) {
         json::object object{{"path", json_text(damage.path.native())},
@@ -196,7 +196,7 @@ int run_verify(const Options& options) {
             me, "--release is said to the recorder's own catalogue, which carries it over; take --catalogue away");
     std::unique_ptr<catalogue::Catalogue> shared;
     if (!options.catalogue.empty()) {
-        auto opened = storage::open_named_catalogue(options.catalogue);
+        auto opened = catalogue::open_named_catalogue(options.catalogue);
         if (!opened) return fail_with(me, opened.error());
         shared = std::move(*opened);
     }
@@ -212,12 +212,12 @@ int run_verify(const Options& options) {
     const SystemClock clock;
     ByteProgress progress(clock, "verify", plan.size());
     const auto begin = clock.now();
-    storage::VerificationOptions how;
+    recovery::VerificationOptions how;
     how.depth = options.depth;
     how.threads = options.threads;
     how.from_disk = options.release;
     how.progress = [&progress](std::uint64_t bytes) { progress.add(bytes); };
-    const auto report = storage::verify_files(plan.files(), how);
+    const auto report = recovery::verify_files(plan.files(), how);
     const double seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
 

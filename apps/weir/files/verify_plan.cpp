@@ -8,10 +8,11 @@
 #include <map>
 #include <tuple>
 
+#include "weir/catalogue/catalogue_place.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
+#include "weir/datafile/raw_file_reader.hpp"
 #include "weir/event/raw_file_name.hpp"
-#include "weir/storage/raw_file_reader.hpp"
-#include "weir/storage/recovery.hpp"
+#include "weir/recovery/recovery.hpp"
 
 namespace weir::app {
 namespace {
@@ -31,7 +32,7 @@ bool is_there(const fs::path& path) {
 
 /// The catalogue in a directory, if there is one.
 Result<std::unique_ptr<catalogue::Catalogue>> catalogue_in(const fs::path& directory) {
-    const auto path = storage::catalogue_path(directory);
+    const auto path = catalogue::catalogue_path(directory);
     if (!is_there(path)) return nullptr;
     return catalogue::open_sqlite_catalogue(path, {.create = false});
 }
@@ -86,7 +87,7 @@ Result<bool> VerifyPlan::add_recorders_below(const fs::path& directory) {
     std::error_code error;
     std::vector<fs::path> found;
     for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-        if (is_there(storage::catalogue_path(it->path()))) found.push_back(it->path());
+        if (is_there(catalogue::catalogue_path(it->path()))) found.push_back(it->path());
     }
     if (error) return fail_errno(error.value(), fmt::format("cannot read directory {}", directory.native()));
     std::ranges::sort(found);
@@ -104,7 +105,7 @@ Result<> VerifyPlan::add_file(const fs::path& path) {
     std::optional<catalogue::FileRow> row;
     if (catalogue != nullptr) {
         // The name may have been changed, the GUID in the file's head was not.
-        const auto reader = storage::RawFileReader::open(path);
+        const auto reader = datafile::RawFileReader::open(path);
         const auto text = reader ? reader->head().metadata_value("GUID") : std::nullopt;
         if (const auto guid = text ? parse_guid(*text) : Result<Guid>(std::unexpected(Error{})); guid) {
             const auto found = catalogue->file(*guid);
@@ -112,15 +113,15 @@ Result<> VerifyPlan::add_file(const fs::path& path) {
             if (*found && (*found)->file_state == catalogue::FileState::closed) row = **found;
         }
     }
-    add_once(path, std::move(row), shared_ != nullptr ? fs::path() : storage::catalogue_path(directory));
+    add_once(path, std::move(row), shared_ != nullptr ? fs::path() : catalogue::catalogue_path(directory));
     return {};
 }
 
 Result<> VerifyPlan::add_catalogue(const fs::path& directory, catalogue::Catalogue& catalogue) {
     const auto rows = catalogue.files({.run = run_});
     if (!rows) return std::unexpected(rows.error());
-    for (const auto& row : *rows) add_row(directory, row, storage::catalogue_path(directory));
-    return check_ledgers(storage::catalogue_path(directory), catalogue);
+    for (const auto& row : *rows) add_row(directory, row, catalogue::catalogue_path(directory));
+    return check_ledgers(catalogue::catalogue_path(directory), catalogue);
 }
 
 void VerifyPlan::add_row(const fs::path& directory, const catalogue::FileRow& row, const fs::path& catalogue) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "weir/catalogue/catalogue.hpp"
-#include "weir/storage/verification.hpp"
+#include "weir/recovery/verification.hpp"
 
 namespace weir::app {
 
@@ -28,9 +28,9 @@ public:
     /// A directory or a file. Error: it is not there, or its catalogue cannot be read.
     [[nodiscard]] Result<> add(const std::filesystem::path& path);
 
-    [[nodiscard]] const std::vector<storage::FileToVerify>& files() const noexcept { return files_; }
+    [[nodiscard]] const std::vector<recovery::FileToVerify>& files() const noexcept { return files_; }
     [[nodiscard]] Bytes size() const noexcept { return size_; }
-    [[nodiscard]] const std::vector<storage::Damage>& damages() const noexcept { return damages_; }
+    [[nodiscard]] const std::vector<recovery::Damage>& damages() const noexcept { return damages_; }
     [[nodiscard]] std::uint64_t files_missing() const noexcept { return files_missing_; }
 
     /// Files that are not proved, and why not.
@@ -76,10 +76,10 @@ private:
 
     const std::optional<RunNumber> run_;
     catalogue::Catalogue* const shared_;
-    std::vector<storage::FileToVerify> files_;
+    std::vector<recovery::FileToVerify> files_;
     std::set<std::filesystem::path> known_;  // canonical; also those that are left out
     Bytes size_;
-    std::vector<storage::Damage> damages_;
+    std::vector<recovery::Damage> damages_;
     std::uint64_t files_missing_ = 0;
     LeftOut left_out_;
     std::vector<Quarantined> quarantined_;

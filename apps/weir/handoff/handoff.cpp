@@ -12,13 +12,13 @@
 #include "handoff/commands.hpp"
 #include "handoff/handoff_metrics.hpp"
 #include "handoff/handoff_settings.hpp"
+#include "weir/catalogue/catalogue_place.hpp"
+#include "weir/catalogue/hand_off_lock.hpp"
 #include "weir/handoff/hand_off.hpp"
 #include "weir/service/alarm_keeper.hpp"
 #include "weir/service/http_server.hpp"
 #include "weir/service/report_sinks.hpp"
 #include "weir/service/reports.hpp"
-#include "weir/storage/catalogue_place.hpp"
-#include "weir/storage/hand_off_lock.hpp"
 
 namespace weir::app {
 namespace {
@@ -143,12 +143,12 @@ int run_handoff(Options& options) {
     auto to = s.to_options();
     if (!to) return fail_with(me, to.error());
 
-    const auto path = storage::own_catalogue_path(s.directory, s.catalogue);
+    const auto path = catalogue::own_catalogue_path(s.directory, s.catalogue);
     std::error_code error;
     if (!std::filesystem::exists(path, error))
         return fail_missing(me, fmt::format("{} has no catalogue ({}); name the first directory of a recorder",
                                             s.directory, path.filename().native()));
-    const auto lock = storage::HandOffLock::take(path);
+    const auto lock = catalogue::HandOffLock::take(path);
     if (!lock) return fail_with(me, lock.error());
 
     Signals signals;  // before any thread begins, those of XRootD's client too
@@ -158,7 +158,7 @@ int run_handoff(Options& options) {
     sinks.push_back(service::log_sink());
     sinks.push_back(service::counter_sink(metrics));
     service::Reports reports("handoff", clock, std::move(sinks));
-    const auto catalogue = storage::open_catalogue_beside_recorder(
+    const auto catalogue = catalogue::open_catalogue_beside_recorder(
         s.directory, s.catalogue, [&reports](bool bad, const std::string& text) {
             service::Report report;
             report.severity = bad ? service::Severity::warning : service::Severity::information;
@@ -189,7 +189,7 @@ int run_handoff(Options& options) {
     watch(**hand_off, once, signals, reports, clock);
     const bool stopped = (*hand_off)->stop(tidy * 2 + 10s);
     if (!s.catalogue.empty()) {
-        if (const auto waiting = storage::carried_over(**catalogue, carry_deadline)) complain(me, *waiting);
+        if (const auto waiting = catalogue::carried_over(**catalogue, carry_deadline)) complain(me, *waiting);
     }
 
     const auto summary = (*hand_off)->summary();

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "weir/base/file.hpp"
+#include "weir/catalogue/catalogue_place.hpp"
 #include "weir/service/configuration_sections.hpp"
-#include "weir/storage/catalogue_place.hpp"
 
 namespace weir::app {
 
@@ -50,9 +50,10 @@ std::vector<control::OpenCatalogue> RunDirectory::catalogues() const {
     for (const auto& recorder : recorders_) {
         all.push_back([recorder]() -> Result<std::unique_ptr<catalogue::Catalogue>> {
             std::error_code unknown;
-            if (!std::filesystem::exists(storage::own_catalogue_path(recorder.directory, recorder.catalogue), unknown))
+            if (!std::filesystem::exists(catalogue::own_catalogue_path(recorder.directory, recorder.catalogue),
+                                         unknown))
                 return nullptr;
-            return storage::open_catalogue_beside_recorder(recorder.directory, recorder.catalogue);
+            return catalogue::open_catalogue_beside_recorder(recorder.directory, recorder.catalogue);
         });
     }
     return all;

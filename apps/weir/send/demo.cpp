@@ -15,10 +15,11 @@
 #include "cli/progress.hpp"
 #include "send/commands.hpp"
 #include "send/sending.hpp"
+#include "weir/catalogue/catalogue_place.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
-#include "weir/storage/recorder.hpp"
-#include "weir/storage/recovery.hpp"
-#include "weir/storage/verification.hpp"
+#include "weir/datafile/directory_lock.hpp"
+#include "weir/recorder/recorder.hpp"
+#include "weir/recovery/verification.hpp"
 #include "weir/workload/replay_source.hpp"
 #include "weir/workload/synthetic_source.hpp"
 
@@ -46,8 +47,8 @@ struct Outcome {
     std::uint64_t sent = 0, acknowledged = 0, rejected = 0;
     std::uint64_t copies_expected = 0;
     double seconds = 0;
-    storage::RecorderSummary recorder;
-    storage::VerificationReport verification;
+    recorder::RecorderSummary recorder;
+    recovery::VerificationReport verification;
     double verification_seconds = 0;
     std::uint64_t bytes_verified = 0;
 
@@ -61,7 +62,7 @@ struct Outcome {
 Result<> prepare(const std::filesystem::path& directory) {
     std::error_code error;
     if (std::filesystem::exists(directory / marker, error)) {
-        auto lock = storage::DirectoryLock::take(directory);  // not under the feet of a demo that runs
+        auto lock = datafile::DirectoryLock::take(directory);  // not under the feet of a demo that runs
         if (!lock) return std::unexpected(lock.error());
         for (const auto& entry : std::filesystem::directory_iterator(directory)) {
             const auto name = entry.path().filename().native();
@@ -101,7 +102,7 @@ std::unique_ptr<Sending> start_sending(workload::EventSource& source, std::uint1
 }
 
 /// Sends for the duration, or until the budget of bytes is used up.
-Result<> send_for(const DemoOptions& options, storage::Recorder& recorder, Signals& signals, const Clock& clock,
+Result<> send_for(const DemoOptions& options, recorder::Recorder& recorder, Signals& signals, const Clock& clock,
                   Outcome& outcome) {
     workload::SyntheticOptions synthetic;
     synthetic.run = recorder.run();
@@ -161,22 +162,22 @@ Result<> send_for(const DemoOptions& options, storage::Recorder& recorder, Signa
 }
 
 Result<> verify(const DemoOptions& options, const Clock& clock, Outcome& outcome) {
-    auto catalogue = catalogue::open_sqlite_catalogue(storage::catalogue_path(options.directory));
+    auto catalogue = catalogue::open_sqlite_catalogue(catalogue::catalogue_path(options.directory));
     if (!catalogue) return std::unexpected(catalogue.error());
     const auto rows = (*catalogue)->files({.run = outcome.run});
     if (!rows) return std::unexpected(rows.error());
-    std::vector<storage::FileToVerify> files;
+    std::vector<recovery::FileToVerify> files;
     std::uint64_t bytes = 0;
     for (const auto& row : *rows) {
         files.push_back({std::filesystem::path(row.volume) / row.name, row});
         bytes += row.bytes;
     }
     ByteProgress progress(clock, "verifying every byte", Bytes{bytes});
-    storage::VerificationOptions verification;
+    recovery::VerificationOptions verification;
     verification.threads = 2;
     verification.progress = [&](std::uint64_t n) { progress.add(n); };
     const auto begin = clock.now();
-    outcome.verification = storage::verify_files(files, verification);
+    outcome.verification = recovery::verify_files(files, verification);
     outcome.verification_seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
     for (const auto& file : outcome.verification.files) outcome.bytes_verified += file.bytes;
@@ -224,14 +225,14 @@ int run_demo(const DemoOptions& options) {
     if (auto prepared = prepare(options.directory); !prepared) return fail_with(command_name, prepared.error());
     Signals signals;
     const SystemClock clock;
-    storage::RecorderOptions recorder_options;
+    recorder::RecorderOptions recorder_options;
     recorder_options.directories = {options.directory};
     recorder_options.create_directories = true;
     recorder_options.project = "data_demo";
     std::mutex mutex;
-    auto recorder = storage::Recorder::open(
+    auto recorder = recorder::Recorder::open(
         recorder_options,
-        [&](const storage::RecorderReport& report) {
+        [&](const recorder::RecorderReport& report) {
             const std::scoped_lock lock(mutex);
             complain(command_name, report.text);
         },

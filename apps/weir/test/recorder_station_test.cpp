@@ -19,7 +19,7 @@ class RecorderInAPartition : public ::testing::Test {
 protected:
     RecorderInAPartition() {
         std::filesystem::remove_all(directory);
-        storage::RecorderOptions options;
+        recorder::RecorderOptions options;
         options.directories = {directory};
         options.create_directories = true;
         options.memory = Bytes{64U << 20};

@@ -44,7 +44,7 @@ std::string to_string(const Guid& guid) {
 
 Result<Guid> parse_guid(std::string_view text) {
     Guid guid;
-    bool good = text.size() == 36;
+    bool good = text.size() == Guid::text_size;
     std::size_t digits = 0;
     for (std::size_t i = 0; good && i < text.size(); ++i) {
         if (dash_at(i)) {

@@ -8,7 +8,7 @@
 
 #include "catalogue_change.hpp"
 #include "opening.hpp"
-#include "weir/catalogue/queued_catalogue.hpp"
+#include "queued_catalogue.hpp"
 
 namespace weir::catalogue {
 

@@ -7,9 +7,9 @@
 #include <array>
 
 #include "weir/base/endian.hpp"
+#include "weir/datafile/raw_file_reader.hpp"
 #include "weir/event/event_view.hpp"
 #include "weir/event/markers.hpp"
-#include "weir/storage/raw_file_reader.hpp"
 
 namespace weir::app {
 namespace {
@@ -41,9 +41,9 @@ Result<std::optional<FileWalk::Block>> BareEvents::next(std::vector<std::byte>& 
     const auto size = event::EventView::announced_size(start);
     if (!size) return fail(size.error().code, fmt::format("{}: {}", where(), size.error().context));
     if (*size < start.size()) return fail(Errc::corrupt, fmt::format("{}: says it has {} bytes", where(), *size));
-    if (*size > storage::RawFileReader::event_size_max.count())
+    if (*size > datafile::RawFileReader::event_size_max.count())
         return fail(Errc::limit, fmt::format("{}: says it has {} bytes, more than {}", where(), *size,
-                                             to_string(storage::RawFileReader::event_size_max)));
+                                             to_string(datafile::RawFileReader::event_size_max)));
     if (*size > size_ - at_)
         return fail(Errc::truncated, fmt::format("{}: says it has {} bytes, and {} are there", where(), *size, size_ - at_));
     bytes.resize(*size);

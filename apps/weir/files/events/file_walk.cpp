@@ -21,7 +21,7 @@ Result<FileWalk> FileWalk::open(const std::filesystem::path& path) {
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored))
         return fail(Errc::usage, fmt::format("{} is a directory; name the files in it", path.native()));
-    auto reader = storage::RawFileReader::open(path);
+    auto reader = datafile::RawFileReader::open(path);
     if (!reader) return std::unexpected(std::move(reader.error()));
     return FileWalk(std::move(*reader));
 }
@@ -80,10 +80,10 @@ Result<std::optional<FileWalk::Block>> FileWalk::next() {
 }
 
 Result<> FileWalk::read(const Block& block, std::vector<std::byte>& to) const {
-    if (block.separator.size > storage::RawFileReader::event_size_max.count())
-        return fail(Errc::limit, fmt::format("{}: event {} at offset {} claims {} bytes, at most {} are read", path().native(),
-                                             block.number, block.offset, block.separator.size,
-                                             to_string(storage::RawFileReader::event_size_max)));
+    if (block.separator.size > datafile::RawFileReader::event_size_max.count())
+        return fail(Errc::limit, fmt::format("{}: event {} at offset {} claims {} bytes, at most {} are read",
+                                             path().native(), block.number, block.offset, block.separator.size,
+                                             to_string(datafile::RawFileReader::event_size_max)));
     to.resize(block.separator.size);
     return reader_.file().read_at(block.offset, to);
 }

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "weir/datafile/raw_file_reader.hpp"
 #include "weir/event/event_view.hpp"
-#include "weir/storage/raw_file_reader.hpp"
 
 namespace weir::app {
 
@@ -60,10 +60,10 @@ public:
     [[nodiscard]] const std::optional<event::FileEnd>& end() const noexcept { return end_; }
 
 private:
-    explicit FileWalk(storage::RawFileReader reader) : reader_(std::move(reader)), at_(head_size()) {}
+    explicit FileWalk(datafile::RawFileReader reader) : reader_(std::move(reader)), at_(head_size()) {}
     std::nullopt_t stop(FileEnding ending, std::string reason);
 
-    storage::RawFileReader reader_;  // has read the head; its file is read here
+    datafile::RawFileReader reader_;  // has read the head; its file is read here
     std::uint64_t at_;
     std::uint64_t events_ = 0;
     std::uint64_t event_bytes_ = 0;

@@ -10,7 +10,7 @@
 #include "files/commands.hpp"
 #include "files/events/file_walk.hpp"
 #include "files/events/show_event.hpp"
-#include "weir/storage/stored_index.hpp"
+#include "weir/datafile/stored_index.hpp"
 
 namespace weir::app {
 namespace {
@@ -50,10 +50,10 @@ std::string time_text(const event::CalendarTime& t) {
 
 /// What lies beside the file: "", or what the index says of itself.
 std::string index_text(const std::filesystem::path& file, bool& good) {
-    const auto path = storage::index_path_of(file);
+    const auto path = datafile::index_path_of(file);
     std::error_code ignored;
     if (path == file || !std::filesystem::exists(path, ignored)) return "none beside the file";
-    const auto index = storage::StoredIndex::read(path);
+    const auto index = datafile::StoredIndex::read(path);
     if (!index) return good = false, index.error().message();
     return fmt::format("{} ({})", path.filename().native(), counted(index->closed.events, "event"));
 }

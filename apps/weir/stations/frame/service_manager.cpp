@@ -39,7 +39,7 @@ void ServiceManager::tell(const std::string& text) const {
     if (fd_ >= 0) static_cast<void>(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL));
 }
 
-bool WritePathWatch::alive(const storage::RecorderSummary& now) {
+bool WritePathWatch::alive(const recorder::RecorderSummary& now) {
     bool alive = true;
     before_.resize(now.duties.size());
     for (std::size_t i = 0; i < now.duties.size(); ++i) {

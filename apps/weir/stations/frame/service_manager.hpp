@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weir/storage/recorder.hpp"
+#include "weir/recorder/recorder_summary.hpp"
 
 namespace weir::app {
 
@@ -40,7 +40,7 @@ private:
 /// slow disk is alive, a hung one is not; nor is a recorder that still receives and closes no file any more.
 class WritePathWatch {
 public:
-    [[nodiscard]] bool alive(const storage::RecorderSummary& now);
+    [[nodiscard]] bool alive(const recorder::RecorderSummary& now);
 
 private:
     std::vector<std::uint64_t> before_;  // what each duty had done

@@ -20,10 +20,10 @@
 #include "stations/recorder/commands.hpp"
 #include "stations/recorder/recorder_settings.hpp"
 #include "stations/recorder/recorder_station.hpp"
+#include "weir/recorder/recorder.hpp"
 #include "weir/service/report_sinks.hpp"
 #include "weir/service/reports.hpp"
 #include "weir/service/station_frame.hpp"
-#include "weir/storage/recorder.hpp"
 
 namespace weir::app {
 namespace {
@@ -44,7 +44,7 @@ struct RecordOptions {
     StationOptions station;           // of a partition, when its file is named
 };
 
-json::object summary_json(const storage::RecorderSummary& summary) {
+json::object summary_json(const recorder::RecorderSummary& summary) {
     json::object rejected, events_rejected;
     for (const auto& [reason, count] : summary.copies_rejected) rejected[reason] = count;
     for (const auto& [reason, count] : summary.events_rejected) events_rejected[reason] = count;
@@ -71,7 +71,7 @@ std::uint64_t total(const std::map<std::string, std::uint64_t>& by_reason) {
     return sum;
 }
 
-std::string status_line(const storage::RecorderSummary& now, const storage::RecorderSummary& before) {
+std::string status_line(const recorder::RecorderSummary& now, const recorder::RecorderSummary& before) {
     const auto seconds = std::chrono::duration<double>(now.running - before.running).count();
     const auto rejected = total(now.events_rejected);
     return fmt::format("run {}  {} connections  {} events{}  {:.2f} GB/s  {} stored in {} files  {} free{}", number(now.run),
@@ -126,7 +126,7 @@ Result<> end(service::StationFrame& frame, const RecorderStation& station, const
 }
 
 /// Connections may not take the descriptors that files need: a sender is refused sooner than a file cannot be opened.
-void leave_room_for_files(storage::RecorderOptions& options) {
+void leave_room_for_files(recorder::RecorderOptions& options) {
     constexpr std::uint64_t for_files = 1024;
     auto& connections = options.receiver.connections_max;
     const auto allowed = allow_open_files(connections + for_files);
@@ -148,7 +148,8 @@ service::StationFrameOptions frame_alone(const RecorderSettings& settings) {
             .asker_reports = true};
 }
 
-void say_what_began(const storage::RecorderOptions& options, const storage::Recorder& recorder, const std::string& metrics) {
+void say_what_began(const recorder::RecorderOptions& options, const recorder::Recorder& recorder,
+                    const std::string& metrics) {
     if (!options.sync) complain(command_name, "sync is OFF: events are acknowledged without being on stable storage");
     complain(command_name, fmt::format("run {}{}, listening on port {}{}, metrics on {}, mode {}, memory {}", number(recorder.run()),
                                        recorder.continued() ? " (continued)" : "", recorder.port(),

@@ -5,7 +5,7 @@
 
 namespace weir::app {
 
-service::Metrics::Collection collect_recorder(service::Metrics& metrics, const storage::Recorder& recorder) {
+service::Metrics::Collection collect_recorder(service::Metrics& metrics, const recorder::Recorder& recorder) {
     return metrics.collect([&recorder](service::MetricSink& sink) {
         const auto s = recorder.summary();
         const auto real = [](auto n) { return static_cast<double>(n); };
@@ -50,9 +50,9 @@ service::Metrics::Collection collect_recorder(service::Metrics& metrics, const s
             const service::Labels labels{{"volume", volume.directory}};
             sink.gauge("weir_volume_free_bytes", "free space of a volume, without the reserve", labels, real(volume.free_space.count()));
             sink.gauge("weir_volume_full", "1 while the volume is full and takes no events", labels,
-                       volume.state == storage::VolumeState::full ? 1 : 0);
+                       volume.state == recorder::VolumeState::full ? 1 : 0);
             sink.gauge("weir_volume_failed", "1 while the volume has failed and takes no events", labels,
-                       volume.state == storage::VolumeState::failed ? 1 : 0);
+                       volume.state == recorder::VolumeState::failed ? 1 : 0);
         }
         sink.gauge("weir_files_waiting", "files that wait to be closed", {}, real(s.files_waiting));
         sink.gauge("weir_waits_for_closing", "1 while so many files wait to be closed that no new ones are begun and senders wait", {}, s.waits_for_closing ? 1 : 0);

@@ -2,13 +2,13 @@
 // What a recorder tells Prometheus: names are stable, units are base units.
 #pragma once
 
+#include "weir/recorder/recorder.hpp"
 #include "weir/service/metrics.hpp"
-#include "weir/storage/recorder.hpp"
 
 namespace weir::app {
 
 /// The recorder outlives what is returned.
 [[nodiscard]] service::Metrics::Collection collect_recorder(service::Metrics& metrics,
-                                                            const storage::Recorder& recorder);
+                                                            const recorder::Recorder& recorder);
 
 }  // namespace weir::app

@@ -85,7 +85,7 @@ Result<> check_plain(const transport::HostPort& listen) {
 
 }  // namespace
 
-Result<storage::RecorderOptions> RecorderSettings::to_options() const {
+Result<recorder::RecorderOptions> RecorderSettings::to_options() const {
     auto result = options;
     const auto address = transport::parse_host_port(listen);
     if (!address) return std::unexpected(address.error());
@@ -96,19 +96,19 @@ Result<storage::RecorderOptions> RecorderSettings::to_options() const {
     }
     for (const auto& directory : directories) result.directories.emplace_back(directory);
     if (run != 0) result.run = RunNumber{run};
-    const auto mode_word = storage::parse_mode(mode);
+    const auto mode_word = recorder::parse_mode(mode);
     if (!mode_word) return fail(Errc::usage, fmt::format("\"{}\" is not a mode; choose receipt, original, parallel or off", mode));
     result.mode = *mode_word;
     const auto depth = event::parse_depth(check);
     if (!depth) return fail(Errc::usage, fmt::format("\"{}\" is not a depth of checks; choose none, header or fragments", check));
     result.check = *depth;
-    const auto policy = storage::parse_late_policy(late);
+    const auto policy = recorder::parse_late_policy(late);
     if (!policy) return fail(Errc::usage, fmt::format("\"{}\" is not a policy for late events; choose new-file or reject", late));
     result.late = *policy;
     if (direct == "auto") {
-        result.direct = storage::DirectIo::automatic;
+        result.direct = recorder::DirectIo::automatic;
     } else if (direct == "on" || direct == "off") {
-        result.direct = direct == "on" ? storage::DirectIo::on : storage::DirectIo::off;
+        result.direct = direct == "on" ? recorder::DirectIo::on : recorder::DirectIo::off;
     } else {
         return fail(Errc::usage, fmt::format("\"{}\" is not a choice for direct I/O; choose auto, on or off", direct));
     }

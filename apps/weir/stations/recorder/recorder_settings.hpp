@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "weir/base/result.hpp"
+#include "weir/recorder/recorder_options.hpp"
 #include "weir/service/configuration.hpp"
-#include "weir/storage/recorder_options.hpp"
 
 namespace weir::app {
 
 /// What stands in a file or on the command line, before it is turned into RecorderOptions.
 struct RecorderSettings {
-    storage::RecorderOptions options;
+    recorder::RecorderOptions options;
     std::string listen = "127.0.0.1:9000";
     std::vector<std::string> directories;
     std::uint32_t run = 0;  // 0: the next free number
@@ -36,7 +36,7 @@ struct RecorderSettings {
     void declare(service::Settings& settings, const std::string& section = alone);
 
     /// Checks and converts. Errc::usage names the option.
-    [[nodiscard]] Result<storage::RecorderOptions> to_options() const;
+    [[nodiscard]] Result<recorder::RecorderOptions> to_options() const;
 };
 
 }  // namespace weir::app

@@ -15,13 +15,13 @@
 namespace weir::app {
 namespace {
 
-service::Severity severity_of(storage::RecorderReport::Severity severity) {
+service::Severity severity_of(recorder::RecorderReport::Severity severity) {
     switch (severity) {
-        case storage::RecorderReport::Severity::information:
+        case recorder::RecorderReport::Severity::information:
             return service::Severity::information;
-        case storage::RecorderReport::Severity::warning:
+        case recorder::RecorderReport::Severity::warning:
             return service::Severity::warning;
-        case storage::RecorderReport::Severity::error:
+        case recorder::RecorderReport::Severity::error:
             return service::Severity::error;
     }
     return service::Severity::error;
@@ -36,8 +36,8 @@ std::string name_part(const std::string& name) {
 
 }  // namespace
 
-std::function<void(const storage::RecorderReport&)> report_to(service::Reports& reports) {
-    return [&reports](const storage::RecorderReport& report) {
+std::function<void(const recorder::RecorderReport&)> report_to(service::Reports& reports) {
+    return [&reports](const recorder::RecorderReport& report) {
         service::Report full;
         full.severity = severity_of(report.severity);
         if (report.alarm.empty()) {
@@ -51,7 +51,7 @@ std::function<void(const storage::RecorderReport&)> report_to(service::Reports& 
     };
 }
 
-RecorderStation::RecorderStation(storage::RecorderOptions options, std::string name, wire::StationId id,
+RecorderStation::RecorderStation(recorder::RecorderOptions options, std::string name, wire::StationId id,
                                  const service::StationServices& services, std::chrono::milliseconds senders_at_most)
     : options_(std::move(options)),
       name_(std::move(name)),
@@ -85,7 +85,7 @@ Result<> RecorderStation::start(RunNumber run) {
     if (run != RunNumber{}) options.run = run;  // else the recorder finds one
     options.receiver.listen = port_->address();
     const auto lent = port_->lend();
-    auto recorder = storage::Recorder::open(options, report_to(services_.reports), services_.clock);
+    auto recorder = recorder::Recorder::open(options, report_to(services_.reports), services_.clock);
     if (!recorder) return std::unexpected(recorder.error());
     if (!alarms_) {  // the recorder owns the directory now, and with it the alarms that lie there
         auto keeper = service::AlarmKeeper::start(services_.reports, {.directory = options.directories.front()});
@@ -108,7 +108,7 @@ Result<> RecorderStation::stop(std::chrono::milliseconds deadline) {
 
 void RecorderStation::end_recorder() {
     collection_ = {};
-    std::unique_ptr<storage::Recorder> ended;
+    std::unique_ptr<recorder::Recorder> ended;
     const std::scoped_lock lock(mutex_);
     if (!recorder_) return;
     last_ = recorder_->summary();
@@ -126,12 +126,12 @@ Result<> RecorderStation::unconfigure() {
 
 Result<> RecorderStation::change_peers(const std::vector<Peer>&) { return {}; }
 
-storage::RecorderSummary RecorderStation::summary() const {
+recorder::RecorderSummary RecorderStation::summary() const {
     const std::scoped_lock lock(mutex_);
     return recorder_ ? recorder_->summary() : last_;
 }
 
-const storage::Recorder& RecorderStation::recorder() const {
+const recorder::Recorder& RecorderStation::recorder() const {
     WEIR_ASSERT(recorder_ != nullptr);
     return *recorder_;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorder as a station of a partition: a storage::Recorder for each run, on a port that stays the same. What is
+// The recorder as a station of a partition: a recorder::Recorder for each run, on a port that stays the same. What is
 // counted of a run can be asked for until the next one begins.
 #pragma once
 
@@ -9,20 +9,20 @@
 
 #include "stations/frame/station_command.hpp"
 #include "stations/recorder/recorder_settings.hpp"
+#include "weir/recorder/recorder.hpp"
 #include "weir/service/alarm_keeper.hpp"
-#include "weir/storage/recorder.hpp"
 #include "weir/transport/reserved_port.hpp"
 
 namespace weir::app {
 
 /// What a recorder has to say, as reports of its station.
-[[nodiscard]] std::function<void(const storage::RecorderReport&)> report_to(service::Reports& reports);
+[[nodiscard]] std::function<void(const recorder::RecorderReport&)> report_to(service::Reports& reports);
 
 class RecorderStation final : public service::Station {
 public:
     /// `senders_at_most`: how long a stop waits for senders, if its deadline is longer; what follows, the closing of files,
     /// takes as long as the disks take.
-    RecorderStation(storage::RecorderOptions options, std::string name, wire::StationId id,
+    RecorderStation(recorder::RecorderOptions options, std::string name, wire::StationId id,
                     const service::StationServices& services,
                     std::chrono::milliseconds senders_at_most = std::chrono::milliseconds::max());
     ~RecorderStation() override;
@@ -39,14 +39,14 @@ public:
     [[nodiscard]] service::StationEvents events() const override;
 
     /// Of the run that goes on, or of the latest. Any thread.
-    [[nodiscard]] storage::RecorderSummary summary() const;
+    [[nodiscard]] recorder::RecorderSummary summary() const;
     /// The run's recorder, from start() until stop(): for whoever drives this station.
-    [[nodiscard]] const storage::Recorder& recorder() const;
+    [[nodiscard]] const recorder::Recorder& recorder() const;
 
 private:
     void end_recorder();
 
-    const storage::RecorderOptions options_;
+    const recorder::RecorderOptions options_;
     const std::string name_;
     const wire::StationId id_;
     const service::StationServices services_;
@@ -55,8 +55,8 @@ private:
     std::optional<service::AlarmKeeper> alarms_;
 
     mutable std::mutex mutex_;  // of what status() looks at
-    std::unique_ptr<storage::Recorder> recorder_;
-    storage::RecorderSummary last_{};
+    std::unique_ptr<recorder::Recorder> recorder_;
+    recorder::RecorderSummary last_{};
     std::optional<wire::EventIdSet> last_events_;  // of the run that has ended: see Recorder::stored_events()
     service::Metrics::Collection collection_;
 };

@@ -18,6 +18,8 @@ struct Guid {
 
     auto operator<=>(const Guid&) const noexcept = default;
 
+    static constexpr std::size_t text_size = 36;  // of to_string()
+
     /// From the kernel's random source.
     [[nodiscard]] static Guid random();
 };

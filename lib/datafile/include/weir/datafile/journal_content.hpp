@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that the journals of a directory say, read after a crash.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "weir/base/result.hpp"
+#include "weir/datafile/journal.hpp"
+
+namespace weir::datafile {
+
+/// Lane numbers are valid in one journal file only, so they are given new ones here.
+struct JournalContent {
+    std::map<Guid, FileOpened> opened;
+    std::map<Guid, std::vector<StoredCopy>> copies;
+    std::vector<RejectedCopies> rejected;  // totals, in the order in which they were found
+    std::uint32_t continues_in = 0;  // what the last journal that was read says; 0: nothing
+    std::vector<LaneDeclared> lanes;
+    std::vector<Error> damages;  // any: the journals do not name all that was acknowledged
+
+    /// The number of a lane here; `declared.number` does not matter.
+    std::uint32_t lane(LaneDeclared declared);
+
+private:
+    std::map<std::tuple<std::string, std::uint64_t, std::uint32_t, std::uint32_t>, std::uint32_t> lane_numbers_;
+};
+
+/// Where records stop being valid.
+struct RecordDamage {
+    std::uint64_t offset = 0;
+    std::string reason;
+    bool commit_behind = false;  // a valid one: what is damaged was synced
+};
+
+/// Calls `each` for every valid record, also behind damage. The first damage, when there is any.
+std::optional<RecordDamage> for_each_valid_record(ConstData data, const std::function<void(const JournalRecord&, bool behind_damage)>& each);
+
+/// Reads the journals, in their order, of one directory. The error: one of them cannot be read at all. Damage is
+/// in the content, with every record that is valid all the same.
+[[nodiscard]] Result<JournalContent> read_journals(const std::vector<std::filesystem::path>& journals);
+
+}  // namespace weir::datafile

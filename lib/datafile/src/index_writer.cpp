@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/datafile/index_writer.hpp"
+
+#include <fcntl.h>
+
+#include <utility>
+
+#include "weir/datafile/journal_writer.hpp"
+#include "weir/datafile/open_name.hpp"
+
+namespace weir::datafile {
+
+std::filesystem::path IndexWriter::path_of(const std::filesystem::path& directory, const std::string& name) {
+    return directory / (name + ".index");
+}
+
+Result<IndexWriter> IndexWriter::create(const std::filesystem::path& directory, const FileOpened& opened,
+                                        LaneNames lane_names, FileSystem& system, std::string_view ending) {
+    auto target = path_of(directory, opened.name);
+    std::filesystem::path made = target.native() + std::string(ending);
+    auto file = File::open(made, File::Mode::open_or_create, system, O_TRUNC);
+    if (!file) return std::unexpected(file.error());
+    IndexWriter writer(std::move(target), std::move(made), std::move(*file), std::move(lane_names), system);
+    encode(JournalBegins{.run = opened.run, .boot = system_boot()}, writer.pending_);
+    encode(opened, writer.pending_);
+    return writer;
+}
+
+void IndexWriter::add(const StoredCopy& copy) {
+    if (declared_lanes_.insert(copy.lane).second) encode(lane_names_(copy.lane), pending_);
+    encode(copy, pending_);
+}
+
+Result<> IndexWriter::write() {
+    if (pending_.empty()) return {};
+    if (!std::exchange(round_begun_, true)) {
+        std::vector<std::byte> head;
+        encode(JournalCommit{end_}, head);
+        pending_.insert(pending_.begin(), head.begin(), head.end());
+    }
+    if (auto written = file_.write_at(end_, pending_); !written) return written;
+    end_ += pending_.size();
+    pending_.clear();
+    round_begun_ = false;
+    return {};
+}
+
+Result<> IndexWriter::complete(const FileClosed& closed) {
+    if (!std::exchange(complete_, true)) encode(closed, pending_);
+    return write();
+}
+
+Result<> IndexWriter::sync() {
+    if (auto synced = file_.sync_data(); !synced) return synced;
+    return file_.close();
+}
+
+Result<> IndexWriter::rename() {
+    return rename_new(made_, target_, *system_);
+}
+
+Result<> IndexWriter::put_back() {
+    auto file = write_again(file_, end_, made_, *system_);
+    if (!file) return std::unexpected(file.error());
+    file_ = std::move(*file);
+    return {};
+}
+
+Result<> IndexWriter::close(const FileClosed& closed) {
+    if (auto written = complete(closed); !written) return written;
+    if (auto synced = sync(); !synced) return synced;
+    if (auto renamed = rename(); !renamed) return renamed;
+    return sync_directory(target_.parent_path(), *system_);
+}
+
+}  // namespace weir::datafile

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/datafile/journal_content.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include "weir/base/endian.hpp"
+#include "weir/datafile/journal_writer.hpp"
+#include "weir/datafile/stored_index.hpp"
+
+namespace weir::datafile {
+namespace {
+
+constexpr std::size_t continues_size = journal_header_size + 4;
+
+/// Where the next valid record begins, at or behind `from`.
+std::optional<std::uint64_t> next_record(ConstData data, std::uint64_t from) {
+    for (auto at = from; at + journal_header_size <= data.size(); ++at) {
+        if (load_little<std::uint32_t>(data, at) != journal_magic) continue;
+        bool valid = false;
+        for_each_record(data.subspan(at), [&](const JournalRecord&) {
+            valid = true;
+            return false;
+        });
+        if (valid) return at;
+    }
+    return std::nullopt;
+}
+
+Result<> read_journal(const std::filesystem::path& path, bool is_last, JournalContent& content) {
+    const auto bytes = read_records(path);
+    if (!bytes) return std::unexpected(bytes.error());
+    const auto damaged = [&](const std::string& what) {
+        content.damages.push_back({Errc::corrupt, 0, fmt::format("journal {} {}", path.native(), what)});
+    };
+    std::unordered_map<std::uint32_t, std::uint32_t> lane_numbers;
+    std::uint64_t without_lane = 0;
+    const auto take = [&](const JournalRecord& record) {
+        if (const auto* opened = std::get_if<FileOpened>(&record)) {
+            content.opened.insert_or_assign(opened->guid, *opened);
+        } else if (const auto* lane = std::get_if<LaneDeclared>(&record)) {
+            lane_numbers[lane->number] = content.lane(*lane);
+        } else if (const auto* copy = std::get_if<StoredCopy>(&record)) {
+            auto known = *copy;
+            const auto lane_number = lane_numbers.find(copy->lane);
+            if (lane_number == lane_numbers.end()) return void(++without_lane);
+            known.lane = lane_number->second;
+            content.copies[copy->guid].push_back(known);
+        } else if (const auto* progress = std::get_if<FileProgress>(&record)) {
+            const auto found = content.copies[progress->guid].size();
+            if (found < progress->events)
+                damaged(fmt::format("comes behind {} events of {}, of which {} are found: an earlier journal is missing",
+                                    progress->events, content.opened[progress->guid].name, found));
+        } else if (const auto* rejected = std::get_if<RejectedCopies>(&record)) {
+            content.rejected.push_back(*rejected);
+        } else if (const auto* continues = std::get_if<JournalContinues>(&record)) {
+            content.continues_in = continues->next;
+        }
+    };
+    content.continues_in = 0;
+    std::vector<JournalRecord> behind;  // damage
+    std::optional<JournalRecord> first;
+    const auto damage = for_each_valid_record(*bytes, [&](const JournalRecord& record, bool behind_damage) {
+        if (!first) first = record;
+        if (behind_damage) behind.push_back(record);
+        else take(record);
+    });
+    // What ends behind the last commit was being written when the recorder died, or it was damaged since: nobody can tell,
+    // and what is whole in it counts as much as what the index says.
+    const bool was_to_continue = damage && !is_last && bytes->size() - damage->offset <= continues_size;
+    const bool synced_is_lost = damage && (damage->commit_behind || (!is_last && !was_to_continue));
+    if (synced_is_lost) std::ranges::for_each(behind, take);
+    if (bytes->empty()) {
+        damaged("is empty");
+    } else if (damage && damage->offset == 0) {
+        damaged(fmt::format("does not begin as a journal does ({})", damage->reason));
+    } else if (synced_is_lost) {
+        damaged(fmt::format("is damaged at offset {} ({})", damage->offset, damage->reason));
+    }
+    if (without_lane > 0) damaged(fmt::format("does not say who sent {} of its events", without_lane));
+    const auto* begins = first ? std::get_if<JournalBegins>(&*first) : nullptr;
+    if (begins != nullptr && begins->number != JournalWriter::number_of(path))
+        damaged(fmt::format("is a copy of number {}", begins->number));
+    return {};
+}
+
+/// Journals are numbered without a gap, removed in their order, and say when another follows. Where one is missing
+/// between two or at the end, nobody knows what was acknowledged in it.
+void find_missing(const std::vector<std::filesystem::path>& journals, JournalContent& content) {
+    for (std::size_t i = 1; i <= journals.size(); ++i) {
+        const auto number = i < journals.size() ? JournalWriter::number_of(journals[i - 1]).value() + 1 : content.continues_in;
+        if (number == 0 || (i < journals.size() && JournalWriter::number_of(journals[i]) == number)) continue;
+        const auto missing = JournalWriter::path_of(journals[i - 1].parent_path(), number);
+        content.damages.push_back({Errc::corrupt, 0, fmt::format("journal {} is missing", missing.native())});
+    }
+}
+
+}  // namespace
+
+std::uint32_t JournalContent::lane(LaneDeclared declared) {
+    const auto next = static_cast<std::uint32_t>(lanes.size());
+    const auto [at, is_new] = lane_numbers_.try_emplace(
+        {declared.sender, declared.incarnation, declared.connection, number(declared.run)}, next);
+    if (is_new) {
+        declared.number = next;
+        lanes.push_back(std::move(declared));
+    }
+    return at->second;
+}
+
+std::optional<RecordDamage> for_each_valid_record(ConstData data, const std::function<void(const JournalRecord&, bool behind_damage)>& each) {
+    std::optional<RecordDamage> damage;
+    for (std::uint64_t at = 0; at < data.size();) {
+        const auto rest = data.subspan(at);
+        const auto end = for_each_record(rest, [&](const JournalRecord& record) {
+            if (damage && std::holds_alternative<JournalCommit>(record)) damage->commit_behind = true;
+            each(record, damage.has_value());
+            return true;
+        });
+        if (end.clean) break;
+        if (!damage) damage = RecordDamage{at + end.offset, end.reason, false};
+        const auto next = next_record(rest, end.offset + 1);
+        if (!next) break;
+        at += *next;
+    }
+    return damage;
+}
+
+Result<JournalContent> read_journals(const std::vector<std::filesystem::path>& journals) {
+    JournalContent content;
+    for (const auto& journal : journals) {
+        if (auto read = read_journal(journal, journal == journals.back(), content); !read) return std::unexpected(read.error());
+    }
+    find_missing(journals, content);
+    return content;
+}
+
+}  // namespace weir::datafile

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/datafile/stored_index.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "weir/base/bytes.hpp"
+#include "weir/base/file.hpp"
+#include "weir/wire/sequence_set.hpp"
+
+namespace weir::datafile {
+namespace {
+
+constexpr Bytes index_size_max = 8_GiB;
+
+}  // namespace
+
+std::filesystem::path index_path_of(const std::filesystem::path& data_file) {
+    auto path = data_file;
+    return path.replace_extension(".index");
+}
+
+Result<std::vector<std::byte>> read_records(const std::filesystem::path& path) {
+    const auto file = File::open(path, File::Mode::read);
+    if (!file) return std::unexpected(file.error());
+    const auto size = file->size();
+    if (!size) return std::unexpected(size.error());
+    if (*size > index_size_max.count())
+        return fail(Errc::limit, fmt::format("{} is larger than {}", path.native(), to_string(index_size_max)));
+    std::vector<std::byte> bytes(*size);
+    const auto got = file->read_some_at(0, bytes);
+    if (!got) return std::unexpected(got.error());
+    bytes.resize(*got);
+    return bytes;
+}
+
+Result<StoredIndex> StoredIndex::read(const std::filesystem::path& path) {
+    const auto bytes = read_records(path);
+    if (!bytes) return std::unexpected(bytes.error());
+    StoredIndex index;
+    bool has_opened = false;
+    bool has_closed = false;
+    const auto end = for_each_record(*bytes, [&](const JournalRecord& record) {
+        if (const auto* opened = std::get_if<FileOpened>(&record)) {
+            index.opened = *opened;
+            has_opened = true;
+        } else if (const auto* lane = std::get_if<LaneDeclared>(&record)) {
+            index.lanes[lane->number] = *lane;
+        } else if (const auto* copy = std::get_if<StoredCopy>(&record)) {
+            index.copies.push_back(*copy);
+        } else if (const auto* closed = std::get_if<FileClosed>(&record)) {
+            index.closed = *closed;
+            has_closed = true;
+        }
+        return true;
+    });
+    if (!end.clean)
+        return fail(Errc::corrupt, fmt::format("index {} is damaged at offset {}: {}", path.native(), end.offset, end.reason));
+    if (!has_opened || !has_closed || index.copies.size() != index.closed.events)
+        return fail(Errc::corrupt, fmt::format("index {} is incomplete: {} of {} events", path.native(),
+                                               index.copies.size(), index.closed.events));
+    auto& content = index.closed.content;
+    for (const auto& copy : index.copies) content.add(copy);
+    // The ids of events that only their structure proved are in no record.
+    if (!std::ranges::all_of(index.copies, [](const auto& copy) { return wire::valid(copy.sequence); }))
+        content.first_event = content.last_event = std::nullopt;
+    return index;
+}
+
+}  // namespace weir::datafile

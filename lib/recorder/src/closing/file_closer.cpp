@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "closing/file_closer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "weir/base/named_thread.hpp"
+#include "weir/datafile/end_record.hpp"
+#include "weir/recovery/ledger_rows.hpp"
+
+namespace weir::recorder {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto retry_interval = 100ms;
+constexpr auto retry_interval_at_stop = 20ms;
+
+auto lane(const catalogue::LaneMark& m) { return std::tie(m.recorder, m.run, m.sender, m.incarnation, m.connection); }
+
+/// The newer replace the older of the same lane.
+void put(std::vector<catalogue::LaneMark>& marks, std::vector<catalogue::LaneMark> newer) {
+    if (!marks.empty()) {  // only when the catalogue could not be told
+        std::set<decltype(lane(marks.front()))> replaced;
+        for (const auto& mark : newer) replaced.insert(lane(mark));
+        std::erase_if(marks, [&](const catalogue::LaneMark& mark) { return replaced.contains(lane(mark)); });
+    }
+    std::ranges::move(newer, std::back_inserter(marks));
+}
+
+}  // namespace
+
+FileCloser::FileCloser(Volume& volume, catalogue::Catalogue& catalogue, LumiBlocks& blocks, std::string recorder,
+                       ClosingAccount& account, Callbacks callbacks, const Clock& clock)
+    : volume_(volume),
+      catalogue_(catalogue),
+      blocks_(blocks),
+      recorder_(std::move(recorder)),
+      account_(account),
+      callbacks_(std::move(callbacks)),
+      clock_(clock),
+      thread_(named_jthread("closing", [this](const std::stop_token& stop) { run(stop); })) {}
+
+void FileCloser::close_later(std::shared_ptr<StreamFile> file, bool last_of_sequence, bool counted_whole) {
+    account_.waiting.fetch_add(1, std::memory_order_relaxed);
+    const std::scoped_lock lock(mutex_);
+    queue_.push_back({std::move(file), last_of_sequence, counted_whole});
+    changed_.notify_all();
+}
+
+void FileCloser::request_stop(SteadyTime deadline, std::chrono::milliseconds patience) {
+    {
+        const std::scoped_lock lock(mutex_);
+        give_up_at_ = deadline;
+        patience_ = patience;
+    }
+    thread_.request_stop();
+}
+
+void FileCloser::join() {
+    if (thread_.joinable()) thread_.join();
+}
+
+void FileCloser::run(const std::stop_token& stop) {
+    Group again;  // what could not be closed
+    while (true) {
+        Group group;
+        {
+            std::unique_lock lock(mutex_);
+            const ScopedWait wait(WaitCause::queue);
+            if (again.empty())
+                changed_.wait(lock, stop, [&] { return !queue_.empty(); });
+            else
+                changed_.wait_for(lock, stop, retry_interval, [&] { return !queue_.empty(); });
+            while (!queue_.empty() && group.size() < group_max) {
+                group.push_back(std::move(queue_.front()));
+                queue_.pop_front();
+            }
+        }
+        // What failed before goes with what is new, or alone: so neither waits for the other.
+        const auto fresh = group.size();
+        std::ranges::move(again, std::back_inserter(group));
+        again.clear();
+        if (!group.empty()) {
+            close(group);
+            const auto closed = std::erase_if(group, [](const Closing& closing) { return closing.done; });
+            if (closed > 0 || fresh > 0) only_failures_since_.reset();
+            again = std::move(group);
+            account_.waiting.fetch_sub(closed, std::memory_order_relaxed);
+            account_.attempts.fetch_add(1, std::memory_order_relaxed);
+            if (closed > 0) callbacks_.closed();
+        }
+        if (!stop.stop_requested()) continue;
+        if (ends(again.empty())) return;
+        if (!again.empty()) std::this_thread::sleep_for(retry_interval_at_stop);
+    }
+}
+
+bool FileCloser::ends(bool idle) {
+    const std::scoped_lock lock(mutex_);
+    const auto now = clock_.now();
+    if (queue_.empty() && idle) return true;
+    if (now >= give_up_at_) return true;
+    if (!queue_.empty()) return false;
+    if (!only_failures_since_) only_failures_since_ = now;
+    return now - *only_failures_since_ >= patience_;
+}
+
+void FileCloser::close(Group& group) {
+    finish(group);
+    close_on_disk(group);
+    for (auto& closing : group) {
+        if (!closing.named && !closing.removed && closing.file->given_up()) close_up(closing);
+    }
+    tell_catalogue(group);
+    forget(group);
+}
+
+void FileCloser::finish(Group& group) {
+    for (auto& closing : group) {
+        if (closing.closed || closing.removed) continue;
+        const auto end_of = [&](std::uint64_t events, std::uint64_t bytes) {
+            return datafile::end_record(closing.file->opened(), events, bytes, clock_.wall(), closing.last_of_sequence);
+        };
+        if (auto finished = closing.file->finish(end_of)) closing.closed = std::move(*finished);
+        // Else it has failed: the next round gives it up.
+    }
+}
+
+void FileCloser::close_on_disk(Group& group) {
+    auto files = std::make_shared<std::vector<Volume::FileToClose>>();  // with the thread that closes them
+    std::vector<Closing*> of;
+    for (auto& closing : group) {
+        if (!closing.closed || closing.named || closing.file->given_up()) continue;
+        files->push_back({closing.file, *closing.closed});
+        of.push_back(&closing);
+    }
+    if (files->empty()) return;
+    const auto ended = volume_.unless_it_hangs([&volume = volume_, files]() -> Result<> {
+        volume.close(*files);
+        return {};
+    });
+    if (!ended) return;  // it hangs, and the files were given up
+    for (std::size_t i = 0; i < of.size(); ++i) of[i]->named = (*files)[i].done.has_value();
+}
+
+void FileCloser::close_up(Closing& closing) {
+    const auto file = closing.file;
+    const auto left = [&] {
+        if (leave(*file)) closing.done = true;
+    };
+    const bool cut_short = leaves_file_good(datafile::disk_fault_of(*file->failure()));
+    if (volume_.state() == VolumeState::failed) return left();
+    auto closed = std::make_shared<std::optional<datafile::FileClosed>>();
+    auto done =
+        volume_.unless_it_hangs([&volume = volume_, file, closed, also_empty = closing.counted_whole]() -> Result<> {
+            auto got = volume.close_up(file, also_empty);
+            if (!got) return std::unexpected(got.error());
+            *closed = std::move(*got);
+            return {};
+        });
+    if (done) {
+        closing.closed = std::move(*closed);
+        closing.removed = !closing.closed;
+        closing.named = closing.closed.has_value();
+        closing.health = cut_short ? catalogue::FileHealth::truncated : catalogue::FileHealth::quarantined;
+        return;
+    }
+    if (may_pass(datafile::disk_fault_of(done.error()))) return;
+    callbacks_.alarm(
+        fmt::format("file left open: {}", file->opened().name),
+        fmt::format("{}; it is left for weir recover {}", done.error().message(), volume_.directory().native()));
+    left();
+}
+
+Result<> FileCloser::leave(const StreamFile& file) {
+    // The journal may name events that were given back; recovery believes what stands here.
+    auto row = callbacks_.row_of(file.opened(), volume_);
+    const auto durable = file.durable();
+    row.events = durable.events;
+    row.event_bytes = durable.bytes;
+    row.bytes = durable.size;
+    row.file_health = leaves_file_good(datafile::disk_fault_of(*file.failure())) ? catalogue::FileHealth::truncated
+                                                                                 : catalogue::FileHealth::quarantined;
+    if (auto known = catalogue_.put_file(row); !known) return known;
+    volume_.leave(file.opened().guid);
+    return {};
+}
+
+Result<> FileCloser::tell(const Closing& closing, std::span<const catalogue::LaneMark> marks) {
+    const auto& opened = closing.file->opened();
+    if (closing.removed) return catalogue_.forget_file(opened.guid);
+    const auto& closed = *closing.closed;
+    catalogue::FileClose row;
+    row.guid = closed.guid;
+    row.volume = volume_.directory().native();
+    row.name = opened.name + ".data";
+    row.events = closed.events;
+    row.bytes = closed.size;
+    row.event_bytes = closed.bytes;
+    row.first_event = closed.content.first_event;
+    row.last_event = closed.content.last_event;
+    row.shared = closed.content.shared;
+    if (closing.file->writes_adler32()) row.sums.push_back({"adler32", fmt::format("{:08x}", closed.adler32)});
+    row.sums.push_back({"crc32c", fmt::format("{:08x}", closed.crc32c)});
+    row.file_health = closing.health;
+    row.at = clock_.wall();
+    const auto ledger = recovery::ledger_of_file(opened, closed, recorder_);
+    return catalogue_.file_closed(row, marks, {&ledger, 1});
+}
+
+void FileCloser::tell_catalogue(Group& group) {
+    std::vector<Closing*> files;
+    for (auto& closing : group) {
+        if (closing.to_tell()) files.push_back(&closing);
+    }
+    if (files.empty()) return;
+    const std::scoped_lock lock(account_.marks_mutex);
+    put(account_.marks, callbacks_.marks());
+    const auto together = catalogue_.together([&]() -> Result<> {
+        if (auto known = catalogue_.set_marks(account_.marks); !known) return known;
+        for (const auto* closing : files) {
+            if (auto known = tell(*closing, {}); !known) return known;
+        }
+        return {};
+    });
+    for (auto* closing : files) {
+        // One that is refused must not hold up the others.
+        const auto known = together || files.size() == 1 ? together : tell(*closing, account_.marks);
+        if (!known) {
+            callbacks_.alarm("catalogue", known.error().message());
+            continue;
+        }
+        closing->done = true;
+        const auto& opened = closing->file->opened();
+        blocks_.file_closed(opened.stream_type, opened.stream_name, opened.lumi_block, clock_.now());
+        if (!closing->removed) account_.closed.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (together) account_.marks.clear();
+}
+
+void FileCloser::forget(Group& group) {
+    std::vector<Guid> told;
+    for (const auto& closing : group) {
+        if (closing.done && (closing.named || closing.removed)) told.push_back(closing.file->opened().guid);
+    }
+    if (told.empty()) return;
+    // The next start makes up for a journal that cannot be removed.
+    static_cast<void>(volume_.unless_it_hangs([&volume = volume_, told] { return volume.forget(told); }));
+}
+
+}  // namespace weir::recorder

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens the data files of a run, and has them closed: names, sequence numbers, volumes, the catalogue.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "closing/file_closer.hpp"
+#include "closing/lumi_blocks.hpp"
+#include "volume/volume.hpp"
+#include "weir/base/clock.hpp"
+#include "weir/base/stream_tag.hpp"
+#include "weir/catalogue/catalogue.hpp"
+#include "weir/event/format.hpp"
+#include "weir/recorder/recorder_options.hpp"
+
+namespace weir::recorder {
+
+/// Where the next file of a sequence (run, stream, lumi block, recorder) goes on.
+struct SequenceState {
+    std::uint32_t next_number = 1;
+    std::uint64_t events = 0;  // so far
+    std::uint64_t blocks = 0;  // data block numbers so far; a crash may leave some of them without an event
+    std::uint64_t bytes = 0;   // of event data
+    bool cut = false;          // a file of it lost what was not acknowledged
+};
+
+class FileKeeper {
+public:
+    struct Callbacks {
+        /// Marks of lanes to be written with the next close.
+        std::function<std::vector<catalogue::LaneMark>()> marks;
+        /// Something to be latched by its name, and (warn) a name that was taken.
+        std::function<void(const std::string& alarm, const std::string& text)> alarm;
+        std::function<void(const std::string&)> warn;
+        /// Called every now and then from a thread of the keeper: what became due by time.
+        std::function<void()> tick;
+        /// Fewer files wait to be closed: may_open() may be true now. Any thread.
+        std::function<void()> closed;
+    };
+
+    FileKeeper(const RecorderOptions& options, RunNumber run, catalogue::Catalogue& catalogue,
+               std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, Callbacks callbacks,
+               const Clock& clock);
+
+    /// Tells where sequences and lumi blocks of a continued run stand. Before the first open_next().
+    [[nodiscard]] Result<> load_sequences();
+
+    /// False while as many files wait to be closed as may: then no event goes into a new file, its sender waits.
+    [[nodiscard]] bool may_open() const noexcept;
+
+    /// The next file of the sequence; it goes to the volume with the least work for its room among those that have not
+    /// failed lately. Nothing: no volume takes a file now, or the catalogue cannot be told; both were reported.
+    [[nodiscard]] std::shared_ptr<StreamFile> open_next(const StreamTag& stream, LumiBlock lumi_block,
+                                                        event::Format format);
+
+    /// No further event goes into the file. Its sequence is moved on at once, so that the next file can
+    /// be opened before this one is closed. Returns at once.
+    void close_later(std::shared_ptr<StreamFile> file, bool last_of_sequence);
+
+    /// Ends the threads when everything handed over is closed, at `deadline`, or when for `patience` nothing was left but
+    /// what cannot be closed now: what is not closed then is left for recovery. Returns how many files that are.
+    std::size_t stop(SteadyTime deadline, std::chrono::milliseconds patience = std::chrono::seconds{5});
+
+    [[nodiscard]] std::uint64_t files_closed() const noexcept { return closing_.closed.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::size_t files_waiting() const noexcept { return closing_.waiting.load(std::memory_order_relaxed); }
+    /// Of groups of files to be closed. It rises while any file waits, unless closing hangs.
+    [[nodiscard]] std::uint64_t attempts() const noexcept { return closing_.attempts.load(std::memory_order_relaxed); }
+
+private:
+    using SequenceKey = std::pair<std::string, LumiBlock>;
+
+    void tick(const std::stop_token& stop);
+    [[nodiscard]] Result<> restore_blocks(const std::vector<catalogue::FileRow>& files);
+    [[nodiscard]] Volume* best(const std::vector<const Volume*>& without) const;
+    [[nodiscard]] catalogue::FileRow row_of(const datafile::FileOpened& opened, const Volume& volume) const;
+    [[nodiscard]] Result<> describe(datafile::FileOpened& opened, const StreamTag& stream) const;
+
+    const RecorderOptions& options_;
+    const RunNumber run_;
+    catalogue::Catalogue& catalogue_;
+    std::vector<std::unique_ptr<Volume>>& volumes_;
+    LumiBlocks& blocks_;
+    const Callbacks callbacks_;
+    const Clock& clock_;
+
+    std::mutex sequences_mutex_;
+    std::map<SequenceKey, SequenceState> sequences_;
+    std::map<Guid, Volume*> volume_of_;  // of open files; with sequences_mutex_
+
+    ClosingAccount closing_;
+    std::map<const Volume*, std::unique_ptr<FileCloser>> closers_;
+    std::jthread ticker_;  // the last member: it stops before what it uses is gone
+};
+
+}  // namespace weir::recorder

@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recording.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <utility>
+
+#include "accounts/ledger_change.hpp"
+#include "disk/recording_directory.hpp"
+#include "weir/base/assert.hpp"
+#include "weir/base/named_thread.hpp"
+#include "weir/catalogue/catalogue_place.hpp"
+#include "weir/checksum/kernels.hpp"
+#include "weir/datafile/volume_marker.hpp"
+#include "weir/recovery/rebuild.hpp"
+#include "weir/recovery/recovery.hpp"
+#include "weir/recovery/run_holdings.hpp"
+
+namespace weir::recorder {
+namespace {
+
+// What is kept of a copy until its round ends (entry, ticket, journal, index) is about 500 bytes.
+constexpr std::uint64_t bytes_of_memory_per_copy = 8192;
+// What a stop has to close its files when its deadline has passed with events in hand.
+constexpr std::chrono::seconds closing_least{5};
+// Senders that wait so long for files to be closed are told of.
+constexpr std::chrono::seconds waiting_worth_an_alarm{10};
+
+}  // namespace
+
+Recording::Recording(RecorderOptions options, std::function<void(const RecorderReport&)> report, const Clock& clock,
+                     FileSystem& system)
+    : options_(std::move(options)),
+      report_(std::move(report)),
+      clock_(clock),
+      system_(system),
+      buffers_(options_.memory / 2),
+      segments_(std::make_unique<SegmentPool>(options_.memory / 2, options_.segment, clock_)),
+      unique_(options_.unique_memory_max),
+      copies_in_hand_max_(options_.memory.count() / bytes_of_memory_per_copy),
+      blocks_(options_.lumi_block_grace) {}
+
+void Recording::alarm(std::string name, std::string text) const {
+    if (report_) report_({RecorderReport::Severity::error, std::move(text), std::move(name)});
+}
+
+void Recording::interfered(const std::string& name, std::string text) {
+    {
+        const std::scoped_lock lock(interference_mutex_);
+        if (interferences_++ == 0) interference_ = name;
+    }
+    alarm(name, std::move(text));
+}
+
+void Recording::say(RecorderReport::Severity severity, std::string text) const {
+    if (report_) report_({severity, std::move(text)});
+}
+
+Result<std::unique_ptr<Recording>> Recording::open(RecorderOptions options,
+                                                   std::function<void(const RecorderReport&)> report,
+                                                   const Clock& clock, FileSystem& system) {
+    if (auto good = options.check_consistency(); !good) return std::unexpected(good.error());
+    if (auto good = checksum::self_test(); !good) return std::unexpected(good.error());
+    for (auto& directory : options.directories) {  // one spelling in the catalogue, whatever the user types
+        if (auto usable = check_directory(directory, options.create_directories); !usable)
+            return std::unexpected(usable.error());
+        std::error_code error;
+        if (auto canonical = std::filesystem::canonical(directory, error); !error) directory = std::move(canonical);
+    }
+    std::unique_ptr<Recording> recorder(new Recording(std::move(options), std::move(report), clock, system));
+    auto opened = recorder->open_all();
+    if (opened) return recorder;
+    if (datafile::disk_fault_of(opened.error()) == datafile::DiskFault::no_space) {
+        std::string directories;
+        for (const auto& directory : recorder->options_.directories) directories += (directories.empty() ? "" : ", ") + directory.native();
+        opened.error().context += fmt::format("; free some space for {}, 1 MiB at least, and start again", directories);
+    }
+    return std::unexpected(opened.error());
+}
+
+namespace {
+
+/// The run that a crash of this recorder left open.
+Result<std::optional<RunNumber>> last_open_run(catalogue::Catalogue& catalogue, const std::string& recorder) {
+    const auto rows = catalogue.runs();
+    if (!rows) return std::unexpected(rows.error());
+    std::optional<RunNumber> found;
+    for (const auto& row : *rows) {
+        if (row.recorder == recorder && row.state == catalogue::OpenState::opened) found = row.run;
+    }
+    return found;
+}
+
+}  // namespace
+
+Result<> Recording::open_catalogue_and_run() {
+    auto catalogue = catalogue::open_own_catalogue(
+        options_.directories.front(), options_.catalogue, [this](bool bad, const auto& text) {
+            say(bad ? RecorderReport::Severity::warning : RecorderReport::Severity::information, text);
+        });
+    if (!catalogue) return std::unexpected(catalogue.error());
+    catalogue_ = std::move(*catalogue);
+    const auto misses = recovery::catalogue_misses_runs(options_.directories, options_.recorder, *catalogue_);
+    if (!misses) return std::unexpected(misses.error());
+    if (*misses) {
+        const auto rebuilt = recovery::rebuild_catalogue(options_.directories, *catalogue_, clock_);
+        if (!rebuilt) return std::unexpected(rebuilt.error());
+        if (!rebuilt->recovery.failed.empty()) return std::unexpected(rebuilt->recovery.failed.front());
+        doubt(rebuilt->recovery);
+        say(RecorderReport::Severity::warning,
+            fmt::format("the catalogue did not know all that is here: {} runs and {} files were entered from the files",
+                        rebuilt->runs_added, rebuilt->files_added));
+        for (const auto& error : rebuilt->failed) say(RecorderReport::Severity::error, error.message());
+    }
+    for (const auto& directory : options_.directories) {
+        auto recovered = recovery::recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_);
+        if (!recovered) return std::unexpected(recovered.error());
+        for (const auto& file : recovered->files) {
+            say(RecorderReport::Severity::warning,
+                fmt::format("recovered {}: {} events kept, {} bytes cut", file.path.native(), file.closed.events, file.bytes_cut));
+        }
+        doubt(*recovered);
+        if (!recovered->failed.empty()) return std::unexpected(recovered->failed.front());
+    }
+    if (auto kept = recovery::keep_marks(options_.directories, *catalogue_); !kept) return kept;
+    catalogue::RunStart start{.run = {},
+                              .recorder = options_.recorder,
+                              .mode = name(options_.mode),
+                              .relaxations = options_.sync ? "" : "no sync",
+                              .at = clock_.wall()};
+    auto run = options_.run;
+    if (!run) {
+        const auto left_open = last_open_run(*catalogue_, options_.recorder);
+        if (!left_open) return std::unexpected(left_open.error());
+        run = *left_open;
+    }
+    if (!run) {
+        const auto free = catalogue_->open_free_run(start);
+        if (!free) return std::unexpected(free.error());
+        run_ = *free;
+        return {};
+    }
+    start.run = run_ = *run;
+    const auto opening = catalogue_->open_run(start);
+    if (!opening) return std::unexpected(opening.error());
+    continued_ = *opening == catalogue::RunOpening::continued;
+    return {};
+}
+
+Result<> Recording::open_all() {
+    std::vector<datafile::DirectoryLock> locks;
+    std::vector<Guid> ids;
+    for (const auto& directory : options_.directories) {
+        auto lock = datafile::DirectoryLock::take(directory);
+        if (!lock) return std::unexpected(lock.error());
+        locks.push_back(std::move(*lock));
+        // Of a recorder that died. The disk may be full but for this; what is left there is closed with it.
+        std::error_code ignored;
+        std::filesystem::remove(directory / SpaceReserve::file_name, ignored);
+        const auto id = datafile::mark_directory(directory, system_);
+        if (!id) return std::unexpected(id.error());
+        ids.push_back(*id);
+    }
+    // The port first: a recorder that cannot listen must not open a run. Nobody can connect before the run is known to be
+    // good and all that is here of it was read.
+    auto receiver_options = options_.receiver;
+    receiver_options.name = options_.recorder;
+    auto receiver = delivery::Receiver::open(
+        receiver_options, buffers_, *this,
+        [this](const delivery::Report& report) {
+            if (report.kind == delivery::Report::Kind::gap) return alarm("sequence gap", report.text);
+            say(RecorderReport::Severity::warning, report.text);
+        });
+    if (!receiver) return std::unexpected(receiver.error());
+    if (auto opened = open_catalogue_and_run(); !opened) return opened;
+    receiver_ = std::move(*receiver);
+    const auto ledgers = catalogue_->ledgers(run_);
+    if (!ledgers) return std::unexpected(ledgers.error());
+    held_.begin(run_, options_.recorder, locks.size() - 1, *ledgers);
+
+    for (std::size_t i = 0; i < locks.size(); ++i) {
+        const VolumeOptions volume_options{.directory = options_.directories[i],
+                                           .run = run_,
+                                           .recorder = options_.recorder,
+                                           .id = ids[i],
+                                           .direct = options_.direct,
+                                           .queue_depth = options_.queue_depth,
+                                           .write_threads = options_.write_threads,
+                                           .sync_interval = options_.sync_interval,
+                                           .sync = options_.sync,
+                                           .reserve = options_.disk_reserve,
+                                           .headroom = options_.disk_headroom,
+                                           .retry_first = options_.disk_retry};
+        auto volume =
+            Volume::open(volume_options, std::move(locks[i]), *segments_,
+                         {.lane_names = [this](std::uint32_t lane) { return lanes_.declaration(lane); },
+                          .durable = [this](auto& copies) { on_durable(copies); },
+                          .lost = [this](auto& copies) { on_lost(copies); },
+                          .held = &held_,
+                          .answer = [this](auto& round) { answer(round); },
+                          .alarm = [this](const auto& name, const auto& text) { alarm(name, text); },
+                          .interfered = [this](const auto& name, const auto& text) { interfered(name, text); },
+                          .inform = [this](const auto& text) { say(RecorderReport::Severity::warning, text); },
+                          .changed = [this] { receiver_->retry(); },
+                          .recover = [this](const auto& directory) { return recover_volume(directory); }},
+                         clock_, system_);
+        if (!volume) return std::unexpected(volume.error());
+        volumes_.push_back(std::move(*volume));
+    }
+    catalogue_->on_no_space([this] { return make_room_for_catalogue(); });
+    const bool direct = std::ranges::all_of(volumes_, [](const auto& v) { return v->direct(); });
+    copier_ = std::make_unique<EventCopier>(options_,
+                                            direct ? checksum::Stores::non_temporal : checksum::Stores::ordinary);
+    keeper_ = std::make_unique<FileKeeper>(
+        options_, run_, *catalogue_, volumes_, blocks_,
+        FileKeeper::Callbacks{.marks = [this] { return take_changed_marks(); },
+                              .alarm = [this](const auto& name, const auto& text) { alarm(name, text); },
+                              .warn = [this](const std::string& text) { say(RecorderReport::Severity::warning, text); },
+                              .tick =
+                                  [this] {
+                                      {
+                                          const std::shared_lock lock(streams_mutex_);
+                                          for (auto& [key, entry] : streams_) entry.stream->close_due();
+                                      }
+                                      if (nowhere_.exchange(false)) receiver_->retry();
+                                      keep_catalogue();
+                                      tell_ledger_now_and_then();
+                                      close_blocks();
+                                  },
+                              .closed = [this] { if (nowhere_.exchange(false)) receiver_->retry(); }},
+        clock_);
+    if (auto loaded = keeper_->load_sequences(); !loaded) return loaded;
+    segments_->on_freed([this] { receiver_->retry(); });
+
+    if (continued_) {
+        if (auto restored = restore_promises(); !restored) return restored;
+    }
+    // From the beginning: whoever recovers this run sees that its ids are to be kept.
+    if (options_.unique_events) {
+        if (auto kept = catalogue_->set_marks(take_changed_marks()); !kept) return kept;
+    }
+    check_certificate();
+    return receiver_->listen();
+}
+
+/// Said at the start, and once more when it gets worse: with a certificate that has ended no sender can connect.
+void Recording::check_certificate() {
+    constexpr std::chrono::hours warning{24 * 30};
+    const auto ends = receiver_->certificate_ends();
+    if (!ends) return;
+    const auto left = *ends - clock_.wall();
+    const auto state = left <= std::chrono::seconds{0} ? CertificateState::ended
+                       : left < warning                ? CertificateState::ends_soon
+                                                       : CertificateState::good;
+    if (state <= certificate_) return;
+    certificate_ = state;
+    const auto when = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(*ends)));
+    const auto& file = options_.receiver.tls.certificate.native();
+    alarm("certificate", state == CertificateState::ended
+                             ? fmt::format("{} ended on {}: senders refuse it; give a new one and start again", file, when)
+                             : fmt::format("{} ends on {}; give a new one and start again before that", file, when));
+}
+
+Recording::~Recording() {
+    // Whoever calls into others ends before them: receiving threads, stream threads, closing, syncing.
+    give_up_at_.store(0, std::memory_order_relaxed);  // nobody waits for a disk any more
+    if (receiver_) receiver_->stop(std::chrono::milliseconds{0});
+    for (auto& [key, entry] : streams_) entry.thread.reset();
+    if (keeper_) keeper_->stop(clock_.now() + closing_least);
+    for (auto& volume : volumes_) volume->stop();
+    disk_watch_ = {};
+    segments_->on_freed({});
+    streams_.clear();
+    keeper_.reset();
+    if (catalogue_) catalogue_->on_no_space({});
+    // Threads that hang in the kernel still use their volume and its memory: both are leaked, knowingly.
+    if (std::ranges::any_of(volumes_, [](const auto& volume) { return volume->hangs(); })) {
+        static_cast<void>(segments_.release());
+        for (auto& volume : volumes_) {
+            if (volume->hangs()) static_cast<void>(volume.release());
+        }
+    }
+    volumes_.clear();
+}
+
+void Recording::start() {
+    started_ = clock_.now();
+    receiver_->start();
+    disk_watch_ = named_jthread("disk watch", [this](const std::stop_token& stop) { watch_disks(stop); });
+}
+
+std::optional<delivery::Refusal> Recording::hello(delivery::LaneId lane, const wire::Hello& hello) {
+    if (hello.lane.run != run_) {
+        return delivery::Refusal{wire::ByeReason::wrong_run,
+                                 fmt::format("run {} is being recorded here, not run {}", number(run_), number(hello.lane.run))};
+    }
+    lanes_.declare(number(lane), hello.lane);
+    return std::nullopt;
+}
+
+bool Recording::make_room_for_catalogue() {
+    const auto device_of = [](const std::filesystem::path& path) {
+        struct stat status {};
+        return ::stat(path.c_str(), &status) == 0 ? std::optional(status.st_dev) : std::nullopt;
+    };
+    const auto path = catalogue::own_catalogue_path(options_.directories.front(), options_.catalogue);
+    const auto device = device_of(path);
+    const Error error{Errc::io, ENOSPC, fmt::format("cannot write catalogue {}", path.native())};
+    return device && std::ranges::any_of(volumes_, [&](const auto& volume) {
+        return device_of(volume->directory()) == device && volume->make_room(error);
+    });
+}
+
+std::optional<Error> Recording::failure() const {
+    for (const auto& volume : volumes_) {
+        if (volume->state() != VolumeState::failed) return std::nullopt;
+    }
+    return volumes_.front()->failure();
+}
+
+/// SQLite goes on in a file that has no name any more, and what it holds is gone at the end.
+void Recording::keep_catalogue() {
+    const auto now = clock_.now();
+    if (now < catalogue_due_) return;
+    catalogue_due_ = now + std::chrono::seconds{1};
+    const auto path = catalogue::own_catalogue_path(options_.directories.front(), options_.catalogue);
+    std::error_code ignored;
+    if (!std::filesystem::exists(std::filesystem::absolute(path, ignored).parent_path(), ignored))
+        return;  // it may come back
+    const auto again = catalogue_->put_back();
+    if (again && !*again) return;
+    if (std::exchange(catalogue_gone_, !again) && !again) return;  // said, and tried again
+    interfered("catalogue removed",
+               fmt::format("{} was removed or renamed while it was in use; {}", path.native(),
+                           again ? "it was written again from what was open; start a weir handoff that runs here again"
+                                 : again.error().message()));
+}
+
+Result<> Recording::recover_volume(const std::filesystem::path& directory) {
+    const auto left = catalogue_->files({.run = run_,
+                                         .recorder = options_.recorder,
+                                         .volume = directory.native(),
+                                         .file_state = catalogue::FileState::opened});
+    if (!left) return std::unexpected(left.error());
+    // What its journal counts is in the catalogue before that journal goes.
+    if (auto told = tell_ledger(false); !told) return told;
+    auto recovered = recovery::recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_,
+                                                  recovery::JournalCounts::known);
+    // Also when not all could be recovered: what is closed or gone now is not found open again.
+    for (const auto& row : *left) {
+        const auto now = catalogue_->file(row.guid);
+        if (!now) return std::unexpected(now.error());
+        if (*now && (*now)->file_state == catalogue::FileState::opened) continue;
+        blocks_.file_closed(row.stream_type, row.stream_name, row.lumi_block, clock_.now());
+    }
+    if (!recovered) return std::unexpected(recovered.error());
+    doubt(*recovered);
+    if (!recovered->failed.empty()) return std::unexpected(recovered->failed.front());
+    return {};
+}
+
+void Recording::doubt(const recovery::RecoveryResult& recovered) const {
+    for (const auto& error : recovered.doubts) alarm("acknowledged events in doubt", error.message());
+}
+
+void Recording::watch_disks(const std::stop_token& stop) {
+    constexpr std::chrono::seconds sample_interval{2}, window{180};
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::deque<std::pair<SteadyTime, std::uint64_t>> samples{{clock_.now(), 0}};  // bytes stored by then
+    bool warned = false;  // said once, and again when it had been better in between
+    const auto interval = std::clamp<std::chrono::milliseconds>(options_.disk_silence_max / 4, std::chrono::milliseconds{5},
+                                                                std::chrono::milliseconds{500});
+    while (!stop.stop_requested()) {
+        {
+            std::unique_lock lock(mutex);
+            never.wait_for(lock, stop, interval, [] { return false; });
+        }
+        check_certificate();
+        for (auto& volume : volumes_) volume->check_silence(options_.disk_silence_max);
+        watch_closing();
+        const auto now = clock_.now();
+        if (now - samples.back().first < sample_interval) continue;
+        std::uint64_t bytes = 0, usable = 0;
+        {
+            const std::shared_lock lock(streams_mutex_);
+            for (const auto& [key, entry] : streams_) bytes += entry.stream->ledger().counts().bytes_stored;
+        }
+        for (const auto& volume : volumes_) usable += volume->state() == VolumeState::good ? volume->usable_space().count() : 0;
+        samples.emplace_back(now, bytes);
+        while (samples.size() > 2 && now - samples[1].first >= window) samples.pop_front();
+        const auto seconds = std::chrono::duration<double>(now - samples.front().first).count();
+        const auto rate = seconds > 0 ? static_cast<double>(bytes - samples.front().second) / seconds : 0;
+        std::optional<std::chrono::seconds> until;
+        if (rate > 0) until = std::chrono::seconds(static_cast<std::int64_t>(std::min(static_cast<double>(usable) / rate, 1e9)));
+        {
+            const std::scoped_lock lock(rate_mutex_);
+            until_full_ = until;
+        }
+        if (!until || *until > 2 * options_.full_warning) warned = false;
+        if (until && *until < options_.full_warning && !std::exchange(warned, true))
+            alarm("disks full soon", fmt::format("at the present rate of {} a second there is space for {} s; add a directory or "
+                                                 "free some", to_string(Bytes{static_cast<std::uint64_t>(rate)}), until->count()));
+    }
+}
+
+void Recording::watch_closing() {
+    if (keeper_->may_open()) {
+        waits_for_closing_since_.reset();
+        waiting_said_ = false;
+        return;
+    }
+    const auto now = clock_.now();
+    if (!waits_for_closing_since_) waits_for_closing_since_ = now;
+    if (now - *waits_for_closing_since_ < waiting_worth_an_alarm || std::exchange(waiting_said_, true)) return;
+    alarm("closing is slow",
+          fmt::format("{} files wait to be closed, no new ones are begun and senders wait; make files larger (file_size_max), or "
+                      "look for what holds up the disks or the catalogue", keeper_->files_waiting()));
+}
+
+/// As the next start would do, if the disk lets us: so that the run can be closed. Also where no file is left but the
+/// journal of a volume that had failed.
+Result<std::vector<catalogue::FileRow>> Recording::recover_what_is_left(bool also_good_volumes) {
+    const catalogue::FileQuery open_files{
+        .run = run_, .recorder = options_.recorder, .file_state = catalogue::FileState::opened};
+    const auto left = catalogue_->files(open_files);
+    if (!left) return left;
+    for (const auto& volume : volumes_) {
+        const auto here = std::ranges::any_of(*left, [&](const auto& row) { return row.volume == volume->directory().native(); });
+        const bool failed = volume->state() == VolumeState::failed;
+        if ((!failed && (!here || !also_good_volumes)) || volume->hangs()) continue;
+        if (auto recovered = recover_volume(volume->directory()); !recovered && here)
+            alarm(fmt::format("files left open: {}", volume->directory().native()), recovered.error().message());
+    }
+    return catalogue_->files(open_files);
+}
+
+Result<> Recording::stop(std::chrono::milliseconds deadline) {
+    WEIR_ASSERT(!std::exchange(stopped_, true));
+    const auto until = clock_.now() + deadline;
+    give_up_at_.store(until.time_since_epoch().count(), std::memory_order_relaxed);
+    const bool nothing_left = receiver_->stop(deadline);
+    {
+        const std::shared_lock lock(streams_mutex_);
+        for (auto& [key, entry] : streams_) entry.thread.reset();
+        for (auto& [key, entry] : streams_) entry.stream->close_all(nothing_left);
+    }
+    const auto close_until = std::max(until, clock_.now() + closing_least);
+    const auto left_open = keeper_->stop(close_until);
+    report_rejections(true);  // after the keeper's thread, which does it too
+    if (tell_ledger(false)) {
+        for (auto& volume : volumes_) volume->forget_rejected();
+    }
+    for (auto& volume : volumes_) volume->stop();
+    catalogue_due_ = {};
+    keep_catalogue();
+    const auto marks = take_changed_marks();
+    auto kept = catalogue_->set_marks(marks);
+    if (auto told = tell_ledger(false); !told) return told;
+    if (!kept) return kept;
+    // What recovery closes now was perhaps not counted as stored.
+    const bool counted = std::ranges::all_of(volumes_, [](const auto& volume) { return volume->state() != VolumeState::failed; });
+    // At the deadline only the next start has the time for it.
+    const bool in_time = left_open == 0 || clock_.now() < close_until;
+    const auto left = recover_what_is_left(in_time);
+    if (!left) return std::unexpected(left.error());
+    if (!left->empty()) {
+        const auto why = failure();
+        return fail(Errc::io, fmt::format("{} files are left open for recovery, {} the first; run {} stays open{}{}", left->size(),
+                                          (std::filesystem::path(left->front().volume) / left->front().name).native(),
+                                          number(run_), why ? ": " : "", why ? why->message() : ""));
+    }
+    if (!nothing_left) {
+        return fail(Errc::limit, fmt::format("stopped with events in hand after {}; run {} stays open, their senders keep them",
+                                             to_string(deadline), number(run_)));
+    }
+    if (counted) {
+        if (auto told = tell_ledger(true); !told) return told;
+    }
+    if (auto closed = catalogue_->close_run(run_, options_.recorder, clock_.wall()); !closed) return closed;
+    if (const auto waiting = catalogue::carried_over(*catalogue_, std::chrono::seconds{5}))
+        say(RecorderReport::Severity::warning, *waiting);
+    const std::scoped_lock lock(interference_mutex_);
+    if (interferences_ > 0)
+        return fail(
+            Errc::corrupt,
+            fmt::format("run {} is closed, but somebody has interfered with its files {} times; the first was: {}; "
+                        "the alarms say what became of them",
+                        number(run_), interferences_, interference_));
+    return {};
+}
+
+std::vector<std::string> Recording::volumes() const {
+    std::vector<std::string> lines;
+    for (const auto& volume : volumes_) lines.push_back(volume->description());
+    return lines;
+}
+
+RecorderSummary Recording::summary() const {
+    RecorderSummary s;
+    s.run = run_;
+    s.receiver = receiver_->stats();
+    s.events_rejected = events_rejected(s.receiver);
+    const auto add = [&](const Ledger::Counts& counts) {
+        s.copies_received += counts.received;
+        s.copies_stored += counts.stored;
+        s.bytes_stored += counts.bytes_stored;
+        s.copies_in_hand += counts.in_hand();
+        for (const auto reason : wire::reject_reasons) {
+            if (const auto n = counts.rejected[wire::index(reason)]; n > 0) s.copies_rejected[wire::name(reason)] += n;
+        }
+        if (counts.given_back > 0) s.copies_rejected[Ledger::given_back_name] += counts.given_back;
+    };
+    {
+        const std::shared_lock lock(streams_mutex_);
+        for (const auto& [key, entry] : streams_) {
+            s.streams.push_back({key, entry.stream->ledger().counts(), entry.stream->files_opened()});
+            add(s.streams.back().copies);
+        }
+    }
+    add(unplaced_.counts());
+    s.files = keeper_->files_closed();
+    s.files_waiting = keeper_->files_waiting();
+    s.waits_for_closing = !keeper_->may_open();
+    s.events_unchecked = unique_.unchecked();
+    s.events_stored = unique_.stored_count();
+    s.catalogue_changes_waiting = catalogue_->changes_waiting().value_or(0);
+    s.running = clock_.now() - started_;
+    const auto pool = buffers_.stats();
+    s.buffers_in_use = pool.in_use;
+    s.memory_limit = options_.memory;
+    s.segments_free = segments_->free_count();
+    s.segments = segments_->count();
+    std::uint64_t syncs = 0, closing_steps = 0;
+    for (const auto& volume : volumes_) {
+        const auto stats = volume->stats();
+        s.free_space += volume->free_space();
+        s.volumes.push_back({volume->directory().native(), volume->state(), volume->free_space()});
+        s.sync_rounds += stats.rounds;
+        s.syncing += stats.syncing;
+        s.slowest_sync = std::max(s.slowest_sync, stats.slowest);
+        syncs += stats.syncs;
+        closing_steps += stats.closing_steps;
+    }
+    s.paused = std::ranges::none_of(s.volumes, [](const auto& volume) { return volume.state == VolumeState::good; });
+    const auto blocks = segments_->turnover();
+    s.duties = {{"placing", segments_->is_waited_for(), blocks.taken},
+                {"syncing", s.copies_in_hand > 0 && !s.paused, s.copies_stored + s.sync_rounds + syncs + blocks.given_back},
+                {"closing", s.files_waiting > 0, keeper_->attempts() + closing_steps}};
+    const std::scoped_lock lock(rate_mutex_);
+    s.until_full = until_full_;
+    return s;
+}
+
+}  // namespace weir::recorder

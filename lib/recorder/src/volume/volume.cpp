@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rounds of a volume, and what becomes of it when its disk fails. How files are closed: volume_close.cpp.
+#include "volume/volume.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "disk/side_by_side.hpp"
+#include "weir/base/assert.hpp"
+#include "weir/base/named_thread.hpp"
+#include "weir/base/rename_way.hpp"
+
+namespace weir::recorder {
+namespace {
+
+constexpr std::uint32_t idle_rounds_before_release = 20;
+constexpr std::chrono::seconds calm{60};  // without trouble: then the next try comes soon again
+
+std::uint64_t size_of_volume(const std::filesystem::path& directory, FileSystem& system) {
+    struct ::statvfs status {};
+    if (system.statvfs(directory.c_str(), &status) != 0) return 0;
+    return static_cast<std::uint64_t>(status.f_blocks) * status.f_frsize;
+}
+
+// To close 64 open files takes some 100 KiB each: an index tail, the end, blocks of directory and catalogue.
+Bytes reserve_for(const VolumeOptions& options, FileSystem& system) {
+    if (options.reserve.count() > 0) return options.reserve;
+    return Bytes{std::clamp<std::uint64_t>(size_of_volume(options.directory, system) / 32, 256U << 10, 16U << 20)};
+}
+
+// What is in write memory when the volume pauses is still to be written.
+Bytes headroom_for(const VolumeOptions& options, const SegmentPool& pool, FileSystem& system) {
+    if (options.headroom.count() > 0) return options.headroom;
+    return Bytes{std::min<std::uint64_t>(pool.arena().size(), size_of_volume(options.directory, system) / 16)};
+}
+
+}  // namespace
+
+Volume::Volume(const VolumeOptions& options, datafile::DirectoryLock lock, SegmentPool& pool, Callbacks callbacks,
+               const Clock& clock, FileSystem& system)
+    : options_(options),
+      lock_(std::move(lock)),
+      pool_(pool),
+      callbacks_(std::move(callbacks)),
+      clock_(clock),
+      system_(system, clock),
+      reserve_(options.directory, reserve_for(options, system), system_),
+      headroom_(headroom_for(options, pool, system)),
+      retry_(options.retry_first) {}
+
+Result<std::unique_ptr<Volume>> Volume::open(const VolumeOptions& options, datafile::DirectoryLock lock,
+                                             SegmentPool& pool, Callbacks callbacks, const Clock& clock,
+                                             FileSystem& system) {
+    const auto renames = find_rename_way(options.directory);
+    if (!renames) return std::unexpected(renames.error());
+    std::unique_ptr<Volume> volume(new Volume(options, std::move(lock), pool, std::move(callbacks), clock, system));
+    auto place = File::open(options.directory, File::Mode::read, real_file_system(), O_DIRECTORY);
+    if (!place) return std::unexpected(place.error());
+    volume->place_ = std::move(*place);
+    if (*renames != RenameWay::no_replace)
+        volume->callbacks_.inform(fmt::format("{} cannot rename without overwriting; files get their names there by {}",
+                                              options.directory.native(), name(*renames)));
+    const bool want_direct = options.direct == DirectIo::on ||
+                             (options.direct == DirectIo::automatic && direct_by_itself(options.directory));
+    if (want_direct) {
+        auto writer = make_uring_writer(options.queue_depth, pool.arena());
+        if (writer) {
+            volume->writer_ = std::move(*writer);
+            volume->direct_ = true;
+        } else if (options.direct == DirectIo::on) {
+            return std::unexpected(writer.error());
+        }
+    }
+    if (!volume->writer_) volume->writer_ = make_thread_writer(options.write_threads);
+    auto journal = datafile::JournalWriter::open(
+        options.directory, volume->callbacks_.lane_names, volume->system_, datafile::JournalWriter::size_max,
+        {.run = options.run, .volume = options.id, .recorder = options.recorder});
+    if (!journal) return std::unexpected(journal.error());
+    volume->journal_ = std::move(*journal);
+    if (auto reserved = volume->reserve_.make(); !reserved) volume->pause(&reserved.error());
+    volume->check_space();
+    volume->thread_ = named_jthread("volume", [v = volume.get()](const std::stop_token& stop) { v->run(stop); });
+    return volume;
+}
+
+Volume::~Volume() { stop(); }
+
+std::string Volume::description() const {
+    return fmt::format("{} ({}{})", options_.directory.native(), writer_->description(),
+                       options_.sync ? "" : ", NOT SYNCED");
+}
+
+Bytes Volume::usable_space() const noexcept {
+    const auto free = free_space();
+    return free > headroom_ ? Bytes{free.count() - headroom_.count()} : 0_B;
+}
+
+std::size_t Volume::work_in_hand() const {
+    const std::scoped_lock lock(files_mutex_);
+    return files_.size() + static_cast<std::size_t>(system_.underway());
+}
+
+bool Volume::make_room(const Error& error) {
+    if (state() == VolumeState::failed || !reserve_.release()) return false;
+    pause(&error);
+    return true;
+}
+
+std::vector<std::shared_ptr<Volume::OpenFile>> Volume::open_files() const {
+    const std::scoped_lock lock(files_mutex_);
+    std::vector<std::shared_ptr<OpenFile>> files;
+    for (const auto& [guid, open] : files_) files.push_back(open);
+    return files;
+}
+
+// Rounds ------------------------------------------------------------------------------------------
+
+void Volume::sync_files(std::vector<Underway>& batch) {
+    side_by_side(batch.size(), [&](std::size_t i) {
+        if (batch[i].error) return;
+        if (auto synced = batch[i].open->file->sync(); !synced) batch[i].error = synced.error();
+        syncs_.fetch_add(1, std::memory_order_relaxed);
+    });
+    const auto is_new = [](const Underway& one) { return !one.error && one.flush.first; };
+    if (std::ranges::none_of(batch, is_new)) return;
+    if (auto synced = sync_directory(options_.directory, system_); !synced) {
+        for (auto& one : batch) {
+            if (is_new(one)) one.error = synced.error();
+        }
+        if (!may_pass(datafile::disk_fault_of(synced.error()))) drop(synced.error(), false);
+    }
+}
+
+void Volume::write_index(std::vector<Underway>& batch) {
+    for (auto& [open, flush, error] : batch) {
+        if (error || open->file->given_up()) continue;
+        for (const auto& copy : open->file->flushing()) open->index.add(copy.entry);
+        auto written = open->index.write();
+        if (!written && datafile::disk_fault_of(written.error()) == datafile::DiskFault::no_space &&
+            reserve_.release()) {
+            pause(&written.error());
+            written = open->index.write();
+        }
+        // Not acknowledged then: recovery relies on an index that names all that was, when the journal is damaged.
+        if (!written) error = written.error();
+    }
+}
+
+Result<> Volume::commit_journal() {
+    const auto commit = [&] {
+        auto kept = keep_journal();
+        return kept ? journal_->commit(options_.sync) : kept;
+    };
+    auto committed = commit();
+    if (!committed && !journal_->sync_failed() &&
+        datafile::disk_fault_of(committed.error()) == datafile::DiskFault::no_space && reserve_.release()) {
+        pause(&committed.error());
+        committed = commit();
+    }
+    if (committed) return {};
+    const bool passes = !journal_->sync_failed() && may_pass(datafile::disk_fault_of(committed.error()));
+    // What is given back must not be found in the journal by a recovery; when it cannot be taken out, the journal
+    // is not used any more, and the catalogue says how much of each file counts.
+    if (auto dropped = journal_->drop(); !dropped || !passes) drop(committed.error(), false);
+    return committed;
+}
+
+void Volume::answer(HeldAnswers::Round held, bool counts_are_durable) {
+    if (callbacks_.held == nullptr) return;
+    if (!counts_are_durable) return callbacks_.held->put_back(std::move(held));
+    callbacks_.held->written(held);
+    callbacks_.answer(held);
+}
+
+std::optional<HeldAnswers::Round> Volume::take_held_round() {
+    const std::scoped_lock lock(rounds_mutex_);
+    return std::exchange(held_round_, std::nullopt);
+}
+
+bool Volume::round() {
+    const auto begun = clock_.now();
+    pool_.wake_refused();
+    const std::scoped_lock lock(journal_mutex_);
+    const auto files = open_files();  // with the lock: what is discarded meanwhile is forgotten after this round
+    if (state() == VolumeState::failed) return false;
+    std::vector<Underway> batch;
+    const bool memory_is_short = pool_.is_short();
+    for (const auto& open : files) {
+        if (auto flush = open->file->flush()) {
+            open->idle_rounds = 0;
+            batch.push_back({open, *flush, std::nullopt});
+        } else if (const auto failure = open->file->failure()) {
+            give_up(open->file, *failure);
+        } else if (++open->idle_rounds >= idle_rounds_before_release || memory_is_short) {
+            open->file->release_idle();
+        }
+    }
+    if (batch.empty() && (callbacks_.held == nullptr || !callbacks_.held->due())) return false;
+    for (auto& one : batch) {
+        if (auto written = one.open->file->wait_written(one.flush.target); !written) one.error = written.error();
+    }
+    if (options_.sync) sync_files(batch);
+    for (auto& one : batch) {
+        if (!one.error) one.error = lost_name(*one.open->file);
+    }
+    if (state() == VolumeState::failed) return false;  // everything was given up
+    write_index(batch);
+    for (const auto& [open, flush, error] : batch) {
+        if (error || open->file->given_up()) continue;
+        if (flush.first) journal_->add(open->file->opened());
+        for (const auto& copy : open->file->flushing()) journal_->add(copy.entry);
+    }
+    auto held = callbacks_.held != nullptr ? callbacks_.held->take() : HeldAnswers::Round{};
+    for (const auto& counts : held.counts) journal_->add(counts);
+    {
+        const std::scoped_lock held_lock(rounds_mutex_);
+        held_round_ = std::move(held);
+    }
+    const auto committed = commit_journal();
+    if (auto mine = take_held_round()) answer(std::move(*mine), committed.has_value());  // else the disk hung, and another volume has it
+    std::vector<PlacedCopy> durable;
+    for (auto& [open, flush, error] : batch) {
+        if (!committed && !error) error = committed.error();
+        if (!error) static_cast<void>(open->file->made_durable(flush, durable));  // else it was given up in between
+    }
+    callbacks_.durable(durable);
+    for (const auto& [open, flush, error] : batch) {
+        if (error) give_up(open->file, *error);
+    }
+    if (committed) {
+        if (auto rolled = journal_->roll(); !rolled) drop(rolled.error(), false);
+    }
+    const auto took = clock_.now() - begun;
+    const std::scoped_lock rounds_lock(rounds_mutex_);
+    ++stats_.rounds;
+    stats_.syncing += took;
+    stats_.slowest = std::max<std::chrono::nanoseconds>(stats_.slowest, took);
+    return true;
+}
+
+void Volume::run(const std::stop_token& stop) {
+    while (true) {
+        bool ends = false;
+        {
+            std::unique_lock lock(rounds_mutex_);
+            const ScopedWait wait(WaitCause::timer);
+            rounds_changed_.wait_for(lock, stop, options_.sync_interval, [&] { return rounds_wanted_ > rounds_begun_; });
+            ends = stop.stop_requested();
+            rounds_begun_ = rounds_wanted_;
+        }
+        if (state() == VolumeState::failed) {
+            if (!ends) try_again();
+        } else if (!is_in_place()) {
+            drop(not_in_place(), false);
+        } else {
+            check_space();
+            look_at_names();
+            round();
+        }
+        {
+            const std::scoped_lock lock(rounds_mutex_);
+            rounds_done_ = rounds_begun_;
+            rounds_changed_.notify_all();
+        }
+        if (ends) break;
+    }
+    const std::scoped_lock lock(rounds_mutex_);
+    ended_ = true;
+    rounds_changed_.notify_all();
+}
+
+Result<> Volume::sync_now() {
+    std::unique_lock lock(rounds_mutex_);
+    const auto wanted = ++rounds_wanted_;
+    const auto drops = drops_;
+    rounds_changed_.notify_all();
+    rounds_changed_.wait(lock, [&] { return rounds_done_ >= wanted || failure_ || drops_ != drops; });
+    if (failure_) return std::unexpected(*failure_);
+    if (drops_ != drops) return fail(Errc::io, fmt::format("{} had failed meanwhile", options_.directory.native()));
+    return {};
+}
+
+// Faults ------------------------------------------------------------------------------------------
+
+void Volume::give_up(const std::shared_ptr<StreamFile>& file, const Error& error) {
+    std::vector<PlacedCopy> lost;
+    if (!file->give_up(error, lost)) return;
+    const auto fault = datafile::disk_fault_of(error);
+    std::string again = "no event of it was in hand";
+    if (!lost.empty()) {
+        const auto [first, last] = std::ranges::minmax(lost, {}, [](const PlacedCopy& copy) { return number(copy.entry.event); });
+        again = fmt::format("{} in hand, global ids {} to {}, are asked for again", lost.size(), number(first.entry.event),
+                            number(last.entry.event));
+    }
+    const auto text = fmt::format("{}: {} acknowledged events are kept, {}", error.message(), file->durable().events, again);
+    bool drops = fault == datafile::DiskFault::volume;
+    if (fault == datafile::DiskFault::name && is_in_place()) {
+        callbacks_.interfered(fmt::format("file removed: {}.writing", file->opened().name), text);
+    } else if (fault == datafile::DiskFault::name) {
+        drops = true;
+    } else if (may_pass(fault)) {
+        callbacks_.inform(fmt::format("file {} is cut short: {}", file->opened().name, text));
+        if (fault == datafile::DiskFault::no_space) pause(&error);
+    } else {
+        callbacks_.alarm(fmt::format("file quarantined: {}", file->opened().name), text);
+        const std::scoped_lock lock(rounds_mutex_);
+        const auto now = clock_.now();
+        failures_ = (now - last_failure_ > failure_counts ? 0 : failures_) + 1;
+        last_failure_ = now;
+        drops = failures_ >= failures_max || drops;
+    }
+    if (!lost.empty()) callbacks_.lost(lost);
+    if (drops) drop(error, false);
+    callbacks_.changed();
+}
+
+void Volume::drop(const Error& error, bool hangs) {
+    {
+        const std::scoped_lock lock(rounds_mutex_);
+        if (state_ == VolumeState::failed) return;
+        const auto now = clock_.now();
+        retry_ = now - last_trouble_ > calm ? options_.retry_first : std::min(2 * retry_, options_.retry_last);
+        last_trouble_ = now;
+        next_try_ = now + retry_;
+        state_ = VolumeState::failed;
+        failure_ = error;
+        hangs_ = hangs;
+        ++drops_;
+        rounds_changed_.notify_all();
+    }
+    if (!hangs && !is_in_place())
+        callbacks_.interfered(fmt::format("directory gone: {}", options_.directory.native()), not_in_place().context);
+    std::vector<PlacedCopy> lost;
+    std::size_t files = 0;
+    for (const auto& open : open_files()) {
+        if (open->file->give_up(error, lost)) ++files;
+    }
+    callbacks_.alarm(fmt::format("volume dropped: {}", options_.directory.native()),
+                     fmt::format("{}: {} files stay as they are for recovery, {} copies in hand are asked for again; {}",
+                                 error.message(), files, lost.size(),
+                                 hangs ? "it is used again after a restart" : "it is used again when it can be written"));
+    if (!lost.empty()) callbacks_.lost(lost);
+    callbacks_.changed();
+}
+
+void Volume::note(const Error& error) {
+    switch (datafile::disk_fault_of(error)) {
+        case datafile::DiskFault::no_descriptors:
+            return callbacks_.alarm("no file descriptors", error.message());
+        case datafile::DiskFault::no_space:
+            return pause(&error);
+        case datafile::DiskFault::name:
+        case datafile::DiskFault::file:
+        case datafile::DiskFault::volume:
+            return drop(error, false);
+    }
+}
+
+void Volume::pause(const Error* error) {
+    {
+        const std::scoped_lock lock(rounds_mutex_);
+        if (state_ != VolumeState::good) return;
+        state_ = VolumeState::full;
+        if (error != nullptr) {  // not seen coming: not the very next moment again
+            next_try_ = clock_.now() + options_.retry_first;
+        }
+    }
+    for (const auto& open : open_files()) open->file->stop_taking();
+    callbacks_.alarm(fmt::format("disk full: {}", options_.directory.native()),
+                     fmt::format("{} are free{}{}; what is open there is closed, and recording goes on by itself when {} are "
+                                 "free", to_string(free_space()), error == nullptr ? "" : ", ",
+                                 error == nullptr ? "" : error->message(), to_string(reserve_.size() + headroom_ * 2)));
+    callbacks_.changed();
+}
+
+void Volume::check_space() {
+    const auto look = [&] {
+        const auto free = weir::free_space(options_.directory, system_);
+        if (free) free_.store(free->count(), std::memory_order_relaxed);
+        return free.value_or(Bytes{free_.load(std::memory_order_relaxed)});  // what cannot be asked is not full
+    };
+    auto free = look();
+    if (state() == VolumeState::good) {
+        if (free < headroom_) return pause(nullptr);
+        // A close may have let it go since it was made: without it the next time that the disk is full nothing could be
+        // closed.
+        if (auto reserved = reserve_.make(); !reserved) pause(&reserved.error());
+        return;
+    }
+    {
+        const std::scoped_lock lock(rounds_mutex_);
+        if (state_ != VolumeState::full || clock_.now() < next_try_) return;
+    }
+    if (!reserve_.held()) {
+        if (free < reserve_.size() + headroom_ * 2 || !reserve_.make()) return;
+        free = look();
+    }
+    if (free < headroom_ * 2) return;
+    {
+        const std::scoped_lock lock(rounds_mutex_);
+        if (state_ != VolumeState::full) return;
+        state_ = VolumeState::good;
+    }
+    callbacks_.inform(fmt::format("{} has space again, {} are free: recording goes on there", options_.directory.native(),
+                                  to_string(free)));
+    callbacks_.changed();
+}
+
+// -------------------------------------------------------------------------------------------------
+
+VolumeState Volume::state() const {
+    const std::scoped_lock lock(rounds_mutex_);
+    return state_;
+}
+
+std::optional<Error> Volume::failure() const {
+    const std::scoped_lock lock(rounds_mutex_);
+    return failure_;
+}
+
+std::uint32_t Volume::failures() const {
+    const std::scoped_lock lock(rounds_mutex_);
+    return clock_.now() - last_failure_ > failure_counts ? 0 : failures_;
+}
+
+bool Volume::hangs() const {
+    const std::scoped_lock lock(rounds_mutex_);
+    return hangs_;
+}
+
+void Volume::stop() {
+    if (!thread_.joinable()) return;
+    thread_.request_stop();
+    {
+        std::unique_lock lock(rounds_mutex_);
+        rounds_changed_.wait(lock, [&] { return ended_ || hangs_; });
+        if (!ended_) return thread_.detach();
+    }
+    thread_.join();
+    // Whoever has it now begins a file on a disk that hangs: nothing waits for that here, and the next start removes them.
+    if (const std::unique_lock lock(unbegun_mutex_, std::try_to_lock); lock) remove_all_unbegun();
+    reserve_.release();
+    const std::scoped_lock lock(journal_mutex_);
+    // When it cannot be removed, the next start reads it, finds every file closed, and removes it then.
+    if (journal_ && state() != VolumeState::failed) static_cast<void>(journal_->remove_if_unneeded());
+}
+
+void Volume::forget_rejected() {
+    if (!sync_now()) return;  // one that hangs holds its journal, and one that failed does not use it any more
+    const std::scoped_lock lock(journal_mutex_);
+    if (journal_) journal_->forget_rejected();
+}
+
+Volume::Stats Volume::stats() const {
+    const std::scoped_lock lock(rounds_mutex_);
+    auto stats = stats_;
+    stats.syncs = syncs_.load(std::memory_order_relaxed);
+    stats.closing_steps = closing_steps_.load(std::memory_order_relaxed);
+    return stats;
+}
+
+}  // namespace weir::recorder

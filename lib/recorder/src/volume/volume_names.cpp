@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// What others do to the names of a volume while it is written: a file removed, renamed or replaced, the directory moved
+// or unmounted. The descriptors go on to work, so nothing else would say it before they are closed, and then it is too
+// late.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "volume/volume.hpp"
+#include "weir/datafile/open_name.hpp"
+
+namespace weir::recorder {
+namespace {
+
+constexpr std::chrono::seconds look_interval{1};
+
+}  // namespace
+
+std::filesystem::path Volume::path_of(const StreamFile& file, const char* ending) const {
+    return options_.directory / (file.opened().name + ending);
+}
+
+/// As has_name(); a disk that hangs in it is noticed as in any other call.
+bool Volume::leads_to(const std::filesystem::path& path, const File& file) {
+    system_.begin();
+    const bool leads = datafile::has_name(file, path);
+    system_.end();
+    return leads;
+}
+
+bool Volume::is_in_place() { return leads_to(options_.directory, place_); }
+
+Error Volume::not_in_place() const {
+    return {
+        Errc::io, ENOLINK,
+        fmt::format(
+            "{} is not the directory any more that is recorded into: it was renamed, removed, or its disk unmounted; "
+            "put it back",
+            options_.directory.native())};
+}
+
+/// Why the file cannot be found any more under its name.
+std::optional<Error> Volume::lost_name(StreamFile& file) {
+    const auto path = path_of(file, ".writing");
+    if (leads_to(path, file.file())) return std::nullopt;
+    if (!is_in_place()) return not_in_place();
+    {
+        const std::scoped_lock lock(files_mutex_);
+        if (!files_.contains(file.opened().guid)) return std::nullopt;  // it was discarded since, and removed by this volume
+    }
+    return Error{Errc::io, ENOLINK,
+                 fmt::format("{} was removed, renamed or replaced while it was written", path.native())};
+}
+
+/// Writes what somebody has taken the name of again, from the open file.
+template <class Writer>
+Result<> Volume::put_back(Writer& writer) {
+    const auto path = writer.file().path();  // by value: the file is replaced
+    if (leads_to(path, writer.file()) || !is_in_place()) return {};
+    std::error_code ignored;
+    Result<> done;
+    if (std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {
+        if (auto aside = datafile::set_foreign_aside(path, system_); !aside) done = std::unexpected(aside.error());
+    }
+    if (done) done = writer.put_back();
+    callbacks_.interfered(fmt::format("file removed: {}", path.filename().native()),
+                          fmt::format("{} was removed, renamed or replaced while it was written; {}", path.native(),
+                                      done ? "it was written again from the open file" : done.error().message()));
+    return done;
+}
+
+/// Before anything is acknowledged on its word. Sync thread, with journal_mutex_.
+Result<> Volume::keep_journal() { return put_back(*journal_); }
+
+/// Recovery relies on it where the journal is damaged, and its name is looked after once a second. By the thread that writes it.
+Result<> Volume::keep_index(OpenFile& open) { return put_back(open.index); }
+
+/// Whatever has the name that `ours` is to have, and is not it under a second name, is renamed.
+Result<> Volume::make_way(const std::filesystem::path& path, const std::filesystem::path& ours) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored)) ||
+        std::filesystem::equivalent(path, ours, ignored))
+        return {};
+    const auto aside = datafile::set_foreign_aside(path, system_);
+    callbacks_.interfered(
+        fmt::format("foreign file: {}", path.filename().native()),
+        fmt::format("{} is the name of a file of this recording, and somebody has given it to another one; {}",
+                    path.native(),
+                    aside ? fmt::format("that one is {} now", aside->filename().native()) : aside.error().message()));
+    if (!aside) return std::unexpected(aside.error());
+    return {};
+}
+
+/// Once a second: what a round does not look at.
+void Volume::look_at_names() {
+    const auto now = clock_.now();
+    if (now < next_look_) return;
+    next_look_ = now + look_interval;
+    if (!leads_to(lock_.file().path(), lock_.file())) {
+        auto taken = datafile::DirectoryLock::take(options_.directory);
+        callbacks_.interfered(fmt::format("file removed: {}", lock_.file().path().native()),
+                              taken ? "it was made again" : taken.error().message());
+        if (taken)
+            lock_ = std::move(*taken);
+        else if (taken.error().code == Errc::refused)
+            return drop(taken.error(), false);  // another recorder has the directory
+    }
+    std::vector<std::shared_ptr<OpenFile>> open;
+    {
+        const std::scoped_lock lock(files_mutex_);
+        for (const auto& [guid, file] : files_) {
+            if (!file->closing) open.push_back(file);
+        }
+    }
+    for (const auto& one : open) {
+        if (one->file->given_up()) continue;
+        if (const auto error = lost_name(*one->file)) {
+            give_up(one->file, *error);
+            continue;
+        }
+        if (auto kept = keep_index(*one); !kept && !may_pass(datafile::disk_fault_of(kept.error())))
+            give_up(one->file, kept.error());
+        static_cast<void>(
+            make_way(path_of(*one->file, ".data"), path_of(*one->file, ".writing")));  // the close tries again
+    }
+    const std::scoped_lock lock(journal_mutex_);
+    static_cast<void>(keep_journal());  // the next round needs it, and tries again
+}
+
+/// Gives a file that was given up its name back, with all that is durable, from the descriptor that still reaches it.
+Result<> Volume::save(StreamFile& file) {
+    const auto path = path_of(file, ".writing");
+    const bool open = file.file().is_open();  // else it was complete, and is wherever somebody has put it
+    std::error_code ignored;
+    if (open ? leads_to(path, file.file()) : std::filesystem::exists(path, ignored)) return {};
+    if (!is_in_place()) return std::unexpected(not_in_place());
+    if (!open)
+        return fail_errno(ENOLINK, fmt::format("{} is gone, and {} acknowledged events with it; put it back",
+                                               path.native(), file.durable().events));
+    if (auto way = make_way(path, {}); !way) return way;
+    const auto saved = datafile::write_again(file.file(), file.durable().size, path, system_);
+    if (!saved) return std::unexpected(saved.error());
+    return {};
+}
+
+}  // namespace weir::recorder

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/recorder/segment_pool.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weir::recorder {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SegmentPoolTest : public ::testing::Test {
+protected:
+    bool take(std::size_t count) { return pool_.try_take(count, taken_); }
+
+    void give_back(std::size_t count = 1) {
+        for (; count > 0; --count) {
+            pool_.give_back(taken_.back());
+            taken_.pop_back();
+        }
+    }
+
+    ManualClock clock_;
+    SegmentPool pool_{32_KiB, 4_KiB, clock_};  // 8 segments
+    std::vector<std::byte*> taken_;
+};
+
+TEST_F(SegmentPoolTest, AllOrNone) {
+    EXPECT_TRUE(take(6));
+    EXPECT_FALSE(take(3));
+    EXPECT_EQ(taken_.size(), 6U);
+    EXPECT_EQ(pool_.free_count(), 2U);
+}
+
+TEST_F(SegmentPoolTest, ALargeRequestIsServedAlthoughSmallOnesComeWithEverySegment) {
+    ASSERT_TRUE(take(8));
+    EXPECT_FALSE(take(1));
+    EXPECT_FALSE(take(4));
+    std::size_t small = 0, large = 0;
+    for (int freed = 0; freed < 5; ++freed) {
+        give_back();
+        if (take(1)) ++small;
+        if (take(4)) ++large;
+        clock_.advance(SegmentPool::wish_lifetime / 2);
+    }
+    EXPECT_EQ(small, 1U);  // it came before the large one
+    EXPECT_EQ(large, 1U);
+}
+
+TEST_F(SegmentPoolTest, ASmallRequestIsServedAlthoughLargerOnesCome) {
+    ASSERT_TRUE(take(8));
+    EXPECT_FALSE(take(2));
+    EXPECT_FALSE(take(3));
+    give_back(4);
+    EXPECT_FALSE(take(3));  // it would leave one
+    EXPECT_TRUE(take(2));
+    EXPECT_FALSE(take(3));
+    give_back();
+    EXPECT_TRUE(take(3));
+}
+
+TEST_F(SegmentPoolTest, MoreThanTheEarlierOnesWishForIsForEverybody) {
+    ASSERT_TRUE(take(6));
+    EXPECT_FALSE(take(4));
+    give_back(3);
+    EXPECT_TRUE(take(1));
+    EXPECT_FALSE(take(1));
+    EXPECT_TRUE(take(4));
+}
+
+TEST_F(SegmentPoolTest, WhoDoesNotComeAgainIsForgotten) {
+    ASSERT_TRUE(take(4));
+    EXPECT_FALSE(take(8));
+    clock_.advance(SegmentPool::wish_lifetime - 1ms);
+    EXPECT_FALSE(take(1));
+    clock_.advance(1ms);
+    EXPECT_TRUE(take(1));
+}
+
+TEST_F(SegmentPoolTest, WhoWasRefusedIsToldOnceWhenToAskAgain) {
+    int told = 0;
+    pool_.on_freed([&] { ++told; });
+    pool_.wake_refused();
+    ASSERT_TRUE(take(8));
+    give_back();
+    EXPECT_EQ(told, 0);  // nobody was refused
+    EXPECT_FALSE(take(2));
+    give_back();
+    EXPECT_EQ(told, 1);
+    give_back();
+    EXPECT_EQ(told, 1);
+    EXPECT_FALSE(take(2) && take(2));
+    pool_.wake_refused();
+    EXPECT_EQ(told, 2);
+}
+
+}  // namespace
+}  // namespace weir::recorder

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/recovery/drain.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "found_files.hpp"
+#include "weir/base/file.hpp"
+#include "weir/catalogue/file_sums.hpp"
+#include "weir/checksum/adler32.hpp"
+#include "weir/checksum/crc32c.hpp"
+#include "weir/datafile/checksum_attribute.hpp"
+#include "weir/datafile/stored_index.hpp"
+#include "weir/event/raw_file_name.hpp"
+
+namespace weir::recovery {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t block = 4U << 20;
+constexpr std::string_view unfinished = ".draining";
+
+/// Of all bytes that were read, made while reading.
+struct ReadSums {
+    std::uint64_t size = 0;
+    std::uint32_t adler32 = 1;
+    std::uint32_t crc32c = 0;
+
+    bool operator==(const ReadSums&) const = default;
+    void add(ConstData data) {
+        size += data.size();
+        adler32 = checksum::adler32(data, adler32);
+        crc32c = checksum::crc32c(data, crc32c);
+    }
+};
+
+Result<ReadSums> read_all(const File& file, const std::function<Result<>(std::uint64_t, ConstData)>& each) {
+    ReadSums sums;
+    std::vector<std::byte> buffer(block);
+    while (true) {
+        const auto got = file.read_some_at(sums.size, buffer);
+        if (!got) return std::unexpected(got.error());
+        if (*got == 0) return sums;
+        const auto data = ConstData(buffer).first(*got);
+        if (each) {
+            if (auto done = each(sums.size, data); !done) return std::unexpected(done.error());
+        }
+        sums.add(data);
+    }
+}
+
+/// As they lie on the disk: what the kernel keeps in memory is dropped first.
+Result<ReadSums> stored_sums(const fs::path& path) {
+    const auto file = File::open(path, File::Mode::read);
+    if (!file) return std::unexpected(file.error());
+    ::posix_fadvise(file->fd(), 0, 0, POSIX_FADV_DONTNEED);
+    return read_all(*file, {});
+}
+
+/// Whether the catalogue's sums are of these bytes; a file without sums there has none to disagree.
+bool agrees(const catalogue::FileRow& row, const ReadSums& sums) {
+    return sums.size == row.bytes && std::ranges::all_of(row.sums, [&](const catalogue::FileSum& sum) {
+               if (sum.algorithm == "adler32")
+                   return catalogue::same_sum(sum.value, fmt::format("{:08x}", sums.adler32));
+               if (sum.algorithm == "crc32c") return catalogue::same_sum(sum.value, fmt::format("{:08x}", sums.crc32c));
+               return true;
+           });
+}
+
+std::uint64_t free_space(const fs::path& directory) {
+    std::error_code error;
+    const auto space = fs::space(directory, error);
+    return error ? 0 : space.available;
+}
+
+class Drain {
+public:
+    Drain(const DrainOptions& options, catalogue::Catalogue& catalogue) : options_(options), catalogue_(catalogue) {}
+
+    Result<> move(const catalogue::FileRow& row) {
+        const auto from = fs::path(row.volume) / row.name;
+        const auto target = std::ranges::max(options_.targets, {}, free_space);
+        auto to = target / row.name;
+        std::error_code error;
+        // Copied completely by an earlier call that was cut short before the catalogue heard of it?
+        for (const auto& earlier : options_.targets) {
+            if (fs::exists(earlier / row.name, error)) to = earlier / row.name;
+        }
+        if (!fs::exists(to, error)) {
+            const auto free = free_space(target);
+            if (free < row.bytes + row.bytes / 64)
+                return fail_errno(ENOSPC, fmt::format("{} has {} bytes free, {} needs {}; name another volume with --to",
+                                                      target.native(), free, from.native(), row.bytes));
+            if (auto copied = copy(row, from, to); !copied) return copied;
+        } else if (const auto there = stored_sums(to); !there || !agrees(row, *there)) {
+            return fail(Errc::refused, fmt::format("{} is there already and is another file; move it away", to.native()));
+        } else {  // a power cut may have kept the name of the data and not that of the index
+            if (auto copied = copy_index(from, to); !copied) return copied;
+            if (auto synced = sync_directory(to.parent_path()); !synced) return synced;
+        }
+        auto known = catalogue_.file_moved(row.guid, to.parent_path().native(), row.name);
+        if (known) return remove_source(from);
+        // Handed over and deleted meanwhile? Then the copy goes too: the catalogue has not heard of it.
+        const auto now = catalogue_.file(row.guid);
+        if (!now) return std::unexpected(now.error());
+        if (*now && (*now)->file_state == catalogue::FileState::closed) return known;
+        static_cast<void>(remove_file(datafile::index_path_of(to)));
+        return remove_file(to);
+    }
+
+    /// What lies here and is elsewhere in the catalogue: nothing, when what is there is the file as it was recorded, with
+    /// its index; or when it was deleted there, being safe with others.
+    Result<> prove_moved(const catalogue::FileRow& row, const fs::path& from) {
+        if (row.file_state == catalogue::FileState::deleted) return {};
+        const auto to = fs::path(row.volume) / row.name;
+        const auto there = stored_sums(to);
+        std::error_code error;
+        if (there && agrees(row, *there) &&
+            (!fs::exists(datafile::index_path_of(from), error) || fs::exists(datafile::index_path_of(to), error)))
+            return {};
+        return fail(Errc::refused, fmt::format("{} stays: the catalogue says that it is {} now, and that is not there with its "
+                                               "index, as it was recorded; is its disk mounted?",
+                                               from.native(), to.native()));
+    }
+
+    /// What was moved, and is still here because an earlier call was cut short.
+    Result<> remove_source(const fs::path& from) {
+        std::error_code error;
+        if (fs::exists(from, error)) {
+            if (auto removed = remove_file(from); !removed) return removed;
+        }
+        if (fs::exists(datafile::index_path_of(from), error)) {
+            if (auto removed = remove_file(datafile::index_path_of(from)); !removed) return removed;
+        }
+        return sync_directory(from.parent_path());
+    }
+
+private:
+    /// File and index under other names, proved, then renamed: a name without the ending is complete.
+    Result<> copy(const catalogue::FileRow& row, const fs::path& from, const fs::path& to) {
+        const auto proved = copy_one(from, to, &row);
+        if (!proved) return proved;
+        if (auto copied = copy_index(from, to); !copied) return copied;
+        // On the disk before the data has its name: what has one is complete.
+        if (auto synced = sync_directory(to.parent_path()); !synced) return synced;
+        if (auto renamed = rename_new(to.native() + std::string(unfinished), to); !renamed) return renamed;
+        return sync_directory(to.parent_path());
+    }
+
+    /// That of `from` beside `to`, unless it is there already.
+    Result<> copy_index(const fs::path& from, const fs::path& to) {
+        const auto index = datafile::index_path_of(from);
+        const auto index_to = datafile::index_path_of(to);
+        std::error_code error;
+        if (!fs::exists(index, error)) return {};
+        if (fs::exists(index_to, error)) {
+            const auto here = stored_sums(index);
+            if (!here) return std::unexpected(here.error());
+            if (const auto there = stored_sums(index_to); there && *there == *here) return {};
+            if (auto removed = remove_file(index_to); !removed) return removed;
+        }
+        if (auto copied = copy_one(index, index_to, nullptr); !copied) return copied;
+        return rename_new(index_to.native() + std::string(unfinished), index_to);
+    }
+
+    Result<> copy_one(const fs::path& from, const fs::path& to, const catalogue::FileRow* row) {
+        const fs::path aside = to.native() + std::string(unfinished);
+        std::error_code error;
+        if (fs::exists(aside, error)) {  // of a call that was cut short
+            if (auto removed = remove_file(aside); !removed) return removed;
+        }
+        auto source = File::open(from, File::Mode::read);
+        if (!source) return std::unexpected(source.error());
+        auto target = File::open(aside, File::Mode::create_new);
+        if (!target) return std::unexpected(target.error());
+        const auto give_up = [&](Error why) -> Result<> {
+            static_cast<void>(remove_file(aside));
+            return std::unexpected(std::move(why));
+        };
+        const auto sums = read_all(*source, [&](std::uint64_t offset, ConstData data) {
+            if (options_.progress && row != nullptr) options_.progress(data.size());
+            return target->write_at(offset, data);
+        });
+        if (!sums) return give_up(sums.error());
+        const bool trusted = row != nullptr && row->file_health != catalogue::FileHealth::quarantined;
+        if (trusted && !agrees(*row, *sums)) {
+            return give_up({Errc::corrupt, 0, fmt::format("{} is not as it was recorded and stays where it is; weir verify "
+                                                       "names the damage", from.native())});
+        }
+        if (trusted) {
+            const auto adler = std::ranges::find(row->sums, "adler32", &catalogue::FileSum::algorithm);
+            if (adler != row->sums.end()) {
+                const auto set =
+                    datafile::write_adler32_attribute(*target, sums->adler32, row->closed.value_or(row->opened));
+                if (!set && set.error().code != Errc::unsupported) return give_up(set.error());
+            }
+        }
+        if (auto synced = target->sync_data(); !synced) return give_up(synced.error());
+        if (auto closed = target->close(); !closed) return give_up(closed.error());
+        const auto stored = stored_sums(aside);
+        if (!stored) return give_up(stored.error());
+        if (*stored == *sums) return {};
+        return give_up({Errc::corrupt, 0, fmt::format("the copy of {} in {} does not hold what was written there; look after "
+                                                   "that disk", from.native(), to.parent_path().native())});
+    }
+
+    const DrainOptions& options_;
+    catalogue::Catalogue& catalogue_;
+};
+
+}  // namespace
+
+Result<Bytes> drain_size(const fs::path& volume, catalogue::Catalogue& catalogue) {
+    const auto place = one_spelling(volume);
+    if (!place) return std::unexpected(place.error());
+    const auto rows = catalogue.files({.volume = place->native(), .file_state = catalogue::FileState::closed});
+    if (!rows) return std::unexpected(rows.error());
+    Bytes size;
+    for (const auto& row : *rows) size += Bytes{row.bytes};
+    return size;
+}
+
+Result<DrainResult> drain_volume(const DrainOptions& given, catalogue::Catalogue& catalogue) {
+    auto options = given;
+    auto place = one_spelling(options.volume);
+    if (!place) return std::unexpected(place.error());
+    options.volume = std::move(*place);
+    for (auto& target : options.targets) {
+        auto known = one_spelling(target);
+        if (!known) return std::unexpected(known.error());
+        target = std::move(*known);
+        if (target == options.volume)
+            return fail(Errc::usage, fmt::format("{} cannot be emptied into itself; name another volume with --to", target.native()));
+    }
+    if (options.targets.empty()) return fail(Errc::usage, "no volume to move the files to; name one with --to");
+    const auto rows = catalogue.files({.volume = options.volume.native(), .file_state = catalogue::FileState::closed});
+    if (!rows) return std::unexpected(rows.error());
+    DrainResult result;
+    Drain drain(options, catalogue);
+    for (const auto& row : *rows) {
+        if (options.stop && options.stop()) {
+            result.stopped = true;
+            break;
+        }
+        if (const auto moved = drain.move(row); !moved) {
+            result.failed.push_back(moved.error());
+            continue;
+        }
+        ++result.files;
+        result.bytes += row.bytes;
+    }
+    std::error_code error;
+    std::vector<fs::path> left;
+    for (fs::directory_iterator it(options.volume, error), end; !error && it != end; it.increment(error)) left.push_back(it->path());
+    if (error) return fail_errno(error.value(), fmt::format("cannot read directory {}", options.volume.native()));
+    std::set<fs::path> moved;
+    for (const auto& path : left) {
+        const auto name = event::parse_raw_file_name(path.filename().native());
+        if (!name) continue;
+        result.open += name->rest == ".writing" ? 1U : 0U;
+        if (name->rest != ".data" && name->rest != ".index") continue;
+        auto data = path;
+        data.replace_extension(".data");
+        const auto index = datafile::StoredIndex::read(datafile::index_path_of(path));
+        const auto row =
+            index ? catalogue.file(index->closed.guid) : Result<std::optional<catalogue::FileRow>>(std::nullopt);
+        if (!row) return std::unexpected(row.error());
+        if (*row && (*row)->volume != options.volume.native()) {  // moved, and not yet removed here
+            if (!moved.insert(data).second) continue;
+            auto removed = drain.prove_moved(**row, data);
+            if (removed) removed = drain.remove_source(data);
+            if (!removed) result.failed.push_back(removed.error());
+        } else if (!*row && path == data) {
+            ++result.unknown;
+        }
+    }
+    return result;
+}
+
+}  // namespace weir::recovery

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/recovery/recovery.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "found_files.hpp"
+#include "recover/open_file_content.hpp"
+#include "weir/base/file.hpp"
+#include "weir/base/leaving_file.hpp"
+#include "weir/checksum/adler32.hpp"
+#include "weir/checksum/crc32c.hpp"
+#include "weir/datafile/checksum_attribute.hpp"
+#include "weir/datafile/end_record.hpp"
+#include "weir/datafile/file_sums.hpp"
+#include "weir/datafile/index_writer.hpp"
+#include "weir/datafile/journal_content.hpp"
+#include "weir/datafile/journal_writer.hpp"
+#include "weir/datafile/raw_file_reader.hpp"
+#include "weir/datafile/stored_index.hpp"
+#include "weir/event/raw_file.hpp"
+#include "weir/event/raw_file_name.hpp"
+
+namespace weir::recovery {
+namespace {
+
+constexpr std::string_view recovering = ".recovering";  // behind the name of an index that is being made here
+
+/// Ends a file after the copies that are known to be there, and gives it index, attribute and name.
+Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const datafile::FileOpened& opened,
+                                  const std::vector<datafile::StoredCopy>& copies,
+                                  const std::vector<datafile::LaneDeclared>& lanes, const Clock& clock,
+                                  FileSystem& system, std::string_view index_ending = recovering) {
+    const auto writing = directory / (opened.name + ".writing");
+    auto file = File::open(writing, File::Mode::read_write, system);
+    if (!file) return std::unexpected(file.error());
+    const auto size = file->size();
+    if (!size) return std::unexpected(size.error());
+
+    datafile::FileSums sums(opened.start, opened.has_adler32);
+    std::uint64_t end = opened.start.size();
+    datafile::FileClosed closed;
+    closed.guid = opened.guid;
+    closed.cut = true;
+    for (const auto& copy : copies) {
+        if (copy.offset != end)
+            return fail(Errc::corrupt, fmt::format("the journal of {} names an event at offset {}, the one before ends at {}",
+                                                   writing.native(), copy.offset, end));
+        sums.add_event(copy);
+        closed.content.add(copy);
+        end += event::separator_size_bytes + copy.length;
+        ++closed.events;
+        closed.bytes += copy.length;
+    }
+    if (*size < end && !copies.empty())
+        return fail(Errc::truncated, fmt::format("{} has {} bytes, but events up to offset {} were acknowledged; it is left "
+                                                 "as it is", writing.native(), *size, end));
+    if (copies.empty()) {  // then not even its start may have been written
+        if (auto written = file->write_at(0, opened.start); !written) return std::unexpected(written.error());
+    }
+    std::vector<std::byte> start(opened.start.size());
+    if (auto read = file->read_at(0, start); !read) return std::unexpected(read.error());
+    if (start != opened.start)
+        return fail(Errc::corrupt, fmt::format("{} does not begin as the journal says; it is left as it is", writing.native()));
+
+    closed.end = datafile::end_record(opened, closed.events, closed.bytes, clock.wall(), false);
+    sums.add_end(closed.end);
+    closed.size = end + closed.end.size();
+    closed.adler32 = sums.adler32();
+    closed.crc32c = sums.crc32c();
+    RecoveredFile recovered{directory / (opened.name + ".data"), opened, closed, *size - std::min(*size, end), false, false};
+    if (auto written = file->write_at(end, closed.end); !written) return std::unexpected(written.error());
+    if (auto cut = file->truncate(closed.size); !cut) return std::unexpected(cut.error());
+    if (auto synced = file->sync_data(); !synced) return std::unexpected(synced.error());
+
+    // Not over the index that a dead recorder left: it may be all that names some of these events.
+    auto index = datafile::IndexWriter::create(
+        directory, opened, [&](std::uint32_t lane) { return lanes.at(lane); }, system, index_ending);
+    if (!index) return std::unexpected(index.error());
+    for (const auto& copy : copies) index->add(copy);
+    if (auto written = index->complete(closed); !written) return std::unexpected(written.error());
+    if (auto synced = index->sync(); !synced) return std::unexpected(synced.error());
+    const auto old = datafile::IndexWriter::path_of(directory, opened.name);  // of a recovery that was cut short itself
+    std::error_code ignored;
+    if (std::filesystem::exists(old, ignored)) {
+        if (auto removed = remove_file(old, system); !removed) return std::unexpected(removed.error());
+    }
+    if (auto renamed = index->rename(); !renamed) return std::unexpected(renamed.error());
+    if (auto synced = sync_directory(directory, system); !synced) return std::unexpected(synced.error());
+    if (opened.has_adler32) {
+        const auto set = datafile::write_adler32_attribute(*file, closed.adler32, clock.wall());
+        if (!set && set.error().code != Errc::unsupported) return std::unexpected(set.error());
+    }
+    if (auto renamed = rename_new(writing, recovered.path, system); !renamed) return std::unexpected(renamed.error());
+    if (auto synced = sync_directory(directory, system); !synced) return std::unexpected(synced.error());
+    if (const auto left = old.native() + ".writing"; std::filesystem::exists(left, ignored))
+        static_cast<void>(remove_file(left, system));  // else the next recovery does it
+    return recovered;
+}
+
+/// Nobody has said what of a file without a journal was acknowledged: a copy of what lies behind `end`, up to its last
+/// byte that is not zero, and at least up to `whole_end`, where whole events end, under a name that was free. Nothing: there are only zeros.
+Result<std::optional<std::filesystem::path>> keep_rest(const std::filesystem::path& writing, std::uint64_t end,
+                                                       std::uint64_t whole_end, FileSystem& system) {
+    const auto source = File::open(writing, File::Mode::read, system);
+    if (!source) return std::unexpected(source.error());
+    std::vector<std::byte> block(1U << 20);
+    std::optional<File> target;
+    for (std::uint64_t at = end, written = 0;;) {
+        const auto got = source->read_some_at(at, block);
+        if (!got) return std::unexpected(got.error());
+        auto rest = ConstData(block).first(*got);
+        while (!rest.empty() && rest.back() == std::byte{0}) rest = rest.first(rest.size() - 1);
+        if (!rest.empty()) {
+            for (int n = 1; !target; ++n) {
+                auto created = File::open(writing.parent_path() / fmt::format("{}.cut-{}", writing.stem().native(), n),
+                                          File::Mode::create_new, system);
+                if (created) target.emplace(std::move(*created));
+                else if (created.error().os_errno != EEXIST) return std::unexpected(created.error());
+            }
+            if (auto kept = target->write_at(written, rest); !kept) return std::unexpected(kept.error());
+        }
+        at += *got;
+        written += *got;
+        if (*got < block.size()) break;
+    }
+    if (!target) return std::nullopt;
+    auto path = target->path();
+    const auto size = target->size();
+    if (!size) return std::unexpected(size.error());
+    if (end + *size < whole_end) {  // the last event ends with zeros
+        if (auto grown = target->truncate(whole_end - end); !grown) return std::unexpected(grown.error());
+    }
+    if (auto synced = target->sync_data(); !synced) return std::unexpected(synced.error());
+    if (auto synced = sync_directory(writing.parent_path(), system); !synced) return std::unexpected(synced.error());
+    return path;
+}
+
+}  // namespace
+
+Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writing, const Clock& clock, FileSystem& system) {
+    auto reader = datafile::RawFileReader::open(writing, system);
+    if (!reader) return std::unexpected(reader.error());
+    datafile::FileOpened opened;
+    const auto& head = reader->head();
+    const auto guid = head.metadata_value("GUID");
+    opened.guid = guid ? parse_guid(*guid).value_or(Guid::random()) : Guid::random();
+    opened.run = head.run.run;
+    opened.sequence = head.file_number;
+    opened.format = head.format();
+    opened.file_version = static_cast<std::uint8_t>(head.version);
+    opened.name = writing.stem().native();
+    opened.start.assign(reader->head_bytes().begin(), reader->head_bytes().end());
+    if (const auto name = event::parse_raw_file_name(writing.filename().native())) {
+        opened.stream_type = name->name.stream_type;
+        opened.stream_name = name->name.stream_name;
+        opened.lumi_block = name->name.lumi_block;
+    }
+    std::vector<datafile::StoredCopy> copies;
+    std::vector<std::byte> bytes;
+    while (true) {
+        const auto block = reader->next(bytes);
+        // What cannot be read now is not damage: nothing is cut because of it.
+        if (!block && (block.error().os_errno != 0 || block.error().code == Errc::limit)) {
+            auto error = block.error();
+            error.context += "; the file is left as it is";
+            return std::unexpected(std::move(error));
+        }
+        if (!block || !*block) break;  // the end, or where whole events end: everything from there is cut
+        const auto number = (*block)->separator.block_number;
+        if (!copies.empty() && number != copies.back().block_number + 1) break;  // left there by an older use of the memory
+        if (copies.empty()) {
+            opened.blocks_before = number - 1;
+            opened.events_before = opened.blocks_before;
+        }
+        datafile::StoredCopy copy;
+        copy.guid = opened.guid;
+        copy.offset = (*block)->offset;
+        copy.length = bytes.size();
+        copy.block_number = number;
+        copy.adler32 = checksum::adler32(bytes);
+        copy.crc32c = checksum::crc32c(bytes);
+        copy.placed_crc32c = datafile::placed_crc32c(copy.guid, copy.offset, copy.crc32c, copy.length);
+        copies.push_back(copy);
+    }
+    std::optional<std::filesystem::path> rest;
+    if (!reader->end()) {
+        const auto& last = copies.empty() ? datafile::StoredCopy{} : copies.back();
+        const auto end = copies.empty() ? opened.start.size() : last.offset + event::separator_size_bytes + last.length;
+        auto kept = keep_rest(writing, end, end, system);
+        if (!kept) return std::unexpected(kept.error());
+        rest = std::move(*kept);
+    }
+    const std::vector<datafile::LaneDeclared> lanes{{0, 0, 0, opened.run, "unknown"}};
+    auto recovered = finish_file(writing.parent_path(), opened, copies, lanes, clock, system);
+    if (!recovered) return recovered;
+    recovered->without_journal = true;
+    recovered->closed.content = {};  // the ids of its events are in nobody's journal
+    recovered->rest = std::move(rest);
+    return recovered;
+}
+
+namespace {
+
+/// Where the part of a file ends that cannot be proved; it is read from the disk, not from what is left in memory.
+Result<> prove(const RecoveredFile& recovered, const std::vector<datafile::StoredCopy>& copies, FileSystem& system) {
+    auto file = File::open(recovered.path, File::Mode::read, system);
+    if (!file) return std::unexpected(file.error());
+    ::posix_fadvise(file->fd(), 0, 0, POSIX_FADV_DONTNEED);  // a hint; what is synced can be dropped
+    std::vector<std::byte> bytes;
+    for (const auto& copy : copies) {
+        bytes.resize(copy.length);
+        if (auto read = file->read_at(copy.offset + event::separator_size_bytes, bytes); !read) return read;
+        if (checksum::crc32c(bytes) != copy.crc32c)
+            return fail(Errc::corrupt, fmt::format("{}: event {} at offset {}, which was acknowledged, is not what was written",
+                                                   recovered.path.native(), number(copy.event), copy.offset));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<RecoveredFile> close_up(const std::filesystem::path& directory, const datafile::FileOpened& opened,
+                               std::uint64_t durable_size, std::uint64_t durable_events, const Clock& clock,
+                               FileSystem& system, IndexPlace place) {
+    const auto journals = datafile::JournalWriter::find(directory);
+    if (!journals) return std::unexpected(journals.error());
+    auto read = datafile::read_journals(*journals);
+    if (!read) return std::unexpected(read.error());
+    auto& content = *read;
+    if (!content.damages.empty()) return std::unexpected(content.damages.front());
+    auto& copies = content.copies[opened.guid];
+    std::erase_if(copies, [&](const datafile::StoredCopy& copy) { return copy.offset >= durable_size; });
+    if (copies.size() < durable_events)
+        return fail(Errc::corrupt,
+                    fmt::format("the journal of {} names {} of its {} acknowledged events; the file is left as it is",
+                                (directory / opened.name).native(), copies.size(), durable_events));
+    if (place == IndexPlace::over)  // the journal names all of them
+        static_cast<void>(remove_file(
+            datafile::IndexWriter::path_of(directory, opened.name).native() + std::string(recovering), system));
+    auto file = finish_file(directory, opened, copies, content.lanes, clock, system, place == IndexPlace::over ? ".writing" : recovering);
+    if (!file) return file;
+    if (auto proved = prove(*file, copies, system); !proved) return std::unexpected(proved.error());
+    return file;
+}
+
+namespace {
+
+/// The recovery of one directory.
+class DirectoryRecovery {
+public:
+    DirectoryRecovery(const std::filesystem::path& directory, const Clock& clock, const DurableSizes& durable_sizes,
+                      const StoredElsewhere& stored_elsewhere, FileSystem& system)
+        : directory_(directory), clock_(clock), durable_sizes_(durable_sizes), stored_elsewhere_(stored_elsewhere), system_(system) {}
+
+    Result<RecoveryResult> run() {
+        const auto journals = datafile::JournalWriter::find(directory_);
+        if (!journals) return std::unexpected(journals.error());
+        auto read = datafile::read_journals(*journals);
+        if (!read) return std::unexpected(read.error());
+        journal_ = std::move(*read);
+        has_journal_ = !journals->empty();
+        trusted_ = has_journal_ && journal_.damages.empty();
+        result_.journals_damaged = !journal_.damages.empty();
+        result_.doubts = journal_.damages;
+        result_.rejected = journal_.rejected;
+        // A name that a crash of the recorder left is perhaps only in memory: before anybody hears of it, it is on the disk.
+        if (has_journal_) {
+            if (auto synced = sync_directory(directory_, system_); !synced) return std::unexpected(synced.error());
+        }
+        for (const auto& [guid, size] : durable_sizes_) {
+            if (const auto copies = journal_.copies.find(guid); copies != journal_.copies.end())
+                std::erase_if(copies->second, [&](const datafile::StoredCopy& copy) { return copy.offset >= size; });
+        }
+        if (auto put_back = put_back_leaving(directory_, system_); !put_back) result_.failed.push_back(put_back.error());
+        std::map<std::string, const datafile::FileOpened*> named;
+        for (const auto& [guid, opened] : journal_.opened) named[opened.name] = &opened;
+        std::error_code error;
+        for (const auto& [name, opened] : named) {
+            if (!std::filesystem::exists(directory_ / (name + ".writing"), error)) closed_or_gone(*opened);
+        }
+        const auto left = files_ending(directory_, ".writing");
+        if (!left) return std::unexpected(left.error());
+        for (const auto& path : *left) {
+            const auto name = path.stem().native();  // without .writing
+            if (name.ends_with(".index")) continue;
+            const auto opened = named.find(name);
+            if (auto done = recover(path, opened == named.end() ? nullptr : opened->second); !done) result_.failed.push_back(done.error());
+        }
+        remove_indexes();
+        // Before the journals go that say that nothing was in these files: else a power cut could bring a file back alone.
+        if (!result_.removed.empty()) {
+            if (auto synced = sync_directory(directory_, system_); !synced) return std::unexpected(synced.error());
+        }
+        return std::move(result_);
+    }
+
+private:
+    /// The journal names it, and it is not open any more.
+    void closed_or_gone(const datafile::FileOpened& opened) {
+        const auto data = directory_ / (opened.name + ".data");
+        std::error_code error;
+        if (!std::filesystem::exists(data, error)) {
+            if (!journal_.copies[opened.guid].empty()) result_.vanished.push_back(opened);
+            return;
+        }
+        // Closed, but the catalogue may not have heard of it.
+        const auto index = datafile::StoredIndex::read(datafile::index_path_of(data));
+        if (index) {
+            result_.files.push_back({data, opened, index->closed, 0, false, true});
+        } else if (std::filesystem::exists(data, error)) {
+            result_.failed.push_back(index.error());
+        } else {  // deleted meanwhile, which the catalogue must know
+            result_.vanished.push_back(opened);
+        }
+    }
+
+    Result<> recover(const std::filesystem::path& writing, const datafile::FileOpened* named) {
+        const auto name = writing.stem().native();
+        const auto data = directory_ / (name + ".data");
+        std::error_code error;
+        if (std::filesystem::exists(data, error)) {
+            if (!std::filesystem::equivalent(writing, data, error))
+                return fail(Errc::refused, fmt::format("{} and {} both exist; move one of them away", writing.native(), data.native()));
+            // Linked to its final name when the recorder died, where a file system has no better way: the old one goes.
+            if (auto removed = remove_file(writing, system_); !removed) return removed;
+            if (auto synced = sync_directory(directory_, system_); !synced) return synced;
+            const auto index = datafile::StoredIndex::read(datafile::index_path_of(data));
+            if (!index) return std::unexpected(index.error());
+            result_.files.push_back({data, index->opened, index->closed, 0, false, true});
+            return {};
+        }
+        auto index = read_open_index(directory_, name, journal_);
+        const auto* opened = named != nullptr ? named : index.opened ? &*index.opened : nullptr;
+        if (opened == nullptr || opened->name != name) return recover_unnamed(writing, index.is_there);
+        const auto durable = durable_sizes_.find(opened->guid);
+        if (durable != durable_sizes_.end())
+            std::erase_if(index.entries, [&](const auto& entry) { return entry.copy.offset >= durable->second; });
+        const auto file = File::open(writing, File::Mode::read, system_);
+        if (!file) return std::unexpected(file.error());
+        auto content = content_of(*file, *opened, journal_.copies[opened->guid], index, trusted_, journal_, stored_elsewhere_,
+                                  durable == durable_sizes_.end() ? std::nullopt : std::optional(durable->second));
+        if (!content) return std::unexpected(content.error());
+        // Also when the journal names it, which then says that nothing of it was acknowledged.
+        if (content->copies.empty() && (named == nullptr || trusted_) && !content->rest_may_count) return remove_young(writing);
+        std::optional<std::filesystem::path> rest;
+        if (content->rest_may_count) {
+            auto kept = keep_rest(writing, content->end, content->whole_end, system_);
+            if (!kept) return std::unexpected(kept.error());
+            rest = std::move(*kept);
+        }
+        auto recovered = finish_file(directory_, *opened, content->copies, journal_.lanes, clock_, system_);
+        if (!recovered) return std::unexpected(recovered.error());
+        recovered->not_in_journal = content->not_in_journal;
+        recovered->walked = content->walked;
+        if (content->walked > 0) recovered->closed.content = {};  // the ids of these events are in nobody's journal
+        recovered->rest = std::move(rest);
+        doubt(*recovered, *content);
+        result_.files.push_back(std::move(*recovered));
+        return {};
+    }
+
+    void doubt(const RecoveredFile& file, const OpenFileContent& content) {
+        const auto say = [&](std::string what) {
+            result_.doubts.push_back({Errc::corrupt, 0, fmt::format("{}: {}", file.path.native(), what)});
+        };
+        if (content.unreached > 0)
+            say(fmt::format("{} acknowledged events lie behind damage and are not in the file", content.unreached));
+        if (file.rest)
+            say(fmt::format("what lies behind its last event may have been acknowledged and is kept as {}; look at it, then remove it",
+                            file.rest->filename().native()));
+        // Between index and journal a crash loses one round; more were in the journal, and are not any more.
+        if (has_journal_ && journal_.damages.empty() && content.rounds_not_in_journal > 1)
+            say(fmt::format("{} events of {} rounds are not in the journal, which was cut or is an older copy; they are kept",
+                            content.not_in_journal, content.rounds_not_in_journal));
+        if (!has_journal_) say(fmt::format("its journal is gone; {} events are kept, {} of them without their senders' names",
+                                           content.copies.size(), content.walked));
+    }
+
+    /// Nothing says whose file this is.
+    Result<> recover_unnamed(const std::filesystem::path& writing, bool has_index) {
+        if (trusted_) {
+            const auto reader = datafile::RawFileReader::open(writing, system_);
+            if (!reader && reader.error().os_errno != 0) return std::unexpected(reader.error());
+            if (!reader) return remove_young(writing);
+            datafile::FileOpened opened;
+            opened.format = reader->head().format();
+            const auto block = block_number_at(reader->file(), reader->position());
+            if (!block) return std::unexpected(block.error());
+            const auto first = whole_event_at(reader->file(), opened, reader->position(), *block);
+            if (!first) return std::unexpected(first.error());
+            if (!*first) return remove_young(writing);
+            return set_aside(writing);
+        }
+        std::error_code error;
+        if (std::filesystem::file_size(writing, error) == 0 && !error) return remove_young(writing);
+        auto file = recover_file_by_walking(writing, clock_, system_);
+        if (!file) return std::unexpected(file.error());
+        if (has_journal_ || has_index)
+            result_.doubts.push_back({Errc::corrupt, 0, fmt::format("{}: neither journal nor index names it; {} whole events are kept",
+                                                                    file->path.native(), file->closed.events)});
+        result_.files.push_back(std::move(*file));
+        return {};
+    }
+
+    Result<std::uint32_t> block_number_at(const File& file, std::uint64_t offset) const {
+        std::vector<std::byte> words(event::separator_size_bytes);
+        const auto got = file.read_some_at(offset, words);
+        if (!got) return std::unexpected(got.error());
+        const auto separator = event::parse_separator(ConstData(words).first(*got), offset);
+        return separator ? separator->block_number : 0;
+    }
+
+    /// Nothing of it was acknowledged: the journal is whole and does not name it, and no whole event is in it.
+    Result<> remove_young(const std::filesystem::path& writing) {
+        if (auto removed = remove_file(writing, system_); !removed) return removed;
+        result_.removed.push_back(writing);
+        return {};
+    }
+
+    Result<> set_aside(const std::filesystem::path& writing) {
+        for (int n = 1;; ++n) {
+            const auto aside = directory_ / fmt::format("{}.cut-{}", writing.stem().native(), n);
+            auto renamed = rename_new(writing, aside, system_);
+            if (!renamed && renamed.error().os_errno == EEXIST) continue;
+            if (!renamed) return renamed;
+            if (auto synced = sync_directory(directory_, system_); !synced) return synced;
+            result_.doubts.push_back({Errc::corrupt, 0, fmt::format("{} is in no journal and holds whole events, which may have been "
+                                                                    "acknowledged; it is kept as {}; look at it, then remove it",
+                                                                    writing.native(), aside.filename().native())});
+            return {};
+        }
+    }
+
+    /// The file of this index is gone, and may have held acknowledged events: the index names them when it is put back.
+    bool may_count(const std::filesystem::path& index, const std::string& name) {
+        if (std::ranges::any_of(result_.vanished, [&](const auto& opened) { return opened.name == name; })) return true;
+        std::error_code error;
+        if (trusted_ || std::filesystem::exists(directory_ / (name + ".data"), error)) return false;
+        const auto entries = read_open_index(directory_, name, journal_).entries.size();
+        if (entries == 0) return false;
+        result_.doubts.push_back({Errc::corrupt, 0,
+                                  fmt::format("{} names {} events, and its file is gone; put {}.writing back, or "
+                                              "remove this index",
+                                              index.native(), entries, name)});
+        return true;
+    }
+
+    /// Of files that are closed, or gone without having held anything.
+    void remove_indexes() {
+        for (const auto& ending : {std::string(".index.writing"), ".index" + std::string(recovering)}) {
+            const auto left = files_ending(directory_, ending);
+            if (!left) continue;  // nothing depends on it
+            for (const auto& path : *left) {
+                const auto file = path.filename().native();
+                const auto name = file.substr(0, file.size() - ending.size());
+                std::error_code error;
+                if (std::filesystem::exists(directory_ / (name + ".writing"), error)) continue;
+                if (ending == ".index.writing" && may_count(path, name)) continue;
+                if (auto removed = remove_file(path, system_); !removed) result_.failed.push_back(removed.error());
+                else if (ending == ".index.writing") result_.removed.push_back(path);
+            }
+        }
+    }
+
+    const std::filesystem::path& directory_;
+    const Clock& clock_;
+    const DurableSizes& durable_sizes_;
+    const StoredElsewhere& stored_elsewhere_;
+    FileSystem& system_;
+    datafile::JournalContent journal_;
+    bool has_journal_ = false;
+    bool trusted_ = false;  // there, and nothing shows that it is damaged
+    RecoveryResult result_;
+};
+
+}  // namespace
+
+Result<RecoveryResult> recover_directory(const std::filesystem::path& directory, const Clock& clock,
+                                         const DurableSizes& durable_sizes, const StoredElsewhere& stored_elsewhere,
+                                         FileSystem& system) {
+    return DirectoryRecovery(directory, clock, durable_sizes, stored_elsewhere, system).run();
+}
+
+Result<> set_journals_aside(const std::filesystem::path& directory, FileSystem& system) {
+    const auto journals = datafile::JournalWriter::find(directory);
+    if (!journals) return std::unexpected(journals.error());
+    for (const auto& journal : *journals) {
+        for (int n = 1;; ++n) {
+            auto renamed = rename_new(journal, fmt::format("{}.damaged-{}", journal.native(), n), system);
+            if (!renamed && renamed.error().os_errno == EEXIST) continue;
+            if (!renamed) return renamed;
+            break;
+        }
+    }
+    return sync_directory(directory, system);
+}
+
+Result<> remove_journals(const std::filesystem::path& directory, FileSystem& system) {
+    const auto journals = datafile::JournalWriter::find(directory);
+    if (!journals) return std::unexpected(journals.error());
+    for (const auto& journal : *journals) {
+        if (auto removed = remove_file(journal, system); !removed) return removed;
+        // One after the other also on the disk: a gap in the numbers means that one was lost.
+        if (auto synced = sync_directory(directory, system); !synced) return synced;
+    }
+    return {};
+}
+
+}  // namespace weir::recovery

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weir/recovery/run_holdings.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
+#include "found_files.hpp"
+#include "weir/event/raw_file_name.hpp"
+
+namespace weir::recovery {
+
+void RunHoldings::add_events(const datafile::StoredIndex& index) {
+    for (const auto& copy : index.copies) {
+        if (!wire::valid(copy.sequence) || copy.copy >= 64) continue;
+        if (copy.copies > 1) {
+            auto& some = events->some[copy.event];
+            some.copies_found |= std::uint64_t{1} << copy.copy;
+            some.streams.push_back(index.opened.stream_type + "_" + index.opened.stream_name);
+            if (std::popcount(some.copies_found) < copy.copies) continue;
+            events->some.erase(copy.event);
+        }
+        events->durable.insert(copy.event);
+    }
+}
+
+void RunHoldings::add(const datafile::StoredIndex& index) {
+    if (events) add_events(index);
+    for (const auto& copy : index.copies) {
+        const auto lane = index.lanes.find(copy.lane);
+        if (lane == index.lanes.end() || !wire::valid(copy.sequence) || copy.copy >= 64) continue;
+        const wire::LaneKey key{lane->second.sender, lane->second.incarnation, lane->second.connection,
+                                lane->second.run};
+        if (copy.copies > 1) {
+            auto& taken = partial[{key, copy.sequence}];
+            taken |= std::uint64_t{1} << copy.copy;
+            if (std::popcount(taken) < copy.copies) continue;
+            partial.erase({key, copy.sequence});
+        }
+        durable[key].insert(copy.sequence);
+    }
+}
+
+Result<> RunHoldings::add_marks(RunNumber run, const std::string& recorder, catalogue::Catalogue& catalogue) {
+    const auto marks = catalogue.marks(run);
+    if (!marks) return std::unexpected(marks.error());
+    for (const auto& mark : *marks) {
+        if (mark.recorder != recorder) continue;
+        if (is_mark_of_events(mark)) {
+            const auto ids = events_of(mark);
+            if (!ids) return std::unexpected(ids.error());
+            if (events) events->durable |= *ids;
+            if (events) events->marked |= *ids;
+            continue;
+        }
+        const auto lane = lane_of(mark);
+        if (!lane) return std::unexpected(lane.error());
+        durable[lane->first].merge(lane->second);
+    }
+    if (events) std::erase_if(events->some, [&](const auto& some) { return events->durable.contains(some.first); });
+    std::erase_if(partial, [&](const auto& entry) {
+        const auto lane = durable.find(entry.first.first);
+        return lane != durable.end() && lane->second.contains(entry.first.second);
+    });
+    return {};
+}
+
+std::vector<catalogue::LaneMark> RunHoldings::marks(RunNumber run, const std::string& recorder) const {
+    std::vector<catalogue::LaneMark> marks;
+    for (const auto& [key, sequences] : durable) {
+        if (wire::valid_sender_name(key.sender)) marks.push_back(mark_of(key, sequences, recorder));
+    }
+    if (events) std::ranges::move(marks_of_events(*events, run, recorder), std::back_inserter(marks));
+    return marks;
+}
+
+Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem::path> directories,
+                                 catalogue::Catalogue& catalogue, const std::string& recorder, KeepEvents events) {
+    RunHoldings holdings;
+    if (events == KeepEvents::yes) holdings.events.emplace();
+    if (events == KeepEvents::as_marked) {
+        const auto marks = catalogue.marks(run);
+        if (!marks) return std::unexpected(marks.error());
+        const auto kept = [&](const catalogue::LaneMark& mark) {
+            return mark.recorder == recorder && is_mark_of_events(mark);
+        };
+        if (std::ranges::any_of(*marks, kept)) holdings.events.emplace();
+    }
+    for (const auto& directory : directories) {
+        const auto indexes = files_ending(directory, ".index");
+        if (!indexes) return std::unexpected(indexes.error());
+        for (const auto& path : *indexes) {
+            const auto name = event::parse_raw_file_name(path.filename().native());
+            if (!name || name->name.run != run) continue;
+            const auto index = datafile::StoredIndex::read(path);
+            std::error_code error;
+            if (!index && !std::filesystem::exists(path, error))
+                continue;  // handed over and deleted meanwhile: marks remain
+            if (!index) return std::unexpected(index.error());
+            holdings.add(*index);
+        }
+    }
+    if (auto added = holdings.add_marks(run, recorder, catalogue); !added) return std::unexpected(added.error());
+    return holdings;
+}
+
+Result<> keep_marks(std::span<const std::filesystem::path> directories, catalogue::Catalogue& catalogue) {
+    const auto found = find_files(directories);
+    if (!found) return std::unexpected(found.error());
+    const auto runs = catalogue.runs();
+    if (!runs) return std::unexpected(runs.error());
+    for (const auto& run : *runs) {
+        if (run.state != catalogue::OpenState::opened || !found->runs.contains({run.run, run.recorder})) continue;
+        const auto holdings = run_holdings(run.run, directories, catalogue, run.recorder, KeepEvents::as_marked);
+        if (!holdings) return std::unexpected(holdings.error());
+        if (auto kept = catalogue.set_marks(holdings->marks(run.run, run.recorder)); !kept) return kept;
+    }
+    return {};
+}
+
+}  // namespace weir::recovery

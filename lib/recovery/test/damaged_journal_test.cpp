@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorder dies, and its journal is damaged before anybody recovers: whatever is done to it, no acknowledged event
+// is gone without a word. WEIR_DAMAGES=1000 WEIR_SEED=7 tries more of them than the tests do.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "weir/base/testing/number_in_environment.hpp"
+#include "weir/base/testing/sanitized.hpp"
+#include "weir/datafile/journal_writer.hpp"
+#include "weir/datafile/raw_file_reader.hpp"
+#include "weir/datafile/stored_index.hpp"
+#include "weir/datafile/testing/journal_damage.hpp"
+#include "weir/recorder/testing/recording_fixture.hpp"
+#include "weir/recovery/recovery.hpp"
+
+namespace weir::recovery {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t damages_by_default = testing::sanitized ? 60 : 240;
+constexpr std::uint64_t rounds = 8;
+
+std::vector<std::byte> bytes_of(const fs::path& path) { return datafile::read_records(path).value(); }
+
+std::size_t count_in(ConstData all, ConstData part) {
+    std::size_t count = 0;
+    while (const auto* at = static_cast<const std::byte*>(::memmem(all.data(), all.size(), part.data(), part.size()))) {
+        ++count;
+        all = all.subspan(static_cast<std::size_t>(at - all.data()) + part.size());
+    }
+    return count;
+}
+
+class DamagedJournal : public testing::RecordingFixture {
+protected:
+    /// What a recorder leaves that dies: two streams, each round acknowledged; an older copy of its journal too.
+    void SetUp() override {
+        options_.direct = recorder::DirectIo::off;
+        left_ = directory_ / "left";
+        options_.directories = {left_};
+        fs::create_directory(left_);
+        const auto recorder = start();
+        const auto sender = connect(*recorder);
+        std::uint64_t id = 0;
+        for (std::uint64_t round = 1; round <= rounds; ++round) {
+            for (std::uint64_t n = 1 + round % 3; n > 0; --n) {
+                ++id;
+                const auto bytes = event(id, 600 + 100 * (id % 4));
+                std::vector tags{stream("physics_Main")};
+                if (id % 3 == 0) tags.push_back(stream("express_express"));
+                acknowledged_.push_back({bytes, tags.size()});
+                ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, tags}, bytes).has_value());
+            }
+            ASSERT_TRUE(flushed(*sender));
+            if (round == rounds / 2) older_ = bytes_of(journal_in(left_));
+        }
+    }
+
+    static fs::path journal_in(const fs::path& directory) { return datafile::JournalWriter::path_of(directory, 1); }
+
+    /// Every acknowledged copy is in a closed file, once; where that is not so, recovery has said something, and the
+    /// bytes are still there.
+    void expect_nothing_lost_in_silence(const fs::path& directory, const RecoveryResult& result) const {
+        std::vector<std::byte> closed, aside;
+        for (const auto& entry : fs::directory_iterator(directory)) {
+            const auto name = entry.path().filename().native();
+            auto* const to = name.ends_with(".data") ? &closed
+                             : name.contains(".cut-") || name.ends_with(".writing") ? &aside : nullptr;
+            if (to == nullptr) continue;
+            const auto bytes = bytes_of(entry.path());
+            to->insert(to->end(), bytes.begin(), bytes.end());
+        }
+        std::size_t missing = 0;
+        for (const auto& [bytes, copies] : acknowledged_) {
+            const auto found = count_in(closed, bytes);
+            EXPECT_LE(found, copies) << "stored more than once";
+            if (found >= copies) continue;
+            ++missing;
+            EXPECT_GE(found + count_in(aside, bytes), copies) << "an acknowledged event is nowhere";
+        }
+        if (missing > 0) {
+            EXPECT_TRUE(said(result)) << missing << " acknowledged events are in no file, and nobody says so";
+        }
+    }
+
+    static bool said(const RecoveryResult& result) { return !result.failed.empty() || !result.doubts.empty(); }
+
+    struct Acknowledged {
+        std::vector<std::byte> bytes;
+        std::size_t copies = 0;
+    };
+    fs::path left_;
+    std::vector<Acknowledged> acknowledged_;
+    std::vector<std::byte> older_;
+};
+
+TEST_F(DamagedJournal, OfAnyKindLosesNoAcknowledgedEventInSilence) {
+    const auto seed = testing::number_in("WEIR_SEED").value_or(1);
+    const auto damages = testing::number_in("WEIR_DAMAGES").value_or(damages_by_default);
+    std::uint64_t bad = 0;
+    for (auto n = seed; n < seed + damages; ++n) {
+        std::mt19937_64 random(n);
+        const auto here = directory_ / "here";
+        fs::remove_all(here);
+        fs::copy(left_, here);
+        auto what = testing::damage_journal(journal_in(here), older_, random);
+        if (random() % 4 == 0) {  // as after a power failure: what was not synced is gone too
+            what += ", no index either";
+            for (const auto& entry : fs::directory_iterator(left_)) {
+                if (entry.path().native().ends_with(".index.writing")) fs::remove(here / entry.path().filename());
+            }
+        }
+        SCOPED_TRACE(fmt::format("WEIR_SEED={}: {}", n, what));
+        const auto result = recover_directory(here, clock_);
+        ASSERT_TRUE(result.has_value()) << result.error().message();
+        const auto before = ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count();
+        expect_nothing_lost_in_silence(here, *result);
+        if (::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count() != before) ++bad;
+    }
+    EXPECT_EQ(bad, 0U) << "of " << damages << " damages";
+}
+
+}  // namespace
+}  // namespace weir::recovery

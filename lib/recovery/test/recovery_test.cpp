@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: Apache-2.0
+// What recovery makes of a directory in which more is broken than a crash breaks.
+#include "weir/recovery/recovery.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <mutex>
+
+#include "long_recording.hpp"
+#include "weir/base/leaving_file.hpp"
+#include "weir/base/testing/faulty_file_system.hpp"
+#include "weir/datafile/journal.hpp"
+#include "weir/datafile/journal_content.hpp"
+#include "weir/datafile/journal_writer.hpp"
+#include "weir/datafile/raw_file_reader.hpp"
+#include "weir/datafile/stored_index.hpp"
+#include "weir/recorder/testing/recording_fixture.hpp"
+
+namespace weir::recovery {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t events_sent = 6;
+
+class RecoveryTest : public testing::RecordingFixture {
+protected:
+    /// A recorder that dies with events acknowledged, each in a round of its own.
+    void crash(const std::vector<StreamTag>& tags = {stream("physics_Main")}) {
+        const auto recorder = start();
+        const auto sender = connect(*recorder);
+        for (std::uint64_t id = 1; id <= events_sent; ++id) {
+            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, tags}, event(id, 3000)).has_value());
+            ASSERT_TRUE(flushed(*sender));
+        }
+    }
+
+    std::filesystem::path journal(std::uint32_t number = 1) const {
+        return datafile::JournalWriter::path_of(directory_, number);
+    }
+
+    static std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
+        return datafile::read_records(path).value();
+    }
+
+    static void write(const std::filesystem::path& path, ConstData bytes) {
+        std::ofstream file(path, std::ios::binary | std::ios::trunc);
+        file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    }
+
+    std::map<std::filesystem::path, std::vector<std::byte>> open_files() const {
+        std::map<std::filesystem::path, std::vector<std::byte>> files;
+        for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+            if (entry.path().extension() == ".writing") files[entry.path()] = bytes_of(entry.path());
+        }
+        return files;
+    }
+
+    /// A recorder starts and says what it is in doubt about.
+    std::vector<std::string> doubts_at_start() {
+        std::vector<std::string> doubts;
+        std::mutex mutex;
+        const auto recorder = recorder::Recorder::open(
+            options_,
+            [&](const recorder::RecorderReport& report) {
+                const std::scoped_lock lock(mutex);
+                if (report.alarm == "acknowledged events in doubt") doubts.push_back(report.text);
+            },
+            clock_);
+        EXPECT_TRUE(recorder.has_value()) << (recorder ? "" : recorder.error().message());
+        if (!recorder) return doubts;
+        (*recorder)->start();
+        EXPECT_TRUE((*recorder)->stop(60s).has_value());
+        return doubts;
+    }
+
+    /// Every acknowledged event is in a file, and what was wrong is said.
+    void expect_all_kept_and_said(const std::string& because, std::size_t files = 1) {
+        const auto doubts = doubts_at_start();
+        EXPECT_TRUE(std::ranges::any_of(doubts, [&](const auto& doubt) { return doubt.contains(because); }))
+            << because << " is not among " << fmt::format("{}", fmt::join(doubts, "; "));
+        ASSERT_EQ(data_files().size(), files);
+        for (const auto& path : data_files())
+            EXPECT_EQ(datafile::StoredIndex::read(datafile::index_path_of(path))->copies.size(), events_sent);
+        expect_all_good(files);
+    }
+
+    void expect_all_kept(std::size_t files = 1) {
+        ASSERT_TRUE(start()->stop(60s).has_value());
+        ASSERT_EQ(data_files().size(), files);
+        for (const auto& path : data_files())
+            EXPECT_EQ(datafile::StoredIndex::read(datafile::index_path_of(path))->copies.size(), events_sent);
+        expect_all_good(files);
+    }
+};
+
+TEST_F(RecoveryTest, AJournalThatEndsInsideARecordHasEverythingThatWasAcknowledged) {
+    crash();
+    auto bytes = bytes_of(journal());
+    const std::vector half(bytes.end() - 104, bytes.end() - 10);  // a copy of which the last bytes were not written
+    bytes.insert(bytes.end(), half.begin(), half.end());
+    write(journal(), bytes);
+    expect_all_kept();
+}
+
+TEST_F(RecoveryTest, AFileOfWhichOnlyTheStartIsDurableIsGoneAndTheCatalogueForgetsIt) {
+    crash();
+    // A round found its first event still being copied: it made the start durable, and named the file.
+    auto opened = datafile::read_journals({journal()}).value().opened.begin()->second;
+    opened.guid = Guid::random();
+    opened.stream_name = "Rare";
+    opened.name.replace(opened.name.find("Main"), 4, "Rare");
+    write(directory_ / (opened.name + ".writing"), opened.start);
+    auto bytes = bytes_of(journal());
+    encode(datafile::JournalCommit{bytes.size()}, bytes);
+    encode(opened, bytes);
+    write(journal(), bytes);
+    {
+        const auto known = catalogue();
+        catalogue::FileRow row = known->files().value().front();
+        row.guid = opened.guid;
+        row.stream_name = "Rare";
+        row.name = opened.name + ".writing";
+        ASSERT_TRUE(known->put_file(row).has_value());
+        const auto result = recover_and_record(directory_, options_.recorder, *known, clock_).value();
+        EXPECT_TRUE(result.failed.empty());
+        EXPECT_TRUE(result.doubts.empty());
+        EXPECT_EQ(result.removed.size(), 1U);
+        ASSERT_EQ(known->files().value().size(), 1U);
+        EXPECT_EQ(known->files().value().front().events, events_sent);
+    }
+    expect_all_kept();
+}
+
+TEST_F(RecoveryTest, AFileThatAHandOffWasAboutToDeleteWhenItDiedHasItsNameBack) {
+    crash();
+    ASSERT_TRUE(start()->stop(10s).has_value());
+    const auto file = data_files().front();
+    std::filesystem::rename(file, leaving_name(file));
+    const auto result = recover_directory(directory_, clock_);
+    ASSERT_TRUE(result.has_value() && result->failed.empty());
+    EXPECT_EQ(data_files().front(), file);
+}
+
+TEST_F(RecoveryTest, ADamagedRecordBeforeOthersCostsNoEventAndIsSaid) {
+    crash();
+    auto damaged = bytes_of(journal());
+    const auto round_size = (16U + 8U) + (16U + 88U);  // commit and copy
+    damaged[damaged.size() - 3 * round_size] ^= std::byte{4};
+    write(journal(), damaged);
+    expect_all_kept_and_said("journal.000001 is damaged");
+    EXPECT_EQ(bytes_of(journal().native() + ".damaged-1"), damaged);  // for whoever wants to see it
+    EXPECT_TRUE(datafile::JournalWriter::find(directory_).value().empty());
+}
+
+TEST_F(RecoveryTest, AnEmptyJournalIsDamagedAndNeverYoung) {
+    crash();
+    write(journal(), {});
+    expect_all_kept_and_said("journal.000001 is empty");
+}
+
+TEST_F(RecoveryTest, AJournalThatIsGoneCostsNoEventAndIsSaid) {
+    crash();
+    ASSERT_TRUE(std::filesystem::remove(journal()));
+    expect_all_kept_and_said("its journal is gone");
+}
+
+TEST_F(RecoveryTest, AJournalThatWasCutBetweenRoundsCostsNoEventAndIsSaid) {
+    crash();
+    auto bytes = bytes_of(journal());
+    bytes.resize(bytes.size() - 3 * ((16U + 8U) + (16U + 88U)));
+    write(journal(), bytes);
+    expect_all_kept_and_said("3 events of 3 rounds are not in the journal");
+}
+
+TEST_F(RecoveryTest, ARoundThatIsInTheIndexAndNotInTheJournalIsKeptWithoutAlarm) {
+    crash();
+    auto bytes = bytes_of(journal());
+    bytes.resize(bytes.size() - ((16U + 8U) + (16U + 88U)));  // as when the recorder is killed between the two
+    write(journal(), bytes);
+    EXPECT_TRUE(doubts_at_start().empty());
+    expect_all_good(1);
+    EXPECT_EQ(datafile::StoredIndex::read(datafile::index_path_of(data_files().front()))->copies.size(), events_sent);
+}
+
+TEST_F(RecoveryTest, WithoutJournalAndIndexWholeEventsAreKeptAndNobodySaysWhoSentThem) {
+    crash();
+    write(journal(), {});
+    for (const auto& [path, bytes] : open_files()) {
+        if (path.native().ends_with(".index.writing")) std::filesystem::remove(path);
+    }
+    const auto result = recover_directory(directory_, clock_).value();
+    ASSERT_EQ(result.files.size(), 1U);
+    EXPECT_EQ(result.files.front().closed.events, events_sent);
+    EXPECT_FALSE(result.doubts.empty());
+    const auto index = datafile::StoredIndex::read(datafile::index_path_of(data_files().front())).value();
+    EXPECT_EQ(index.closed.content.first_event, std::nullopt);  // also for a catalogue that is rebuilt from the files
+    EXPECT_EQ(index.closed.content.last_event, std::nullopt);
+}
+
+TEST_F(RecoveryTest, AnEmptyFileWithoutJournalAndIndexHoldsNothingAndIsGone) {
+    const auto empty = directory_ / "data_test.00000017.physics_Main.daq.RAW._lb0001._weir._0009.writing";
+    write(empty, {});
+    const auto result = recover_directory(directory_, clock_).value();
+    EXPECT_TRUE(result.failed.empty());
+    EXPECT_FALSE(std::filesystem::exists(empty));
+}
+
+TEST_F(RecoveryTest, TheIndexOfAFileThatIsGoneIsKeptUntilTheFileIsPutBack) {
+    crash();
+    write(journal(), {});
+    std::filesystem::path vanished;
+    for (const auto& [path, bytes] : open_files()) {
+        if (!path.native().ends_with(".index.writing")) vanished = path;
+    }
+    const auto elsewhere = directory_ / "elsewhere";
+    std::filesystem::rename(vanished, elsewhere);
+    const auto doubts = doubts_at_start();
+    EXPECT_TRUE(std::ranges::any_of(doubts, [&](const auto& doubt) { return doubt.contains(".index.writing"); }))
+        << fmt::format("{}", fmt::join(doubts, "; "));
+    std::filesystem::rename(elsewhere, vanished);
+    const auto recovered = recover_and_record(directory_, options_.recorder, *catalogue(), clock_);
+    ASSERT_TRUE(recovered.has_value() && recovered->failed.empty());
+    ASSERT_EQ(data_files().size(), 1U);
+    const auto index = datafile::StoredIndex::read(datafile::index_path_of(data_files().front())).value();
+    EXPECT_EQ(index.copies.size(), events_sent);
+    for (const auto& copy : index.copies) EXPECT_TRUE(wire::valid(copy.sequence));
+    EXPECT_TRUE(recover_and_record(directory_, options_.recorder, *catalogue(), clock_).value().doubts.empty());
+    expect_all_good(1);
+}
+
+TEST_F(RecoveryTest, AnIndexThatIsShortCutsNoEventWhereTheJournalIsDamaged) {
+    options_.direct = recorder::DirectIo::off;
+    crash();
+    write(journal(), {});
+    for (const auto& [path, bytes] : open_files()) {  // as when the disk had no room for the index of two rounds
+        if (path.native().ends_with(".index.writing"))
+            std::filesystem::resize_file(path, bytes.size() - 2 * ((16U + 8U) + (16U + 88U)));
+    }
+    const auto result = recover_directory(directory_, clock_).value();
+    ASSERT_EQ(result.files.size(), 1U);
+    const auto& file = result.files.front();
+    EXPECT_EQ(file.closed.events, events_sent - 2);
+    ASSERT_TRUE(file.rest);
+    EXPECT_GE(bytes_of(*file.rest).size(), 2U * 3000);
+    EXPECT_TRUE(std::ranges::any_of(
+        result.doubts, [&](const Error& doubt) { return doubt.message().contains(file.rest->filename().native()); }));
+}
+
+TEST_F(RecoveryTest, AFileThatIsClosedAnewKeepsItsIndexUntilTheNextOneIsWholeSoThatADamagedJournalCostsNoEvent) {
+    crash();
+    const auto opened = datafile::read_journals({journal()}).value().opened.begin()->second;
+    const auto size = std::filesystem::file_size(directory_ / (opened.name + ".writing"));
+    testing::FaultyFileSystem faults;
+    faults.set({.call = testing::Call::pwrite, .error = EIO, .path_part = ".index"});
+    EXPECT_FALSE(close_up(directory_, opened, size, events_sent, clock_, faults).has_value());
+    auto bytes = bytes_of(journal());
+    bytes.resize(bytes.size() - 2 * ((16U + 8U) + (16U + 88U)));  // two rounds
+    write(journal(), bytes);
+    const auto result = recover_directory(directory_, clock_).value();
+    ASSERT_EQ(result.files.size(), 1U);
+    EXPECT_EQ(result.files.front().closed.events, events_sent);
+}
+
+TEST_F(RecoveryTest, OnAFullDiskTheIndexOfAFileThatIsClosedAnewTakesThePlaceOfTheOneBefore) {
+    crash();
+    const auto opened = datafile::read_journals({journal()}).value().opened.begin()->second;
+    const auto size = std::filesystem::file_size(directory_ / (opened.name + ".writing"));
+    testing::FaultyFileSystem faults;
+    faults.set({.call = testing::Call::pwrite, .error = ENOSPC, .path_part = ".index.recovering"});
+    EXPECT_FALSE(close_up(directory_, opened, size, events_sent, clock_, faults).has_value());
+    const auto closed = close_up(directory_, opened, size, events_sent, clock_, faults, IndexPlace::over);
+    ASSERT_TRUE(closed.has_value()) << closed.error().message();
+    EXPECT_EQ(datafile::StoredIndex::read(datafile::index_path_of(closed->path))->copies.size(), events_sent);
+    EXPECT_FALSE(std::filesystem::exists(directory_ / (opened.name + ".index.recovering")));
+    expect_all_kept();
+}
+
+TEST_F(RecoveryTest, WhatStandsBehindAJournalThatWasCutIsSetAsideWhereTheIndexIsGoneToo) {
+    options_.direct = recorder::DirectIo::off;
+    crash();
+    auto bytes = bytes_of(journal());
+    bytes.resize(bytes.size() - 2 * ((16U + 8U) + (16U + 88U)));
+    write(journal(), bytes);
+    for (const auto& [path, content] : open_files()) {
+        if (path.native().ends_with(".index.writing")) std::filesystem::remove(path);
+    }
+    const auto result = recover_directory(directory_, clock_).value();
+    ASSERT_EQ(result.files.size(), 1U);
+    const auto& file = result.files.front();
+    EXPECT_EQ(file.closed.events, events_sent - 2);
+    ASSERT_TRUE(file.rest);
+    EXPECT_GE(bytes_of(*file.rest).size(), 2U * 3000);
+    ASSERT_EQ(result.doubts.size(), 1U);
+    EXPECT_NE(result.doubts.front().message().find(file.rest->filename().native()), std::string::npos);
+}
+
+TEST_F(RecoveryTest, AFileThatHasBothItsNamesIsOneAndKeepsTheFinalOne) {
+    crash();
+    ASSERT_TRUE(start()->stop(60s).has_value());
+    const auto data = data_files().front();
+    auto writing = data;
+    writing.replace_extension(".writing");  // killed between link and unlink, where no rename keeps what is there
+    std::filesystem::create_hard_link(data, writing);
+    const auto result = recover_directory(directory_, clock_);
+    ASSERT_TRUE(result.has_value() && result->failed.empty());
+    EXPECT_FALSE(std::filesystem::exists(writing));
+    expect_all_good(1);
+}
+
+TEST_F(RecoveryTest, AWriteOfWhichOnlyTheEndReachedTheDiskWasNeverAcknowledged) {
+    crash();
+    auto bytes = bytes_of(journal());
+    const auto synced = bytes.size();
+    std::vector<std::byte> torn;  // a round of three copies, of which the first sector is lost
+    encode(datafile::JournalCommit{synced}, torn);
+    std::vector<datafile::StoredCopy> copies;
+    datafile::for_each_record(bytes, [&](const datafile::JournalRecord& record) {
+        if (const auto* copy = std::get_if<datafile::StoredCopy>(&record)) copies.push_back(*copy);
+        return true;
+    });
+    for (int i = 0; i < 3; ++i) encode(copies.back(), torn);
+    std::fill_n(torn.begin(), 60, std::byte{0});
+    bytes.insert(bytes.end(), torn.begin(), torn.end());
+    write(journal(), bytes);
+    expect_all_kept();
+}
+
+TEST_F(RecoveryTest, AJournalThatIsMissingBetweenTwoCostsNoEventAndIsSaid) {
+    crash();
+    // As if the journal had been begun anew twice: what each repeats, and its share of the copies. The last has
+    // none yet, so without the second nothing but the numbers shows that copies are missing.
+    std::vector<datafile::JournalRecord> repeated;
+    std::vector<datafile::StoredCopy> copies;
+    datafile::for_each_record(bytes_of(journal()), [&](const datafile::JournalRecord& record) {
+        if (const auto* copy = std::get_if<datafile::StoredCopy>(&record))
+            copies.push_back(*copy);
+        else if (std::holds_alternative<datafile::FileOpened>(record) ||
+                 std::holds_alternative<datafile::LaneDeclared>(record))
+            repeated.push_back(record);
+        return true;
+    });
+    ASSERT_EQ(copies.size(), events_sent);
+    std::vector<std::byte> first, third;
+    for (const auto& record : repeated) encode(record, first), encode(record, third);
+    for (std::size_t i = 0; i < 2; ++i) encode(copies[i], first);
+    write(journal(1), first);
+    write(journal(3), third);
+    expect_all_kept_and_said("journal.000002 is missing");
+}
+
+/// Three journals as the writer makes them when each is full after two events; the recorder dies behind the last.
+class SeveralJournals : public RecoveryTest {
+protected:
+    void SetUp() override {
+        crash();
+        std::vector<datafile::StoredCopy> copies;
+        std::optional<datafile::FileOpened> opened;
+        datafile::LaneDeclared lane;
+        datafile::for_each_record(bytes_of(journal()), [&](const datafile::JournalRecord& record) {
+            if (const auto* copy = std::get_if<datafile::StoredCopy>(&record)) copies.push_back(*copy);
+            if (const auto* file = std::get_if<datafile::FileOpened>(&record)) opened = *file;
+            if (const auto* declared = std::get_if<datafile::LaneDeclared>(&record)) lane = *declared;
+            return true;
+        });
+        ASSERT_EQ(copies.size(), events_sent);
+        ASSERT_TRUE(std::filesystem::remove(journal()));
+        auto writer = datafile::JournalWriter::open(
+                          directory_, [&](std::uint32_t) { return lane; }, real_file_system(), 200)
+                          .value();
+        writer.add(*opened);
+        for (std::size_t i = 0; i < copies.size(); i += 2) {
+            writer.add(copies[i]);
+            writer.add(copies[i + 1]);
+            ASSERT_TRUE(writer.commit(true).has_value());
+            ASSERT_TRUE(writer.roll().has_value());
+        }
+        ASSERT_EQ(datafile::JournalWriter::find(directory_).value().size(), 4U);  // the last is begun and empty
+    }
+
+    void expect_needed(std::uint32_t number, const std::string& because) const {
+        const auto aside = directory_ / "aside";
+        std::filesystem::remove_all(aside);
+        std::filesystem::copy(directory_, aside);
+        ASSERT_TRUE(std::filesystem::remove(datafile::JournalWriter::path_of(aside, number)));
+        const auto result = recover_directory(aside, clock_).value();
+        ASSERT_EQ(result.files.size(), 1U);
+        EXPECT_EQ(result.files.front().closed.events, events_sent);
+        EXPECT_TRUE(std::ranges::any_of(result.doubts, [&](const Error& doubt) { return doubt.message().contains(because); })) << because;
+    }
+};
+
+TEST_F(SeveralJournals, AnyOneThatIsMissingCostsNoEventAndIsSaid) {
+    expect_needed(1, "journal.000002 comes behind 2 events");
+    expect_needed(2, "journal.000002 is missing");
+    expect_needed(3, "journal.000003 is missing");
+    expect_needed(4, "journal.000004 is missing");
+    expect_all_kept();
+}
+
+TEST_F(SeveralJournals, TheLastMayBeThereWithoutBeingAnnounced) {
+    auto third = bytes_of(journal(3));
+    third.resize(third.size() - 20);  // the crash came before "continues"
+    write(journal(3), third);
+    expect_all_kept();
+}
+
+TEST_F(RecoveryTest, AFileThatVanishedIsNamedAndTheOthersAreRecovered) {
+    crash({stream("physics_Main"), stream("express_express")});
+    std::filesystem::path vanished;
+    for (const auto& [path, bytes] : open_files()) {
+        if (path.native().ends_with("express_express.daq.RAW._lb0001._weir._0001.writing")) vanished = path;
+    }
+    ASSERT_FALSE(vanished.empty());
+    auto index = vanished;
+    index.replace_extension(".index.writing");
+    const auto elsewhere = directory_ / "elsewhere";
+    std::filesystem::rename(vanished, elsewhere);
+    for (int again = 0; again < 2; ++again) {
+        const auto refused = recorder::Recorder::open(options_, {}, clock_);
+        ASSERT_FALSE(refused.has_value());
+        EXPECT_NE(refused.error().message().find(vanished.filename().native()), std::string::npos) << refused.error().message();
+        EXPECT_EQ(data_files().size(), 1U);
+        EXPECT_TRUE(std::filesystem::exists(journal()));  // for when the file is put back
+        EXPECT_TRUE(std::filesystem::exists(index));
+    }
+    const auto rows = catalogue()->files({.file_state = catalogue::FileState::closed}).value();
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].stream_name, "Main");
+    EXPECT_EQ(rows[0].file_health, catalogue::FileHealth::truncated);
+    std::filesystem::rename(elsewhere, vanished);
+    expect_all_kept(2);
+    const auto all = catalogue()->files().value();
+    for (const auto& row : all) EXPECT_EQ(row.file_health, catalogue::FileHealth::truncated) << row.name;
+    const auto ledgers = catalogue()->ledgers(*options_.run).value();
+    EXPECT_EQ(ledgers.size(), 2U);
+    for (const auto& ledger : ledgers) EXPECT_EQ(ledger.stored, events_sent);
+}
+
+TEST_F(RecoveryTest, NoEventIsReadThatTheJournalVouchesFor) {
+    const LongRecording recording{.run = *options_.run, .files = 3, .events = 500, .event_size = 20'000'000, .lanes = 300};
+    const auto left = leave_behind(directory_, recording);  // 30 GB, with holes instead of events
+    ASSERT_TRUE(left.has_value()) << left.error().message();
+    const auto bytes_read = [] {  // by this process, with read calls of any kind
+        std::ifstream io("/proc/self/io");
+        std::string name;
+        std::uint64_t count = 0;
+        io >> name >> count;
+        EXPECT_EQ(name, "rchar:");
+        return count;
+    };
+    const auto before = bytes_read();
+    const auto recovered = recover_directory(directory_, clock_);
+    const auto after = bytes_read();
+    ASSERT_TRUE(recovered.has_value()) << recovered.error().message();
+    EXPECT_TRUE(recovered->failed.empty());
+    ASSERT_EQ(recovered->files.size(), recording.files);
+    for (const auto& file : recovered->files) {
+        EXPECT_EQ(file.closed.events, recording.events);
+        EXPECT_EQ(file.bytes_cut, 4U << 20);
+    }
+    EXPECT_LT(after - before, 2U << 20);  // the journal, and the start of each file
+}
+
+/// One open file of six events, whose journal is gone.
+class WithoutJournal : public RecoveryTest {
+protected:
+    void SetUp() override {
+        options_.direct = recorder::DirectIo::off;
+        crash();
+        ASSERT_TRUE(std::filesystem::remove(journal()));
+        for (const auto& [path, bytes] : open_files()) {
+            if (!path.native().ends_with(".index.writing")) writing_ = path;
+        }
+        ASSERT_FALSE(writing_.empty());
+    }
+    std::vector<std::filesystem::path> rests() const {
+        std::vector<std::filesystem::path> found;
+        for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+            if (entry.path().native().contains(".cut-")) found.push_back(entry.path());
+        }
+        return found;
+    }
+    std::filesystem::path writing_;
+};
+
+TEST_F(WithoutJournal, AFileThatTheDiskCannotReadNowIsLeftAsItIs) {
+    class OneBadBlock : public FileSystem {
+    public:
+        ssize_t pread(int fd, void* to, std::size_t size, off_t offset) override {
+            if (offset > 8000) return errno = EIO, -1;  // within the third event
+            return FileSystem::pread(fd, to, size, offset);
+        }
+    } bad;
+    const auto before = open_files();
+    const auto refused = recover_file_by_walking(writing_, clock_, bad);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().os_errno, EIO);
+    EXPECT_NE(refused.error().message().find("left as it is"), std::string::npos) << refused.error().message();
+    EXPECT_EQ(open_files(), before);
+    EXPECT_EQ(recover_file_by_walking(writing_, clock_)->closed.events, events_sent);  // the disk reads it again
+    EXPECT_TRUE(rests().empty());
+}
+
+TEST_F(WithoutJournal, WhatIsCutBehindADamageIsKeptBesideTheFile) {
+    auto bytes = bytes_of(writing_);
+    while (bytes.back() == std::byte{0}) bytes.pop_back();  // space that was taken and not used
+    auto reader = datafile::RawFileReader::open(writing_).value();
+    std::vector<std::byte> event;
+    for (int n = 1; n <= 2; ++n) ASSERT_TRUE(reader.next(event).value());
+    const auto third = reader.next(event).value()->offset;
+    bytes[third] ^= std::byte{1};  // no separator any more
+    write(writing_, bytes);
+    const auto recovered = recover_file_by_walking(writing_, clock_).value();
+    EXPECT_EQ(recovered.closed.events, 2U);
+    ASSERT_TRUE(recovered.rest);
+    EXPECT_EQ(rests(), std::vector{*recovered.rest});
+    EXPECT_EQ(bytes_of(*recovered.rest), std::vector(bytes.begin() + static_cast<std::ptrdiff_t>(third), bytes.end()));
+    EXPECT_TRUE(datafile::RawFileReader::open(recovered.path).has_value());
+}
+
+}  // namespace
+}  // namespace weir::recovery
