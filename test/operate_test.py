@@ -166,10 +166,6 @@ class Weather:
         """Whether a fault happened to a station of this kind."""
         return any(f.happened and f.station.split("-")[0] == kind and (kills is None or f.kills == kills) for f in self.faults)
 
-    def ended(self, kind):
-        """Whether a station of this kind was killed, or was silent for so long that run control may have ended it."""
-        return any(f.happened and f.station.split("-")[0] == kind and (f.kills or f.still > 3) for f in self.faults)
-
     def __str__(self):
         faults = " and ".join(map(str, self.faults))
         return (f"seed {self.seed}: {self.readouts} ros, {self.builders} sfi, {self.filters} ef, {self.recorders} rec, {self.link}, "
@@ -439,7 +435,7 @@ class Operation:
             self.wrong(f"the account does not balance: {account}")
         if account["twice"]["events"] or account["unaccepted"]["events"]:
             self.wrong(f"account: {account}")
-        if by_itself and lost and not weather.ended("dfm"):  # only it knew which events nobody had
+        if by_itself and lost and not weather.hit("dfm", kills=True):  # only it knew which events nobody had
             self.wrong(f"a run that ended by itself lost {len(lost)} events: {account['lost']}")
         bad = bool(lost) or (not by_itself and weather.ends == "by itself")
         if bad and self.ended.code != 1:

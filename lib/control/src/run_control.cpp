@@ -112,6 +112,7 @@ void RunControl::State::advance() {
         const auto done = phases_.front();
         phases_.pop_front();
         begun_ = false;
+        if (done.until && now_ > *done.until) put_off(now_ - *done.until);
         if (done.introduces) introduce();
         if (done.what == Phase::What::drain) drain_over();
         if (phases_.empty()) return phases_done();
@@ -140,7 +141,10 @@ void RunControl::State::begin(const Phase& phase) {
                 if (!station->up() || station->ending()) continue;
         }
         auto step = phase.step;
-        if (phase.until) step.limit = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(*phase.until - now_), std::chrono::milliseconds{1});
+        if (phase.until) {
+            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*phase.until + phase.patience - now_);
+            step.limit = std::max(left, std::chrono::milliseconds{1});
+        }
         station->add(step);
     }
 }
@@ -152,7 +156,7 @@ bool RunControl::State::waits(const Phase& phase) {
     bool waiting = false;
     for (const auto& station : stations_) {
         if ((phase.kind && station->entry().kind != *phase.kind) || station->idle()) continue;
-        if (phase.until && now_ >= *phase.until) {
+        if (phase.until && now_ >= *phase.until + phase.patience) {
             const auto late = fmt::format("{} did not answer {} in time", station->entry().name, phase.step.text());
             if (phase.what == Phase::What::step && close_again(*station, late)) return true;
             problem(fmt::format("{} and is ended{}", late,
@@ -181,8 +185,14 @@ bool RunControl::State::close_again(StationControl& station, const std::string& 
 /// It has the time of a whole stop, and so has the stop where no operator gave it a deadline.
 void RunControl::State::stop_again(StationControl& station) {
     station.add({StationStep::Kind::transition, service::Transition::stop, options_.stop_deadline});
+    put_off(options_.stop_deadline);
+}
+
+/// Those that come later in a stop have their shares all the same, unless an operator gave the whole a deadline.
+void RunControl::State::put_off(SteadyTime::duration time) {
+    if (stop_until_) return;
     for (auto& phase : phases_) {
-        if (phase.until && !stop_until_) *phase.until += options_.stop_deadline;
+        if (phase.until) *phase.until += time;
     }
 }
 
@@ -259,7 +269,8 @@ bool RunControl::State::waits_for_drain() {
 
 void RunControl::State::drain_over() {
     drain_over_ = true;
-    set_phases(phases_stop(now_, stop_until_.value_or(now_ + options_.stop_deadline)));
+    if (stop_until_) return set_phases(phases_stop(now_, *stop_until_, {}));
+    set_phases(phases_stop(now_, now_ + options_.stop_deadline, options_.silent_after_single));
 }
 
 /// What is not final by then is abandoned.
@@ -441,8 +452,12 @@ Result<> RunControl::State::pause(service::Transition transition) {
 void RunControl::State::stop(const std::string& reason, Drain drain) {
     if (!run_active()) return;
     if (state == PartitionState::stopping) {
-        if (!draining() || drain != Drain::bounded || stop_until_) return;
+        if (drain != Drain::bounded || stop_until_) return;
         bound_stop();
+        if (!draining()) {
+            for (auto& phase : phases_) phase.patience = {};
+            return;
+        }
         return say(service::Severity::information, fmt::format("run {} waits {} more for its last events: {}",
                                                                number(run_), to_string(drain_share(options_)), reason));
     }
@@ -570,7 +585,7 @@ Result<> RunControl::resume() {
 
 Result<> RunControl::stop(const std::string& reason, Drain drain) {
     const std::scoped_lock lock(state_->mutex);
-    if (state_->state != PartitionState::paused && state_->state != PartitionState::starting && !state_->drains_without_deadline()) {
+    if (state_->state != PartitionState::paused && state_->state != PartitionState::starting && !state_->stops_without_deadline()) {
         if (auto good = state_->must_be(PartitionState::running, "stop the run"); !good) return good;
     }
     state_->stop(reason, drain);

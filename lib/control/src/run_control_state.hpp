@@ -25,7 +25,7 @@ public:
     void shut_down(const std::string& reason);
     void abandon(const std::string& reason);
     /// A stop can still be given a deadline.
-    [[nodiscard]] bool drains_without_deadline() const noexcept { return draining() && !stop_until_; }
+    [[nodiscard]] bool stops_without_deadline() const noexcept { return state == PartitionState::stopping && !stop_until_; }
     [[nodiscard]] Result<> must_be(PartitionState state, std::string_view what) const;
     [[nodiscard]] PartitionView view() const;
 
@@ -47,6 +47,7 @@ private:
     void drain_over();
     void bound_drain();
     void bound_stop();
+    void put_off(SteadyTime::duration time);
     [[nodiscard]] bool draining() const noexcept { return state == PartitionState::stopping && !drain_over_; }
     [[nodiscard]] bool assembling() const noexcept;
     void phases_done();

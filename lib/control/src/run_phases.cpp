@@ -61,15 +61,19 @@ std::vector<Phase> phases_drain(const RunControlOptions& o, Drain drain) {
             {Phase::What::drain, {}, std::nullopt, std::nullopt, false}};
 }
 
-std::vector<Phase> phases_stop(SteadyTime now, SteadyTime until) {
+std::vector<Phase> phases_stop(SteadyTime now, SteadyTime until, std::chrono::milliseconds patience) {
     std::vector<Phase> phases;
     const auto part = [&](double share) { return std::chrono::duration_cast<std::chrono::milliseconds>((until - now) * share); };
-    for (const auto& [kind, share] : stop_order)
+    for (const auto& [kind, share] : stop_order) {
+        const bool single = kind == StationKind::supervise || kind == StationKind::assign;
+        const auto more = single ? patience : std::chrono::milliseconds{};
         phases.push_back({Phase::What::step,
-                          {Kind::transition, service::Transition::stop, part(share)},
+                          {Kind::transition, service::Transition::stop, part(share) + more},
                           kind,
                           now + part(share),
-                          false});
+                          false,
+                          more});
+    }
     phases.push_back(
         {Phase::What::step, {Kind::report, service::Transition::stop, part(1)}, std::nullopt, until, false});
     return phases;

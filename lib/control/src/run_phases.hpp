@@ -23,14 +23,16 @@ struct Phase {
     std::optional<StationKind> kind{};   // nothing: all stations at once
     std::optional<SteadyTime> until{};   // a stop's: whoever is not done then is ended
     bool introduces = false;             // the stations have said who they are: now it is known whether they fit together
+    std::chrono::milliseconds patience{};  // beyond `until`; those that come later are later by what is used of it
 };
 
 [[nodiscard]] std::vector<Phase> phases_up(const RunControlOptions& options);
 [[nodiscard]] std::vector<Phase> phases_start(const RunControlOptions& options);
 /// No more triggers, and the drain.
 [[nodiscard]] std::vector<Phase> phases_drain(const RunControlOptions& options, Drain drain);
-/// They end at `until` at the latest. One that is done early leaves its time to those behind it.
-[[nodiscard]] std::vector<Phase> phases_stop(SteadyTime now, SteadyTime until);
+/// They end at `until` at the latest. One that is done early leaves its time to those behind it. The supervisor and the DFM,
+/// of which there is one each and which alone know what became of the events, have `patience` more.
+[[nodiscard]] std::vector<Phase> phases_stop(SteadyTime now, SteadyTime until, std::chrono::milliseconds patience);
 /// How much of the time of a stop the drain has.
 [[nodiscard]] std::chrono::milliseconds drain_share(const RunControlOptions& options) noexcept;
 /// Of the supervisor only: without triggers the others have nothing new to do.

@@ -362,6 +362,41 @@ TEST_F(RunControlTest, ADfmThatIsSilentForHalfAMinuteWhileItDrainsIsWaitedFor) {
     EXPECT_THAT(problems(), IsEmpty());
 }
 
+TEST_F(RunControlTest, ADfmThatStandsStillWhenAllEventsAreDoneIsWaitedForAndTheOthersHaveTheirTimeAllTheSame) {
+    start_run();
+    station("l2sv").report.status.finished = true;  // it ends by itself
+    station("dfm").hangs_in = "stop";
+    pass(options.stop_deadline + 5s);
+    EXPECT_EQ(world.count("sfi-1 stop"), 0U);
+    station("dfm").hangs_in.clear();
+    station("sfi-1").hangs_in = "stop";
+    pass(options.stop_deadline / 10);
+    EXPECT_EQ(control->view().state, PartitionState::stopping);
+    station("sfi-1").hangs_in.clear();
+    pass(1s);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(RunControlTest, ADfmThatNeverStopsIsEndedAlsoWhereTheRunEndedByItself) {
+    start_run();
+    station("l2sv").report.status.finished = true;
+    station("dfm").hangs_in = "stop";
+    pass(options.silent_after_single + options.stop_deadline + 2s);
+    EXPECT_THAT(problems(), Contains("dfm did not answer stop in time and is ended"));
+    EXPECT_NE(control->view().state, PartitionState::stopping);
+}
+
+TEST_F(RunControlTest, AnOperatorWhoStopsARunThatStopsAlreadyDoesNotWaitForADfmThatStandsStill) {
+    start_run();
+    station("l2sv").report.status.finished = true;
+    station("dfm").hangs_in = "stop";
+    pass(options.stop_deadline / 2);
+    ASSERT_TRUE(control->stop("enough"));
+    pass(1s);
+    EXPECT_THAT(problems(), Contains("dfm did not answer stop in time and is ended"));
+}
+
 TEST_F(RunControlTest, TheTimeInWhichRunControlWasStoppedIsNobodysSilence) {
     start_run();
     for (auto& [name, fake] : world.stations) fake.mute = true;  // their answers have not been read
