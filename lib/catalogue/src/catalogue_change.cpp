@@ -19,7 +19,7 @@ constexpr std::uint8_t format_version = 1;
 template <class S, class T>
 concept Is = std::same_as<std::remove_const_t<S>, T>;
 
-void fields(Is<RunStart> auto& s, auto f) { f(s.run, s.recorder, s.mode, s.relaxations, s.at); }
+void fields(Is<RunStart> auto& s, auto f) { f(s.run, s.recorder, s.mode, s.relaxations, s.at, s.again); }
 void fields(Is<RunRow> auto& s, auto f) { f(s.run, s.recorder, s.state, s.mode, s.relaxations, s.started, s.ended); }
 void fields(Is<FileSum> auto& s, auto f) { f(s.algorithm, s.value); }
 void fields(Is<FileRow> auto& s, auto f) {
@@ -94,6 +94,7 @@ public:
     [[nodiscard]] const std::string& bytes() const noexcept { return bytes_; }
 
 private:
+    void one(std::same_as<bool> auto value) { number(value ? 1 : 0); }
     void one(std::uint64_t value) { number(value); }
     void one(std::uint32_t value) { number(value); }
     void one(const std::string& text) {
@@ -160,6 +161,11 @@ private:
         const auto value = number();
         if (value > rest_.size() / 8) return spoil(), 0;
         return value;
+    }
+    void one(bool& value) {
+        const auto read = number();
+        if (read > 1) spoil();
+        value = read == 1;
     }
     void one(std::uint64_t& value) { value = number(); }
     void one(std::uint32_t& value) {

@@ -295,7 +295,7 @@ Result<RunOpening> QueuedCatalogue::open_run(const RunStart& start) {
     const auto rows = own_->runs(start.run);
     if (!rows) return std::unexpected(rows.error());
     const auto mine = std::ranges::find(*rows, start.recorder, &RunRow::recorder);
-    const bool continues = mine != rows->end() && mine->state == OpenState::opened;
+    const bool continues = mine != rows->end() && (mine->state == OpenState::opened || start.again);
     if (mine != rows->end() && !continues) return own_->open_run(start);  // refused, and why
     auto asked = carry_all();                                             // so that it knows what we know
     std::uint64_t closed_below = 0;

@@ -111,7 +111,7 @@ Result<RunOpening> SqlCatalogue::write_run_start(const RunStart& start) {
     const auto mine = std::ranges::find(*known, start.recorder, &RunRow::recorder);
     const auto closed = [](const RunRow& row) { return row.state == OpenState::closed; };
     const bool over = mine != known->end() ? closed(*mine) : !known->empty() && std::ranges::all_of(*known, closed);
-    if (over) {
+    if (over && !start.again) {
         const auto& row = mine != known->end() ? *mine : known->front();
         const auto free = free_run_in_lock();
         return fail(Errc::refused, fmt::format("run {} was closed on {}; choose another number{}", number(start.run),
@@ -125,6 +125,12 @@ Result<RunOpening> SqlCatalogue::write_run_start(const RunStart& start) {
                                    "(SELECT coalesce(max(r.blocks_closed_below), 0) FROM runs r WHERE r.run = ?))",
                                    {start.run, start.recorder, start.mode, start.relaxations, start.at, start.run}));
         return RunOpening::fresh;
+    }
+    if (closed(*mine)) {
+        WEIR_TRY(database_.execute("UPDATE streams SET state = 'OPENED' WHERE run = ? AND recorder = ? AND state = 'CLOSED'",
+                                   {start.run, start.recorder}));
+        WEIR_TRY(database_.execute("UPDATE runs SET state = 'OPENED', ended_us = NULL WHERE run = ? AND recorder = ?",
+                                   {start.run, start.recorder}));
     }
     WEIR_TRY(database_.execute("UPDATE runs SET mode = ?, relaxations = ? WHERE run = ? AND recorder = ?",
                                {joined(mine->mode, start.mode), joined(mine->relaxations, start.relaxations), start.run,

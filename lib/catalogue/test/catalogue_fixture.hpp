@@ -67,7 +67,7 @@ protected:
     static constexpr WallTime time_of(std::int64_t seconds) { return WallTime{std::chrono::seconds{1'700'000'000 + seconds}}; }
 
     static RunStart start(std::uint32_t run, std::string recorder = "recorder-1") {
-        return {RunNumber{run}, std::move(recorder), "receipt", "", time_of(0)};
+        return {RunNumber{run}, std::move(recorder), "receipt", "", time_of(0), false};
     }
 
     static FileRow file_of(std::uint32_t run, std::uint32_t sequence = 1, std::string recorder = "recorder-1") {

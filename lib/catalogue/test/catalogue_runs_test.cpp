@@ -36,6 +36,19 @@ TEST_F(CatalogueRuns, AClosedRunIsRefusedAndTheNextFreeNumberNamed) {
     EXPECT_EQ(catalogue->runs(RunNumber{17}).value()[0].state, OpenState::closed);
 }
 
+TEST_F(CatalogueRuns, ARunThatThisRecorderClosedGoesOnWhereItIsOpenedAgain) {
+    auto catalogue = open();
+    ASSERT_TRUE(catalogue->open_run(start(17)).has_value());
+    ASSERT_TRUE(catalogue->close_run(RunNumber{17}, "recorder-1", time_of(100)).has_value());
+    auto again = start(17);
+    again.again = true;
+    EXPECT_EQ(catalogue->open_run(again).value(), RunOpening::continued);
+    EXPECT_EQ(catalogue->runs(RunNumber{17}).value()[0].state, OpenState::opened);
+    EXPECT_FALSE(catalogue->runs(RunNumber{17}).value()[0].ended);
+    ASSERT_TRUE(catalogue->close_run(RunNumber{17}, "recorder-1", time_of(200)).has_value());
+    EXPECT_EQ(catalogue->runs(RunNumber{17}).value()[0].ended, time_of(200));
+}
+
 TEST_F(CatalogueRuns, ARunClosedElsewhereIsRefusedButOneStillOpenElsewhereIsJoined) {
     auto catalogue = open();
     ASSERT_TRUE(catalogue->open_run(start(5, "recorder-1")).has_value());

@@ -2,7 +2,7 @@
 // What run control does when a station fails. Builders, selection units and filters are replaced: their events are given
 // to others, or come again. A recorder comes back and recovers; a readout comes back, and what it missed becomes empty
 // ROBs. Without supervisor or DFM nobody knows which events there are: the run stops. So it is until a stop has drained
-// the run; what fails after that costs no event, and only a recorder is started again, to close its files.
+// the run; what fails after that costs no event, and only a recorder is started again, to close its files and say what they hold.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -149,9 +149,11 @@ void RunControl::State::trouble_in_stop(StationControl& station, const StationTr
     const auto kind = station.entry().kind;
     const bool collecting = phases_.empty() || !phases_.front().kind;
     const auto present = collecting ? stop_rank(StationKind::readout) + 1 : stop_rank(*phases_.front().kind);
-    if (stop_rank(kind) < present) return problem(fmt::format("{} after it had stopped", what));
-    if (kind != StationKind::record || !replace(station, what)) return problem(what);
-    if (stop_rank(kind) == present) stop_again(station);
+    const bool had_stopped = stop_rank(kind) < present;
+    if (kind != StationKind::record || !replace(station, what)) return problem(had_stopped ? what + " after it had stopped" : what);
+    if (stop_rank(kind) > present) return;
+    stop_again(station);
+    if (had_stopped) station.add({StationStep::Kind::report, service::Transition::stop, options_.stop_deadline});
 }
 
 bool RunControl::State::replace(StationControl& station, const std::string& what) {

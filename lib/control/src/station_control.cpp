@@ -243,9 +243,13 @@ void StationControl::call(RunNumber run, const std::vector<Peer>& peers) {
         step.transition,
         {},
         deadline,
-        {}};
+        {},
+        false};
     if (change || step.transition == service::Transition::connect) request.peers = peers;
-    if (!change && step.transition == service::Transition::start) request.run = run;
+    if (!change && step.transition == service::Transition::start) {
+        request.run = run;
+        request.again = restarts > 0;
+    }
     link_->call(request);
 }
 

@@ -28,6 +28,7 @@ struct FakeStation {
     service::StationEvents events{};
     std::vector<Peer> peers{};
     std::optional<RunNumber> started{};
+    bool started_again = false;
     std::vector<SourceId> sources{};
 };
 
@@ -117,7 +118,10 @@ public:
             station.report.self = Peer{name_, station.entry.kind, station.entry.id, fmt::format("127.0.0.1:{}", number(station.entry.id) * 100 + station.processes), "",
                                        station.sources};
         }
-        if (request.run) station.started = station.report.run = request.run;
+        if (request.run) {
+            station.started = station.report.run = request.run;
+            station.started_again = request.again;
+        }
         if (station.loses_answer_to == what) return station.loses_answer_to.clear(), lost;
         return CallAnswer{};
     }

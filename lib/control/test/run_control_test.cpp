@@ -568,6 +568,25 @@ TEST_F(RunControlTest, ARecorderThatDiesWhileItStopsIsStartedAgainToCloseItsFile
     EXPECT_THAT(problems(), IsEmpty());
 }
 
+TEST_F(RunControlTest, ARecorderThatDiesAfterItHasStoppedIsStartedAgainToSayWhichEventsItHolds) {
+    const auto run = start_run();
+    station("rec-1").events = {{"recorded", ids("1-3")}};
+    station("ros-1").hangs_in = "stop";  // the recorder has stopped, and the run is not over
+    ASSERT_TRUE(control->stop("enough"));
+    pass(500ms);
+    ASSERT_EQ(station("rec-1").report.state, service::StationState::connected);
+    station("rec-1").started.reset();
+    world.kill("rec-1");
+    pass(500ms);
+    station("ros-1").hangs_in.clear();
+    pass(1s);
+    EXPECT_EQ(station("rec-1").started, run);
+    EXPECT_TRUE(station("rec-1").started_again);
+    EXPECT_EQ(station("rec-1").report.state, service::StationState::connected);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_THAT(problems(), IsEmpty());
+}
+
 TEST_F(RunControlTest, ARecorderThatDoesNotAnswerAtItsStopIsKilledAndAnotherProcessClosesItsFiles) {
     const auto run = start_run();
     station("rec-1").hangs_in = "stop";

@@ -9,8 +9,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto bytes = std::as_bytes(std::span(data, size));
     std::vector<std::byte> again;
-    const auto end = weir::for_each_record(bytes, [&](const weir::JournalRecord& record) {
-        weir::encode(record, again);
+    const auto end = weir::datafile::for_each_record(bytes, [&](const weir::datafile::JournalRecord& record) {
+        weir::datafile::encode(record, again);
         return true;
     });
     WEIR_ASSERT(end.offset <= size);

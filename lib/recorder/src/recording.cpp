@@ -133,7 +133,8 @@ Result<> Recording::open_catalogue_and_run() {
                               .recorder = options_.recorder,
                               .mode = name(options_.mode),
                               .relaxations = options_.sync ? "" : "no sync",
-                              .at = clock_.wall()};
+                              .at = clock_.wall(),
+                              .again = options_.run_again};
     auto run = options_.run;
     if (!run) {
         const auto left_open = last_open_run(*catalogue_, options_.recorder);

@@ -461,5 +461,24 @@ TEST_F(RecorderUnique, ARandomHalfOf300000EventsIsKnownAcrossARestartAndWhenItsF
     EXPECT_EQ(std::ranges::count_if(marks, recovery::is_mark_of_events), (events + 65'535) / 65'536);
 }
 
+TEST_F(RecorderUnique, ARunThatWasClosedAndIsOpenedAgainKnowsWhatItHoldsAndTakesMore) {
+    begin();
+    send_all(*sender("first"), 1, 20);
+    end();
+    EXPECT_FALSE(Recorder::open(options_, {}, clock_, disk_)) << "without being told that it goes on";
+    options_.run_again = true;
+    begin();
+    EXPECT_EQ(recorder_->stored_events()->count(), 20U);
+    EXPECT_EQ(recorder_->summary().copies_stored, 0U);
+    const auto second = sender("second");
+    send_all(*second, 11, 30);
+    EXPECT_EQ(duplicates(*second), 10U);
+    EXPECT_EQ(recorder_->stored_events()->count(), 30U);
+    end();
+    EXPECT_EQ(catalogue()->runs(*options_.run).value().front().state, catalogue::OpenState::closed);
+    const auto files = catalogue()->files({}).value();
+    for (const auto& row : files) EXPECT_EQ(row.file_state, catalogue::FileState::closed);
+}
+
 }  // namespace
 }  // namespace weir::recorder

@@ -137,6 +137,7 @@ std::string to_json(const Peer& peer) { return json::serialize(json_of(peer)); }
 std::string to_json(const StationRequest& request) {
     json::object object{{"name", name(request)}};
     if (request.run) object["run"] = number(*request.run);
+    if (request.again) object["again"] = true;
     if (request.deadline) object["deadline"] = std::chrono::duration<double>(*request.deadline).count();
     if (!request.peers.empty()) {
         json::array peers;
@@ -199,6 +200,7 @@ Result<StationRequest> parse_station_request(std::string_view text) {
     }
     const bool starts = request.kind == StationRequestKind::transition && request.transition == Transition::start;
     if (fields.has("run") || starts) request.run = RunNumber{static_cast<std::uint32_t>(fields.number("run", std::nullopt, 0xffff'ffff))};
+    if (starts) request.again = fields.flag("again", false);
     if (fields.has("deadline")) {
         const auto seconds = fields.real("deadline");
         if (!(seconds >= 0 && seconds <= deadline_max)) fields.fail_with("\"deadline\" of the request is not a number of seconds from 0 to 3600");

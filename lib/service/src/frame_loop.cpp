@@ -96,7 +96,11 @@ Result<> FrameLoop::execute_transition(const Job& job) {
     switch (job.request.transition) {
         case Transition::configure: return station_.configure();
         case Transition::connect: return station_.connect(job.request.peers);
-        case Transition::start: services_.samples.clear(); return station_.start(job.request.run.value_or(RunNumber{}));
+        case Transition::start: {
+            services_.samples.clear();
+            const auto run = job.request.run.value_or(RunNumber{});
+            return job.request.again ? station_.start_again(run) : station_.start(run);
+        }
         case Transition::pause: return station_.pause();
         case Transition::resume: return station_.resume();
         // A tenth is left for the way back, so that a stop that uses all of its time is not late.

@@ -30,7 +30,10 @@ TEST(ControlMessages, APeerIsReadBack) {
 TEST(ControlMessages, EveryRequestIsReadBack) {
     for (const auto transition : transitions) {
         StationRequest request{.transition = transition, .deadline = 1500ms};
-        if (transition == Transition::start) request.run = RunNumber{91668};
+        if (transition == Transition::start) {
+            request.run = RunNumber{91668};
+            request.again = true;
+        }
         if (transition == Transition::connect) request.peers = {sample_peer(), sample_peer()};
         EXPECT_EQ(parse_station_request(to_json(request)).value(), request) << name(transition);
     }

@@ -80,8 +80,9 @@ Peer RecorderStation::self() const {
 
 Result<> RecorderStation::connect(const std::vector<Peer>&) { return {}; }  // senders come to us
 
-Result<> RecorderStation::start(RunNumber run) {
+Result<> RecorderStation::record(RunNumber run, bool again) {
     auto options = options_;
+    options.run_again = again;
     if (run != RunNumber{}) options.run = run;  // else the recorder finds one
     options.receiver.listen = port_->address();
     const auto lent = port_->lend();

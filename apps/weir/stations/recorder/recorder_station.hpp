@@ -30,7 +30,8 @@ public:
     [[nodiscard]] Result<> configure() override;
     [[nodiscard]] Peer self() const override;
     [[nodiscard]] Result<> connect(const std::vector<Peer>& peers) override;
-    [[nodiscard]] Result<> start(RunNumber run) override;
+    [[nodiscard]] Result<> start(RunNumber run) override { return record(run, false); }
+    [[nodiscard]] Result<> start_again(RunNumber run) override { return record(run, true); }
     [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline) override;
     [[nodiscard]] Result<> disconnect() override;
     [[nodiscard]] Result<> unconfigure() override;
@@ -44,6 +45,7 @@ public:
     [[nodiscard]] const recorder::Recorder& recorder() const;
 
 private:
+    Result<> record(RunNumber run, bool again);
     void end_recorder();
 
     const recorder::RecorderOptions options_;

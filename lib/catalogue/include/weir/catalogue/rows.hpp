@@ -44,6 +44,7 @@ struct RunStart {
     std::string mode;         // of recording: "receipt", "off", ...
     std::string relaxations;  // promises that were given up on purpose ("no sync"); empty: none
     WallTime at{};
+    bool again = false;  // it goes on although this recorder has closed it: it died before anybody knew
 };
 
 /// A run at one recorder. The run as a whole is closed when it is closed at each of them.

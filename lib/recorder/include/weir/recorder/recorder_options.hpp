@@ -40,6 +40,7 @@ struct RecorderOptions {
     bool create_directories = false;  // those that are not there, or have no marker: docs/formats/volume-marker.md
     std::string catalogue;  // empty: only there; postgresql://...: carried over into that one; else another file
     std::optional<RunNumber> run;                    // nothing: one that a crash left open, else the next free one
+    bool run_again = false;                          // `run` goes on also where this recorder has closed it
     std::string project = "data_test";
     std::string recorder = "weir";  // the application in file names
 

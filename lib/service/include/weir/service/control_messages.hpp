@@ -32,6 +32,7 @@ struct StationRequest {
     std::optional<RunNumber> run{};                      // start
     std::optional<std::chrono::milliseconds> deadline{};  // nothing: the station's own
     std::vector<Peer> peers{};                           // connect, change_peers
+    bool again = false;                                  // start: another process of this station was in this run
 
     bool operator==(const StationRequest&) const = default;
 };

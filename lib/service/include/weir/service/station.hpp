@@ -69,6 +69,8 @@ public:
     [[nodiscard]] virtual Result<> connect(const std::vector<Peer>& peers) = 0;
     /// Also while connected to a partition whose other stations run already (this one was replaced).
     [[nodiscard]] virtual Result<> start(RunNumber run) = 0;
+    /// In place of a process that was in this run, and has perhaps ended it.
+    [[nodiscard]] virtual Result<> start_again(RunNumber run) { return start(run); }
     [[nodiscard]] virtual Result<> pause() { return {}; }   // no new work; what is in hand goes on
     [[nodiscard]] virtual Result<> resume() { return {}; }
     [[nodiscard]] virtual Result<> stop(std::chrono::milliseconds deadline) = 0;
