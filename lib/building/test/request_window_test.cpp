@@ -70,6 +70,18 @@ TEST(RequestWindow, StaysAtWhatAQueueHoldsThatLosesTheRest) {
     EXPECT_LE(most, queue * 5 / 4);
 }
 
+TEST(RequestWindow, StaysAtWhatAQueueHoldsWhenAFewGetLostForAnotherReasonToo) {
+    RequestWindow window(limits);
+    constexpr std::uint64_t queue = 1 << 20;
+    std::uint64_t most = 0;
+    for (int i = 0; i < 500; ++i) {
+        const double too_many = window.size() > queue ? static_cast<double>(window.size() - queue) / queue : 0;
+        round(window, 2 + static_cast<int>(256 * too_many / (10 + too_many)), trip_of(window));
+        if (i > 10) most = std::max(most, window.size());
+    }
+    EXPECT_LE(most, queue * 5 / 4);
+}
+
 TEST(RequestWindow, ShrinksToItsLeastWhileTheSocketOverflows) {
     RequestWindow window(limits);
     for (int i = 0; i < 40; ++i) {

@@ -48,7 +48,6 @@ public:
 
 private:
     static constexpr std::uint64_t round = 256;  // answers between two decisions
-    static constexpr unsigned in_vain = 4;       // times it shrinks until it is looked at whether less gets lost
     static constexpr unsigned unmoved = 1024;    // decisions for which loss leaves the window alone when not
 
     void evaluate() noexcept {
@@ -69,11 +68,10 @@ private:
     }
 
     void shrink() noexcept {
-        if (shrunk_from_ == 0) {
-            shrunk_from_ = size_;
+        if (size_ >= shrunk_from_) {
+            shrunk_from_ = compared_ = size_;
             lost_before_ = lost_;
-            shrinks_ = 0;
-        } else if (++shrinks_ % in_vain == 0) {
+        } else if (size_ <= std::max(limits_.least, compared_ / 3)) {
             // A queue that less than half of the answers find full loses much less with a third of the window.
             if (!overflowed_ && lost_before_ > 0 && lost_before_ * 2 <= round && lost_ * 4 >= lost_before_ * 3) {
                 usual_ = std::max(lost_, lost_before_);
@@ -81,6 +79,7 @@ private:
                 unmoved_ = unmoved;
                 return;
             }
+            compared_ = size_;
             lost_before_ = lost_;
         }
         size_ = std::max(limits_.least, size_ * 3 / 4);
@@ -91,8 +90,8 @@ private:
     std::uint64_t on_their_way_ = 0, answered_ = 0, lost_ = 0;
     std::uint64_t usual_ = 0;  // lost of a round, when its size was found not to be the cause
     std::uint64_t shrunk_from_ = 0;  // what it was before loss began
-    std::uint64_t lost_before_ = 0;  // of a round, before it shrank some times
-    unsigned shrinks_ = 0, unmoved_ = 0;
+    std::uint64_t compared_ = 0, lost_before_ = 0;  // size and loss of the round that a third of the size is compared with
+    unsigned unmoved_ = 0;
     std::chrono::nanoseconds trips_{0}, shortest_{0};
     bool overflowed_ = false;
 };
