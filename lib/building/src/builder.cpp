@@ -239,7 +239,7 @@ void Builder::answered(const messaging::IncomingMessage& message, SteadyTime now
         return;
     }
     readout.answer_size = readout.answer_size == 0 ? message.body.size() : (readout.answer_size * 7 + message.body.size()) / 8;
-    largest_answer_ = std::max(largest_answer_, readout.answer_size);
+    largest_answer_ = std::max(readout.answer_size, largest_answer_ - (largest_answer_ + 1023) / 1024);
     if (asked) {
         if (data_.head.request == slot.request) window_.answered(slot.booked, now - slot.at), slot.booked = 0;
         end_asking(readout, slot);

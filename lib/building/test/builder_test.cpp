@@ -38,6 +38,7 @@ struct BuilderTest : testing::Test {
     BuilderOptions options;
     std::unique_ptr<Builder> builder;
     SteadyTime now{1h};
+    std::size_t rob_words = 20;  // of data, in an answer
 
     void SetUp() override { make(); }
     void make() {
@@ -76,7 +77,7 @@ struct BuilderTest : testing::Test {
         wire::DataHead head{.request = request, .level1_id = Level1Id{event}};
         std::vector<std::byte> robs;
         for (const auto source : from == ros1 ? std::vector{source_a, source_b} : std::vector{source_c}) {
-            const auto bytes = rob(source, level1_in_rod == 0 ? event : level1_in_rod);
+            const auto bytes = rob(source, level1_in_rod == 0 ? event : level1_in_rod, rob_words);
             const bool here = state == RobState::here;
             head.robs.push_back({.source = source, .state = state, .size = here ? static_cast<std::uint32_t>(bytes.size()) : 0});
             if (here) robs.insert(robs.end(), bytes.begin(), bytes.end());
@@ -393,6 +394,27 @@ TEST_F(BuilderTest, ShapingBoundsWhatIsOnItsWay) {
     make();
     assign(1, 8);
     EXPECT_EQ(builder->counts().asked, 16U);
+}
+
+TEST_F(BuilderTest, OneLargeAnswerDoesNotForEverBoundWhatAnUnknownReadoutIsAskedFor) {
+    constexpr wire::StationId ros3{4};
+    options.window = {.shaping = true, .least = 4096, .most = 128 << 10};
+    make();
+    rob_words = 16 << 10;
+    assign(1);
+    answer_all();
+    rob_words = 20;
+    for (std::uint32_t id = 2; id < 2002; id += 8) {
+        assign(id, 8);
+        answer_all();
+    }
+    ASSERT_EQ(sink.events.size(), 2001U);
+    builder->set_peers({{.name = "dfm", .kind = StationKind::assign, .id = dfm},
+                        {.name = "ros-3", .kind = StationKind::readout, .id = ros3, .sources = {source_c}}}, now);
+    assign(3000, 8);
+    const auto requests = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    ASSERT_EQ(requests.size(), 1U);
+    EXPECT_EQ(requests[0].second.events.size(), 8U);
 }
 
 TEST_F(BuilderTest, AFullOutputHoldsBackNewEventsAndLosesNone) {

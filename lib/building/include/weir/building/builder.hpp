@@ -220,7 +220,7 @@ private:
     std::uint64_t held_ = 0;                                       // by the sink
     std::uint64_t next_request_ = 1;
     std::uint32_t turn_ = 0;                                       // which readout an event begins with
-    std::uint64_t largest_answer_ = 0;                             // smoothed, of all readouts
+    std::uint64_t largest_answer_ = 0;                             // about that of the last thousand, of all readouts
     std::uint64_t event_size_ = 64 << 10;                          // smoothed, for the chunks of its memory
     std::uint32_t suspects_ = 0;
     SteadyTime next_look_{};
