@@ -171,12 +171,13 @@ private:
         }
     }
 
-    /// As many whole turns as there are in `size` bytes.
+    /// As many whole turns as there are in `size` bytes, which come behind the first turn of the message. Lines are asked for as far
+    /// as these bytes reach.
     template <class Tap>
     [[gnu::always_inline]] static void take_turns(Vector* vectors, const std::byte*& at, std::size_t size, const Tap& tap) noexcept {
         const auto step = Unit::constants(&turn_ahead);
         if constexpr (Unit::prefetch_ahead != 0) {
-            if (size >= Unit::prefetch_from) {
+            if (turn + size >= Unit::prefetch_from) {
                 for (; size >= turn + Unit::prefetch_ahead; size -= turn) fold_turn<true>(vectors, step, at, tap);
             }
         }
