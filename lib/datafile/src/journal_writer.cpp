@@ -172,21 +172,23 @@ Result<> JournalWriter::roll() {
     full_.reset();
     if (auto written = full.file.write_at(full.end, last); !written)
         return may_pass(disk_fault_of(written.error())) ? Result<>{} : written;  // without room it stays unsaid
-    return full.file.sync_data();
+    if (auto synced = full.file.sync_data(); !synced) return synced;
+    static_cast<void>(remove_unneeded());  // else with the next one, or the next file that is forgotten
+    return {};
 }
 
 Result<> JournalWriter::forget(const Guid& guid) {
     open_files_.erase(guid);
-    for (auto it = needed_by_.begin(); it != needed_by_.end();) {
-        it->second.erase(guid);
-        if (it->second.empty() && it->first != number_) {
-            // The lowest first, and none before it is gone: a gap in the numbers means that one was lost.
-            if (auto removed = remove_file(path_of(directory_, it->first), *system_); !removed) return removed;
-            it = needed_by_.erase(it);
-            if (auto synced = sync_directory(directory_, *system_); !synced) return synced;
-        } else {
-            ++it;
-        }
+    for (auto& [number, files] : needed_by_) files.erase(guid);
+    return remove_unneeded();
+}
+
+/// The lowest first, and none before it is gone: a gap in the numbers means that one was lost.
+Result<> JournalWriter::remove_unneeded() {
+    while (needed_by_.begin()->first != number_ && needed_by_.begin()->second.empty()) {
+        if (auto removed = remove_file(path_of(directory_, needed_by_.begin()->first), *system_); !removed) return removed;
+        needed_by_.erase(needed_by_.begin());
+        if (auto synced = sync_directory(directory_, *system_); !synced) return synced;
     }
     return {};
 }

@@ -110,7 +110,7 @@ TEST_F(RecorderLedger, RejectedCopiesAreCountedWhereNoEventIsStored) {
     EXPECT_EQ(row_of("unplaced").rejected.at("no_tags"), 30U);
 }
 
-TEST_F(RecorderLedger, AJournalThatFollowsAnotherBeginsWithItsTotals) {
+TEST_F(RecorderLedger, AJournalThatFollowsAnotherBeginsWithItsTotalsAndReplacesOneThatNoOpenFileNeeds) {
     std::filesystem::create_directories(directory_);
     auto writer = datafile::JournalWriter::open(directory_, {}, real_file_system(), 1).value();
     const datafile::RejectedCopies first{RunNumber{17}, "weir", "physics", "Main", {{"late", 3}}};
@@ -119,12 +119,20 @@ TEST_F(RecorderLedger, AJournalThatFollowsAnotherBeginsWithItsTotals) {
     writer.add(second);
     ASSERT_TRUE(writer.commit(true).has_value());
     ASSERT_TRUE(writer.roll().has_value());
-    ASSERT_TRUE(writer.forget(Guid::random()).has_value());
     const auto journals = datafile::JournalWriter::find(directory_).value();
     ASSERT_EQ(journals.size(), 1U);
     const auto content = datafile::read_journals(journals).value();
     EXPECT_TRUE(content.damages.empty());
     EXPECT_EQ(content.rejected, (std::vector{second, first}));
+    datafile::FileOpened opened;
+    opened.guid = Guid::random();
+    writer.add(opened);
+    ASSERT_TRUE(writer.commit(true).has_value());
+    ASSERT_TRUE(writer.roll().has_value());
+    EXPECT_EQ(datafile::JournalWriter::find(directory_).value().size(), 2U) << "a file that is open needs the first";
+    ASSERT_TRUE(writer.commit(true).has_value());
+    ASSERT_TRUE(writer.forget(opened.guid).has_value());
+    EXPECT_EQ(datafile::JournalWriter::find(directory_).value().size(), 1U);
     ASSERT_TRUE(writer.remove_if_unneeded().has_value());
     EXPECT_EQ(datafile::JournalWriter::find(directory_).value().size(), 1U) << "the catalogue may not know them";
     writer.forget_rejected();

@@ -59,7 +59,8 @@ public:
     /// the file, so that nothing can be appended any more.
     [[nodiscard]] Result<> drop();
 
-    /// Goes on in a new file when this one is large. When that cannot be made for now, this one grows on.
+    /// Goes on in a new file when this one is large, and removes those that nobody needs. When a new one cannot be made for now,
+    /// this one grows on.
     [[nodiscard]] Result<> roll();
 
     /// The file is closed and the catalogue knows: its entries are not needed for recovery any more.
@@ -101,6 +102,7 @@ private:
           begin_anew_at_(begin_anew_at),
           owner_(std::move(owner)) {}
     [[nodiscard]] Result<> begin(std::uint32_t number);
+    [[nodiscard]] Result<> remove_unneeded();
     void require(const Guid& guid);
     void repeat_open_files();
 
