@@ -89,14 +89,15 @@ private:
     /// The streams of those copies before `copy` that are taken.
     [[nodiscard]] datafile::EarlierStreams earlier_streams(const std::vector<StreamEntry*>& entries,
                                                            std::uint64_t taken, std::uint16_t copy);
-    void store_copy_waiting(Stream& stream, const EventInHand& event, std::uint16_t copy,
+    void store_copy_waiting(Stream& stream, EventInHand& event, std::uint16_t copy,
                             const datafile::EarlierStreams& earlier);
     enum class Fate { durable, late, lost };
     void mark(Ticket& ticket, std::uint16_t copy, Fate fate);
-    /// What becomes of an event of which `count` copies more have met their fate.
+    /// What becomes of an event of which `count` copies more have met their fate. An answer that is held takes its credit.
     enum class Answered { not_yet, acknowledge, send_again, held };
-    [[nodiscard]] Answered settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& twins_again);
-    void settle_and_answer(Ticket& ticket);
+    [[nodiscard]] Answered settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& twins_again,
+                                  delivery::CreditHold* credit = nullptr);
+    void settle_and_answer(Ticket& ticket, delivery::CreditHold* credit = nullptr);
     void on_durable(std::vector<PlacedCopy>& copies);
     void on_lost(std::vector<PlacedCopy>& copies);
     void no_longer_in_hand(std::uint64_t copies);

@@ -170,14 +170,14 @@ datafile::EarlierStreams Recording::earlier_streams(const std::vector<StreamEntr
     return list;
 }
 
-void Recording::store_copy_waiting(Stream& stream, const EventInHand& in_hand, std::uint16_t copy,
+void Recording::store_copy_waiting(Stream& stream, EventInHand& in_hand, std::uint16_t copy,
                                    const datafile::EarlierStreams& earlier) {
     while (true) {
         switch (store_copy(stream, in_hand.event, in_hand.ticket, copy, earlier)) {
             case Stored::yes: return;
             case Stored::late:
                 mark(*in_hand.ticket, copy, Fate::late);
-                return settle_and_answer(*in_hand.ticket);
+                return settle_and_answer(*in_hand.ticket, &in_hand.event.credit);
             case Stored::full: segments_->wait_for_freed(std::chrono::milliseconds{20}); break;
         }
         // A stop has waited long enough: the event has no answer, its sender keeps it.
@@ -192,8 +192,11 @@ void Recording::mark(Ticket& ticket, std::uint16_t copy, Fate fate) {  // all of
     if (fate == Fate::durable) ticket.any_stored.store(true, std::memory_order_relaxed);
 }
 
-Recording::Answered Recording::settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& twins_again) {
+Recording::Answered Recording::settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& twins_again,
+                                      delivery::CreditHold* credit) {
     if (ticket.copies_open.fetch_sub(count, std::memory_order_acq_rel) > count) return Answered::not_yet;
+    // Only whoever is last comes here, so nobody else uses the event's credit.
+    const auto take_credit = [credit] { return credit != nullptr ? std::move(*credit) : delivery::CreditHold{}; };
     const bool any_stored = ticket.any_stored.load(std::memory_order_relaxed);
     if (ticket.any_lost.load(std::memory_order_relaxed)) {
         // Kept before it is asked for: when it comes again, only what is missing is stored.
@@ -211,19 +214,21 @@ Recording::Answered Recording::settle(Ticket& ticket, std::uint32_t count, std::
         lanes_.add(ticket.lane, ticket.sequence);
         if (ticket.streams != 0) reject_twins(unique_.durable(ticket.event));
         if (!ticket.any_late.load(std::memory_order_relaxed)) return Answered::acknowledge;
-        held_.hold({.event = {delivery::LaneId{ticket.lane}, ticket.sequence}, .kind = HeldAnswers::Kind::acknowledge});
+        held_.hold({.event = {delivery::LaneId{ticket.lane}, ticket.sequence},
+                    .kind = HeldAnswers::Kind::acknowledge,
+                    .credit = take_credit()});
         return Answered::held;
     }
     if (ticket.streams != 0) ask_again(unique_.lost(ticket.event), twins_again);
     hold_rejection({delivery::LaneId{ticket.lane}, ticket.sequence}, wire::RejectReason::late,
-                   "its lumi block was closed before it came");
+                   "its lumi block was closed before it came", take_credit());
     return Answered::held;
 }
 
-void Recording::settle_and_answer(Ticket& ticket) {
+void Recording::settle_and_answer(Ticket& ticket, delivery::CreditHold* credit) {
     const delivery::Answer answer{delivery::LaneId{ticket.lane}, ticket.sequence};
     std::vector<delivery::Answer> again;
-    const auto answered = settle(ticket, 1, again);
+    const auto answered = settle(ticket, 1, again, credit);
     if (answered == Answered::acknowledge) receiver_->acknowledge({&answer, 1});
     if (answered == Answered::send_again) again.push_back(answer);
     if (!again.empty()) receiver_->send_again(again);
@@ -318,8 +323,9 @@ delivery::Taken Recording::take(delivery::IncomingEvent& event) {
         }
     }
     partial_.drop(lane, sequence);  // before the last hold is let go: settle() may keep it anew
-    if (!in_hand) const auto done = std::move(event);
-    settle_and_answer(*state.ticket);
+    delivery::CreditHold credit;
+    if (!in_hand) credit = std::exchange(event, {}).credit;
+    settle_and_answer(*state.ticket, in_hand ? &in_hand->event.credit : &credit);
     return delivery::Taken::yes;
 }
 

@@ -3,12 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <future>
 #include <map>
+#include <memory>
 #include <thread>
 
 #include "accounts/held_answers.hpp"
 #include "accounts/ledger.hpp"
 #include "accounts/ledger_change.hpp"
+#include "recording.hpp"
+#include "ruled_file_system.hpp"
+#include "weir/checksum/crc32c.hpp"
 #include "weir/datafile/journal.hpp"
 #include "weir/datafile/journal_content.hpp"
 #include "weir/datafile/journal_writer.hpp"
@@ -108,6 +113,51 @@ TEST_F(RecorderLedger, RejectedCopiesAreCountedWhereNoEventIsStored) {
     ASSERT_TRUE(
         recovery::recover_and_record(directory_, options_.recorder, *catalogue(), clock_).value().rejected.empty());
     EXPECT_EQ(row_of("unplaced").rejected.at("no_tags"), 30U);
+}
+
+TEST_F(RecorderLedger, TheCreditOfALateEventComesBackWhenItsRejectionIsInTheJournal) {
+    struct Account final : delivery::CreditHold::Account {
+        void give_back(std::uint64_t bytes) noexcept override { returned.set_value(bytes); }
+        std::promise<std::uint64_t> returned;
+    };
+    options_.late = LatePolicy::reject;
+    options_.lumi_blocks_open_max = 1;
+    for (const auto mode : {Mode::receipt, Mode::original}) {
+        options_.mode = mode;
+        memory::BufferPool pool{1_MiB};
+        Faulty disk;
+        auto recording = Recording::open(options_, {}, clock_, disk).value();
+        ASSERT_FALSE(recording->hello(delivery::LaneId{1}, {.lane = {"test", 1, 0, *options_.run}}).has_value());
+        std::uint64_t sent = 0;
+        const auto take = [&](std::uint32_t block, delivery::CreditHold credit) {
+            const auto bytes = event(++sent, 3000);
+            delivery::IncomingEvent incoming{.lane = delivery::LaneId{1},
+                                             .format = wire::EventFormat::event_5_0,
+                                             .payload = pool.try_take(bytes.size()).value(),
+                                             .payload_crc = checksum::crc32c(bytes),
+                                             .credit = std::move(credit)};
+            std::ranges::copy(bytes, incoming.payload.data().begin());
+            incoming.meta.sequence = Sequence{sent};
+            incoming.meta.global_id = GlobalEventId{sent};
+            incoming.meta.lumi_block = LumiBlock{block};
+            incoming.meta.tags = {stream("physics_Main")};
+            EXPECT_EQ(recording->take(incoming), delivery::Taken::yes);
+        };
+        take(1, {});
+        take(2, {});  // closes block 1
+        std::promise<void> journal_goes_on;
+        disk.before(Call::pwrite, "weir.journal", [&] { journal_goes_on.get_future().wait(); });
+        const auto account = std::make_shared<Account>();
+        auto returned = account->returned.get_future();
+        take(1, {account, 3000});
+        while (!recording->summary().copies_rejected.contains("late")) std::this_thread::sleep_for(1ms);
+        EXPECT_EQ(returned.wait_for(0s), std::future_status::timeout);
+        journal_goes_on.set_value();
+        ASSERT_EQ(returned.wait_for(60s), std::future_status::ready);
+        EXPECT_EQ(returned.get(), 3000U);
+        recording.reset();
+        options_.run = RunNumber{number(*options_.run) + 1};
+    }
 }
 
 TEST_F(RecorderLedger, AJournalThatFollowsAnotherBeginsWithItsTotalsAndReplacesOneThatNoOpenFileNeeds) {

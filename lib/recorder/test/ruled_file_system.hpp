@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "weir/base/file.hpp"
 
@@ -40,6 +41,11 @@ public:
             return which(call, path) && for_ever ? hangs : 0;
         });
         for_ever_ = &for_ever;
+    }
+    /// Before the next call of this kind for a path with this part is made, its thread does this, once.
+    void before(Call which, std::string part, std::function<void()> meanwhile) {
+        const std::scoped_lock lock(mutex_);
+        before_ = {which, std::move(part), std::move(meanwhile)};
     }
     [[nodiscard]] int fired() const {
         const std::scoped_lock lock(mutex_);
@@ -97,6 +103,12 @@ private:
     }
     bool failed(Call call, const std::string& path) {
         std::unique_lock lock(mutex_);
+        if (before_.meanwhile && call == before_.which && path.find(before_.part) != std::string::npos) {
+            const auto meanwhile = std::exchange(before_.meanwhile, {});
+            lock.unlock();
+            meanwhile();
+            lock.lock();
+        }
         const int error = rule_ ? rule_(call, path) : 0;
         if (error == 0) return false;
         ++fired_;
@@ -112,6 +124,11 @@ private:
     mutable std::mutex mutex_;
     static constexpr int hangs = -1;
     Rule rule_;
+    struct {
+        Call which{};
+        std::string part;
+        std::function<void()> meanwhile;
+    } before_;
     const std::atomic<bool>* for_ever_ = nullptr;
     std::map<int, std::string> paths_;
     int fired_ = 0;
