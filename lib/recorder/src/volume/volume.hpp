@@ -198,6 +198,7 @@ private:
     [[nodiscard]] std::filesystem::path path_of(const StreamFile& file, const char* ending) const;
     [[nodiscard]] bool is_in_place();
     [[nodiscard]] Error not_in_place() const;
+    [[nodiscard]] bool was_discarded(const StreamFile& file) const;
     [[nodiscard]] std::optional<Error> lost_name(StreamFile& file);
     void look_at_names();
     [[nodiscard]] bool take_place();

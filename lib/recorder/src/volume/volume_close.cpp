@@ -235,15 +235,18 @@ Result<std::optional<datafile::FileClosed>> Volume::close_up(const std::shared_p
         return std::unexpected(error);
     };
     if (durable.events == 0 && !also_empty) {
-        const auto path = options_.directory / file->opened().name;
-        const bool is_open = file->file().is_open();
-        // Its descriptor is open until the catalogue has forgotten it, and that may need the space.
-        if (is_open) static_cast<void>(file->file().truncate(0));
-        if (!is_open || leads_to(path.native() + ".writing", file->file())) {  // else the name is somebody else's now
-            if (auto removed = remove_file(path.native() + ".writing", system_); !removed && removed.error().os_errno != ENOENT)
+        const auto path = path_of(*file, ".writing"), index = path_of(*file, open->index_named ? ".index" : ".index.writing");
+        // Its descriptor is open until the catalogue has forgotten the file, and that may need the space.
+        if (file->file().is_open()) static_cast<void>(file->file().truncate(0));
+        if (leads_to(path, file->file())) {  // else the name is somebody else's now
+            if (auto removed = remove_file(path, system_); !removed && removed.error().os_errno != ENOENT)
                 return failed(removed.error());
         }
-        static_cast<void>(remove_file(path.native() + ".index.writing", system_));
+        static_cast<void>(remove_file(index, system_));
+        {
+            const std::scoped_lock lock(journal_mutex_);  // a round that began before may be writing it
+            open->index.abandon();
+        }
         static_cast<void>(sync_directory(options_.directory, system_));  // else a crash may bring empty files back
         return std::nullopt;
     }

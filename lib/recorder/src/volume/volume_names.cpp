@@ -41,15 +41,18 @@ Error Volume::not_in_place() const {
             options_.directory.native())};
 }
 
+/// A file of which a name is missing may be one that this volume has removed since it was looked up.
+bool Volume::was_discarded(const StreamFile& file) const {
+    const std::scoped_lock lock(files_mutex_);
+    return !files_.contains(file.opened().guid);
+}
+
 /// Why the file cannot be found any more under its name.
 std::optional<Error> Volume::lost_name(StreamFile& file) {
     const auto path = path_of(file, ".writing");
     if (leads_to(path, file.file())) return std::nullopt;
     if (!is_in_place()) return not_in_place();
-    {
-        const std::scoped_lock lock(files_mutex_);
-        if (!files_.contains(file.opened().guid)) return std::nullopt;  // it was discarded since, and removed by this volume
-    }
+    if (was_discarded(file)) return std::nullopt;
     return Error{Errc::io, ENOLINK,
                  fmt::format("{} was removed, renamed or replaced while it was written", path.native())};
 }
@@ -75,7 +78,11 @@ Result<> Volume::put_back(Writer& writer) {
 Result<> Volume::keep_journal() { return put_back(*journal_); }
 
 /// Recovery relies on it where the journal is damaged, and its name is looked after once a second. By the thread that writes it.
-Result<> Volume::keep_index(OpenFile& open) { return put_back(open.index); }
+Result<> Volume::keep_index(OpenFile& open) {
+    const auto& file = open.index.file();
+    if (leads_to(file.path(), file) || was_discarded(*open.file)) return {};
+    return put_back(open.index);
+}
 
 /// Whatever has the name that `ours` is to have, and is not it under a second name, is renamed.
 Result<> Volume::make_way(const std::filesystem::path& path, const std::filesystem::path& ours) {

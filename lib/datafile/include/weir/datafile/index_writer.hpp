@@ -40,6 +40,8 @@ public:
     [[nodiscard]] const File& file() const noexcept { return file_; }
     /// Writes it again under its name, from the open file: somebody has taken the name away.
     [[nodiscard]] Result<> put_back();
+    /// Nobody needs it: closes it as it is, so that its space is free when its name is gone. Nothing is written afterwards.
+    void abandon() noexcept { file_ = {}; }
 
     [[nodiscard]] static std::filesystem::path path_of(const std::filesystem::path& directory, const std::string& name);
 
