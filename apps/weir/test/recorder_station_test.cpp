@@ -31,8 +31,8 @@ protected:
         station.reset();
         std::filesystem::remove_all(directory);
     }
-    service::StationAnswer ask(service::StationFrame& frame, service::Transition transition, std::uint32_t run = 0) {
-        service::StationRequest request{.transition = transition};
+    service::StationAnswer ask(service::StationFrame& frame, service::Transition transition, std::uint32_t run = 0, bool again = false) {
+        service::StationRequest request{.transition = transition, .again = again};
         if (transition == service::Transition::start) request.run = RunNumber{run};
         return frame.request(std::move(request));
     }
@@ -67,6 +67,8 @@ TEST_F(RecorderInAPartition, RecordsSeveralRunsOnOnePort) {
     }
     const auto again = ask(*frame, service::Transition::start, 42);
     EXPECT_EQ(again.outcome, Outcome::failed) << "a closed run's number is refused";
+    EXPECT_EQ(ask(*frame, service::Transition::start, 42, true).outcome, Outcome::done) << "but for who goes on with it";
+    EXPECT_EQ(ask(*frame, service::Transition::stop).outcome, Outcome::done);
     EXPECT_EQ(frame->state(), service::StationState::connected);
     EXPECT_EQ(ask(*frame, service::Transition::start, 43).outcome, Outcome::done);
     EXPECT_TRUE(frame->wind_down(5s));

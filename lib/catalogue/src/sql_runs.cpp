@@ -111,7 +111,7 @@ Result<RunOpening> SqlCatalogue::write_run_start(const RunStart& start) {
     const auto mine = std::ranges::find(*known, start.recorder, &RunRow::recorder);
     const auto closed = [](const RunRow& row) { return row.state == OpenState::closed; };
     const bool over = mine != known->end() ? closed(*mine) : !known->empty() && std::ranges::all_of(*known, closed);
-    if (over && !start.again) {
+    if (over && !(start.again && mine != known->end())) {
         const auto& row = mine != known->end() ? *mine : known->front();
         const auto free = free_run_in_lock();
         return fail(Errc::refused, fmt::format("run {} was closed on {}; choose another number{}", number(start.run),

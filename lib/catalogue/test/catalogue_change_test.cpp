@@ -18,7 +18,9 @@ protected:
         transfer.destination = "eos";
         transfer.state = CopyState::unverified;
         transfer.next_try = time_of(4);
-        return {OpenRun{start(17)},
+        auto again = start(17);
+        again.again = true;
+        return {OpenRun{again},
                 CloseRun{RunNumber{17}, "recorder-1", time_of(2)},
                 PutRun{{RunNumber{17}, "r", OpenState::closed, "receipt", "no sync", time_of(1), time_of(2)}},
                 SetRunParameter{RunNumber{17}, "beam", std::string("o'dd \xff\n", 7)},

@@ -39,14 +39,28 @@ TEST_F(CatalogueRuns, AClosedRunIsRefusedAndTheNextFreeNumberNamed) {
 TEST_F(CatalogueRuns, ARunThatThisRecorderClosedGoesOnWhereItIsOpenedAgain) {
     auto catalogue = open();
     ASSERT_TRUE(catalogue->open_run(start(17)).has_value());
+    auto file = file_of(17);
+    ASSERT_TRUE(catalogue->file_opened(file).has_value());
+    ASSERT_TRUE(catalogue->file_closed(close_of(file), {}, {}).has_value());
     ASSERT_TRUE(catalogue->close_run(RunNumber{17}, "recorder-1", time_of(100)).has_value());
     auto again = start(17);
     again.again = true;
     EXPECT_EQ(catalogue->open_run(again).value(), RunOpening::continued);
     EXPECT_EQ(catalogue->runs(RunNumber{17}).value()[0].state, OpenState::opened);
     EXPECT_FALSE(catalogue->runs(RunNumber{17}).value()[0].ended);
+    EXPECT_EQ(catalogue->streams(RunNumber{17}).value().at(0).state, OpenState::opened);
     ASSERT_TRUE(catalogue->close_run(RunNumber{17}, "recorder-1", time_of(200)).has_value());
     EXPECT_EQ(catalogue->runs(RunNumber{17}).value()[0].ended, time_of(200));
+    EXPECT_EQ(catalogue->streams(RunNumber{17}).value().at(0).state, OpenState::closed);
+}
+
+TEST_F(CatalogueRuns, ARunThatOthersHaveClosedIsNotOpenedAgainByOneThatWasNotThere) {
+    auto catalogue = open();
+    ASSERT_TRUE(catalogue->open_run(start(17, "recorder-1")).has_value());
+    ASSERT_TRUE(catalogue->close_run(RunNumber{17}, "recorder-1", time_of(100)).has_value());
+    auto again = start(17, "recorder-2");
+    again.again = true;
+    EXPECT_FALSE(catalogue->open_run(again));
 }
 
 TEST_F(CatalogueRuns, ARunClosedElsewhereIsRefusedButOneStillOpenElsewhereIsJoined) {

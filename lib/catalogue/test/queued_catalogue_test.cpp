@@ -110,6 +110,31 @@ TEST_F(Queued, ANewRunNeedsTheServerAndOneThatWasLeftOpenDoesNot) {
     expect_equal(*catalogue, *shared());
 }
 
+TEST_F(Queued, ARunThatWasClosedIsOpenedAgainAlsoWhileTheServerIsAway) {
+    auto again = start(17);
+    again.again = true;
+    {
+        auto catalogue = open_queued();
+        ASSERT_TRUE(catalogue->open_run(start(17)).has_value());
+        ASSERT_TRUE(catalogue->close_run(RunNumber{17}, "recorder-1", time_of(100)).has_value());
+        settle(*catalogue);
+        EXPECT_FALSE(catalogue->open_run(start(17)).has_value());
+        EXPECT_EQ(good(catalogue->open_run(again)), RunOpening::continued);
+        ASSERT_TRUE(catalogue->close_run(RunNumber{17}, "recorder-1", time_of(200)).has_value());
+    }
+    the_cluster().stop_at_once();
+    auto catalogue = open_queued();
+    const auto continued = catalogue->open_run(again);
+    record_a_file(*catalogue, 1);
+    const auto closed = catalogue->close_run(RunNumber{17}, "recorder-1", time_of(300));
+    ASSERT_TRUE(the_cluster().start_again());
+    EXPECT_EQ(continued.value(), RunOpening::continued);
+    EXPECT_TRUE(closed.has_value());
+    settle(*catalogue);
+    expect_equal(*catalogue, *shared());
+    EXPECT_EQ(good(shared()->runs()).at(0).ended, time_of(300));
+}
+
 TEST_F(Queued, AProcessThatIsKilledLeavesItsChangesToTheNext) {
     {
         ASSERT_TRUE(open_queued()->open_run(start(17)).has_value());

@@ -141,10 +141,8 @@ void RunControl::State::begin(const Phase& phase) {
                 if (!station->up() || station->ending()) continue;
         }
         auto step = phase.step;
-        if (phase.until) {
-            const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*phase.until + phase.patience - now_);
-            step.limit = std::max(left, std::chrono::milliseconds{1});
-        }
+        if (phase.until) step.limit = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(*phase.until - now_), std::chrono::milliseconds{1});
+        step.grace = phase.patience;
         station->add(step);
     }
 }
@@ -182,10 +180,18 @@ bool RunControl::State::close_again(StationControl& station, const std::string& 
     return true;
 }
 
-/// It has the time of a whole stop, and so has the stop where no operator gave it a deadline.
+/// It has the time of a whole stop, and so has the stop where no operator gave it a deadline. Where the other recorders have said
+/// already which events they hold, or are about to, it says so afterwards.
 void RunControl::State::stop_again(StationControl& station) {
     station.add({StationStep::Kind::transition, service::Transition::stop, options_.stop_deadline});
+    if (rank_of_front() > stop_rank(StationKind::record))
+        station.add({StationStep::Kind::report, service::Transition::stop, options_.stop_deadline});
     put_off(options_.stop_deadline);
+}
+
+/// Of the stations that stop now; behind all of them when reports are collected.
+std::size_t RunControl::State::rank_of_front() const noexcept {
+    return phases_.empty() || !phases_.front().kind ? stop_rank(StationKind::readout) + 1 : stop_rank(*phases_.front().kind);
 }
 
 /// Those that come later in a stop have their shares all the same, unless an operator gave the whole a deadline.
@@ -270,7 +276,9 @@ bool RunControl::State::waits_for_drain() {
 void RunControl::State::drain_over() {
     drain_over_ = true;
     if (stop_until_) return set_phases(phases_stop(now_, *stop_until_, {}));
-    set_phases(phases_stop(now_, now_ + options_.stop_deadline, options_.silent_after_single));
+    const auto* dfm = single(StationKind::assign);  // without one the supervisor has nobody to wait for
+    const bool alive = dfm != nullptr && dfm->up() && !dfm->ending();
+    set_phases(phases_stop(now_, now_ + options_.stop_deadline, alive ? options_.silent_after_single : std::chrono::milliseconds{}));
 }
 
 /// What is not final by then is abandoned.
@@ -282,6 +290,14 @@ void RunControl::State::bound_stop() {
     if (stop_until_) return;
     bound_drain();
     stop_until_ = now_ + options_.stop_deadline;
+}
+
+/// An operator is there now: what has not stopped yet shares out the time of his stop.
+void RunControl::State::bound_rest_of_stop() {
+    const auto present = rank_of_front();
+    auto phases = phases_stop(now_, *stop_until_, {});
+    std::erase_if(phases, [&](const Phase& phase) { return phase.kind && stop_rank(*phase.kind) < present; });
+    set_phases(phases);
 }
 
 void RunControl::State::introduce() {
@@ -454,10 +470,7 @@ void RunControl::State::stop(const std::string& reason, Drain drain) {
     if (state == PartitionState::stopping) {
         if (drain != Drain::bounded || stop_until_) return;
         bound_stop();
-        if (!draining()) {
-            for (auto& phase : phases_) phase.patience = {};
-            return;
-        }
+        if (!draining()) return bound_rest_of_stop();
         return say(service::Severity::information, fmt::format("run {} waits {} more for its last events: {}",
                                                                number(run_), to_string(drain_share(options_)), reason));
     }

@@ -147,13 +147,10 @@ void RunControl::State::trouble_in_stop(StationControl& station, const StationTr
         return;
     }
     const auto kind = station.entry().kind;
-    const bool collecting = phases_.empty() || !phases_.front().kind;
-    const auto present = collecting ? stop_rank(StationKind::readout) + 1 : stop_rank(*phases_.front().kind);
-    const bool had_stopped = stop_rank(kind) < present;
-    if (kind != StationKind::record || !replace(station, what)) return problem(had_stopped ? what + " after it had stopped" : what);
-    if (stop_rank(kind) > present) return;
-    stop_again(station);
-    if (had_stopped) station.add({StationStep::Kind::report, service::Transition::stop, options_.stop_deadline});
+    const bool had_stopped = stop_rank(kind) < rank_of_front();
+    const bool wanted = kind == StationKind::record && station.events() == nullptr;  // else it has said all
+    if (!wanted || !replace(station, what)) return problem(had_stopped ? what + " after it had stopped" : what);
+    if (stop_rank(kind) <= rank_of_front()) stop_again(station);
 }
 
 bool RunControl::State::replace(StationControl& station, const std::string& what) {

@@ -47,7 +47,9 @@ private:
     void drain_over();
     void bound_drain();
     void bound_stop();
+    void bound_rest_of_stop();
     void put_off(SteadyTime::duration time);
+    [[nodiscard]] std::size_t rank_of_front() const noexcept;
     [[nodiscard]] bool draining() const noexcept { return state == PartitionState::stopping && !drain_over_; }
     [[nodiscard]] bool assembling() const noexcept;
     void phases_done();

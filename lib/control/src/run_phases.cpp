@@ -66,13 +66,12 @@ std::vector<Phase> phases_stop(SteadyTime now, SteadyTime until, std::chrono::mi
     const auto part = [&](double share) { return std::chrono::duration_cast<std::chrono::milliseconds>((until - now) * share); };
     for (const auto& [kind, share] : stop_order) {
         const bool single = kind == StationKind::supervise || kind == StationKind::assign;
-        const auto more = single ? patience : std::chrono::milliseconds{};
         phases.push_back({Phase::What::step,
-                          {Kind::transition, service::Transition::stop, part(share) + more},
+                          {Kind::transition, service::Transition::stop, part(share)},
                           kind,
                           now + part(share),
                           false,
-                          more});
+                          single ? patience : std::chrono::milliseconds{}});
     }
     phases.push_back(
         {Phase::What::step, {Kind::report, service::Transition::stop, part(1)}, std::nullopt, until, false});

@@ -30,8 +30,8 @@ struct Phase {
 [[nodiscard]] std::vector<Phase> phases_start(const RunControlOptions& options);
 /// No more triggers, and the drain.
 [[nodiscard]] std::vector<Phase> phases_drain(const RunControlOptions& options, Drain drain);
-/// They end at `until` at the latest. One that is done early leaves its time to those behind it. The supervisor and the DFM,
-/// of which there is one each and which alone know what became of the events, have `patience` more.
+/// They end at `until`, later only by what the supervisor and the DFM use of `patience`: there is one of each, and only they know
+/// what became of the events. A kind that is done early leaves its time to those behind it.
 [[nodiscard]] std::vector<Phase> phases_stop(SteadyTime now, SteadyTime until, std::chrono::milliseconds patience);
 /// How much of the time of a stop the drain has.
 [[nodiscard]] std::chrono::milliseconds drain_share(const RunControlOptions& options) noexcept;

@@ -174,7 +174,7 @@ void StationControl::go_on(SteadyTime now, RunNumber run, const std::vector<Peer
         }
         if (steps_.empty()) return;
         if (!ready) {
-            if (now - *begun_ >= step.limit)
+            if (now - *begun_ >= step.limit + step.grace)
                 fail({false, false, fmt::format("did not answer {} within {}{}", step.text(), seconds_text(step.limit), unanswered_ ? ": " + *unanswered_ : "")});
             return;
         }
@@ -248,7 +248,7 @@ void StationControl::call(RunNumber run, const std::vector<Peer>& peers) {
     if (change || step.transition == service::Transition::connect) request.peers = peers;
     if (!change && step.transition == service::Transition::start) {
         request.run = run;
-        request.again = restarts > 0;
+        request.again = started_.has_value();
     }
     link_->call(request);
 }

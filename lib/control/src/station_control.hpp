@@ -20,7 +20,8 @@ struct StationStep {
     enum class Kind { launch, transition, change_peers, report };
     Kind kind = Kind::launch;
     service::Transition transition = service::Transition::configure;
-    std::chrono::milliseconds limit{};  // from its begin on
+    std::chrono::milliseconds limit{};  // from its begin on; the station gives up a little earlier
+    std::chrono::milliseconds grace{};  // beyond it: the station may stand still, and go on
 
     [[nodiscard]] std::string text() const;
 };

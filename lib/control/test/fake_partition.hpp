@@ -29,6 +29,7 @@ struct FakeStation {
     std::vector<Peer> peers{};
     std::optional<RunNumber> started{};
     bool started_again = false;
+    bool mute_events = false;  // it says how it is, but not which events it means
     std::vector<SourceId> sources{};
 };
 
@@ -128,7 +129,7 @@ public:
     void ask(bool with_events) override { with_events_ = with_events; }
     [[nodiscard]] std::optional<Result<service::StationReport>> report() override {
         const auto& station = world_.stations.at(name_);
-        if (station.mute || !station.alive) return std::nullopt;
+        if (station.mute || !station.alive || (with_events_ && station.mute_events)) return std::nullopt;
         auto report = station.report;
         if (with_events_) report.events = std::make_shared<const service::StationEvents>(station.events);
         return Result<service::StationReport>(std::move(report));

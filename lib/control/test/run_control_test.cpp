@@ -382,7 +382,9 @@ TEST_F(RunControlTest, ADfmThatNeverStopsIsEndedAlsoWhereTheRunEndedByItself) {
     start_run();
     station("l2sv").report.status.finished = true;
     station("dfm").hangs_in = "stop";
-    pass(options.silent_after_single + options.stop_deadline + 2s);
+    pass(options.stop_deadline);
+    EXPECT_EQ(control->view().state, PartitionState::stopping);
+    pass(options.silent_after_single + 2s);
     EXPECT_THAT(problems(), Contains("dfm did not answer stop in time and is ended"));
     EXPECT_NE(control->view().state, PartitionState::stopping);
 }
@@ -391,10 +393,34 @@ TEST_F(RunControlTest, AnOperatorWhoStopsARunThatStopsAlreadyDoesNotWaitForADfmT
     start_run();
     station("l2sv").report.status.finished = true;
     station("dfm").hangs_in = "stop";
-    pass(options.stop_deadline / 2);
+    pass(options.stop_deadline - 2s);
     ASSERT_TRUE(control->stop("enough"));
+    pass(options.stop_deadline / 5);
+    EXPECT_THAT(problems(), testing::ElementsAre("dfm did not answer stop in time and is ended"));
+    EXPECT_EQ(world.count("sfi-1 stop"), 1U);
+    EXPECT_EQ(world.count("rec-1 stop"), 1U);
+    EXPECT_NE(control->view().state, PartitionState::stopping);
+}
+
+TEST_F(RunControlTest, AnOperatorWhoStopsARunThatStopsAlreadyBoundsAlsoWhatWasPutOff) {
+    start_run();
+    station("rec-1").hangs_in = "stop";
+    station("l2sv").report.status.finished = true;
+    pass(500ms);
+    world.kill("rec-1");  // its successor has a whole stop_deadline
     pass(1s);
-    EXPECT_THAT(problems(), Contains("dfm did not answer stop in time and is ended"));
+    ASSERT_TRUE(control->stop("enough"));
+    pass(options.stop_deadline + 2s);
+    EXPECT_NE(control->view().state, PartitionState::stopping);
+}
+
+TEST_F(RunControlTest, ASupervisorWithoutADfmIsNotWaitedForForLong) {
+    start_run();
+    station("l2sv").hangs_in = "stop";
+    world.kill("dfm");
+    pass(options.stop_deadline + 2s);
+    EXPECT_THAT(problems(), Contains("l2sv did not answer stop in time and is ended"));
+    EXPECT_NE(control->view().state, PartitionState::stopping);
 }
 
 TEST_F(RunControlTest, TheTimeInWhichRunControlWasStoppedIsNobodysSilence) {
@@ -570,21 +596,32 @@ TEST_F(RunControlTest, ARecorderThatDiesWhileItStopsIsStartedAgainToCloseItsFile
 
 TEST_F(RunControlTest, ARecorderThatDiesAfterItHasStoppedIsStartedAgainToSayWhichEventsItHolds) {
     const auto run = start_run();
+    station("l2sv").events = {{"accepted", ids("1-3")}};
+    station("dfm").events = {{"accepted", ids("1-3")}};
     station("rec-1").events = {{"recorded", ids("1-3")}};
-    station("ros-1").hangs_in = "stop";  // the recorder has stopped, and the run is not over
+    station("rec-1").mute_events = true;
     ASSERT_TRUE(control->stop("enough"));
-    pass(500ms);
-    ASSERT_EQ(station("rec-1").report.state, service::StationState::connected);
+    pass(1s);
+    ASSERT_EQ(control->view().state, PartitionState::stopping) << "which events it holds is not known yet";
     station("rec-1").started.reset();
+    station("rec-1").mute_events = false;
     world.kill("rec-1");
-    pass(500ms);
-    station("ros-1").hangs_in.clear();
     pass(1s);
     EXPECT_EQ(station("rec-1").started, run);
     EXPECT_TRUE(station("rec-1").started_again);
     EXPECT_EQ(station("rec-1").report.state, service::StationState::connected);
     EXPECT_EQ(control->view().state, PartitionState::ready);
-    EXPECT_THAT(problems(), IsEmpty());
+    ASSERT_TRUE(control->view().last->account);
+    EXPECT_EQ(control->view().last->account->recorded, 3U);
+}
+
+TEST_F(RunControlTest, ARecorderThatIsReplacedBeforeItHasStartedTheRunDoesNotGoOnWithOne) {
+    come_up();
+    world.kill("rec-1");
+    ASSERT_TRUE(control->start({}));
+    pass(2s);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+    EXPECT_FALSE(station("rec-1").started_again);
 }
 
 TEST_F(RunControlTest, ARecorderThatDoesNotAnswerAtItsStopIsKilledAndAnotherProcessClosesItsFiles) {

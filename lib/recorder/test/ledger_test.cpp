@@ -103,9 +103,8 @@ TEST_F(RecorderLedger, RejectedCopiesAreCountedWhereNoEventIsStored) {
         for (std::uint64_t id = 1; id <= 10; ++id)
             ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {}}, event(id, 3000)).has_value());
         ASSERT_TRUE(flushed(*sender));
-        const auto rounds = recorder->summary().sync_rounds;
-        EXPECT_GT(rounds, 0U);
-        EXPECT_LE(rounds, 10U) << "no more than one sync for an event";
+        while (recorder->summary().sync_rounds == 0) std::this_thread::sleep_for(1ms);  // it is counted behind the answers
+        EXPECT_LE(recorder->summary().sync_rounds, 10U) << "no more than one sync for an event";
     }
     ASSERT_FALSE(recovery::recover_and_record(directory_, options_.recorder, *catalogue(), clock_)
                      .value()

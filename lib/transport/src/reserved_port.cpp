@@ -26,8 +26,8 @@ Result<ReservedPort> ReservedPort::take(const HostPort& where) {
     int failure = 0;
     for (const auto& address : *addresses) {
         Socket socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-        if (socket && share(socket, where.port != 0) && ::bind(socket.fd(), address.data(), address.size()) == 0 &&
-            share(socket, false)) {
+        const auto bound = [&] { return ::bind(socket.fd(), address.data(), address.size()) == 0; };
+        if (socket && (bound() || (errno == EADDRINUSE && share(socket, true) && bound())) && share(socket, false)) {
             HostPort taken{where.host, socket.local().port()};
             return ReservedPort(std::move(socket), std::move(taken));
         }

@@ -29,6 +29,12 @@ TEST(ReservedPort, IsNobodyElsesBeforeAndAfterItIsListenedOn) {
     EXPECT_FALSE(Listener::open(port->address())) << "another program took it after its first use";
 }
 
+TEST(ReservedPort, OfANumberIsTakenOnce) {
+    const auto found = ReservedPort::take({"127.0.0.1", 0});
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_FALSE(ReservedPort::take(found->address()));
+}
+
 TEST(ReservedPort, CanBeListenedOnAgainWhileConnectionsOfTheFirstTimeAreStillOpen) {
     const auto port = ReservedPort::take({"127.0.0.1", 0});
     ASSERT_TRUE(port) << port.error().message();

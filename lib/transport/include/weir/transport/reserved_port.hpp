@@ -12,7 +12,8 @@ namespace weir::transport {
 
 class ReservedPort {
 public:
-    /// While it lives, a Listener can bind the port and begin to listen; nobody can else. Must not outlive its port.
+    /// While it lives, a Listener can bind the port and begin to listen, also one of another program: it is for the moment of
+    /// opening. Must not outlive its port.
     class Lent {
     public:
         explicit Lent(const Socket& socket) noexcept;
@@ -35,8 +36,8 @@ public:
 private:
     ReservedPort(Socket socket, HostPort address) : socket_(std::move(socket)), address_(std::move(address)) {}
     // Bound, never listening. Linux lets two sockets bind one port where both have SO_REUSEADDR and neither listens
-    // (socket(7)); ours has it while the port is lent only. A port that was asked for by number has it while it is bound
-    // as well, for connections of a program that ended may still be in TIME_WAIT there.
+    // (socket(7)). Ours has it while the port is lent only, and while it is bound where connections of a program that ended are
+    // still in TIME_WAIT.
     Socket socket_;
     HostPort address_;
 };
