@@ -267,6 +267,22 @@ TEST_F(RecoveryTest, AFileThatIsClosedAnewKeepsItsIndexUntilTheNextOneIsWholeSoT
     EXPECT_EQ(result.files.front().closed.events, events_sent);
 }
 
+TEST_F(RecoveryTest, ARecoveryThatIsCutShortBetweenTwoIndexesLeavesOneOfThemToTheNext) {
+    crash();
+    auto bytes = bytes_of(journal());
+    bytes.resize(bytes.size() - 2 * ((16U + 8U) + (16U + 88U)));  // two rounds: only the index names these events
+    write(journal(), bytes);
+    for (const auto& [path, content] : open_files()) {  // a close got as far as this
+        if (path.native().ends_with(".index.writing")) std::filesystem::rename(path, path.parent_path() / path.stem());
+    }
+    testing::FaultyFileSystem faults;
+    faults.set({.call = testing::Call::rename_new, .error = EIO, .path_part = ".index"});
+    EXPECT_FALSE(recover_directory(directory_, clock_, {}, {}, faults).value().failed.empty());
+    EXPECT_TRUE(recover_directory(directory_, clock_, {}, {}, faults).value().failed.empty());
+    ASSERT_EQ(data_files().size(), 1U);
+    EXPECT_EQ(datafile::StoredIndex::read(datafile::index_path_of(data_files().front()))->copies.size(), events_sent);
+}
+
 TEST_F(RecoveryTest, OnAFullDiskTheIndexOfAFileThatIsClosedAnewTakesThePlaceOfTheOneBefore) {
     crash();
     const auto opened = datafile::read_journals({journal()}).value().opened.begin()->second;

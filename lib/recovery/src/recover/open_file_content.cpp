@@ -82,9 +82,14 @@ Result<bool> ends_at(const File& file, const OpenFileContent& content) {
 IndexEvidence read_open_index(const std::filesystem::path& directory, const std::string& name,
                               datafile::JournalContent& journal) {
     const auto path = datafile::IndexWriter::path_of(directory, name);
-    auto open = read_index(path.native() + ".writing", journal);
-    auto closed = read_index(path, journal);
-    return closed.entries.size() > open.entries.size() ? closed : open;
+    auto most = read_index(path.native() + ".writing", journal);
+    const auto look_at = [&](const std::filesystem::path& other) {
+        auto index = read_index(other, journal);
+        if (index.entries.size() > most.entries.size()) most = std::move(index);
+    };
+    look_at(path);
+    if (const auto made = path.native() + std::string(recovering); datafile::StoredIndex::read(made)) look_at(made);
+    return most;
 }
 
 Result<std::optional<datafile::StoredCopy>> whole_event_at(const File& file, const datafile::FileOpened& opened,

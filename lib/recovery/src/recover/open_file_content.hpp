@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weir/base/file.hpp"
@@ -34,7 +35,11 @@ struct IndexEvidence {
     std::vector<Entry> entries;
 };
 
-/// Of the file `name` (without ending): `.index.writing`, or `.index` where recovery was interrupted, whichever has more.
+/// Behind the name of an index that recovery makes.
+inline constexpr std::string_view recovering = ".recovering";
+
+/// Of the file `name` (without ending): `.index.writing`, or where a close or a recovery was interrupted `.index` or, when it is
+/// whole, `.index.recovering`: whichever has most.
 [[nodiscard]] IndexEvidence read_open_index(const std::filesystem::path& directory, const std::string& name,
                                             datafile::JournalContent& journal);
 

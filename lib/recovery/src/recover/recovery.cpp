@@ -28,7 +28,15 @@
 namespace weir::recovery {
 namespace {
 
-constexpr std::string_view recovering = ".recovering";  // behind the name of an index that is being made here
+/// A recovery that was cut short has perhaps removed the index that was there before it gave its own the name: then its own,
+/// which is whole, is all that names some events, and must not be written anew.
+Result<> name_made_index(const std::filesystem::path& index, FileSystem& system) {
+    const std::filesystem::path made = index.native() + std::string(recovering);
+    std::error_code error;
+    if (std::filesystem::exists(index, error) || !std::filesystem::exists(made, error) || !datafile::StoredIndex::read(made)) return {};
+    if (auto renamed = rename_new(made, index, system); !renamed) return renamed;
+    return sync_directory(index.parent_path(), system);
+}
 
 /// Ends a file after the copies that are known to be there, and gives it index, attribute and name.
 Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const datafile::FileOpened& opened,
@@ -78,15 +86,17 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     if (auto synced = file->sync_data(); !synced) return std::unexpected(synced.error());
 
     // Not over the index that a dead recorder left: it may be all that names some of these events.
+    const auto old = datafile::IndexWriter::path_of(directory, opened.name);
+    if (auto named = name_made_index(old, system); !named) return std::unexpected(named.error());
     auto index = datafile::IndexWriter::create(
         directory, opened, [&](std::uint32_t lane) { return lanes.at(lane); }, system, index_ending);
     if (!index) return std::unexpected(index.error());
     for (const auto& copy : copies) index->add(copy);
     if (auto written = index->complete(closed); !written) return std::unexpected(written.error());
     if (auto synced = index->sync(); !synced) return std::unexpected(synced.error());
-    const auto old = datafile::IndexWriter::path_of(directory, opened.name);  // of a recovery that was cut short itself
     std::error_code ignored;
-    if (std::filesystem::exists(old, ignored)) {
+    if (std::filesystem::exists(old, ignored)) {  // of a close or a recovery that was cut short
+        if (auto synced = sync_directory(directory, system); !synced) return std::unexpected(synced.error());
         if (auto removed = remove_file(old, system); !removed) return std::unexpected(removed.error());
     }
     if (auto renamed = index->rename(); !renamed) return std::unexpected(renamed.error());
