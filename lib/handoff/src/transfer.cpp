@@ -60,10 +60,10 @@ private:
         if (auto said = save(); !said) return failed_without_row(said.error().message());
 
         const auto temporary = temporary_place(place_, row_.guid, row_.attempts);
+        begun_ = temporary;
         const auto sent = send(temporary);
         if (!sent) {
             remove(temporary);
-            if (patience_.stop.stop_requested()) return stopped();
             return failed(sent.error().of_source ? Trouble::source : Trouble::destination,
                           sent.error().error.message());
         }
@@ -214,12 +214,17 @@ private:
         return {Outcome::failed, Trouble::catalogue, std::move(why), bytes_sent_};
     }
 
-    /// The row stays as it is: what is left is found by the next attempt.
-    TransferResult stopped() const { return {Outcome::stopped, Trouble::none, "stopped", bytes_sent_}; }
+    /// The row stays as it is, and the next attempt sends everything again. So what this one has sent goes, also when
+    /// nothing but the answer to a question was missing; what waited for its sum before stays.
+    TransferResult stopped() {
+        if (!begun_.empty()) remove(begun_);
+        return {Outcome::stopped, Trouble::none, "stopped", bytes_sent_};
+    }
 
     /// As well as it goes, also after a stop was asked for; what stays is removed before the next attempt.
     void remove(const std::string& temporary) {
         static_cast<void>(t_.destination_.remove(temporary, {{}, std::min(t_.options_.answer, tidy_patience)}));
+        begun_.clear();
     }
 
     Result<> save() {
@@ -235,6 +240,7 @@ private:
     catalogue::TransferRow& row_;
     const Patience patience_;
     std::optional<digest::Digest> wanted_;
+    std::string begun_;  // the temporary name of what this attempt has sent, until it is removed
     std::uint64_t bytes_sent_ = 0;
     bool cleaned_ = false;  // nothing of earlier attempts is at the destination
 };

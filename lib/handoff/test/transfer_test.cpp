@@ -173,6 +173,31 @@ TEST_F(TransferTest, AStopIsNoFailureAndLeavesNothingThere) {
     EXPECT_EQ(run().outcome, Outcome::transferred);
 }
 
+TEST_F(TransferTest, AStopWhileTheCopyIsVerifiedLeavesNothingThereEither) {
+    std::stop_source stop;
+    liar_->sum = [&] { return stop.request_stop(), fail(Errc::refused, "stopped"); };
+    EXPECT_EQ(run(stop.get_token()).outcome, Outcome::stopped);
+    EXPECT_TRUE(there().empty());
+    EXPECT_EQ(stored_row().state, catalogue::CopyState::copying);
+    liar_->sum = nullptr;
+    EXPECT_EQ(run().outcome, Outcome::transferred);
+    EXPECT_EQ(there(), std::vector<std::string>{"f.data"});
+}
+
+TEST_F(TransferTest, AStopWhileASumIsAskedForAgainKeepsTheCopyThatWaitsForIt) {
+    liar_->sum = [] { return std::nullopt; };
+    EXPECT_EQ(run().outcome, Outcome::unverified);
+    const auto waiting = there();
+    std::stop_source stop;
+    liar_->sum = [&] { return stop.request_stop(), fail(Errc::refused, "stopped"); };
+    EXPECT_EQ(run(stop.get_token()).outcome, Outcome::stopped);
+    EXPECT_EQ(there(), waiting);
+    EXPECT_EQ(stored_row().state, catalogue::CopyState::unverified);
+    liar_->sum = nullptr;
+    EXPECT_EQ(run().outcome, Outcome::transferred);
+    EXPECT_EQ(row_.attempts, 1U);
+}
+
 TEST_F(TransferTest, ADestinationThatIsNotMountedIsNotFilledInItsPlace) {
     fs::remove(folder_ / "there");
     const auto result = run();
