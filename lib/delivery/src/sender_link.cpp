@@ -163,6 +163,7 @@ void SenderLink::say_bye(const char* text) {
 void SenderLink::lost(std::string problem) {
     if (failed_) return;
     outbox_.disconnected(problem);
+    if (std::exchange(welcomed_, false)) last_connected_ = now();
     const auto alone = now() - last_connected_;
     if (options_.give_up_after.count() == 0 || alone < options_.give_up_after) return;
     failed_ = true;

@@ -79,7 +79,7 @@ private:
 
     std::vector<Outbox::Settled> settled_;
     std::chrono::milliseconds backoff_;
-    SteadyTime last_connected_;
+    SteadyTime last_connected_;  // the end of the last connection; before the first, when this began
     unsigned replaced_ = 0;  // times without an ACK between
     bool failed_ = false;
 };

@@ -171,7 +171,6 @@ Result<> SenderLink::welcome() {
     }
     outbox_.limit_event_size(welcome->event_size_max, settled_);
     outbox_.connected();
-    last_connected_ = std::chrono::steady_clock::now();
     credit_ = welcome->credit;
     welcomed_ = true;
     return {};

@@ -178,25 +178,19 @@ TEST(Delivery, ARecorderSaysThatItIsThereAndEndsTheConnectionOfASenderThatDoesNo
 }
 
 TEST(Delivery, BeginsAsSoonAsThereIsARecorder) {
-    std::uint16_t port = 0;
-    {
-        const auto listener = transport::Listener::open({"127.0.0.1", 0}).value();
-        port = listener.port();
-    }
+    const auto port = transport::ReservedPort::take({"127.0.0.1", 0}).value();
     SenderOptions options;
-    options.host = "127.0.0.1:" + std::to_string(port);
+    options.host = transport::to_string(port.address());
     options.run = run;
     options.backoff_first = options.backoff_last = 2ms;
     auto sender = Sender::open(options).value();
     ASSERT_TRUE(sender->send(described(1), as_data("early")).has_value());
     EXPECT_TRUE(eventually([&] { return !sender->stats().last_problem.empty(); }));
     EXPECT_NE(sender->stats().last_problem.find("refused"), std::string::npos) << sender->stats().last_problem;
-    ReceiverOptions there;
-    there.listen.port = port;
-    Recorder recorder(there);
-    recorder.start();
+    const auto recorder = recorder_at(port);
+    recorder->start();
     EXPECT_TRUE(sender->flush(60s).value());
-    EXPECT_EQ(recorder.sink.payloads.at(0), "early");
+    EXPECT_EQ(recorder->sink.payloads.at(0), "early");
 }
 
 TEST(Delivery, AfterALostConnectionWhatIsNotFinalIsSentAgainAndTakenOnce) {
@@ -359,6 +353,22 @@ TEST(Delivery, GivesUpOnlyWhenToldToAndSaysAfterHowLong) {
     EXPECT_NE(flushed.error().message().find("gave up"), std::string::npos) << flushed.error().message();
 }
 
+TEST(Delivery, GivesUpAfterATimeWithoutAConnectionHoweverLongItHadOne) {
+    Recorder recorder;
+    recorder.start();
+    auto options = to_recorder(recorder);
+    options.give_up_after = 30ms;
+    const auto sender = Sender::open(options).value();
+    ASSERT_TRUE(sender->send(described(1), as_data("first")).has_value());
+    ASSERT_TRUE(sender->flush(60s).value());
+    std::this_thread::sleep_for(2 * options.give_up_after);
+    recorder.receiver->disconnect(run, wire::ByeReason::too_slow, "a test");
+    ASSERT_TRUE(eventually([&] { return recorder.stats().closed[wire::index(wire::ByeReason::too_slow)] == 1; }));
+    EXPECT_TRUE(sender->send(described(2), as_data("second")).has_value());
+    const auto flushed = sender->flush(60s);
+    EXPECT_TRUE(flushed.has_value()) << flushed.error().message();
+}
+
 TEST(Delivery, AFullWindowHoldsTheSenderBackAndClosingFreesIt) {
     Recorder recorder;
     recorder.sink.answers = false;
@@ -444,27 +454,25 @@ TEST(Delivery, AnIncarnationThatWasUsedBeforeIsRefusedInsteadOfLosingEvents) {
 }
 
 TEST(Delivery, AfterARestartOfTheRecorderOnlyWhatIsNotDurableIsTaken) {
-    ReceiverOptions options;
-    auto first = std::make_unique<Recorder>(options);
+    const auto port = transport::ReservedPort::take({"127.0.0.1", 0}).value();
+    auto first = recorder_at(port);
     first->sink.answers = false;
     first->start();
-    const auto port = first->receiver->port();
     auto sender_options = to_recorder(*first);
     auto sender = Sender::open(sender_options).value();
     for (std::uint64_t i = 1; i <= 10; ++i) ASSERT_TRUE(sender->send(described(i), as_data("e")).has_value());
     ASSERT_TRUE(eventually([&] { return first->sink.holding() == 10; }));
     first.reset();  // it dies with everything unanswered; sequences 1 to 6 had reached the disk
 
-    options.listen.port = port;
-    Recorder second(options);
+    const auto second = recorder_at(port);
     wire::SequenceSet durable;
     durable.insert({Sequence{1}, Sequence{6}});
-    const auto lane = second.receiver->restore(sender->lane(), durable);
-    second.start();
+    const auto lane = second->receiver->restore(sender->lane(), durable);
+    second->start();
     EXPECT_TRUE(sender->flush(60s).value());
-    EXPECT_EQ(second.sink.taken(), 4U);
-    EXPECT_EQ(second.receiver->final_sequences(lane).cumulative(), Sequence{10});
-    EXPECT_EQ(second.receiver->lane_key(lane), sender->lane());
+    EXPECT_EQ(second->sink.taken(), 4U);
+    EXPECT_EQ(second->receiver->final_sequences(lane).cumulative(), Sequence{10});
+    EXPECT_EQ(second->receiver->lane_key(lane), sender->lane());
 }
 
 TEST(Delivery, ManySendersAtOnceEachOnceAndBalanced) {

@@ -17,6 +17,7 @@
 #include "weir/checksum/crc32c.hpp"
 #include "weir/delivery/receiver.hpp"
 #include "weir/delivery/sender.hpp"
+#include "weir/transport/reserved_port.hpp"
 #include "weir/wire/frame_assembler.hpp"
 
 namespace weir::delivery::test {
@@ -174,6 +175,14 @@ struct Recorder {
     std::vector<Report> reports;
     std::unique_ptr<Receiver> receiver;
 };
+
+/// One of several at a port, one after the other.
+inline std::unique_ptr<Recorder> recorder_at(const transport::ReservedPort& port) {
+    const auto lent = port.lend();
+    ReceiverOptions options;
+    options.listen = port.address();
+    return std::make_unique<Recorder>(options);
+}
 
 inline SenderOptions to_recorder(const Recorder& recorder, std::string name = "sender-1") {
     SenderOptions options;
