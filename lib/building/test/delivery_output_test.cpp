@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "weir/delivery/receiver.hpp"
+#include "weir/transport/reserved_port.hpp"
 #include "weir/wire/recorder_choice.hpp"
 
 namespace weir::building {
@@ -14,13 +15,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
+transport::ReservedPort any_port() { return transport::ReservedPort::take({"127.0.0.1", 0}).value(); }
+
 /// A filter that takes everything, and answers with what it is told to, or not at all. The first senders may be refused.
 class FilterStandIn final : public delivery::EventSink {
 public:
-    explicit FilterStandIn(bool answers, std::optional<wire::RejectReason> reason = {}, std::uint16_t port = 0, int refuses = 0)
+    explicit FilterStandIn(bool answers, std::optional<wire::RejectReason> reason = {},
+                           const transport::ReservedPort& at = any_port(), int refuses = 0)
         : answers_(answers), reason_(reason), refuses_(refuses) {
+        const auto lent = at.lend();
         delivery::ReceiverOptions options;
-        options.listen.port = port;
+        options.listen = at.address();
         options.threads = 1;
         options.event_size_max = 1_MiB;
         receiver = delivery::Receiver::open(options, pool_, *this).value();
@@ -138,10 +143,10 @@ TEST_F(DeliveryOutputTest, TheEventsOfAReceiverThatWasReplacedGoToItsSuccessorTh
 }
 
 TEST_F(DeliveryOutputTest, TheEventsOfASenderThatIsRefusedAreSentAgainThoughNoNewOnesCome) {
-    std::optional<FilterStandIn> silent(std::in_place, false);
+    const auto port = any_port();
+    std::optional<FilterStandIn> silent(std::in_place, false, std::nullopt, port);
     ASSERT_TRUE(output.set_peers({silent->peer(1)}, RunNumber{1}));
     give(3);
-    const auto port = silent->receiver->port();
     silent.reset();
     FilterStandIn successor(true, {}, port, 1);  // it has not started when it is found first
     EXPECT_EQ(ended(3).size(), 3U);

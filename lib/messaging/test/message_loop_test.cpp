@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "weir/base/endian.hpp"
+#include "weir/transport/reserved_port.hpp"
 #include "weir/transport/udp_socket.hpp"
 
 namespace weir::messaging {
@@ -205,20 +206,22 @@ TEST(MessageLoop, NamesThePeerThatDoesNotAnswer) {
 }
 
 TEST(MessageLoop, ConnectsAgainWhenAPeerIsReplaced) {
+    const auto port = transport::ReservedPort::take({"127.0.0.1", 0}).value();
+    const auto at_the_port = [&] {
+        const auto lent = port.lend();
+        return std::make_unique<Node>(two, MessageLoopOptions{.listen = port.address()});
+    };
     Node a(one);
-    auto b = std::make_unique<Node>(two);
+    auto b = at_the_port();
     introduce(a, *b, LinkKind::tcp);
-    const auto port = b->loop->port();
     a.start();
     b->start();
     ASSERT_TRUE(wait_for([&] { return b->appeared.load(); }));
     b.reset();
-    MessageLoopOptions options{.listen = {"127.0.0.1", port}};
-    options.exchange.self = two;
-    Node again(two, options);
-    ASSERT_TRUE(again.loop->set_peers({a.as_peer(LinkKind::tcp)}).has_value());
-    again.start();
-    EXPECT_TRUE(wait_for([&] { return again.appeared.load(); }));
+    const auto again = at_the_port();
+    ASSERT_TRUE(again->loop->set_peers({a.as_peer(LinkKind::tcp)}).has_value());
+    again->start();
+    EXPECT_TRUE(wait_for([&] { return again->appeared.load(); }));
 }
 
 /// A probe of station `from` in a process that begins after all others, as an enemy or a confused program would send it.

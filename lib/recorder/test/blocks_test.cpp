@@ -134,8 +134,8 @@ TEST_F(RecorderBlocks, WhatStreamsShareIsCountedOnceThroughCrashesAndByARebuild)
     options_.file_events_max = 5;
     const std::vector streams{stream("physics_Main"), stream("express_express"), stream("calibration_Tile"), stream("debug_Rare")};
     std::mt19937 random{17};
+    options_.receiver.listen = port_.address();
     auto recorder = start();
-    options_.receiver.listen.port = recorder->port();
     auto sender_options = sender_options_for(recorder->port());
     sender_options.backoff_first = 5ms;
     const auto sender = delivery::Sender::open(sender_options).value();

@@ -42,6 +42,7 @@ protected:
 
     void begin(std::size_t volumes = 1) {
         if (volumes == 2) options_.directories = {directory_ / "a", directory_ / "b"};
+        const auto lent = port_.lend();
         recorder_ = Recorder::open(options_, [this](const RecorderReport& report) {
                         const std::scoped_lock lock(mutex_);
                         if (!report.alarm.empty()) alarms_.insert(report.alarm + ": " + report.text);
@@ -59,6 +60,12 @@ protected:
             if (id % 3 == 0) tags.push_back(stream("express_express"));
             ASSERT_TRUE(sender_->send({GlobalEventId{id}, {}, LumiBlock{1}, tags}, event(id, 2000 + id % 7 * 3000)).has_value());
         }
+    }
+    /// The one that has the first file of physics_Main: whichever had more space.
+    std::filesystem::path volume_of_main() const {
+        return *std::ranges::find_if(options_.directories, [](const std::filesystem::path& directory) {
+            return std::filesystem::exists(directory / "data_test.00000017.physics_Main.daq.RAW._lb0001._weir._0001.writing");
+        });
     }
     bool has_alarm(const std::string& part) {
         const std::scoped_lock lock(mutex_);
@@ -179,14 +186,15 @@ TEST_F(RecorderFaults, AFailedSyncIsFinalForItsFileOnly) {
 
 TEST_F(RecorderFaults, AFileThatFailsBeforeItHeldAnythingIsGoneAndItsSpaceIsFreeBeforeItsDescriptorIsClosed) {
     begin();
-    std::atomic<int> failed = 0, cut = 0;
-    disk_.set([&](Call call, const std::string& path) {
-        if (call == Call::ftruncate && path.find("Main.daq.RAW._lb0001._weir._0001.writing") != std::string::npos) ++cut;
-        return call == Call::fdatasync && path.find("Main") != std::string::npos && failed++ == 0 ? EIO : 0;
+    std::vector<Call> calls;  // of the file, behind the one that fails; Faulty calls one at a time
+    disk_.set([&, failed = false](Call call, const std::string& path) mutable {
+        if (!path.ends_with("physics_Main.daq.RAW._lb0001._weir._0001.writing")) return 0;
+        if (failed) calls.push_back(call);
+        return call == Call::fdatasync && !std::exchange(failed, true) ? EIO : 0;
     });
     send(20);
     expect_nothing_lost();
-    EXPECT_EQ(cut, 1);
+    EXPECT_EQ(calls, (std::vector{Call::ftruncate, Call::close}));
     EXPECT_EQ(disk_.fired(), 1);
     EXPECT_EQ(healths(), std::set{catalogue::FileHealth::sane});
 }
@@ -254,6 +262,7 @@ TEST_F(RecorderFaults, TheLumiBlocksOfAVolumeThatCameBackAreClosedWhileTheRunGoe
 }
 
 TEST_F(RecorderFaults, AStopEndsWhileNoVolumeIsLeftAndTheNextStartHasEverything) {
+    options_.receiver.listen = port_.address();
     begin();
     send(10);
     ASSERT_TRUE(flushed(*sender_));
@@ -262,11 +271,10 @@ TEST_F(RecorderFaults, AStopEndsWhileNoVolumeIsLeftAndTheNextStartHasEverything)
     ASSERT_TRUE(eventually([&] { return recorder_->failure().has_value(); })) << all_alarms();
     const auto stopped = recorder_->stop(50ms);
     ASSERT_TRUE(stopped.has_value() || stopped.error().message().find("stays open") != std::string::npos);
-    const auto port = recorder_->port();
     recorder_.reset();
     disk_.clear();
     if (stopped.has_value()) return;  // what was given back was not in hand any more, and the recovery could write
-    options_.receiver.listen.port = port;
+    const auto lent = port_.lend();
     recorder_ = Recorder::open(options_, {}, clock_, disk_).value();
     recorder_->start();
     ASSERT_TRUE(flushed(*sender_));
@@ -329,9 +337,10 @@ TEST_F(RecorderFaults, WhileOneVolumeIsFullTheOtherTakesEverything) {
     begin(2);
     send(10);
     ASSERT_TRUE(flushed(*sender_));
-    disk_.fail(Call::pwrite, "/b/data_test", ENOSPC, 1, 1);
+    disk_.fail(Call::pwrite, (volume_of_main() / "data_test").native(), ENOSPC, 1, 1);
     send(40);
     expect_nothing_lost();
+    EXPECT_EQ(disk_.fired(), 1);
 }
 
 TEST_F(RecorderFaults, ADiskThatNeverAnswersIsAbandonedAndTheOtherGoesOn) {
@@ -342,22 +351,17 @@ TEST_F(RecorderFaults, ADiskThatNeverAnswersIsAbandonedAndTheOtherGoesOn) {
     ASSERT_TRUE(flushed(*sender_));
     const auto acknowledged_before = sent_;
     static std::atomic<bool> for_ever{true};  // outlives the threads that are left behind in it
-    disk_.hang([](Call call, const std::string& path) {
-        return call == Call::fdatasync && path.find("/a/data_test") != std::string::npos;
+    const auto hangs = volume_of_main();
+    disk_.hang([part = (hangs / "data_test").native()](Call call, const std::string& path) {
+        return call == Call::fdatasync && path.starts_with(part);
     }, for_ever);
-    // At least one file of each stream is on either volume in the end; all events have an answer.
     for (int i = 0; i < 5; ++i) {
         send(10);
         ASSERT_TRUE(flushed(*sender_)) << all_alarms();
     }
-    const auto used = [&](std::size_t volume) { return recorder_->summary().volumes[volume].state; };
-    const auto silent = [&] { return has_alarm("has not answered for"); };
-    if (used(0) == VolumeState::failed) {  // the alarm follows
-        EXPECT_TRUE(eventually(silent)) << all_alarms();
-    } else {
-        EXPECT_FALSE(silent() && used(0) != VolumeState::failed) << all_alarms();
-    }
-    EXPECT_EQ(used(1), VolumeState::good);
+    for (const auto& volume : recorder_->summary().volumes)
+        EXPECT_EQ(volume.state, volume.directory == hangs.native() ? VolumeState::failed : VolumeState::good) << volume.directory;
+    EXPECT_TRUE(eventually([&] { return has_alarm("has not answered for"); })) << all_alarms();  // it follows
     const auto stopped = recorder_->stop(2s);
     const auto summary = recorder_->summary();
     EXPECT_EQ(summary.copies_in_hand, 0U);
@@ -385,7 +389,8 @@ TEST_F(RecorderFaults, ADiskThatNeverAnswersIsAbandonedAndTheOtherGoesOn) {
         there += static_cast<std::uint64_t>(stored[id]);
     }
     EXPECT_EQ(there, sent_);
-    EXPECT_EQ(stopped.has_value(), open == 0) << (stopped ? "" : stopped.error().message()) << "\n" << all_alarms();
+    EXPECT_GE(open, 1U) << all_alarms();
+    EXPECT_FALSE(stopped.has_value()) << all_alarms();
 }
 
 struct OneFault {

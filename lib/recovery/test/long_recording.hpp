@@ -21,6 +21,7 @@ struct LongRecording {
     std::uint64_t events = 4000;  // of each file
     std::uint64_t event_size = 1'000'000;
     std::uint32_t lanes = 100;
+    std::uint64_t tail = 4U << 20;  // bytes behind the last event that are nobody's
 };
 
 /// Errors are those of the disk: the directory exists and is empty.
@@ -78,7 +79,7 @@ struct LongRecording {
         auto file = File::open(directory / (opened.name + ".writing"), File::Mode::create_new);
         if (!file) return std::unexpected(file.error());
         if (auto written = file->write_at(0, opened.start); !written) return written;
-        if (auto grown = file->truncate(end + (4U << 20)); !grown) return grown;  // with a tail that is nobody's
+        if (auto grown = file->truncate(end + recording.tail); !grown) return grown;
     }
     return {};
 }

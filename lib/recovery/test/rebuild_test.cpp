@@ -141,8 +141,8 @@ TEST_F(RebuildTest, BlockNumbersGoOnBehindTheLastFileWhenTheCatalogueKnowsNoneBe
 }
 
 TEST_F(RebuildTest, ACrashedRunWhoseCatalogueWasLostIsContinuedAndKnowsWhatItHolds) {
+    options_.receiver.listen = port_.address();
     auto recorder = start();
-    options_.receiver.listen.port = recorder->port();
     const auto sender = connect(*recorder);
     const auto tags = std::vector{stream("physics_Main"), stream("express_express")};
     const auto send = [&](std::uint64_t first, std::uint64_t last) {

@@ -27,6 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t events_sent = 6;
+constexpr std::size_t event_size = 3000;
 
 class RecoveryTest : public testing::RecordingFixture {
 protected:
@@ -35,7 +36,7 @@ protected:
         const auto recorder = start();
         const auto sender = connect(*recorder);
         for (std::uint64_t id = 1; id <= events_sent; ++id) {
-            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, tags}, event(id, 3000)).has_value());
+            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, tags}, event(id, event_size)).has_value());
             ASSERT_TRUE(flushed(*sender));
         }
     }
@@ -46,6 +47,28 @@ protected:
 
     static std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
         return datafile::read_records(path).value();
+    }
+
+    static std::vector<std::byte> encoded(const datafile::JournalRecord& record) {
+        std::vector<std::byte> bytes;
+        encode(record, bytes);
+        return bytes;
+    }
+
+    template <class Record>
+    static std::vector<Record> all_of(ConstData records) {
+        std::vector<Record> found;
+        datafile::for_each_record(records, [&](const datafile::JournalRecord& record) {
+            if (const auto* one = std::get_if<Record>(&record)) found.push_back(*one);
+            return true;
+        });
+        return found;
+    }
+
+    /// Where the last rounds of a journal or an index begin: with a commit, which has its own offset.
+    static std::uint64_t last_rounds(ConstData records, std::size_t rounds) {
+        const auto commits = all_of<datafile::JournalCommit>(records);
+        return commits.at(commits.size() - rounds).offset;
     }
 
     static void write(const std::filesystem::path& path, ConstData bytes) {
@@ -102,8 +125,8 @@ protected:
 TEST_F(RecoveryTest, AJournalThatEndsInsideARecordHasEverythingThatWasAcknowledged) {
     crash();
     auto bytes = bytes_of(journal());
-    const std::vector half(bytes.end() - 104, bytes.end() - 10);  // a copy of which the last bytes were not written
-    bytes.insert(bytes.end(), half.begin(), half.end());
+    const auto copy = encoded(all_of<datafile::StoredCopy>(bytes).back());
+    bytes.insert(bytes.end(), copy.begin(), copy.end() - 1);
     write(journal(), bytes);
     expect_all_kept();
 }
@@ -150,8 +173,7 @@ TEST_F(RecoveryTest, AFileThatAHandOffWasAboutToDeleteWhenItDiedHasItsNameBack) 
 TEST_F(RecoveryTest, ADamagedRecordBeforeOthersCostsNoEventAndIsSaid) {
     crash();
     auto damaged = bytes_of(journal());
-    const auto round_size = (16U + 8U) + (16U + 88U);  // commit and copy
-    damaged[damaged.size() - 3 * round_size] ^= std::byte{4};
+    damaged[last_rounds(damaged, 3)] ^= std::byte{4};
     write(journal(), damaged);
     expect_all_kept_and_said("journal.000001 is damaged");
     EXPECT_EQ(bytes_of(journal().native() + ".damaged-1"), damaged);  // for whoever wants to see it
@@ -173,7 +195,7 @@ TEST_F(RecoveryTest, AJournalThatIsGoneCostsNoEventAndIsSaid) {
 TEST_F(RecoveryTest, AJournalThatWasCutBetweenRoundsCostsNoEventAndIsSaid) {
     crash();
     auto bytes = bytes_of(journal());
-    bytes.resize(bytes.size() - 3 * ((16U + 8U) + (16U + 88U)));
+    bytes.resize(last_rounds(bytes, 3));
     write(journal(), bytes);
     expect_all_kept_and_said("3 events of 3 rounds are not in the journal");
 }
@@ -181,7 +203,7 @@ TEST_F(RecoveryTest, AJournalThatWasCutBetweenRoundsCostsNoEventAndIsSaid) {
 TEST_F(RecoveryTest, ARoundThatIsInTheIndexAndNotInTheJournalIsKeptWithoutAlarm) {
     crash();
     auto bytes = bytes_of(journal());
-    bytes.resize(bytes.size() - ((16U + 8U) + (16U + 88U)));  // as when the recorder is killed between the two
+    bytes.resize(last_rounds(bytes, 1));  // as when the recorder is killed between the two
     write(journal(), bytes);
     EXPECT_TRUE(doubts_at_start().empty());
     expect_all_good(1);
@@ -240,14 +262,14 @@ TEST_F(RecoveryTest, AnIndexThatIsShortCutsNoEventWhereTheJournalIsDamaged) {
     write(journal(), {});
     for (const auto& [path, bytes] : open_files()) {  // as when the disk had no room for the index of two rounds
         if (path.native().ends_with(".index.writing"))
-            std::filesystem::resize_file(path, bytes.size() - 2 * ((16U + 8U) + (16U + 88U)));
+            std::filesystem::resize_file(path, last_rounds(bytes, 2));
     }
     const auto result = recover_directory(directory_, clock_).value();
     ASSERT_EQ(result.files.size(), 1U);
     const auto& file = result.files.front();
     EXPECT_EQ(file.closed.events, events_sent - 2);
     ASSERT_TRUE(file.rest);
-    EXPECT_GE(bytes_of(*file.rest).size(), 2U * 3000);
+    EXPECT_GE(bytes_of(*file.rest).size(), 2U * event_size);
     EXPECT_TRUE(std::ranges::any_of(
         result.doubts, [&](const Error& doubt) { return doubt.message().contains(file.rest->filename().native()); }));
 }
@@ -260,7 +282,7 @@ TEST_F(RecoveryTest, AFileThatIsClosedAnewKeepsItsIndexUntilTheNextOneIsWholeSoT
     faults.set({.call = testing::Call::pwrite, .error = EIO, .path_part = ".index"});
     EXPECT_FALSE(close_up(directory_, opened, size, events_sent, clock_, faults).has_value());
     auto bytes = bytes_of(journal());
-    bytes.resize(bytes.size() - 2 * ((16U + 8U) + (16U + 88U)));  // two rounds
+    bytes.resize(last_rounds(bytes, 2));
     write(journal(), bytes);
     const auto result = recover_directory(directory_, clock_).value();
     ASSERT_EQ(result.files.size(), 1U);
@@ -301,7 +323,7 @@ TEST_F(RecoveryTest, WhatStandsBehindAJournalThatWasCutIsSetAsideWhereTheIndexIs
     options_.direct = recorder::DirectIo::off;
     crash();
     auto bytes = bytes_of(journal());
-    bytes.resize(bytes.size() - 2 * ((16U + 8U) + (16U + 88U)));
+    bytes.resize(last_rounds(bytes, 2));
     write(journal(), bytes);
     for (const auto& [path, content] : open_files()) {
         if (path.native().ends_with(".index.writing")) std::filesystem::remove(path);
@@ -311,7 +333,7 @@ TEST_F(RecoveryTest, WhatStandsBehindAJournalThatWasCutIsSetAsideWhereTheIndexIs
     const auto& file = result.files.front();
     EXPECT_EQ(file.closed.events, events_sent - 2);
     ASSERT_TRUE(file.rest);
-    EXPECT_GE(bytes_of(*file.rest).size(), 2U * 3000);
+    EXPECT_GE(bytes_of(*file.rest).size(), 2U * event_size);
     ASSERT_EQ(result.doubts.size(), 1U);
     EXPECT_NE(result.doubts.front().message().find(file.rest->filename().native()), std::string::npos);
 }
@@ -332,16 +354,11 @@ TEST_F(RecoveryTest, AFileThatHasBothItsNamesIsOneAndKeepsTheFinalOne) {
 TEST_F(RecoveryTest, AWriteOfWhichOnlyTheEndReachedTheDiskWasNeverAcknowledged) {
     crash();
     auto bytes = bytes_of(journal());
-    const auto synced = bytes.size();
-    std::vector<std::byte> torn;  // a round of three copies, of which the first sector is lost
-    encode(datafile::JournalCommit{synced}, torn);
-    std::vector<datafile::StoredCopy> copies;
-    datafile::for_each_record(bytes, [&](const datafile::JournalRecord& record) {
-        if (const auto* copy = std::get_if<datafile::StoredCopy>(&record)) copies.push_back(*copy);
-        return true;
-    });
-    for (int i = 0; i < 3; ++i) encode(copies.back(), torn);
-    std::fill_n(torn.begin(), 60, std::byte{0});
+    const auto copy = encoded(all_of<datafile::StoredCopy>(bytes).back());
+    auto torn = encoded(datafile::JournalCommit{bytes.size()});  // a round of three copies
+    const auto lost = torn.size() + copy.size() / 2;
+    for (int i = 0; i < 3; ++i) torn.insert(torn.end(), copy.begin(), copy.end());
+    std::fill_n(torn.begin(), lost, std::byte{0});
     bytes.insert(bytes.end(), torn.begin(), torn.end());
     write(journal(), bytes);
     expect_all_kept();
@@ -351,22 +368,16 @@ TEST_F(RecoveryTest, AJournalThatIsMissingBetweenTwoCostsNoEventAndIsSaid) {
     crash();
     // As if the journal had been begun anew twice: what each repeats, and its share of the copies. The last has
     // none yet, so without the second nothing but the numbers shows that copies are missing.
-    std::vector<datafile::JournalRecord> repeated;
-    std::vector<datafile::StoredCopy> copies;
-    datafile::for_each_record(bytes_of(journal()), [&](const datafile::JournalRecord& record) {
-        if (const auto* copy = std::get_if<datafile::StoredCopy>(&record))
-            copies.push_back(*copy);
-        else if (std::holds_alternative<datafile::FileOpened>(record) ||
-                 std::holds_alternative<datafile::LaneDeclared>(record))
-            repeated.push_back(record);
-        return true;
-    });
+    const auto bytes = bytes_of(journal());
+    const auto copies = all_of<datafile::StoredCopy>(bytes);
     ASSERT_EQ(copies.size(), events_sent);
-    std::vector<std::byte> first, third;
-    for (const auto& record : repeated) encode(record, first), encode(record, third);
+    std::vector<std::byte> repeated;
+    for (const auto& file : all_of<datafile::FileOpened>(bytes)) encode(file, repeated);
+    for (const auto& lane : all_of<datafile::LaneDeclared>(bytes)) encode(lane, repeated);
+    auto first = repeated;
     for (std::size_t i = 0; i < 2; ++i) encode(copies[i], first);
     write(journal(1), first);
-    write(journal(3), third);
+    write(journal(3), repeated);
     expect_all_kept_and_said("journal.000002 is missing");
 }
 
@@ -375,21 +386,16 @@ class SeveralJournals : public RecoveryTest {
 protected:
     void SetUp() override {
         crash();
-        std::vector<datafile::StoredCopy> copies;
-        std::optional<datafile::FileOpened> opened;
-        datafile::LaneDeclared lane;
-        datafile::for_each_record(bytes_of(journal()), [&](const datafile::JournalRecord& record) {
-            if (const auto* copy = std::get_if<datafile::StoredCopy>(&record)) copies.push_back(*copy);
-            if (const auto* file = std::get_if<datafile::FileOpened>(&record)) opened = *file;
-            if (const auto* declared = std::get_if<datafile::LaneDeclared>(&record)) lane = *declared;
-            return true;
-        });
+        const auto bytes = bytes_of(journal());
+        const auto copies = all_of<datafile::StoredCopy>(bytes);
         ASSERT_EQ(copies.size(), events_sent);
+        const auto lane = all_of<datafile::LaneDeclared>(bytes).back();
         ASSERT_TRUE(std::filesystem::remove(journal()));
+        const auto full = 2 * encoded(copies.back()).size();  // two copies fill a journal
         auto writer = datafile::JournalWriter::open(
-                          directory_, [&](std::uint32_t) { return lane; }, real_file_system(), 200)
+                          directory_, [&](std::uint32_t) { return lane; }, real_file_system(), full)
                           .value();
-        writer.add(*opened);
+        writer.add(all_of<datafile::FileOpened>(bytes).back());
         for (std::size_t i = 0; i < copies.size(); i += 2) {
             writer.add(copies[i]);
             writer.add(copies[i + 1]);
@@ -421,7 +427,7 @@ TEST_F(SeveralJournals, AnyOneThatIsMissingCostsNoEventAndIsSaid) {
 
 TEST_F(SeveralJournals, TheLastMayBeThereWithoutBeingAnnounced) {
     auto third = bytes_of(journal(3));
-    third.resize(third.size() - 20);  // the crash came before "continues"
+    third.resize(third.size() - encoded(datafile::JournalContinues{4}).size());  // the crash came before it
     write(journal(3), third);
     expect_all_kept();
 }
@@ -478,7 +484,7 @@ TEST_F(RecoveryTest, NoEventIsReadThatTheJournalVouchesFor) {
     ASSERT_EQ(recovered->files.size(), recording.files);
     for (const auto& file : recovered->files) {
         EXPECT_EQ(file.closed.events, recording.events);
-        EXPECT_EQ(file.bytes_cut, 4U << 20);
+        EXPECT_EQ(file.bytes_cut, recording.tail);
     }
     EXPECT_LT(after - before, 2U << 20);  // the journal, and the start of each file
 }
@@ -495,6 +501,13 @@ protected:
         }
         ASSERT_FALSE(writing_.empty());
     }
+    /// The offset of its separator.
+    std::uint64_t third_event() const {
+        auto reader = datafile::RawFileReader::open(writing_).value();
+        std::vector<std::byte> event;
+        for (int n = 1; n <= 2; ++n) EXPECT_TRUE(reader.next(event).value());
+        return reader.next(event).value()->offset;
+    }
     std::vector<std::filesystem::path> rests() const {
         std::vector<std::filesystem::path> found;
         for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
@@ -508,11 +521,15 @@ protected:
 TEST_F(WithoutJournal, AFileThatTheDiskCannotReadNowIsLeftAsItIs) {
     class OneBadBlock : public FileSystem {
     public:
+        explicit OneBadBlock(std::uint64_t begin) : begin_(static_cast<off_t>(begin)) {}
         ssize_t pread(int fd, void* to, std::size_t size, off_t offset) override {
-            if (offset > 8000) return errno = EIO, -1;  // within the third event
+            if (offset > begin_) return errno = EIO, -1;  // the event itself
             return FileSystem::pread(fd, to, size, offset);
         }
-    } bad;
+
+    private:
+        const off_t begin_;
+    } bad(third_event());
     const auto before = open_files();
     const auto refused = recover_file_by_walking(writing_, clock_, bad);
     ASSERT_FALSE(refused.has_value());
@@ -526,10 +543,7 @@ TEST_F(WithoutJournal, AFileThatTheDiskCannotReadNowIsLeftAsItIs) {
 TEST_F(WithoutJournal, WhatIsCutBehindADamageIsKeptBesideTheFile) {
     auto bytes = bytes_of(writing_);
     while (bytes.back() == std::byte{0}) bytes.pop_back();  // space that was taken and not used
-    auto reader = datafile::RawFileReader::open(writing_).value();
-    std::vector<std::byte> event;
-    for (int n = 1; n <= 2; ++n) ASSERT_TRUE(reader.next(event).value());
-    const auto third = reader.next(event).value()->offset;
+    const auto third = third_event();
     bytes[third] ^= std::byte{1};  // no separator any more
     write(writing_, bytes);
     const auto recovered = recover_file_by_walking(writing_, clock_).value();

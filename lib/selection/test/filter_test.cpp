@@ -13,6 +13,7 @@
 #include "weir/event/event_builder.hpp"
 #include "weir/event/event_view.hpp"
 #include "weir/event/rob_builder.hpp"
+#include "weir/transport/reserved_port.hpp"
 #include "weir/wire/recorder_choice.hpp"
 
 namespace weir::selection {
@@ -49,13 +50,16 @@ std::vector<std::byte> sample_event(std::uint32_t id, event::Format format = eve
     return event::build_event(fields, list).value();
 }
 
+transport::ReservedPort any_port() { return transport::ReservedPort::take({"127.0.0.1", 0}).value(); }
+
 /// A recorder that keeps what it gets, and acknowledges it at once or when told.
 class Recorder final : public delivery::EventSink {
 public:
-    explicit Recorder(std::uint16_t port = 0, Bytes event_size_max = 64_MiB) : pool(64_MiB) {
+    explicit Recorder(const transport::ReservedPort& at = any_port(), Bytes event_size_max = 64_MiB) : pool(64_MiB) {
+        const auto lent = at.lend();
         delivery::ReceiverOptions options;
         options.event_size_max = event_size_max;
-        options.listen.port = port;
+        options.listen = at.address();
         options.threads = 1;
         receiver = delivery::Receiver::open(options, pool, *this).value();
         receiver->start();
@@ -224,9 +228,9 @@ TEST(Filter, WhatIsNoEventIsRejectedAsMalformed) {
 }
 
 TEST(Filter, WhileTheRecorderIsAwayEventsAreKeptAndTheBuilderWaits) {
-    auto recorder = std::make_unique<Recorder>();
+    const auto port = any_port();
+    auto recorder = std::make_unique<Recorder>(port);
     const auto peer = recorder->peer();
-    const auto port = recorder->receiver->port();
     recorder.reset();
     FilterOptions options;
     options.recorder_window = 1_MiB;
@@ -281,10 +285,10 @@ TEST(Filter, AnEventThatComesAgainThroughAnotherFilterReachesTheSameRecorder) {
 }
 
 TEST(Filter, TheEventsOfARecorderThatIsAwayWaitForItThoughAnotherIsThere) {
-    auto one = std::make_unique<Recorder>();
+    const auto port = any_port();
+    auto one = std::make_unique<Recorder>(port);
     Recorder two;
     const auto first = one->peer("rec-1");
-    const auto port = one->receiver->port();
     one->answers = false;
     Bench bench({first, two.peer("rec-2")});
     constexpr std::uint32_t events = 300;
@@ -339,10 +343,10 @@ TEST(Filter, TheEventsOfARecorderThatLeftThePartitionGoToTheOtherAndWhatItMayHol
 }
 
 TEST(Filter, ARecorderThatIsAwayForTooLongIsLostUntilItIsBack) {
-    auto one = std::make_unique<Recorder>();
+    const auto port = any_port();
+    auto one = std::make_unique<Recorder>(port);
     Recorder two;
     const auto first = one->peer("rec-1");
-    const auto port = one->receiver->port();
     FilterOptions options;
     options.move_after = 50ms;
     Bench bench({first, two.peer("rec-2")}, {}, options);
@@ -380,7 +384,7 @@ TEST(Filter, AnEventOnWhichThePluginCrashedTheFilterBeforeGoesToADebugStreamAndI
 }
 
 TEST(Filter, AnEventLargerThanTheRecorderTakesIsAnsweredTooLarge) {
-    Recorder recorder(0, Bytes{200});
+    Recorder recorder(any_port(), Bytes{200});
     Bench bench({recorder.peer()});
     ASSERT_TRUE(eventually([&] { return bench.filter->stats().recorders_connected == 1; }));
     bench.send(2);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "weir/memory/buffer_pool.hpp"
+#include "weir/transport/reserved_port.hpp"
 
 namespace weir::selection {
 namespace {
@@ -13,9 +14,10 @@ namespace {
 using namespace std::chrono_literals;
 
 struct RecorderStandIn final : delivery::EventSink {
-    explicit RecorderStandIn(std::uint16_t port = 0) {
+    explicit RecorderStandIn(const transport::ReservedPort& at) {
+        const auto lent = at.lend();
         delivery::ReceiverOptions options;
-        options.listen.port = port;
+        options.listen = at.address();
         options.threads = 1;
         receiver = delivery::Receiver::open(options, pool, *this).value();
         receiver->start();
@@ -36,19 +38,15 @@ struct RecorderOutputTest : testing::Test {
                           [](delivery::Answer, std::optional<wire::RejectReason>) {},
                           [this](std::string text) { remarks.push_back(std::move(text)); }};
     SteadyTime now{1h};
-    std::uint16_t ports[2] = {};
+    const transport::ReservedPort ports[2] = {transport::ReservedPort::take({"127.0.0.1", 0}).value(),
+                                              transport::ReservedPort::take({"127.0.0.1", 0}).value()};
 
     void SetUp() override {
-        {
-            const RecorderStandIn one, two;
-            ports[0] = one.receiver->port();
-            ports[1] = two.receiver->port();
-        }
         const auto peer = [&](int i) {
             return Peer{.name = "rec-" + std::to_string(i + 1),
                         .kind = StationKind::record,
                         .id = wire::StationId{static_cast<std::uint16_t>(i + 1)},
-                        .events = "127.0.0.1:" + std::to_string(ports[i])};
+                        .events = transport::to_string(ports[i].address())};
         };
         ASSERT_TRUE(output.set_recorders({peer(0), peer(1)}));
     }

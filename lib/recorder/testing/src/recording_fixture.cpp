@@ -13,7 +13,7 @@
 
 namespace weir::testing {
 
-RecordingFixture::RecordingFixture() {
+RecordingFixture::RecordingFixture() : port_(transport::ReservedPort::take({"127.0.0.1", 0}).value()) {
     std::string pattern = (std::filesystem::temp_directory_path() / "weir-recorder-XXXXXX").string();
     directory_ = ::mkdtemp(pattern.data());
     options_.directories = {directory_};
@@ -30,6 +30,7 @@ RecordingFixture::RecordingFixture() {
 RecordingFixture::~RecordingFixture() { std::filesystem::remove_all(directory_); }
 
 std::unique_ptr<recorder::Recorder> RecordingFixture::start() {
+    const auto lent = port_.lend();
     auto recorder = recorder::Recorder::open(options_, {}, clock_);
     if (!recorder) throw std::runtime_error(recorder.error().message());
     (*recorder)->start();

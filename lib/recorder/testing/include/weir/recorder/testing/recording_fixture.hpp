@@ -16,6 +16,7 @@
 #include "weir/delivery/sender.hpp"
 #include "weir/recorder/recorder.hpp"
 #include "weir/recovery/verification.hpp"
+#include "weir/transport/reserved_port.hpp"
 #include "weir/workload/event_generator.hpp"
 
 namespace weir::testing {
@@ -45,6 +46,9 @@ protected:
     void expect_all_good(std::size_t files) const;
 
     std::filesystem::path directory_;
+    /// For recorders that listen at one port, one after the other: no other program can take it in between. start() lends
+    /// it; with another way to open a recorder the test does.
+    const transport::ReservedPort port_;
     SystemClock clock_;
     recorder::RecorderOptions options_;
     workload::EventGenerator generator_{workload::Profile::atlas2018(), 1};
