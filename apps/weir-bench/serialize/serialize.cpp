@@ -50,7 +50,7 @@ public:
             if (!options_.json) fmt::print(stderr, "round {} of {}\n", round + 1, options_.repetitions);
         }
         for (const auto& place : places_)
-            for (std::size_t more = 0; more < 20 && points_[place.point].counted() < batches_wanted; ++more)
+            for (std::size_t more = 0; more < options_.visits_more && points_[place.point].counted() < batches_wanted; ++more)
                 if (auto done = visit(place, more); !done) return done;
         return {};
     }
@@ -81,6 +81,7 @@ private:
         visit.threads = points_[place.point].threads;
         visit.batches = options_.batches;
         visit.place = round;
+        visit.copies = options_.copies;
         visit.cpus = cpus_;  // cores first; no copy beside a thread on the same core
         visit.cpus.resize(std::min<std::size_t>(cpus_.size(), std::max(cores_, visit.threads)));
         const auto figures = place.process->run(place.job, visit);
@@ -108,7 +109,9 @@ int run_bench_serialize(const SerializeBenchOptions& given) {
     const auto machine = Machine::here();
     if (options.quick) {
         options.repetitions = 1;
-        options.batches = 5;
+        options.batches = 2;
+        options.visits_more = 0;  // a busy machine must not make it long
+        options.copies = false;
         if (given.root_python == SerializeBenchOptions{}.root_python) options.root_python.clear();
     }
     if (options.threads.empty()) {

@@ -13,6 +13,8 @@ struct SerializeBenchOptions {
     std::vector<std::uint32_t> threads;   // empty: 1, 2, 4 ... and one a core
     std::size_t repetitions = 15;         // visits of each point, interleaved
     std::size_t batches = 20;             // of one visit
+    std::size_t visits_more = 20;         // at most, of a point of which next to no batch overlapped
+    bool copies = true;                   // spare processors are kept busy
     std::vector<std::string> candidates;  // only those with one of these in their name; empty: all
     std::string root_python = "python3";  // with ROOT or without
     std::string peers;                    // where their programs lie; empty: beside this one
