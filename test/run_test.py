@@ -222,14 +222,20 @@ class Replay(RunTest):
             ended = self.assertEnds(partition.wait(300), 1)
         result = ended.json
         recorded, _ = self.assertRecorded(partition.directory)
+        causes = {part["cause"] for part in result["account"]["lost"]}
+        if "dfm did not answer stop in time" in ended.err:  # on a machine that is very busy: what it gave up nobody knows
+            self.assertEqual(causes, {"the DFM died; filters may have rejected some of them"})
+        else:
+            self.assertIn("abandoned at the stop", causes)
+            self.assertNotIn("nobody knows what became of them", causes)
         lost = set()
         for part in (part for cause in result["account"]["lost"] for part in cause["ids"].split(",")):
             first, _, last = part.partition("-")
             lost |= set(range(int(first), int(last or first) + 1))
         self.assertEqual(set(recorded) | lost, set(range(1, result["events"]["accepted"] + 1)))
         self.assertEqual(set(recorded) & lost, set())
-        if "dfm did not answer stop in time" not in ended.err:  # on a machine that is very busy
-            self.assertIn("in no file: abandoned at the stop", ended.err)
+        for cause in causes:
+            self.assertIn(f"in no file: {cause}", ended.err)
 
     def test_a_second_ctrl_c_ends_all_at_once_and_leaves_a_result(self):
         file = self.folder / "p.toml"
