@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "filter_item.hpp"
-#include "recorder_output.hpp"
+#include "weir/delivery/sender_group.hpp"
 #include "worker_threads.hpp"
 
 namespace weir::selection {
@@ -85,7 +85,7 @@ public:
         }
         if (!judgement.decision.accepted) return reject(item.answer(), wire::RejectReason::not_selected, "");
         auto& meta = item.incoming.meta;
-        OutgoingEvent event;
+        delivery::OutgoingEvent event;
         event.answer = item.answer();
         event.description = {.global_id = meta.global_id, .level1_id = meta.level1_id, .lumi_block = meta.lumi_block,
                              .tags = std::move(judgement.decision.tags), .sent_elsewhere = meta.sent_elsewhere};
@@ -109,13 +109,13 @@ public:
     Result<> start(RunNumber run, const Selection& selection, const std::vector<Peer>& peers) {
         run_ = run;
         selection_name_ = selection.name();
-        RecorderOutputOptions out;
+        delivery::RecorderOutputOptions out;
         out.name = options_.name;
         out.run = run;
         out.format = on_the_wire(options_.format);
         out.window = options_.recorder_window;
         out.move_after = options_.move_after;
-        output_ = std::make_unique<RecorderOutput>(
+        output_ = std::make_unique<delivery::RecorderOutput>(
             out, [this](delivery::Answer answer, std::optional<wire::RejectReason> rejected) { answered(answer, rejected); }, remark_);
         if (auto set = output_->set_recorders(peers); !set) return set;
         workers_.emplace("filter", options_.workers, options_.queue_max, selection,
@@ -215,7 +215,7 @@ public:
     std::array<std::atomic<std::uint64_t>, wire::reject_reason_count> rejected_{};
     std::atomic<bool> full_{false};  // the receiver waits for retry()
     std::unique_ptr<delivery::Receiver> receiver_;
-    std::unique_ptr<RecorderOutput> output_;
+    std::unique_ptr<delivery::RecorderOutput> output_;
     std::optional<WorkerThreads<FilterItem>> workers_;
     bool left_behind_ = false;
     NamedThread care_;

@@ -1,52 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recorder_output.hpp"
+#include "weir/delivery/sender_group.hpp"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "weir/memory/buffer_pool.hpp"
-#include "weir/transport/reserved_port.hpp"
 
-namespace weir::selection {
+namespace weir::delivery {
 namespace {
 
 using namespace std::chrono_literals;
 
-struct RecorderStandIn final : delivery::EventSink {
-    explicit RecorderStandIn(const transport::ReservedPort& at) {
-        const auto lent = at.lend();
-        delivery::ReceiverOptions options;
-        options.listen = at.address();
+struct RecorderStandIn final : EventSink {
+    explicit RecorderStandIn(std::uint16_t port = 0) {
+        ReceiverOptions options;
+        options.listen.port = port;
         options.threads = 1;
-        receiver = delivery::Receiver::open(options, pool, *this).value();
+        receiver = Receiver::open(options, pool, *this).value();
         receiver->start();
     }
-    std::optional<delivery::Refusal> hello(delivery::LaneId, const wire::Hello&) override { return std::nullopt; }
-    delivery::Taken take(delivery::IncomingEvent& event) override {
+    std::optional<Refusal> hello(LaneId, const wire::Hello&) override { return std::nullopt; }
+    Taken take(IncomingEvent& event) override {
         const auto taken = std::move(event);
-        return delivery::Taken::yes;
+        return Taken::yes;
     }
     memory::BufferPool pool{64_MiB};
-    std::unique_ptr<delivery::Receiver> receiver;
+    std::unique_ptr<Receiver> receiver;
 };
 
 /// Two recorders at addresses where nobody listens at first. The time of look_after() is the test's.
 struct RecorderOutputTest : testing::Test {
     std::vector<std::string> remarks;
     RecorderOutput output{{.name = "ef-1", .run = RunNumber{1}, .format = wire::EventFormat::opaque, .move_after = 60s},
-                          [](delivery::Answer, std::optional<wire::RejectReason>) {},
+                          [](Answer, std::optional<wire::RejectReason>) {},
                           [this](std::string text) { remarks.push_back(std::move(text)); }};
     SteadyTime now{1h};
-    const transport::ReservedPort ports[2] = {transport::ReservedPort::take({"127.0.0.1", 0}).value(),
-                                              transport::ReservedPort::take({"127.0.0.1", 0}).value()};
+    std::uint16_t ports[2] = {};
 
     void SetUp() override {
+        {
+            const RecorderStandIn one, two;
+            ports[0] = one.receiver->port();
+            ports[1] = two.receiver->port();
+        }
         const auto peer = [&](int i) {
             return Peer{.name = "rec-" + std::to_string(i + 1),
                         .kind = StationKind::record,
                         .id = wire::StationId{static_cast<std::uint16_t>(i + 1)},
-                        .events = transport::to_string(ports[i].address())};
+                        .events = "127.0.0.1:" + std::to_string(ports[i])};
         };
         ASSERT_TRUE(output.set_recorders({peer(0), peer(1)}));
     }
@@ -81,4 +83,4 @@ TEST_F(RecorderOutputTest, AStandstillOfTheFilterDoesNotMakeARecorderLost) {
 }
 
 }  // namespace
-}  // namespace weir::selection
+}  // namespace weir::delivery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recorder_output.hpp"
+#include "weir/delivery/sender_group.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "weir/wire/message.hpp"
 #include "weir/wire/recorder_choice.hpp"
 
-namespace weir::selection {
+namespace weir::delivery {
 namespace {
 
 using namespace std::chrono_literals;
@@ -25,7 +25,7 @@ struct Kept {
 };
 
 /// A limit is that of the event's size, unless it is one of its tags.
-wire::RejectReason why_not(Errc error, const delivery::EventDescription& event) {
+wire::RejectReason why_not(Errc error, const EventDescription& event) {
     wire::EventMeta meta;
     meta.tags = event.tags;
     return error == Errc::limit && wire::event_fits(meta) ? wire::RejectReason::too_large : wire::RejectReason::bad_tag;
@@ -57,7 +57,7 @@ RecorderOutput::~RecorderOutput() { close(); }
 
 Result<std::shared_ptr<RecorderOutput::Line>> RecorderOutput::open(const std::string& address) {
     auto line = std::make_shared<Line>();
-    delivery::SenderOptions options;
+    SenderOptions options;
     options.host = address;
     options.name = options_.name;
     options.run = options_.run;
@@ -68,7 +68,7 @@ Result<std::shared_ptr<RecorderOutput::Line>> RecorderOutput::open(const std::st
     options.on_final = [this, line = line.get()](Sequence sequence, std::optional<wire::RejectReason> rejected) {
         final(*line, sequence, rejected);
     };
-    auto sender = delivery::Sender::open(std::move(options));
+    auto sender = Sender::open(std::move(options));
     if (!sender) return std::unexpected(sender.error());
     line->sender = std::move(*sender);
     return line;
@@ -119,7 +119,7 @@ Result<> RecorderOutput::set_recorders(const std::vector<Peer>& peers) {
 }
 
 void RecorderOutput::final(Line& line, Sequence sequence, std::optional<wire::RejectReason> rejected) {
-    std::optional<delivery::Answer> answer;
+    std::optional<Answer> answer;
     {
         const std::scoped_lock lock(line.mutex);
         if (const auto found = line.waiting.find(number(sequence)); found != line.waiting.end()) {
@@ -141,7 +141,7 @@ RecorderOutput::Tried RecorderOutput::try_send(Line& line, OutgoingEvent& event)
         line.waiting.emplace(sequence, event.answer);
     }
     auto kept = std::make_shared<const Kept>(Kept{event});
-    const delivery::Piece piece{kept->event.payload, kept};
+    const Piece piece{kept->event.payload, kept};
     const auto sent = line.sender->try_send(kept->event.description, std::span(&piece, 1));
     if (sent && *sent) {
         WEIR_ASSERT(number(**sent) == sequence);
@@ -196,7 +196,7 @@ bool RecorderOutput::send(OutgoingEvent event, const std::stop_token& stop) {
 /// The line's thread has ended then: nothing is answered in between.
 std::vector<RecorderOutput::TakenBack> RecorderOutput::take_back(const std::string& recorder, Line& line) {
     line.failed.store(true, std::memory_order_release);
-    std::vector<delivery::ReturnedEvent> events;
+    std::vector<ReturnedEvent> events;
     {
         const std::scoped_lock sending(line.sending);
         events = line.sender->take_back();
@@ -341,4 +341,4 @@ RecorderOutput::Stats RecorderOutput::stats() const {
     return stats;
 }
 
-}  // namespace weir::selection
+}  // namespace weir::delivery

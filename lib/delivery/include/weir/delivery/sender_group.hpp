@@ -23,7 +23,7 @@
 #include "weir/delivery/sender.hpp"
 #include "weir/wire/peer.hpp"
 
-namespace weir::selection {
+namespace weir::delivery {
 
 struct RecorderOutputOptions {
     std::string name{};
@@ -36,15 +36,15 @@ struct RecorderOutputOptions {
 
 /// An event under way: the answer that its builder waits for, and what keeps its bytes alive.
 struct OutgoingEvent {
-    delivery::Answer answer{};
-    delivery::EventDescription description{};
+    Answer answer{};
+    EventDescription description{};
     ConstData payload{};
     std::shared_ptr<const void> owner{};
 };
 
 class RecorderOutput {
 public:
-    using Answered = std::function<void(delivery::Answer, std::optional<wire::RejectReason>)>;
+    using Answered = std::function<void(Answer, std::optional<wire::RejectReason>)>;
 
     /// `answered` is called from the senders' threads, once for each event that a recorder answered.
     RecorderOutput(RecorderOutputOptions options, Answered answered, std::function<void(std::string)> remark);
@@ -71,9 +71,9 @@ private:
         std::mutex sending{};               // one try_send at a time, so that sequences are known beforehand
         std::uint64_t next = 1;             // sequence; under `sending`
         std::mutex mutex{};                 // of `waiting`, never held in a call of the sender
-        std::unordered_map<std::uint64_t, delivery::Answer> waiting{};  // by sequence
+        std::unordered_map<std::uint64_t, Answer> waiting{};  // by sequence
         std::atomic<bool> failed{false};
-        std::unique_ptr<delivery::Sender> sender{};
+        std::unique_ptr<Sender> sender{};
     };
     struct Recorder {
         std::string name{};
@@ -111,4 +111,4 @@ private:
     bool closed_ = false;
 };
 
-}  // namespace weir::selection
+}  // namespace weir::delivery
