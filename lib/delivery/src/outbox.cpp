@@ -125,7 +125,9 @@ void Outbox::joined(RunNumber run) {
 
 SenderStats Outbox::stats() const {
     const std::scoped_lock lock(mutex_);
-    return stats_;
+    auto stats = stats_;
+    stats.connected = is_connected();
+    return stats;
 }
 
 void Outbox::give_up(Error error) {
@@ -134,9 +136,9 @@ void Outbox::give_up(Error error) {
     changed_.notify_all();
 }
 
-bool Outbox::failed() const {
+std::optional<Error> Outbox::failure() const {
     const std::scoped_lock lock(mutex_);
-    return failed_.has_value();
+    return failed_;
 }
 
 Sequence Outbox::oldest_held() const {
@@ -264,13 +266,13 @@ void Outbox::limit_event_size(std::uint64_t event_size_max, std::vector<Settled>
 
 void Outbox::connected() {
     const std::scoped_lock lock(mutex_);
-    stats_.connected = true;
+    connected_.store(true, std::memory_order_relaxed);
     if (std::exchange(was_connected_, true)) ++stats_.reconnects;
 }
 
 void Outbox::disconnected(std::string problem) {
     const std::scoped_lock lock(mutex_);
-    stats_.connected = false;
+    connected_.store(false, std::memory_order_relaxed);
     if (!problem.empty()) stats_.last_problem = std::move(problem);
 }
 

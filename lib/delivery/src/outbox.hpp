@@ -3,6 +3,7 @@
 // socket in it. An event leaves when it is final and none of its bytes are being written.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -43,7 +44,8 @@ public:
     [[nodiscard]] SenderStats stats() const;
     /// The sender has failed for good, or is closed: every wait ends with this error.
     void give_up(Error error);
-    [[nodiscard]] bool failed() const;
+    [[nodiscard]] std::optional<Error> failure() const;
+    [[nodiscard]] bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
     /// The run of the lane, when it is known.
     [[nodiscard]] std::optional<RunNumber> run() const;
     [[nodiscard]] Result<std::optional<RunNumber>> run(std::chrono::milliseconds timeout);
@@ -104,6 +106,7 @@ private:
     std::uint64_t event_size_max_ = wire::payload_size_max;
     std::vector<Piece> released_;  // of settled events, to be destroyed without the lock
     bool io_sleeps_ = false;
+    std::atomic<bool> connected_{false};  // relaxed: nothing else follows from it
     bool was_connected_ = false;
     std::optional<Error> failed_;
     SenderStats stats_;

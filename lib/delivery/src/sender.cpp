@@ -127,6 +127,10 @@ Result<std::optional<RunNumber>> Sender::run(std::chrono::milliseconds timeout) 
 
 SenderStats Sender::stats() const { return line_->outbox.stats(); }
 
+bool Sender::connected() const noexcept { return line_->outbox.is_connected(); }
+
+std::optional<Error> Sender::failure() const { return line_->outbox.failure(); }
+
 wire::LaneKey Sender::lane() const {
     auto lane = line_->lane;
     lane.run = line_->outbox.run().value_or(RunNumber{});

@@ -4,9 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "weir/base/assert.hpp"
+#include "weir/base/endian.hpp"
+#include "weir/base/guid.hpp"
 #include "weir/base/thread_account.hpp"
 #include "weir/wire/message.hpp"
 #include "weir/wire/recorder_choice.hpp"
@@ -16,13 +21,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What one look adds to the time that a recorder is away: a standstill of this process says nothing about it.
+/// What one look adds to the time that a receiver is away: a standstill of this process says nothing about it.
 constexpr auto look_counts_max = 1s;
+constexpr std::size_t compared_max = 16;  // receivers for one event: of a thousand, these are enough for an even load
+constexpr std::uint64_t not_connected = std::uint64_t{1} << 63;  // comes after every one that is
 
-/// What a sender keeps alive for us, so that an event that it gives back is whole again.
-struct Kept {
-    OutgoingEvent event;
-};
+std::string title(const Peer& receiver) {
+    return fmt::format("{} {}", receiver.kind == StationKind::record ? "recorder" : name(receiver.kind), receiver.name);
+}
 
 /// A limit is that of the event's size, unless it is one of its tags.
 wire::RejectReason why_not(Errc error, const EventDescription& event) {
@@ -50,294 +56,344 @@ std::string listed(std::vector<std::uint64_t> ids) {
 
 }  // namespace
 
-RecorderOutput::RecorderOutput(RecorderOutputOptions options, Answered answered, std::function<void(std::string)> remark)
-    : options_(std::move(options)), answered_(std::move(answered)), remark_(std::move(remark)) {}
+/// A sender, and the events that it has.
+struct SenderGroup::Line {
+    /// The sender's thread may hear the answer before the thread that sent the event knows its sequence: the second of
+    /// both to come here ends the event.
+    struct Slot {
+        std::optional<Underway> event{};
+        std::optional<std::optional<wire::RejectReason>> answer{};
+        bool ended = false;
+    };
+    /// The slot when it is whole, once.
+    [[nodiscard]] std::optional<Slot> fill(Sequence sequence, const auto& with) {
+        const std::scoped_lock lock(mutex);
+        const auto place = number(sequence) - first;
+        if (slots.size() <= place) slots.resize(place + 1);
+        auto& slot = slots[place];
+        with(slot);
+        if (!slot.event || !slot.answer) return std::nullopt;
+        auto whole = std::exchange(slot, {.ended = true});
+        for (; !slots.empty() && slots.front().ended; ++first) slots.pop_front();
+        return whole;
+    }
 
-RecorderOutput::~RecorderOutput() { close(); }
+    std::mutex mutex{};
+    std::deque<Slot> slots{};
+    std::uint64_t first = 1;              // sequence of the first slot
+    std::atomic<std::uint64_t> bytes{0};  // not answered; released after on_final, acquired in settled()
+    std::unique_ptr<Sender> sender{};     // the last member: its thread calls answered()
+};
 
-Result<std::shared_ptr<RecorderOutput::Line>> RecorderOutput::open(const std::string& address) {
+SenderGroup::SenderGroup(SenderGroupOptions options, OnFinal on_final, std::function<void(std::string)> remark)
+    : options_(std::move(options)), on_final_(std::move(on_final)), remark_(std::move(remark)) {
+    auto& incarnation = options_.sender.incarnation;
+    while (incarnation == 0) incarnation = load_little<std::uint64_t>(Guid::random().bytes);
+}
+
+SenderGroup::~SenderGroup() { close(); }
+
+Result<std::shared_ptr<SenderGroup::Line>> SenderGroup::open(const Peer& receiver) {
     auto line = std::make_shared<Line>();
-    SenderOptions options;
-    options.host = address;
-    options.name = options_.name;
-    options.run = options_.run;
-    options.format = options_.format;
-    options.connection = connections_++;
-    options.window = options_.window;
+    auto options = options_.sender;
+    ++options_.sender.connection;  // a lane of its own for the next
+    options.host = receiver.events;
     // The line outlives its sender, whose thread is the only one that calls this.
     options.on_final = [this, line = line.get()](Sequence sequence, std::optional<wire::RejectReason> rejected) {
-        final(*line, sequence, rejected);
+        answered(*line, sequence, rejected);
     };
     auto sender = Sender::open(std::move(options));
-    if (!sender) return std::unexpected(sender.error());
+    if (!sender) return std::unexpected(std::move(sender.error()));
     line->sender = std::move(*sender);
     return line;
 }
 
-Result<> RecorderOutput::set_recorders(const std::vector<Peer>& peers) {
-    std::vector<Recorder> gone;  // they left, or have another address now
+Result<> SenderGroup::set_receivers(Choice choice, std::vector<Peer> receivers) {
+    const std::scoped_lock changing(changing_);
+    if (closed_) return {};
+    std::ranges::sort(receivers, {}, &Peer::name);
+    std::vector<Member> now;
+    for (auto& receiver : receivers) {
+        const auto known = std::ranges::find(members_, receiver.name, [](const Member& m) { return m.receiver.name; });
+        auto& member = now.emplace_back(known == members_.end() ? Member{} : *known);
+        if (member.line && member.receiver.events == receiver.events) continue;
+        auto line = open(receiver);
+        if (!line) return fail(line.error().code, fmt::format("{}: {}", title(receiver), line.error().context));
+        member.line = std::move(*line);
+        member.receiver = std::move(receiver);
+    }
     {
         const std::scoped_lock lock(mutex_);
-        if (closed_) return {};
-        std::vector<Recorder> now;
-        for (const auto& peer : peers) {
-            if (peer.kind != StationKind::record) continue;
-            const auto known = std::ranges::find(recorders_, peer.name, &Recorder::name);
-            if (known != recorders_.end() && known->address == peer.events) {
-                now.push_back(*known);
-                continue;
-            }
-            auto line = open(peer.events);
-            if (!line) return fail(line.error().code, "recorder " + peer.name + ": " + line.error().context);
-            now.push_back({.name = peer.name, .address = peer.events, .line = std::move(*line)});
-            if (known != recorders_.end()) {
-                now.back().away = known->away;
-                now.back().lost = known->lost;
-            }
-        }
-        std::ranges::sort(now, {}, &Recorder::name);
-        for (auto& recorder : recorders_) {
-            const auto stays = std::ranges::find(now, recorder.name, &Recorder::name);
-            if (stays == now.end() || stays->address != recorder.address) gone.push_back(std::move(recorder));
-        }
-        recorders_ = std::move(now);
+        members_.swap(now);
+        choice_ = choice;
     }
-    for (const auto& recorder : gone) {
-        std::vector<TakenBack> events;
-        if (recorder.line) events = take_back(recorder.name, *recorder.line);
-        std::string text;
-        {
-            const std::scoped_lock lock(mutex_);
-            std::ranges::move(events, std::back_inserter(taken_back_));
-            if (std::ranges::find(recorders_, recorder.name, &Recorder::name) == recorders_.end())
-                text = lost(recorder.name, "left the partition");
-        }
-        if (remark_ && !text.empty()) remark_(std::move(text));
+    for (auto& before : now) {
+        const auto after = std::ranges::find(members_, before.receiver.name, [](const Member& m) { return m.receiver.name; });
+        if (after != members_.end() && after->line == before.line) continue;
+        static_cast<void>(take_back(before));
+        if (after == members_.end()) lost(before.receiver, "left the partition");
     }
+    send_taken_back();
     room_.notify_all();
     return {};
 }
 
-void RecorderOutput::final(Line& line, Sequence sequence, std::optional<wire::RejectReason> rejected) {
-    std::optional<Answer> answer;
-    {
-        const std::scoped_lock lock(line.mutex);
-        if (const auto found = line.waiting.find(number(sequence)); found != line.waiting.end()) {
-            answer = found->second;
-            line.waiting.erase(found);
+bool SenderGroup::try_send(const EventDescription& event, std::span<const Piece> payload) {
+    WEIR_ASSERT(!payload.empty());
+    const auto size = std::accumulate(payload.begin(), payload.end(), std::uint64_t{0},
+                                      [](std::uint64_t sum, const Piece& piece) { return sum + piece.data.size(); });
+    const auto before = bytes_.fetch_add(size, std::memory_order_relaxed);
+    // One event may always be underway, however large.
+    if (options_.window == Bytes{0} || before == 0 || before + size <= options_.window.count()) {
+        std::shared_ptr<Line> line;
+        {
+            const std::scoped_lock lock(mutex_);
+            if (const auto* member = choose(event.global_id)) line = member->line;
+        }
+        const auto tried = line ? try_send(*line, event, payload, size) : Tried::full;
+        if (tried == Tried::sent) bytes_accepted_.fetch_add(size, std::memory_order_relaxed);
+        if (tried != Tried::full) {
+            accepted_.fetch_add(1, std::memory_order_relaxed);
+            return true;
         }
     }
-    if (answer) answered_(*answer, rejected);
+    bytes_.fetch_sub(size, std::memory_order_relaxed);
+    return false;
+}
+
+SenderGroup::Tried SenderGroup::try_send(Line& line, const EventDescription& event, std::span<const Piece> payload, std::uint64_t size) {
+    line.bytes.fetch_add(size, std::memory_order_relaxed);
+    const auto sent = line.sender->try_send(event, payload);
+    if (sent && *sent) {
+        const auto whole = line.fill(**sent, [&](Line::Slot& slot) { slot.event = Underway{payload.front().owner, size}; });
+        if (whole) end(*whole->event, *whole->answer), line.bytes.fetch_sub(size, std::memory_order_release);
+        return Tried::sent;
+    }
+    line.bytes.fetch_sub(size, std::memory_order_relaxed);
+    if (sent || (sent.error().code != Errc::usage && sent.error().code != Errc::limit)) return Tried::full;
+    if (remark_) remark_(fmt::format("event {} cannot be sent: {}", number(event.global_id), sent.error().context));
+    end({payload.front().owner, size}, why_not(sent.error().code, event));
+    return Tried::refused;
+}
+
+bool SenderGroup::send(const EventDescription& event, std::span<const Piece> payload, const std::stop_token& stop) {
+    while (true) {
+        const auto seen = rooms_.load(std::memory_order_acquire);
+        if (try_send(event, payload)) return true;
+        waits_.fetch_add(1, std::memory_order_relaxed);
+        const ScopedWait wait(WaitCause::peer);
+        waiting_.fetch_add(1, std::memory_order_seq_cst);
+        std::unique_lock lock(mutex_);
+        const bool ends = stop.stop_requested() || closed_ || failure_;
+        if (!ends) room_.wait_for(lock, 20ms, [&] { return rooms_.load(std::memory_order_seq_cst) != seen; });
+        waiting_.fetch_sub(1, std::memory_order_relaxed);
+        if (ends) return false;
+    }
+}
+
+void SenderGroup::answered(Line& line, Sequence sequence, std::optional<wire::RejectReason> rejected) {
+    const auto whole = line.fill(sequence, [&](Line::Slot& slot) { slot.answer = rejected; });
+    if (!whole) return;
+    end(*whole->event, rejected);
+    line.bytes.fetch_sub(whole->event->size, std::memory_order_release);
+}
+
+void SenderGroup::end(const Underway& event, std::optional<wire::RejectReason> rejected) {
+    auto& counter = rejected ? rejected_[wire::index(*rejected)] : acknowledged_;
+    counter.fetch_add(1, std::memory_order_relaxed);
+    bytes_.fetch_sub(event.size, std::memory_order_relaxed);
+    on_final_(event.owner, rejected);
+    rooms_.fetch_add(1, std::memory_order_seq_cst);
+    if (waiting_.load(std::memory_order_seq_cst) == 0) return;
+    { const std::scoped_lock lock(mutex_); }  // whoever looked before sleeps now
     room_.notify_one();
 }
 
-RecorderOutput::Tried RecorderOutput::try_send(Line& line, OutgoingEvent& event) {
-    const auto sending = accounted_lock(line.sending);
-    if (line.failed.load(std::memory_order_acquire)) return Tried::failed;
-    const auto sequence = line.next;
-    {
-        // Before it is sent: the answer may be here before try_send() returns.
-        const std::scoped_lock lock(line.mutex);
-        line.waiting.emplace(sequence, event.answer);
-    }
-    auto kept = std::make_shared<const Kept>(Kept{event});
-    const Piece piece{kept->event.payload, kept};
-    const auto sent = line.sender->try_send(kept->event.description, std::span(&piece, 1));
-    if (sent && *sent) {
-        WEIR_ASSERT(number(**sent) == sequence);
-        ++line.next;
-        return Tried::sent;
-    }
-    {
-        const std::scoped_lock lock(line.mutex);
-        line.waiting.erase(sequence);
-    }
-    if (sent) return Tried::full;
-    if (sent.error().code == Errc::usage || sent.error().code == Errc::limit) {
-        // It is this event that cannot be sent, to nobody: its builder hears so.
-        if (remark_) remark_(fmt::format("event {} cannot be sent: {}", number(event.description.global_id), sent.error().context));
-        answered_(event.answer, why_not(sent.error().code, event.description));
-        return Tried::sent;
-    }
-    line.failed.store(true, std::memory_order_release);
-    return Tried::failed;
+const SenderGroup::Member* SenderGroup::choose(GlobalEventId event) {
+    return choice_ == Choice::by_event ? owner_of(event) : least_loaded();
 }
 
-RecorderOutput::Recorder* RecorderOutput::recorder_of(GlobalEventId event) {
-    Recorder* best = nullptr;
+const SenderGroup::Member* SenderGroup::owner_of(GlobalEventId event) const {
+    const Member* best = nullptr;
     std::uint64_t highest = 0;
-    const bool all_lost = std::ranges::all_of(recorders_, &Recorder::lost);
-    for (auto& recorder : recorders_) {
-        if (recorder.lost && !all_lost) continue;
-        const auto preference = wire::preference(event, recorder.name);
+    const bool all_lost = std::ranges::all_of(members_, &Member::lost);
+    for (const auto& member : members_) {
+        if (member.lost && !all_lost) continue;
+        const auto preference = wire::preference(event, member.receiver.name);
         if (best != nullptr && preference <= highest) continue;
-        best = &recorder;
+        best = &member;
         highest = preference;
     }
     return best;
 }
 
-bool RecorderOutput::send(OutgoingEvent event, const std::stop_token& stop) {
-    while (true) {
-        std::shared_ptr<Line> line;
-        {
-            const std::scoped_lock lock(mutex_);
-            if (const auto* recorder = recorder_of(event.description.global_id)) line = recorder->line;
-        }
-        if (line && try_send(*line, event) == Tried::sent) return true;
-        waits_.fetch_add(1, std::memory_order_relaxed);
-        const ScopedWait wait(WaitCause::peer);
-        std::unique_lock lock(mutex_);
-        if (stop.stop_requested() || closed_) return false;
-        room_.wait_for(lock, 20ms);
+const SenderGroup::Member* SenderGroup::least_loaded() {
+    const Member* best = nullptr;
+    auto fewest = std::numeric_limits<std::uint64_t>::max();
+    std::size_t compared = 0;
+    for (std::size_t i = 0; i < members_.size() && compared < compared_max; ++i) {
+        const auto& member = members_[(turn_ + i) % members_.size()];
+        if (!member.line) continue;
+        const bool connected = member.line->sender->connected();
+        const auto load = member.line->bytes.load(std::memory_order_relaxed) | (connected ? 0 : not_connected);
+        compared += connected ? 1 : 0;
+        if (load >= fewest) continue;
+        best = &member;
+        fewest = load;
     }
+    ++turn_;
+    return best;
 }
 
-/// The line's thread has ended then: nothing is answered in between.
-std::vector<RecorderOutput::TakenBack> RecorderOutput::take_back(const std::string& recorder, Line& line) {
-    line.failed.store(true, std::memory_order_release);
-    std::vector<ReturnedEvent> events;
-    {
-        const std::scoped_lock sending(line.sending);
-        events = line.sender->take_back();
-    }
-    std::vector<TakenBack> taken;
-    taken.reserve(events.size());
-    for (const auto& event : events) {
-        auto outgoing = static_cast<const Kept*>(event.payload.front().owner.get())->event;
-        outgoing.description.sent_elsewhere = event.description.sent_elsewhere;
-        taken.push_back({std::move(outgoing), recorder});
-    }
-    return taken;
-}
-
-/// With the mutex: its events go to the others from now on. The line for an operator.
-std::string RecorderOutput::lost(const std::string& recorder, const std::string& why) {
-    std::vector<std::uint64_t> in_doubt;
-    std::size_t events = 0;
-    for (const auto& taken : taken_back_) {
-        if (taken.recorder != recorder) continue;
-        ++events;
-        if (taken.event.description.sent_elsewhere) in_doubt.push_back(number(taken.event.description.global_id));
-    }
-    in_doubt_.fetch_add(in_doubt.size(), std::memory_order_relaxed);
-    auto text = fmt::format("recorder {} {}; its {} events go to the others", recorder, why, events);
-    const auto count = in_doubt.size();
-    if (count > 0) text += fmt::format("; {} of them were sent to it and may be stored there too: {}", count, listed(std::move(in_doubt)));
-    return text;
-}
-
-void RecorderOutput::look_after(SteadyTime now) {
-    std::vector<Recorder> all;
-    {
-        const std::scoped_lock lock(mutex_);
-        all = recorders_;
-    }
-    const auto connected = [](const Recorder& recorder) {
-        return recorder.line && !recorder.line->failed.load(std::memory_order_acquire) && recorder.line->sender->stats().connected;
-    };
-    const bool any_connected = std::ranges::any_of(all, connected);
-    const auto step = std::min<SteadyTime::duration>(now - looked_at_.value_or(now), look_counts_max);
+void SenderGroup::look_after(SteadyTime now) {
+    const std::scoped_lock changing(changing_);
+    const bool any_connected = std::ranges::any_of(members_, [](const Member& m) { return m.line && m.line->sender->connected(); });
+    const auto passed = std::min<SteadyTime::duration>(now - looked_at_.value_or(now), look_counts_max);
     looked_at_ = now;
-    for (auto& recorder : all) {
-        const auto before = recorder.line;
-        if (connected(recorder)) {
-            recorder.away = {};
-            recorder.lost = false;
-        } else if (any_connected) {
-            recorder.away += step;
-        }
-        // A flush of nothing says whether the sender has failed for good.
-        const bool failed = before && (before->failed.load(std::memory_order_acquire) || !before->sender->flush(0ms));
-        const bool is_lost = !recorder.lost && any_connected && recorder.away >= options_.move_after;
-        std::vector<TakenBack> events;
-        std::string problem = "it refuses", text;
-        if (before && (failed || is_lost)) {
-            problem = before->sender->stats().last_problem;
-            events = take_back(recorder.name, *before);
-            text = fmt::format("recorder {} refuses: {}; its {} events wait for it", recorder.name, problem, events.size());
-            recorder.line.reset();
-            recorder.open_at = now + options_.reopen_after;
-        }
-        const bool opens = !before && recorder.open_at <= now;
-        recorder.lost = recorder.lost || is_lost;
-        {
-            const std::scoped_lock lock(mutex_);
-            std::ranges::move(events, std::back_inserter(taken_back_));
-            // Meanwhile set_recorders() may have removed it, or opened another line to it.
-            const auto known = std::ranges::find(recorders_, recorder.name, &Recorder::name);
-            if (closed_ || known == recorders_.end() || known->line != before || known->address != recorder.address) continue;
-            if (is_lost)
-                text = lost(recorder.name, fmt::format("is away for {} ms ({})", recorder.away / 1ms, problem));
-            if (opens) {
-                if (auto line = open(recorder.address)) recorder.line = std::move(*line);
-            }
-            *known = std::move(recorder);
-        }
-        if (remark_ && !text.empty()) remark_(std::move(text));
-    }
+    for (auto& member : members_) look_after(member, now, passed, any_connected);
     send_taken_back();
 }
 
-void RecorderOutput::send_taken_back() {
-    std::vector<TakenBack> events;
+void SenderGroup::look_after(Member& member, SteadyTime now, SteadyTime::duration passed, bool any_connected) {
+    const auto failure = member.line ? member.line->sender->failure() : std::nullopt;
+    if (failure && !options_.reopen_after) {
+        const std::scoped_lock lock(mutex_);
+        if (!failure_) failure_ = failure;
+        return room_.notify_all();
+    }
+    const bool connected = member.line && !failure && member.line->sender->connected();
+    if (connected) member.away = {};
+    else if (any_connected) member.away += passed;
+    const bool is_lost = !connected && !member.lost && any_connected && options_.move_after > 0ms && member.away >= options_.move_after;
+    std::string problem = "it refuses";
+    if (member.line && (failure || is_lost)) {
+        problem = member.line->sender->stats().last_problem;
+        const auto events = take_back(member);
+        member.open_at = now + options_.reopen_after.value_or(0ms);
+        if (!is_lost && remark_) remark_(fmt::format("{} refuses: {}; its {} events are sent again", title(member.receiver), problem, events));
+    } else if (!member.line && member.open_at <= now) {
+        auto line = open(member.receiver);
+        const std::scoped_lock lock(mutex_);
+        if (line) member.line = std::move(*line);
+    }
     {
         const std::scoped_lock lock(mutex_);
-        events.swap(taken_back_);
+        member.lost = !connected && (member.lost || is_lost);
     }
-    if (events.empty()) return;
-    std::vector<Line*> full;  // this time
-    const auto sent = [&](TakenBack& taken) {
+    if (is_lost) lost(member.receiver, fmt::format("is away for {} ms ({})", member.away / 1ms, problem));
+}
+
+/// The line's thread has ended then: nothing is answered in between.
+std::size_t SenderGroup::take_back(Member& member) {
+    std::shared_ptr<Line> line;
+    {
+        const std::scoped_lock lock(mutex_);
+        line.swap(member.line);
+    }
+    if (!line) return 0;
+    auto events = line->sender->take_back();
+    for (auto& event : events) taken_back_.push_back({std::move(event), member.receiver.name});
+    const auto stats = line->sender->stats();
+    const std::scoped_lock lock(mutex_);
+    past_reconnects_ += stats.reconnects;
+    past_resent_ += stats.resent;
+    return events.size();
+}
+
+/// Its events go to the others from now on.
+void SenderGroup::lost(const Peer& receiver, const std::string& why) {
+    std::vector<std::uint64_t> in_doubt;
+    std::size_t events = 0;
+    for (const auto& taken : taken_back_) {
+        if (taken.receiver != receiver.name) continue;
+        ++events;
+        // Where any receiver may have the event, the one behind them finds the duplicate.
+        if (choice_ == Choice::by_event && taken.event.description.sent_elsewhere)
+            in_doubt.push_back(number(taken.event.description.global_id));
+    }
+    const auto count = in_doubt.size();
+    in_doubt_.fetch_add(count, std::memory_order_relaxed);
+    if (!remark_) return;
+    auto text = fmt::format("{} {}; its {} events go to the others", title(receiver), why, events);
+    if (count > 0) text += fmt::format("; {} of them were sent to it and may be stored there too: {}", count, listed(std::move(in_doubt)));
+    remark_(std::move(text));
+}
+
+void SenderGroup::send_taken_back() {
+    std::vector<std::shared_ptr<Line>> full;  // this time
+    std::erase_if(taken_back_, [&](TakenBack& taken) {
+        auto& event = taken.event;
         std::shared_ptr<Line> line;
         bool moves = false;
         {
             const std::scoped_lock lock(mutex_);
-            if (const auto* recorder = recorder_of(taken.event.description.global_id)) {
-                line = recorder->line;
-                moves = recorder->name != taken.recorder;
+            if (const auto* member = choose(event.description.global_id)) {
+                line = member->line;
+                moves = member->receiver.name != taken.receiver;
             }
         }
-        if (!line || std::ranges::find(full, line.get()) != full.end()) return false;
-        if (try_send(*line, taken.event) != Tried::sent) {
-            full.push_back(line.get());
+        if (!line || std::ranges::find(full, line) != full.end()) return false;
+        std::uint64_t size = 0;
+        for (const auto& piece : event.payload) size += piece.data.size();
+        if (try_send(*line, event.description, event.payload, size) == Tried::full) {
+            full.push_back(std::move(line));
             return false;
         }
         if (moves) moved_.fetch_add(1, std::memory_order_relaxed);
         return true;
-    };
-    std::erase_if(events, sent);
-    const std::scoped_lock lock(mutex_);
-    if (!closed_) std::ranges::move(events, std::back_inserter(taken_back_));
+    });
 }
 
-void RecorderOutput::close() {
-    std::vector<Recorder> all;
+bool SenderGroup::settled() const {
+    const std::scoped_lock changing(changing_);
+    return taken_back_.empty() && std::ranges::all_of(members_, [](const Member& member) {
+        return !member.line || member.line->bytes.load(std::memory_order_acquire) == 0 || member.line->sender->failure();
+    });
+}
+
+std::optional<Error> SenderGroup::failure() const {
+    const std::scoped_lock lock(mutex_);
+    return failure_;
+}
+
+void SenderGroup::close() {
+    std::vector<Member> all;
     std::vector<TakenBack> released;
     {
+        const std::scoped_lock changing(changing_);
         const std::scoped_lock lock(mutex_);
         closed_ = true;
-        all.swap(recorders_);
+        all.swap(members_);
         released.swap(taken_back_);
     }
     room_.notify_all();
-    for (const auto& recorder : all) {
-        if (!recorder.line) continue;
-        recorder.line->failed.store(true, std::memory_order_release);
-        recorder.line->sender->close();
+    for (const auto& member : all) {
+        if (member.line) member.line->sender->close();
     }
 }
 
-RecorderOutput::Stats RecorderOutput::stats() const {
-    Stats stats{.waits = waits_.load(std::memory_order_relaxed), .moved = moved_.load(std::memory_order_relaxed),
-                .in_doubt = in_doubt_.load(std::memory_order_relaxed)};
+SenderGroup::Stats SenderGroup::stats() const {
+    Stats stats;
+    auto ended = stats.acknowledged = acknowledged_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < rejected_.size(); ++i) ended += stats.rejected[i] = rejected_[i].load(std::memory_order_relaxed);
+    stats.accepted = std::max(ended, accepted_.load(std::memory_order_relaxed));  // an answer may be faster than its send()
+    stats.bytes_accepted = bytes_accepted_.load(std::memory_order_relaxed);
+    stats.waits = waits_.load(std::memory_order_relaxed);
+    stats.moved = moved_.load(std::memory_order_relaxed);
+    stats.in_doubt = in_doubt_.load(std::memory_order_relaxed);
     const std::scoped_lock lock(mutex_);
-    for (const auto& recorder : recorders_) {
-        if (!recorder.line) continue;
-        const auto sender = recorder.line->sender->stats();
-        stats.held += sender.held;
+    (closed_ ? stats.released : stats.held) = stats.accepted - ended;
+    if (!closed_) stats.bytes_held = std::min(stats.bytes_accepted, bytes_.load(std::memory_order_relaxed));
+    stats.reconnects = past_reconnects_;
+    stats.resent = past_resent_;
+    for (const auto& member : members_) {
+        if (!member.line) continue;
+        auto sender = member.line->sender->stats();
         stats.connected += sender.connected ? 1 : 0;
+        stats.reconnects += sender.reconnects;
+        stats.resent += sender.resent;
+        if (!sender.last_problem.empty()) stats.last_problem = std::move(sender.last_problem);
     }
-    stats.held += taken_back_.size();
     return stats;
 }
 

@@ -58,6 +58,7 @@ public:
         EXPECT_EQ(checksum::crc32c(event.payload.data()), event.payload_crc);
         EXPECT_EQ(event.meta.payload_crc, event.payload_crc);
         last_meta = event.meta;
+        metas[number(event.meta.global_id)] = event.meta;
         const Answer answer{event.lane, event.meta.sequence};
         if (reject_all) receiver->reject(answer, wire::RejectReason::streams_exceeded, "no more streams");
         else if (answers) receiver->acknowledge(std::span(&answer, 1));
@@ -125,6 +126,7 @@ public:
     std::vector<std::string> payloads;
     std::vector<IncomingEvent> held;
     wire::EventMeta last_meta;
+    std::map<std::uint64_t, wire::EventMeta> metas;  // the last one of each global id
 };
 
 inline std::uint64_t sum(const auto& counts) { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); }

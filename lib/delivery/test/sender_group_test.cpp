@@ -1,72 +1,156 @@
 // SPDX-License-Identifier: Apache-2.0
+// Both rules against real receivers. The time of look_after() is the test's.
 #include "weir/delivery/sender_group.hpp"
 
 #include <gtest/gtest.h>
 
-#include <thread>
+#include <array>
+#include <random>
 
-#include "weir/memory/buffer_pool.hpp"
+#include "end_to_end.hpp"
+#include "weir/transport/reserved_port.hpp"
+#include "weir/wire/recorder_choice.hpp"
 
-namespace weir::delivery {
+namespace weir::delivery::test {
 namespace {
 
-using namespace std::chrono_literals;
+struct SenderGroupTest : testing::Test {
+    struct Event {
+        std::uint64_t id;
+        std::string bytes;
+    };
 
-struct RecorderStandIn final : EventSink {
-    explicit RecorderStandIn(std::uint16_t port = 0) {
+    SenderGroup& open(SenderGroupOptions options = {}) {
+        options.sender.name = "sender-1";
+        options.sender.run = run;
+        options.sender.backoff_first = 2ms;
+        options.sender.backoff_last = 20ms;
+        return group.emplace(
+            options,
+            [this](const std::shared_ptr<const void>& owner, std::optional<wire::RejectReason> rejected) {
+                const std::scoped_lock lock(mutex);
+                finals[static_cast<const Event*>(owner.get())->id].push_back(rejected);
+            },
+            [this](std::string text) {
+                const std::scoped_lock lock(mutex);
+                remarks.push_back(std::move(text));
+            });
+    }
+
+    static Peer peer(int number, std::uint16_t port) {
+        return {.name = "rec-" + std::to_string(number), .kind = StationKind::record, .events = "127.0.0.1:" + std::to_string(port)};
+    }
+    static Peer peer(int number, const Recorder& recorder) { return peer(number, recorder.receiver->port()); }
+    static Peer peer(int number, const transport::ReservedPort& port) { return peer(number, port.address().port); }
+
+    /// A receiver at a port that nobody else gets when it is gone.
+    static std::unique_ptr<Recorder> at(const transport::ReservedPort& port, bool answers = true) {
+        const auto lent = port.lend();
         ReceiverOptions options;
-        options.listen.port = port;
-        options.threads = 1;
-        receiver = Receiver::open(options, pool, *this).value();
-        receiver->start();
+        options.listen = port.address();
+        auto recorder = std::make_unique<Recorder>(options);
+        recorder->sink.answers = answers;
+        recorder->start();
+        return recorder;
     }
-    std::optional<Refusal> hello(LaneId, const wire::Hello&) override { return std::nullopt; }
-    Taken take(IncomingEvent& event) override {
-        const auto taken = std::move(event);
-        return Taken::yes;
+    static transport::ReservedPort reserve() { return transport::ReservedPort::take({"127.0.0.1", 0}).value(); }
+
+    /// By whom it is kept alive.
+    static Piece payload(std::uint64_t id, std::size_t size = 20) {
+        const auto event = std::make_shared<const Event>(id, std::string(size, 'x'));
+        return {as_data(event->bytes), event};
     }
-    memory::BufferPool pool{64_MiB};
-    std::unique_ptr<Receiver> receiver;
-};
-
-/// Two recorders at addresses where nobody listens at first. The time of look_after() is the test's.
-struct RecorderOutputTest : testing::Test {
-    std::vector<std::string> remarks;
-    RecorderOutput output{{.name = "ef-1", .run = RunNumber{1}, .format = wire::EventFormat::opaque, .move_after = 60s},
-                          [](Answer, std::optional<wire::RejectReason>) {},
-                          [this](std::string text) { remarks.push_back(std::move(text)); }};
-    SteadyTime now{1h};
-    std::uint16_t ports[2] = {};
-
-    void SetUp() override {
-        {
-            const RecorderStandIn one, two;
-            ports[0] = one.receiver->port();
-            ports[1] = two.receiver->port();
-        }
-        const auto peer = [&](int i) {
-            return Peer{.name = "rec-" + std::to_string(i + 1),
-                        .kind = StationKind::record,
-                        .id = wire::StationId{static_cast<std::uint16_t>(i + 1)},
-                        .events = "127.0.0.1:" + std::to_string(ports[i])};
-        };
-        ASSERT_TRUE(output.set_recorders({peer(0), peer(1)}));
+    bool give(std::uint64_t id, std::size_t size = 20) {
+        const auto piece = payload(id, size);
+        return group->try_send(described(id), std::span(&piece, 1));
+    }
+    void give_all(std::uint64_t first, std::uint64_t last) {
+        for (auto id = first; id <= last; ++id) ASSERT_TRUE(give(id));
     }
     void pass(std::chrono::seconds time) {
-        for (auto passed = 0s; passed < time; ++passed) output.look_after(now += 1s);
+        for (auto passed = 0s; passed < time; ++passed) group->look_after(now += 1s);
     }
-    [[nodiscard]] bool connected() const {
-        const auto until = std::chrono::steady_clock::now() + 30s;
-        while (output.stats().connected != 1 && std::chrono::steady_clock::now() < until)
-            std::this_thread::sleep_for(1ms);
-        return output.stats().connected == 1;
+    bool connected(std::uint64_t receivers) {
+        return eventually([&] { return group->stats().connected == receivers; });
     }
+    bool all_final(std::size_t events) {
+        return eventually([&] {
+            const std::scoped_lock lock(mutex);
+            return finals.size() == events;
+        });
+    }
+    std::size_t final_events() {
+        const std::scoped_lock lock(mutex);
+        return finals.size();
+    }
+    void expect_each_ended_once() {
+        const std::scoped_lock lock(mutex);
+        for (const auto& [id, ends] : finals) EXPECT_EQ(ends.size(), 1U) << "event " << id;
+    }
+    void expect_balance() const {
+        const auto stats = group->stats();
+        EXPECT_EQ(stats.accepted, stats.acknowledged + sum(stats.rejected) + stats.held + stats.released);
+    }
+
+    std::mutex mutex;
+    std::map<std::uint64_t, std::vector<std::optional<wire::RejectReason>>> finals;
+    std::vector<std::string> remarks;
+    SteadyTime now{1h};
+    std::optional<SenderGroup> group;  // the last member: its threads call into the others
 };
 
-TEST_F(RecorderOutputTest, OnlyTimeInWhichAnotherRecorderIsConnectedMakesOneLost) {
+/// Of two receivers with these names, the first one's share of the ids.
+bool of_the_first(std::uint64_t id) {
+    return wire::preference(GlobalEventId{id}, "rec-1") > wire::preference(GlobalEventId{id}, "rec-2");
+}
+std::uint64_t of_the_first(std::uint64_t first, std::uint64_t last) {
+    std::uint64_t count = 0;
+    for (auto id = first; id <= last; ++id) count += of_the_first(id) ? 1U : 0U;
+    return count;
+}
+
+TEST_F(SenderGroupTest, ByEventEachGoesToTheReceiverThatItBelongsToWhateverTheirOrder) {
+    Recorder one, two;
+    one.start();
+    two.start();
+    for (const bool turned : {false, true}) {
+        open();
+        const auto first = peer(1, one), second = peer(2, two);
+        ASSERT_TRUE(group->set_receivers(Choice::by_event, turned ? std::vector{second, first} : std::vector{first, second}));
+        give_all(1, 400);
+        ASSERT_TRUE(all_final(400));
+        EXPECT_EQ(one.sink.metas.size(), of_the_first(1, 400));
+        EXPECT_EQ(two.sink.metas.size(), 400 - of_the_first(1, 400));
+        for (const auto& [id, meta] : one.sink.metas) EXPECT_TRUE(of_the_first(id));
+        expect_balance();
+        group.reset();
+        finals.clear();
+    }
+}
+
+TEST_F(SenderGroupTest, ByEventTheOnesOfAReceiverThatIsAwayWaitForItThoughAnotherIsThere) {
+    const auto port = reserve();
+    Recorder two;
+    two.start();
+    open();
+    ASSERT_TRUE(group->set_receivers(Choice::by_event, {peer(1, port), peer(2, two)}));
+    give_all(1, 400);
+    ASSERT_TRUE(all_final(400 - of_the_first(1, 400)));
+    pass(59s);
+    EXPECT_EQ(group->stats().held, of_the_first(1, 400));
+    const auto one = at(port);
+    ASSERT_TRUE(all_final(400));
+    EXPECT_EQ(one->sink.metas.size(), of_the_first(1, 400));
+    EXPECT_EQ(group->stats().moved, 0U);
+}
+
+TEST_F(SenderGroupTest, OnlyTimeInWhichAnotherReceiverIsConnectedMakesOneLost) {
+    const auto ports = std::array{reserve(), reserve()};
+    open();
+    ASSERT_TRUE(group->set_receivers(Choice::by_event, {peer(1, ports[0]), peer(2, ports[1])}));
     pass(70s);
-    const RecorderStandIn back(ports[0]);
-    ASSERT_TRUE(connected());
+    const auto back = at(ports[0]);
+    ASSERT_TRUE(connected(1));
     pass(59s);
     EXPECT_TRUE(remarks.empty()) << remarks.front();
     pass(2s);
@@ -74,13 +158,369 @@ TEST_F(RecorderOutputTest, OnlyTimeInWhichAnotherRecorderIsConnectedMakesOneLost
     EXPECT_NE(remarks[0].find("recorder rec-2 is away for 60000 ms"), std::string::npos) << remarks[0];
 }
 
-TEST_F(RecorderOutputTest, AStandstillOfTheFilterDoesNotMakeARecorderLost) {
-    const RecorderStandIn there(ports[0]);
-    ASSERT_TRUE(connected());
-    output.look_after(now);
-    output.look_after(now += 10min);
+TEST_F(SenderGroupTest, AStandstillOfTheSenderDoesNotMakeAReceiverLost) {
+    const auto ports = std::array{reserve(), reserve()};
+    const auto there = at(ports[0]);
+    open();
+    ASSERT_TRUE(group->set_receivers(Choice::by_event, {peer(1, ports[0]), peer(2, ports[1])}));
+    ASSERT_TRUE(connected(1));
+    group->look_after(now);
+    group->look_after(now += 10min);
     EXPECT_TRUE(remarks.empty()) << remarks.front();
 }
 
+TEST_F(SenderGroupTest, TheEventsOfALostReceiverGoToTheOtherAndThoseThatWereSentAreMarkedAndNamed) {
+    const auto port = reserve();
+    auto one = at(port, false);
+    Recorder two;
+    two.start();
+    open();
+    ASSERT_TRUE(group->set_receivers(Choice::by_event, {peer(1, port), peer(2, two)}));
+    give_all(1, 300);
+    ASSERT_TRUE(eventually([&] { return one->sink.holding() == of_the_first(1, 300); }));
+    ASSERT_TRUE(all_final(300 - of_the_first(1, 300)));
+    const auto there = one->sink.metas;
+    one.reset();
+    ASSERT_TRUE(connected(1));
+    give_all(301, 600);
+    pass(62s);
+    ASSERT_TRUE(all_final(600));
+    EXPECT_EQ(two.sink.metas.size(), 600U);
+    for (const auto& [id, meta] : two.sink.metas) EXPECT_EQ(meta.sent_elsewhere, there.contains(id)) << id;
+    EXPECT_EQ(group->stats().moved, of_the_first(1, 600));
+    EXPECT_EQ(group->stats().in_doubt, of_the_first(1, 300));
+    ASSERT_EQ(remarks.size(), 1U);
+    EXPECT_NE(remarks[0].find(std::to_string(there.size()) + " of them were sent to it and may be stored there too: " +
+                              std::to_string(there.begin()->first)),
+              std::string::npos)
+        << remarks[0];
+    expect_each_ended_once();
+    const auto back = at(port);  // and has its own events from then on
+    ASSERT_TRUE(connected(2));
+    pass(1s);
+    give_all(601, 900);
+    ASSERT_TRUE(all_final(900));
+    EXPECT_EQ(back->sink.metas.size(), of_the_first(601, 900));
+}
+
+TEST_F(SenderGroupTest, AReceiverThatComesBackAtAnotherAddressGetsItsOwnEvents) {
+    Recorder one, two, back;
+    one.sink.answers = false;
+    for (auto* recorder : {&one, &two, &back}) recorder->start();
+    open();
+    ASSERT_TRUE(group->set_receivers(Choice::by_event, {peer(1, one), peer(2, two)}));
+    give_all(1, 300);
+    ASSERT_TRUE(eventually([&] { return one.sink.holding() == of_the_first(1, 300); }));
+    ASSERT_TRUE(group->set_receivers(Choice::by_event, {peer(1, back), peer(2, two)}));
+    ASSERT_TRUE(all_final(300));
+    EXPECT_EQ(back.sink.metas.size(), of_the_first(1, 300));
+    for (const auto& [id, meta] : back.sink.metas) EXPECT_TRUE(meta.sent_elsewhere);
+    EXPECT_EQ(group->stats().moved, 0U);
+    EXPECT_TRUE(remarks.empty()) << remarks.front();
+}
+
+TEST_F(SenderGroupTest, TheEventsOfAReceiverThatLeftGoToTheOthers) {
+    for (const auto choice : {Choice::by_event, Choice::least_loaded}) {
+        Recorder one, two;
+        one.sink.answers = two.sink.answers = false;
+        one.start();
+        two.start();
+        open();
+        ASSERT_TRUE(group->set_receivers(choice, {peer(1, one), peer(2, two)}));
+        ASSERT_TRUE(connected(2));
+        give_all(1, 300);
+        ASSERT_TRUE(eventually([&] { return one.sink.holding() + two.sink.holding() == 300; }));
+        {
+            const std::scoped_lock lock(two.sink.mutex);
+            two.sink.answers = true;
+        }
+        ASSERT_TRUE(group->set_receivers(choice, {peer(2, two)}));
+        two.sink.acknowledge_held();
+        ASSERT_TRUE(all_final(300));
+        EXPECT_EQ(two.sink.metas.size(), 300U);
+        EXPECT_EQ(group->stats().moved, one.sink.metas.size());
+        ASSERT_EQ(remarks.size(), 1U);
+        EXPECT_NE(remarks[0].find("recorder rec-1 left the partition"), std::string::npos) << remarks[0];
+        expect_each_ended_once();
+        expect_balance();
+        group.reset();
+        finals.clear();
+        remarks.clear();
+    }
+}
+
+TEST_F(SenderGroupTest, TheNextEventGoesToTheReceiverWithTheFewestBytes) {
+    Recorder one, two;
+    one.sink.answers = two.sink.answers = false;
+    one.start();
+    two.start();
+    open();
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, one), peer(2, two)}));
+    ASSERT_TRUE(connected(2));
+    std::uint64_t id = 0;
+    for (const std::size_t size : {300U, 100U, 100U, 50U, 40U, 20U}) ASSERT_TRUE(give(++id, size));  // 300 | 100 200 250 290 310
+    ASSERT_TRUE(eventually([&] { return one.sink.taken() + two.sink.taken() == 6; }));
+    EXPECT_EQ(one.sink.taken(), 1U);
+    EXPECT_EQ(two.sink.taken(), 5U);
+    one.sink.acknowledge_held();
+    ASSERT_TRUE(eventually([&] { return give(++id, 1) && one.sink.taken() > 1; }));
+}
+
+TEST_F(SenderGroupTest, ReceiversWithEquallyMuchToAnswerTakeTurns) {
+    Recorder one, two;
+    one.start();
+    two.start();
+    open();
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, one), peer(2, two)}));
+    ASSERT_TRUE(connected(2));
+    for (std::uint64_t id = 1; id <= 10; ++id) {
+        ASSERT_TRUE(give(id));
+        ASSERT_TRUE(eventually([&] { return group->settled(); }));
+    }
+    EXPECT_EQ(one.sink.taken(), 5U);
+    EXPECT_EQ(two.sink.taken(), 5U);
+}
+
+TEST_F(SenderGroupTest, AReceiverThatIsNotConnectedGetsNothingWhileAnotherIs) {
+    const auto port = reserve();
+    Recorder two;
+    two.sink.answers = false;
+    two.start();
+    open();
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, port), peer(2, two)}));
+    ASSERT_TRUE(connected(1));
+    give_all(1, 20);
+    ASSERT_TRUE(eventually([&] { return two.sink.holding() == 20; }));
+}
+
+TEST_F(SenderGroupTest, WhatAReceiverThatCannotBeReachedHasNotAnsweredGoesToTheOthersAfterAWhile) {
+    const auto port = reserve();
+    auto one = at(port, false);
+    Recorder two;
+    two.start();
+    open();
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, port)}));
+    ASSERT_TRUE(connected(1));
+    give_all(1, 20);
+    ASSERT_TRUE(eventually([&] { return one->sink.holding() == 20; }));
+    one.reset();
+    ASSERT_TRUE(connected(0));
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, port), peer(2, two)}));
+    ASSERT_TRUE(connected(1));
+    pass(59s);
+    EXPECT_EQ(final_events(), 0U);
+    pass(3s);
+    ASSERT_TRUE(all_final(20));
+    for (const auto& [id, meta] : two.sink.metas) EXPECT_TRUE(meta.sent_elsewhere);
+    EXPECT_EQ(group->stats().in_doubt, 0U) << "whoever gets them from both finds the duplicates";
+    expect_each_ended_once();
+}
+
+TEST_F(SenderGroupTest, AllReceiversShareTheWindow) {
+    for (const auto choice : {Choice::by_event, Choice::least_loaded}) {
+        Recorder one, two;
+        one.sink.answers = two.sink.answers = false;
+        one.start();
+        two.start();
+        open({.window = Bytes{1000}});
+        ASSERT_TRUE(group->set_receivers(choice, {peer(1, one), peer(2, two)}));
+        ASSERT_TRUE(connected(2));
+        std::uint64_t id = 0;
+        for (; id < 10; ++id) ASSERT_TRUE(give(20 * id, 100));
+        EXPECT_FALSE(give(20 * id, 100));
+        EXPECT_EQ(group->stats().held, 10U);
+        EXPECT_EQ(group->stats().bytes_held, 1000U);
+        ASSERT_TRUE(eventually([&] { return one.sink.holding() + two.sink.holding() == 10; }));
+        one.sink.acknowledge_held();
+        two.sink.acknowledge_held();
+        ASSERT_TRUE(all_final(10));
+        EXPECT_TRUE(give(20 * id, 5000)) << "one event may always be underway";
+        EXPECT_FALSE(give(20 * id, 1));
+        group.reset();
+        finals.clear();
+    }
+}
+
+TEST_F(SenderGroupTest, ASenderThatWasRefusedIsOpenedAgainAfterAWhileAndItsEventsGoWithIt) {
+    Recorder recorder;
+    recorder.sink.accepted_run = RunNumber{1};
+    open();
+    ASSERT_TRUE(group->set_receivers(Choice::by_event, {peer(1, recorder)}));
+    give_all(1, 3);
+    recorder.start();  // only now is anything answered
+    ASSERT_TRUE(eventually([&] {
+        group->look_after(now);
+        const std::scoped_lock lock(mutex);
+        return !remarks.empty();
+    }));
+    EXPECT_NE(remarks[0].find("recorder rec-1 refuses: "), std::string::npos) << remarks[0];
+    EXPECT_NE(remarks[0].find("another run is being recorded; its 3 events"), std::string::npos) << remarks[0];
+    EXPECT_FALSE(give(4)) << "there is nobody";
+    {
+        const std::scoped_lock lock(recorder.sink.mutex);
+        recorder.sink.accepted_run = run;
+    }
+    group->look_after(now += 999ms);
+    EXPECT_EQ(group->stats().held, 3U);
+    group->look_after(now += 1ms);
+    ASSERT_TRUE(all_final(3));
+    for (const auto& [id, meta] : recorder.sink.metas) EXPECT_FALSE(meta.sent_elsewhere);
+    expect_each_ended_once();
+    expect_balance();
+}
+
+TEST_F(SenderGroupTest, WhereSendersAreNotOpenedAgainOneThatIsRefusedEndsEverySend) {
+    Recorder recorder;
+    recorder.sink.accepted_run = RunNumber{1};
+    open({.window = Bytes{20}, .reopen_after = std::nullopt});
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, recorder)}));
+    ASSERT_TRUE(give(1));
+    EXPECT_FALSE(group->settled());
+    recorder.start();
+    std::atomic<bool> ended{false};
+    const std::jthread sending([&] {
+        const auto piece = payload(2);
+        EXPECT_FALSE(group->send(described(2), std::span(&piece, 1), {}));
+        ended = true;
+    });
+    EXPECT_TRUE(eventually([&] {
+        group->look_after(now);
+        return ended.load();
+    }));
+    ASSERT_TRUE(group->failure().has_value());
+    EXPECT_NE(group->failure()->message().find("another run is being recorded"), std::string::npos);
+    EXPECT_TRUE(group->settled()) << "no answer can come";
+    EXPECT_EQ(group->stats().held, 1U);
+}
+
+TEST_F(SenderGroupTest, AnEventThatNobodyCanBeSentIsFinalAndCostsNoOther) {
+    Recorder recorder;
+    recorder.start();
+    open({.window = 4_MiB});
+    ASSERT_TRUE(group->set_receivers(Choice::by_event, {peer(1, recorder)}));
+    ASSERT_TRUE(connected(1));
+    ASSERT_TRUE(give(1, 2 << 20));  // it takes 1 MiB
+    ASSERT_TRUE(give(2));
+    auto event = described(3);
+    event.tags[0].type = "no type";
+    const auto piece = payload(3);
+    ASSERT_TRUE(group->try_send(event, std::span(&piece, 1)));
+    ASSERT_TRUE(all_final(3));
+    EXPECT_EQ(finals[1].at(0), wire::RejectReason::too_large);
+    EXPECT_EQ(finals[2].at(0), std::nullopt);
+    EXPECT_EQ(finals[3].at(0), wire::RejectReason::bad_tag);
+    ASSERT_EQ(remarks.size(), 2U);
+    EXPECT_NE(remarks[0].find("event 1 cannot be sent: "), std::string::npos) << remarks[0];
+    const auto stats = group->stats();
+    EXPECT_EQ(stats.accepted, 3U);
+    EXPECT_EQ(stats.bytes_accepted, 20U);
+    EXPECT_EQ(stats.bytes_held, 0U);
+    expect_balance();
+}
+
+TEST_F(SenderGroupTest, AnAddressThatCannotBeUsedLeavesAllAsItWas) {
+    Recorder recorder;
+    recorder.start();
+    open();
+    ASSERT_TRUE(group->set_receivers(Choice::by_event, {peer(1, recorder)}));
+    auto wrong = peer(2, recorder);
+    wrong.events = "nowhere";
+    const auto set = group->set_receivers(Choice::by_event, {wrong});
+    ASSERT_FALSE(set.has_value());
+    EXPECT_NE(set.error().message().find("recorder rec-2: "), std::string::npos) << set.error().message();
+    give_all(1, 3);
+    ASSERT_TRUE(all_final(3));
+}
+
+TEST_F(SenderGroupTest, CloseReleasesWhatIsNotFinalAndEndsWhoWaits) {
+    Recorder recorder;
+    recorder.sink.answers = false;
+    recorder.start();
+    open({.window = Bytes{20}});
+    ASSERT_TRUE(group->set_receivers(Choice::by_event, {peer(1, recorder)}));
+    auto piece = payload(1);
+    const std::weak_ptr<const void> watched = piece.owner;
+    ASSERT_TRUE(group->try_send(described(1), std::span(&piece, 1)));
+    piece = payload(2);
+    std::jthread sending([&] { EXPECT_FALSE(group->send(described(2), std::span(&piece, 1), {})); });
+    ASSERT_TRUE(eventually([&] { return group->stats().waits > 0; }));
+    EXPECT_FALSE(watched.expired());
+    group->close();
+    sending.join();
+    EXPECT_TRUE(watched.expired());
+    EXPECT_EQ(final_events(), 0U);
+    EXPECT_EQ(group->stats().released, 1U);
+    EXPECT_FALSE(give(3));
+    expect_balance();
+}
+
+/// Receivers come, go, die and change their addresses while threads send. Afterwards each event was final once, and whoever got
+/// one that somebody else may have was told so.
+TEST_F(SenderGroupTest, EachEventIsFinalOnceWhateverHappensToItsReceivers) {
+    constexpr std::uint64_t events = 2000, threads = 3;
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 draw(seed);
+    for (const auto choice : {Choice::by_event, Choice::least_loaded}) {
+        std::array<Recorder, 4> recorders;
+        for (auto& recorder : recorders) recorder.start();
+        open({.window = Bytes{4000}, .move_after = 2s});
+        const auto change = [&] {
+            std::vector<Peer> receivers;
+            for (int n = 1; n <= 3; ++n) {
+                if (draw() % 3 != 0) receivers.push_back(peer(n, recorders[draw() % recorders.size()]));
+            }
+            EXPECT_TRUE(group->set_receivers(choice, receivers));
+        };
+        std::atomic<std::uint64_t> next{0}, ended{0};
+        std::vector<std::jthread> sending;
+        for (std::uint64_t thread = 0; thread < threads; ++thread)
+            sending.emplace_back([&] {
+                for (std::uint64_t id = ++next; id <= events; id = ++next) {
+                    const auto piece = payload(id);
+                    EXPECT_TRUE(group->send(described(id), std::span(&piece, 1), {}));
+                }
+                ++ended;
+            });
+        while (ended < threads) {
+            change();
+            for (auto& recorder : recorders) {
+                const std::scoped_lock lock(recorder.sink.mutex);
+                recorder.sink.answers = draw() % 3 != 0;
+            }
+            group->look_after(now += 1s);
+            std::this_thread::sleep_for(1ms);
+        }
+        for (auto& recorder : recorders) {
+            {
+                const std::scoped_lock lock(recorder.sink.mutex);
+                recorder.sink.answers = true;
+            }
+            recorder.sink.acknowledge_held();
+        }
+        ASSERT_TRUE(group->set_receivers(choice, {peer(1, recorders[0]), peer(2, recorders[1])}));
+        ASSERT_TRUE(eventually([&] {
+            group->look_after(now += 1s);
+            return group->settled();
+        }));
+        EXPECT_EQ(final_events(), events);
+        expect_each_ended_once();
+        for (std::uint64_t id = 1; id <= events; ++id) {
+            int unmarked = 0, held = 0;
+            for (auto& recorder : recorders) {
+                const auto found = recorder.sink.metas.find(id);
+                if (found == recorder.sink.metas.end()) continue;
+                ++held;
+                unmarked += found->second.sent_elsewhere ? 0 : 1;
+            }
+            EXPECT_GE(held, 1) << "event " << id;
+            EXPECT_LE(unmarked, 1) << "event " << id;
+        }
+        expect_balance();
+        group.reset();
+        finals.clear();
+    }
+}
+
 }  // namespace
-}  // namespace weir::delivery
+}  // namespace weir::delivery::test

@@ -32,6 +32,8 @@ wire::EventFormat on_the_wire(event::Format format) noexcept {
 struct Sent {
     delivery::IncomingEvent incoming;
     std::vector<std::byte> stamped;
+
+    [[nodiscard]] delivery::Answer answer() const noexcept { return {incoming.lane, incoming.meta.sequence}; }
 };
 
 }  // namespace
@@ -84,40 +86,41 @@ public:
             judgement.force();
         }
         if (!judgement.decision.accepted) return reject(item.answer(), wire::RejectReason::not_selected, "");
-        auto& meta = item.incoming.meta;
-        delivery::OutgoingEvent event;
-        event.answer = item.answer();
-        event.description = {.global_id = meta.global_id, .level1_id = meta.level1_id, .lumi_block = meta.lumi_block,
-                             .tags = std::move(judgement.decision.tags), .sent_elsewhere = meta.sent_elsewhere};
-        auto& tags = event.description.tags;
+        const auto& meta = item.incoming.meta;
+        auto& tags = judgement.decision.tags;
         if (tags.empty()) tags = meta.tags.empty() ? options_.tags : meta.tags;
+        const delivery::EventDescription event{.global_id = meta.global_id, .level1_id = meta.level1_id, .lumi_block = meta.lumi_block,
+                                               .tags = std::move(tags), .sent_elsewhere = meta.sent_elsewhere};
         auto sent = std::make_shared<Sent>();
         sent->incoming = std::move(item.incoming);
-        event.payload = std::as_const(sent->incoming.payload).data();
+        delivery::Piece piece{.data = std::as_const(sent->incoming.payload).data(), .owner = sent};
         if (options_.stamp_tags) {
-            if (auto stamped = stamped_with(event.payload, options_.format, tags)) {
+            if (auto stamped = stamped_with(piece.data, options_.format, event.tags)) {
                 sent->stamped = std::move(*stamped);
-                event.payload = sent->stamped;
+                piece.data = sent->stamped;
             }
         }
-        event.owner = std::move(sent);
-        if (options_.sampled) options_.sampled(event.payload);
+        if (options_.sampled) options_.sampled(piece.data);
         selected_.fetch_add(1, std::memory_order_relaxed);
-        static_cast<void>(output_->send(std::move(event), stop));  // false: given back, the run ends
+        static_cast<void>(output_->send(event, std::span(&piece, 1), stop));  // false: given back, the run ends
     }
 
     Result<> start(RunNumber run, const Selection& selection, const std::vector<Peer>& peers) {
         run_ = run;
         selection_name_ = selection.name();
-        delivery::RecorderOutputOptions out;
-        out.name = options_.name;
-        out.run = run;
-        out.format = on_the_wire(options_.format);
-        out.window = options_.recorder_window;
+        delivery::SenderGroupOptions out;
+        out.sender.name = options_.name;
+        out.sender.run = run;
+        out.sender.format = on_the_wire(options_.format);
+        out.sender.window = options_.recorder_window;
         out.move_after = options_.move_after;
-        output_ = std::make_unique<delivery::RecorderOutput>(
-            out, [this](delivery::Answer answer, std::optional<wire::RejectReason> rejected) { answered(answer, rejected); }, remark_);
-        if (auto set = output_->set_recorders(peers); !set) return set;
+        output_ = std::make_unique<delivery::SenderGroup>(
+            std::move(out),
+            [this](const std::shared_ptr<const void>& sent, std::optional<wire::RejectReason> rejected) {
+                answered(static_cast<const Sent*>(sent.get())->answer(), rejected);
+            },
+            remark_);
+        if (auto set = set_recorders(peers); !set) return set;
         workers_.emplace("filter", options_.workers, options_.queue_max, selection,
                          WorkerThreads<FilterItem>::Calls{
                              .view = [this](FilterItem& item) { return view(item); },
@@ -133,6 +136,11 @@ public:
         });
         receiver_->start();
         return {};
+    }
+
+    Result<> set_recorders(std::vector<Peer> peers) {
+        std::erase_if(peers, [](const Peer& peer) { return peer.kind != StationKind::record; });
+        return output_->set_receivers(delivery::Choice::by_event, std::move(peers));
     }
 
     bool stop(std::chrono::milliseconds deadline) {
@@ -215,7 +223,7 @@ public:
     std::array<std::atomic<std::uint64_t>, wire::reject_reason_count> rejected_{};
     std::atomic<bool> full_{false};  // the receiver waits for retry()
     std::unique_ptr<delivery::Receiver> receiver_;
-    std::unique_ptr<delivery::RecorderOutput> output_;
+    std::unique_ptr<delivery::SenderGroup> output_;
     std::optional<WorkerThreads<FilterItem>> workers_;
     bool left_behind_ = false;
     NamedThread care_;
@@ -247,7 +255,7 @@ Result<> Filter::start(RunNumber run, const Selection& selection, const std::vec
 }
 
 Result<> Filter::change_recorders(const std::vector<Peer>& peers) {
-    return core_->output_ ? core_->output_->set_recorders(peers) : Result<>{};
+    return core_->output_ ? core_->set_recorders(peers) : Result<>{};
 }
 
 bool Filter::stop(std::chrono::milliseconds deadline) { return core_->stop(deadline); }

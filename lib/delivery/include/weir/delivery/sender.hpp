@@ -129,6 +129,9 @@ public:
     [[nodiscard]] Result<std::optional<RunNumber>> run(std::chrono::milliseconds timeout);
 
     [[nodiscard]] SenderStats stats() const;
+    [[nodiscard]] bool connected() const noexcept;
+    /// Why it failed for good; nothing: it has not. A sender that is closed has.
+    [[nodiscard]] std::optional<Error> failure() const;
     /// Its run is 0 as long as it is to be joined and not known yet.
     [[nodiscard]] wire::LaneKey lane() const;
 

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a filter sends what it wants to keep: one Sender for each recorder of the partition. An event belongs to one recorder,
-// by its global id (weir/wire/recorder_choice.hpp), and waits for it while it is away: so an event that comes again through
-// another filter meets its duplicate there. Only a recorder that is lost, because it left the partition or stayed away for
-// `move_after`, gives its events to the others; those that it may hold already are marked as sent elsewhere and named.
+// Several receivers that share the events of one station: a Sender for each, and one rule that says who gets the next event.
+// Every event that was accepted is kept until it is final. What a receiver has not answered is taken back when it leaves the
+// group, refuses its sender, or is lost: not connected for `move_after` while another one is. It then goes to the receivers
+// that the rule names, marked as sent elsewhere if it had left this process (docs/decisions/0023-one-group-of-senders.md).
+//
+//     SenderGroup group({.sender = {.name = "ef-1", .run = run}}, final, remark);
+//     group.set_receivers(Choice::by_event, recorders);
+//     group.send({.global_id = GlobalEventId{1}, .tags = {main_stream}}, std::span(&piece, 1), stop);
+//
+// Threads: send(), try_send() and stats() any; set_receivers(), look_after() and close() any, one waits for the other. Each
+// receiver has the I/O thread of its Sender.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -13,102 +21,137 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
-#include "weir/delivery/receiver.hpp"
+#include "weir/base/result.hpp"
 #include "weir/delivery/sender.hpp"
 #include "weir/wire/peer.hpp"
 
 namespace weir::delivery {
 
-struct RecorderOutputOptions {
-    std::string name{};
-    RunNumber run{};
-    wire::EventFormat format{};
-    Bytes window{256ULL << 20};
-    std::chrono::milliseconds move_after{60'000};  // away for so long while another recorder is connected: lost
-    std::chrono::milliseconds reopen_after{1000};  // a sender that was refused
+/// Who gets the next event.
+enum class Choice {
+    by_event,      // the receiver that it belongs to by its global id (weir/wire/recorder_choice.hpp), which it waits for
+    least_loaded,  // one that is connected and has the fewest bytes to answer; those with equally many take turns
 };
 
-/// An event under way: the answer that its builder waits for, and what keeps its bytes alive.
-struct OutgoingEvent {
-    Answer answer{};
-    EventDescription description{};
-    ConstData payload{};
-    std::shared_ptr<const void> owner{};
+struct SenderGroupOptions {
+    SenderOptions sender{};  // of each receiver; host, connection and on_final are the group's; incarnation 0: one for all
+    Bytes window{0};         // payload that all receivers together have not answered; 0: sender.window for each is all
+    std::chrono::milliseconds move_after{60'000};  // not connected for so long while another one is: lost; 0: never
+    std::optional<std::chrono::milliseconds> reopen_after{1000};  // a sender that failed for good; nothing: the group fails
 };
 
-class RecorderOutput {
+class SenderGroup {
 public:
-    using Answered = std::function<void(Answer, std::optional<wire::RejectReason>)>;
+    /// Once for each event that was accepted, unless close() released it: nothing = acknowledged, else rejected for this
+    /// reason. `owner` is that of its first piece. Called from I/O threads, and from the caller of send() for an event
+    /// that nobody can be sent; must not wait, and must not call the group.
+    using OnFinal = std::function<void(const std::shared_ptr<const void>& owner, std::optional<wire::RejectReason> rejected)>;
 
-    /// `answered` is called from the senders' threads, once for each event that a recorder answered.
-    RecorderOutput(RecorderOutputOptions options, Answered answered, std::function<void(std::string)> remark);
-    ~RecorderOutput();
+    /// `remark` gets lines for an operator, from any thread; it may be empty, and must not call the group.
+    SenderGroup(SenderGroupOptions options, OnFinal on_final, std::function<void(std::string)> remark);
+    ~SenderGroup();  // as close()
 
-    /// The recorders of the partition. Events of one that is no longer among them go to the others. Error: an address cannot
-    /// be used; what was set before stays.
-    [[nodiscard]] Result<> set_recorders(const std::vector<Peer>& peers);
-    /// Waits until the event's recorder has room. False: it was asked to stop, and the event is released unanswered.
-    bool send(OutgoingEvent event, const std::stop_token& stop);
-    /// Looks after the senders; to be called every few milliseconds by one thread.
+    /// The receivers from now on, by their names, kinds (for remarks) and addresses for events. Senders to those that stay
+    /// go on; what the others have not answered goes to those that are there now. Error: an address cannot be used; all
+    /// stays as it was.
+    [[nodiscard]] Result<> set_receivers(Choice choice, std::vector<Peer> receivers);
+
+    /// Keeps the event and sends it. The first piece has an owner that keeps all of them alive. False: there is no room, or
+    /// no receiver now. True also for an event that cannot be sent to anybody: it is final then, and a remark says why.
+    [[nodiscard]] bool try_send(const EventDescription& event, std::span<const Piece> payload);
+    /// Waits for room. False: it was asked to stop, or the group is closed or has failed; the event was not taken.
+    bool send(const EventDescription& event, std::span<const Piece> payload, const std::stop_token& stop);
+
+    /// Looks after the senders and sends what was taken back; to be called every few milliseconds. Time is that of the calls.
     void look_after(SteadyTime now);
+    /// No answer can come any more: every event is final, or is with a sender that failed for good.
+    [[nodiscard]] bool settled() const;
+    /// Of a group without reopen_after: why the first of its senders failed.
+    [[nodiscard]] std::optional<Error> failure() const;
+
+    /// Ends the senders and releases what is not final. Every waiting send() ends.
     void close();
 
     struct Stats {
-        std::uint64_t held = 0, connected = 0, waits = 0;
-        std::uint64_t moved = 0;     // given to another recorder than the one that they belong to
-        std::uint64_t in_doubt = 0;  // of the events of lost recorders: marked as sent before, here or by the builder
+        // accepted = acknowledged + sum(rejected) + held + released
+        std::uint64_t accepted = 0, acknowledged = 0, held = 0, released = 0;
+        std::array<std::uint64_t, wire::reject_reason_count> rejected{};  // by wire::index(reason)
+        std::uint64_t bytes_accepted = 0, bytes_held = 0;  // payload; without events that nobody can be sent
+        std::uint64_t connected = 0;                       // receivers, now
+        std::uint64_t reconnects = 0, resent = 0;          // of all senders, also of those that are gone
+        std::uint64_t waits = 0;                           // attempts of send() that found no room
+        std::uint64_t moved = 0;     // given to another receiver than the one that had them
+        std::uint64_t in_doubt = 0;  // by event: of lost receivers, and marked as sent before, here or by whoever sent them to us
+        std::string last_problem{};  // of a connection; empty when there was none
     };
     [[nodiscard]] Stats stats() const;
 
 private:
-    struct Line {
-        std::mutex sending{};               // one try_send at a time, so that sequences are known beforehand
-        std::uint64_t next = 1;             // sequence; under `sending`
-        std::mutex mutex{};                 // of `waiting`, never held in a call of the sender
-        std::unordered_map<std::uint64_t, Answer> waiting{};  // by sequence
-        std::atomic<bool> failed{false};
-        std::unique_ptr<Sender> sender{};
+    struct Line;
+    struct Underway {
+        std::shared_ptr<const void> owner{};
+        std::uint64_t size = 0;  // of the payload
     };
-    struct Recorder {
-        std::string name{};
-        std::string address{};
-        std::shared_ptr<Line> line{};  // shared with the workers that are just sending; nullptr: to be opened
+    struct Member {
+        Peer receiver{};
+        std::shared_ptr<Line> line{};  // shared with the threads that are just sending; nullptr: to be opened
         SteadyTime open_at{};
         SteadyTime::duration away{};  // while another one was connected
         bool lost = false;            // away for `move_after`; until it is connected again
     };
     struct TakenBack {
-        OutgoingEvent event{};
-        std::string recorder{};  // that had it
+        ReturnedEvent event{};
+        std::string receiver{};  // that had it
     };
-    enum class Tried { sent, full, failed };
+    enum class Tried { sent, refused, full };
 
-    [[nodiscard]] Result<std::shared_ptr<Line>> open(const std::string& address);
-    void final(Line& line, Sequence sequence, std::optional<wire::RejectReason> rejected);
-    [[nodiscard]] Tried try_send(Line& line, OutgoingEvent& event);
-    [[nodiscard]] std::vector<TakenBack> take_back(const std::string& recorder, Line& line);
-    [[nodiscard]] std::string lost(const std::string& recorder, const std::string& why);
+    [[nodiscard]] Result<std::shared_ptr<Line>> open(const Peer& receiver);
+    [[nodiscard]] Tried try_send(Line& line, const EventDescription& event, std::span<const Piece> payload, std::uint64_t size);
+    void answered(Line& line, Sequence sequence, std::optional<wire::RejectReason> rejected);
+    void end(const Underway& event, std::optional<wire::RejectReason> rejected);
+    void there_is_room();
+
+    // With mutex_. The receiver that gets the event; nullptr: there is none.
+    [[nodiscard]] const Member* choose(GlobalEventId event);
+    [[nodiscard]] const Member* owner_of(GlobalEventId event) const;
+    [[nodiscard]] const Member* least_loaded();
+
+    // With changing_.
+    void look_after(Member& member, SteadyTime now, SteadyTime::duration passed, bool any_connected);
+    [[nodiscard]] std::size_t take_back(Member& member);
+    void lost(const Peer& receiver, const std::string& why);
     void send_taken_back();
-    /// With the mutex. The recorder that the event belongs to; nullptr: there is none.
-    [[nodiscard]] Recorder* recorder_of(GlobalEventId event);
 
-    const RecorderOutputOptions options_;
-    const Answered answered_;
+    SenderGroupOptions options_;  // of `sender` what the next connection gets, with changing_; the rest is constant
+    const OnFinal on_final_;
     const std::function<void(std::string)> remark_;
-    mutable std::mutex mutex_;
+
+    mutable std::mutex changing_;  // one change of members at a time; taken before mutex_. Of the next two too
+    std::vector<TakenBack> taken_back_;  // in the window still
+    std::optional<SteadyTime> looked_at_;
+
+    mutable std::mutex mutex_;  // of the next ones; not held in calls that send, wait or are the owner's
     std::condition_variable room_;
-    std::vector<Recorder> recorders_;     // by name
-    std::vector<TakenBack> taken_back_;   // bounded by the pool that holds their bytes
-    std::optional<SteadyTime> looked_at_{};  // of the thread that looks after them
-    std::uint32_t connections_ = 0;   // lanes opened so far
-    std::atomic<std::uint64_t> moved_{0}, in_doubt_{0}, waits_{0};  // statistics: relaxed
+    std::vector<Member> members_;     // by name; changed with both mutexes
+    Choice choice_{};
+    std::size_t turn_ = 0;
+    std::optional<Error> failure_;
     bool closed_ = false;
+    std::uint64_t past_reconnects_ = 0, past_resent_ = 0;  // of senders that are gone
+
+    std::atomic<std::uint64_t> bytes_{0};    // accepted and not final, and of an attempt to send
+    std::atomic<std::uint64_t> rooms_{0};    // times that room was made
+    std::atomic<std::uint32_t> waiting_{0};  // threads in send(): seq_cst with rooms_, so that one of both sees the other
+    // Statistics: relaxed.
+    std::atomic<std::uint64_t> accepted_{0}, bytes_accepted_{0}, acknowledged_{0}, waits_{0}, moved_{0}, in_doubt_{0};
+    std::array<std::atomic<std::uint64_t>, wire::reject_reason_count> rejected_{};
 };
 
 }  // namespace weir::delivery
