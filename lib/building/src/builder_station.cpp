@@ -15,7 +15,7 @@ class BuilderStation::Logic final : public messaging::StationLogic {
 public:
     Logic(BuilderStation& station)
         : station_(station),
-          output_(station.options_.output, [this] { woken(); }),
+          output_(station.options_.output, [this] { woken(); }, [this](std::string text) { warn(station_.reports_, std::move(text)); }),
           sampled_(output_, station.samples_, station.clock_),
           builder_(station.options_.builder, station.loop_->exchange(), station.loop_->pool(), sampled_) {}
 
@@ -30,10 +30,7 @@ public:
         const auto ended = output_.take_ended();
         for (const auto& event : ended) builder_.ended(event.ticket, event.incomplete, event.outcome, event.reason);
     }
-    std::optional<SteadyTime> step(SteadyTime now) override {
-        static_cast<void>(output_.send_homeless());
-        return builder_.step(now);
-    }
+    std::optional<SteadyTime> step(SteadyTime now) override { return builder_.step(now); }
     void tell() override {
         for (auto& remark : builder_.take_remarks()) warn(station_.reports_, std::move(remark));
         const auto stats = station_.loop_->stats();
@@ -63,7 +60,7 @@ public:
                            {"kernel_drops", double(stats.kernel_drops)},
                            {"foreign_address", double(stats.foreign_address)}};
         for (const auto& [source, lost] : builder_.lost_by_source()) status.counters[lost_of(source)] = double(lost);
-        output_.look_for_failures();
+        output_.look_after(station_.clock_.now());
         const auto output = output_.stats();
         status.counters["output_held"] = double(output.held);
         status.counters["output_reconnects"] = double(output.reconnects);

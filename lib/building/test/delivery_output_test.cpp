@@ -44,8 +44,8 @@ public:
         if (answers_ && !reason_) receiver->acknowledge(std::span(&answer, 1));
         return delivery::Taken::yes;
     }
-    [[nodiscard]] Peer peer(std::uint16_t id) const {
-        return {.name = "ef", .kind = StationKind::filter, .id = wire::StationId{id},
+    [[nodiscard]] Peer peer(std::uint16_t id, const std::string& name = "ef") const {
+        return {.name = name, .kind = StationKind::filter, .id = wire::StationId{id},
                 .events = "127.0.0.1:" + std::to_string(receiver->port())};
     }
     std::atomic<int> events{0};
@@ -62,6 +62,7 @@ public:
 
 struct DeliveryOutputTest : testing::Test {
     std::atomic<int> woken{0};
+    SteadyTime now{1h};
     memory::BufferPool pool{16_MiB};
     DeliveryOutput output{{.name = "sfi", .format = wire::EventFormat::opaque,
                            .tags = {StreamTag{.type = "physics", .name = "Main", .obeys_lumi_block = true, .robs = {}, .detectors = {}}}},
@@ -86,8 +87,7 @@ struct DeliveryOutputTest : testing::Test {
         std::vector<EndedEvent> all;
         const auto until = std::chrono::steady_clock::now() + 10s;
         while (all.size() < count && std::chrono::steady_clock::now() < until) {
-            output.look_for_failures();
-            static_cast<void>(output.send_homeless());
+            output.look_after(now += 1s);
             for (auto& one : output.take_ended()) all.push_back(std::move(one));
             std::this_thread::sleep_for(1ms);
         }
@@ -140,6 +140,30 @@ TEST_F(DeliveryOutputTest, TheEventsOfAReceiverThatWasReplacedGoToItsSuccessorTh
     ASSERT_TRUE(output.set_peers({successor.peer(1)}, RunNumber{1}));
     EXPECT_EQ(ended(30).size(), 30U);
     EXPECT_EQ(successor.events.load(), 30);
+}
+
+TEST_F(DeliveryOutputTest, TheEventsOfAFilterThatCannotBeReachedGoToTheOthersAfterAMinute) {
+    std::optional<FilterStandIn> silent(std::in_place, false);
+    FilterStandIn other(true);
+    const auto first = silent->peer(1, "ef-1");
+    ASSERT_TRUE(output.set_peers({first}, RunNumber{1}));
+    give(30);
+    silent.reset();
+    ASSERT_TRUE(output.set_peers({first, other.peer(2, "ef-2")}, RunNumber{1}));
+    const auto begin = now;
+    EXPECT_EQ(ended(30).size(), 30U);
+    EXPECT_GE(now - begin, 60s);
+}
+
+TEST_F(DeliveryOutputTest, AllReceiversShareTheWindow) {
+    FilterStandIn one(false), two(false);
+    DeliveryOutput small({.name = "sfi", .format = wire::EventFormat::opaque, .window = Bytes{100}}, [] {});
+    ASSERT_TRUE(small.set_peers({one.peer(1, "ef-1"), two.peer(2, "ef-2")}, RunNumber{1}));
+    for (std::uint64_t id = 1; id <= 5; ++id) {
+        auto made = event(id);  // of 21 bytes
+        EXPECT_EQ(small.take(made), id <= 4);
+        EXPECT_EQ(made == nullptr, id <= 4);
+    }
 }
 
 TEST_F(DeliveryOutputTest, TheEventsOfASenderThatIsRefusedAreSentAgainThoughNoNewOnesCome) {

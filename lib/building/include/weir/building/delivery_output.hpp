@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends built events to filters, or straight to recorders, with the delivery protocol: each is kept until it is final there.
-// One sender for each of them. The next event goes to the filter that holds the fewest bytes; a recorder gets the events that
-// belong to it (weir/wire/recorder_choice.hpp). When one is gone for good its events go to the others.
+// Sends built events to filters, or straight to recorders where there are none: a delivery::SenderGroup, and the list of
+// events that are final. A filter is chosen by its load, a recorder by the event.
 #pragma once
 
 #include <atomic>
-#include <chrono>
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "weir/base/bytes.hpp"
+#include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
 #include "weir/base/stream_tag.hpp"
 #include "weir/building/built_event.hpp"
-#include "weir/delivery/sender.hpp"
+#include "weir/delivery/sender_group.hpp"
 #include "weir/wire/peer.hpp"
 
 namespace weir::building {
@@ -38,50 +36,38 @@ struct EndedEvent {
     std::string reason{};
 };
 
+/// One thread makes all calls.
 class DeliveryOutput final : public BuiltSink {
 public:
-    /// `woken` is called from a thread of a sender when there are ended events to take, or room again; it must not wait.
-    DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken);
+    /// `woken` is called from any thread when there are ended events to take, or room again; it must not wait. `remark` gets
+    /// lines for an operator, and may be empty.
+    DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken, std::function<void(std::string)> remark = {});
     ~DeliveryOutput() override;
 
-    /// Opens senders to the filters among the peers, or to the recorders when there are none. Senders to peers that stay
-    /// go on. Error: an address cannot be used.
+    /// From now on to the filters among the peers, or to the recorders when there are none. A new run begins with new
+    /// senders, and what the old ones hold is released. Error: an address cannot be used.
     [[nodiscard]] Result<> set_peers(const std::vector<Peer>& peers, RunNumber run);
 
     [[nodiscard]] bool take(std::unique_ptr<BuiltEvent>& event) override;
     [[nodiscard]] std::vector<EndedEvent> take_ended();
-    /// Events of receivers that are gone go to the others, also when no new ones come. False: there is no room yet.
-    bool send_homeless();
-    /// Looks for senders that have failed for good: what they hold becomes homeless. To be called now and then.
-    void look_for_failures();
+    /// Events of receivers that are gone go to the others. To be called every few milliseconds.
+    void look_after(SteadyTime now);
 
     void close();
 
-    struct Stats {
-        std::uint64_t sent = 0, held = 0, bytes = 0, reconnects = 0, connected = 0, senders = 0;
-        std::string problem{};
-    };
-    [[nodiscard]] Stats stats() const;
+    [[nodiscard]] delivery::SenderGroup::Stats stats() const;
 
 private:
-    struct Lane;
-    [[nodiscard]] Result<std::unique_ptr<Lane>> open(const Peer& peer, RunNumber run);
-    [[nodiscard]] std::vector<Lane*> lanes_for(const BuiltEvent& event) const;
-    [[nodiscard]] Result<bool> send(Lane& lane, std::shared_ptr<BuiltEvent> event, bool again);
-    void give_up(std::vector<std::unique_ptr<Lane>>::iterator& lane);
-    void refuse(const BuiltEvent& event, const Error& why);
-    void final(Lane& lane, Sequence sequence, std::optional<wire::RejectReason> reason);
+    void final(const BuiltEvent& event, std::optional<wire::RejectReason> reason);
 
     const DeliveryOutputOptions options_;
     const std::function<void()> woken_;
-    mutable std::mutex mutex_;        // of ended_ and of every lane's events
+    const std::function<void(std::string)> remark_;
+    std::mutex mutex_;  // of ended_
     std::vector<EndedEvent> ended_;
     std::atomic<bool> waiting_{false};  // take() said no: release there, acquire in the senders' threads
-    std::vector<std::shared_ptr<BuiltEvent>> homeless_;  // of lanes that are gone; sent before anything new
-    std::uint32_t lanes_opened_ = 0;
     RunNumber run_{};
-    std::string problem_;  // of the last lane that was given up
-    std::vector<std::unique_ptr<Lane>> lanes_;  // the last member: their threads call into the others
+    std::unique_ptr<delivery::SenderGroup> group_;  // the last member: its threads call into the others
 };
 
 }  // namespace weir::building
