@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends the events of a source over a number of connections, at a rate if one is given, until each has its
-// answer. Every connection is a lane with a sender of its own; the next event goes to whichever lane has
-// room, so that one slow connection holds up neither the others nor the order of lumi blocks.
+// answer. The connections are a delivery::SenderGroup: the next event goes to one of the least loaded, so that a slow
+// connection holds up neither the others nor the order of lumi blocks.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,6 +22,7 @@
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
+#include "weir/delivery/sender_group.hpp"
 #include "weir/transport/tls.hpp"
 #include "weir/wire/reject_reason.hpp"
 #include "weir/workload/event_source.hpp"
@@ -57,7 +58,7 @@ struct SendingCounts {
     std::uint32_t connected = 0;  // connections, now
     double seconds = 0;           // from the first event sent to the last answer, or till now
     std::string last_problem{};   // of a connection; empty when there was none
-    std::string first_refusal{};  // of an event larger than the recorder takes; empty when there was none
+    std::string first_refusal{};  // of an event that the recorder does not take; empty when there was none
 
     [[nodiscard]] bool complete() const noexcept { return acknowledged == sent; }
 };
@@ -88,41 +89,34 @@ public:
     [[nodiscard]] static const Clock& default_clock();
 
 private:
-    class Lane;
-    class Pump;
-    enum class Phase : int { sending, stopping, abandoned };
-
     Sending(SendingOptions options, workload::EventSource& source, const Clock& clock);
-    [[nodiscard]] Result<> open_lanes();
-    void start_pumps();
-    void pump_ended();
-    void fail(Error error);
-    void refuse(Error error);
-    void wake_all();
+    [[nodiscard]] Result<> open();
+    void send_events();
+    [[nodiscard]] bool send(workload::SourcedEvent event);
+    void wait_for_answers();
+    void stop_by(SteadyTime answers_until);
 
     const SendingOptions options_;
     workload::EventSource& source_;
     const Clock& clock_;
     RatePacer pacer_;
     AnswerTimes answer_times_;
+    std::stop_source stop_;                          // of those that send
     std::atomic<std::uint64_t> next_event_{0};       // relaxed: only the number counts
     std::atomic<std::uint64_t> copies_{0};           // relaxed, the same
-    std::atomic<Phase> phase_{Phase::sending};       // release in stop/abandon, acquire in the pumps
-    std::atomic<std::int64_t> answers_until_ns_{0};  // stored before the phase
     std::atomic<std::int64_t> first_sent_ns_{0};     // relaxed: for the statistics
     std::atomic<std::int64_t> last_answer_ns_{0};
     std::atomic<std::int64_t> ended_ns_{0};
 
-    mutable std::mutex mutex_;  // of the four below
-    std::optional<Error> failure_;
-    std::uint64_t refused_ = 0;  // events that are too large for the recorder
+    mutable std::mutex mutex_;  // of the next ones
+    std::condition_variable changed_;
+    std::optional<SteadyTime> answers_until_;  // nothing: it was not stopped
     std::string first_refusal_;
-    std::size_t pumps_running_ = 0;
-    std::condition_variable ended_;
+    std::uint32_t sending_ = 0;  // threads
+    bool ended_ = false;
 
-    std::vector<std::unique_ptr<Pump>> pumps_;
-    std::vector<std::unique_ptr<Lane>> lanes_;
-    std::vector<std::jthread> threads_;  // one a pump; the last member: they end before what they use is gone
+    std::optional<delivery::SenderGroup> group_;
+    std::vector<std::jthread> threads_;  // that send, and one that waits; the last member: they end before what they use is gone
 };
 
 }  // namespace weir::app
