@@ -11,11 +11,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t threads_alone_max = 64;  // up to here a thread a connection
-constexpr std::uint32_t threads_shared = 16;     // beyond
+constexpr std::uint32_t threads_max = 16;  // that make events and their checksums; no more than cores or connections
 constexpr Bytes windows_together = 256_MiB;
 constexpr Bytes window_min = 4_MiB;
-constexpr std::chrono::nanoseconds wait_for_memory = 1ms;  // of the source; it comes back through any thread
+constexpr std::chrono::nanoseconds wait_for_memory = 2ms;  // of the source; it comes back through any thread
 constexpr std::chrono::nanoseconds wait_max = 20ms;
 
 std::int64_t nanoseconds(SteadyTime time) { return time.time_since_epoch().count(); }
@@ -78,7 +77,7 @@ Result<> Sending::open() {
         connections.push_back({.name = fmt::format("{:04}", i), .kind = StationKind::record, .events = options_.to});
     if (auto set = group_->set_receivers(delivery::Choice::least_loaded, std::move(connections)); !set) return set;
 
-    sending_ = options_.connections <= threads_alone_max ? options_.connections : threads_shared;
+    sending_ = std::min({options_.connections, threads_max, std::max(std::thread::hardware_concurrency(), 1U)});
     for (auto i = sending_; i > 0; --i) threads_.emplace_back([this] { send_events(); });
     threads_.emplace_back([this] { wait_for_answers(); });
     return {};
@@ -105,7 +104,8 @@ bool Sending::send(workload::SourcedEvent event) {
         std::this_thread::sleep_for(std::min(early, wait_max));
         due = clock_.now();
     }
-    const delivery::Piece payload{.data = event.data, .owner = std::make_shared<const Sent>(due, std::move(event.owner))};
+    const delivery::Piece payload{.data = event.data,
+                                  .owner = std::allocate_shared<const Sent>(memory::MigratingAllocator<Sent>(pool_), due, std::move(event.owner))};
     const auto copies = event.tags.size();
     if (!group_->send({.global_id = event.global_id,
                        .level1_id = event.level1_id,

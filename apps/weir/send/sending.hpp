@@ -23,6 +23,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
 #include "weir/delivery/sender_group.hpp"
+#include "weir/memory/migrating_pool.hpp"
 #include "weir/transport/tls.hpp"
 #include "weir/wire/reject_reason.hpp"
 #include "weir/workload/event_source.hpp"
@@ -115,6 +116,7 @@ private:
     std::uint32_t sending_ = 0;  // threads
     bool ended_ = false;
 
+    memory::MigratingPool pool_{{.chunk = 128_KiB}};  // of what threads that send make and those of answers free
     std::optional<delivery::SenderGroup> group_;
     std::vector<std::jthread> threads_;  // that send, and one that waits; the last member: they end before what they use is gone
 };

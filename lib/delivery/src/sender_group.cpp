@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "weir/base/assert.hpp"
@@ -24,10 +23,18 @@ using namespace std::chrono_literals;
 /// What one look adds to the time that a receiver is away: a standstill of this process says nothing about it.
 constexpr auto look_counts_max = 1s;
 constexpr std::size_t compared_max = 16;  // receivers for one event: of a thousand, these are enough for an even load
+// Small events go to a receiver in batches: each change of receiver costs a call of the system and wakes a thread.
+constexpr std::uint64_t batch = 64 << 10;
 constexpr std::uint64_t not_connected = std::uint64_t{1} << 63;  // comes after every one that is
 
 std::string title(const Peer& receiver) {
     return fmt::format("{} {}", receiver.kind == StationKind::record ? "recorder" : name(receiver.kind), receiver.name);
+}
+
+std::uint64_t size_of(std::span<const Piece> payload) {
+    std::uint64_t size = 0;
+    for (const auto& piece : payload) size += piece.data.size();
+    return size;
 }
 
 /// A limit is that of the event's size, unless it is one of its tags.
@@ -61,9 +68,9 @@ struct SenderGroup::Line {
     /// The sender's thread may hear the answer before the thread that sent the event knows its sequence: the second of
     /// both to come here ends the event.
     struct Slot {
-        std::optional<Underway> event{};
-        std::optional<std::optional<wire::RejectReason>> answer{};
-        bool ended = false;
+        Underway event{};
+        std::optional<wire::RejectReason> rejected{};
+        bool sent = false, answered = false;
     };
     /// The slot when it is whole, once.
     [[nodiscard]] std::optional<Slot> fill(Sequence sequence, const auto& with) {
@@ -72,9 +79,9 @@ struct SenderGroup::Line {
         if (slots.size() <= place) slots.resize(place + 1);
         auto& slot = slots[place];
         with(slot);
-        if (!slot.event || !slot.answer) return std::nullopt;
-        auto whole = std::exchange(slot, {.ended = true});
-        for (; !slots.empty() && slots.front().ended; ++first) slots.pop_front();
+        if (!slot.sent || !slot.answered) return std::nullopt;
+        std::optional whole(std::move(slot));
+        for (; !slots.empty() && slots.front().sent && slots.front().answered; ++first) slots.pop_front();
         return whole;
     }
 
@@ -140,15 +147,14 @@ Result<> SenderGroup::set_receivers(Choice choice, std::vector<Peer> receivers) 
 
 bool SenderGroup::try_send(const EventDescription& event, std::span<const Piece> payload) {
     WEIR_ASSERT(!payload.empty());
-    const auto size = std::accumulate(payload.begin(), payload.end(), std::uint64_t{0},
-                                      [](std::uint64_t sum, const Piece& piece) { return sum + piece.data.size(); });
+    const auto size = size_of(payload);
     const auto before = bytes_.fetch_add(size, std::memory_order_relaxed);
     // One event may always be underway, however large.
     if (options_.window == Bytes{0} || before == 0 || before + size <= options_.window.count()) {
         std::shared_ptr<Line> line;
         {
             const std::scoped_lock lock(mutex_);
-            if (const auto* member = choose(event.global_id)) line = member->line;
+            if (const auto* member = choose(event.global_id, size)) line = member->line;
         }
         const auto tried = line ? try_send(*line, event, payload, size) : Tried::full;
         if (tried == Tried::sent) bytes_accepted_.fetch_add(size, std::memory_order_relaxed);
@@ -156,6 +162,8 @@ bool SenderGroup::try_send(const EventDescription& event, std::span<const Piece>
             accepted_.fetch_add(1, std::memory_order_relaxed);
             return true;
         }
+        const std::scoped_lock lock(mutex_);
+        batch_left_ = 0;  // another one may have room
     }
     bytes_.fetch_sub(size, std::memory_order_relaxed);
     return false;
@@ -165,14 +173,19 @@ SenderGroup::Tried SenderGroup::try_send(Line& line, const EventDescription& eve
     line.bytes.fetch_add(size, std::memory_order_relaxed);
     const auto sent = line.sender->try_send(event, payload);
     if (sent && *sent) {
-        const auto whole = line.fill(**sent, [&](Line::Slot& slot) { slot.event = Underway{payload.front().owner, size}; });
-        if (whole) end(*whole->event, *whole->answer), line.bytes.fetch_sub(size, std::memory_order_release);
+        const auto whole = line.fill(**sent, [&](Line::Slot& slot) {
+            slot.event = {payload.front().owner, size};
+            slot.sent = true;
+        });
+        if (whole) end(line, whole->event, whole->rejected);
         return Tried::sent;
     }
-    line.bytes.fetch_sub(size, std::memory_order_relaxed);
-    if (sent || (sent.error().code != Errc::usage && sent.error().code != Errc::limit)) return Tried::full;
+    if (sent || (sent.error().code != Errc::usage && sent.error().code != Errc::limit)) {
+        line.bytes.fetch_sub(size, std::memory_order_relaxed);
+        return Tried::full;
+    }
     if (remark_) remark_(fmt::format("event {} cannot be sent: {}", number(event.global_id), sent.error().context));
-    end({payload.front().owner, size}, why_not(sent.error().code, event));
+    end(line, {payload.front().owner, size}, why_not(sent.error().code, event));
     return Tried::refused;
 }
 
@@ -192,25 +205,27 @@ bool SenderGroup::send(const EventDescription& event, std::span<const Piece> pay
 }
 
 void SenderGroup::answered(Line& line, Sequence sequence, std::optional<wire::RejectReason> rejected) {
-    const auto whole = line.fill(sequence, [&](Line::Slot& slot) { slot.answer = rejected; });
-    if (!whole) return;
-    end(*whole->event, rejected);
-    line.bytes.fetch_sub(whole->event->size, std::memory_order_release);
+    const auto whole = line.fill(sequence, [&](Line::Slot& slot) {
+        slot.rejected = rejected;
+        slot.answered = true;
+    });
+    if (whole) end(line, whole->event, rejected);
 }
 
-void SenderGroup::end(const Underway& event, std::optional<wire::RejectReason> rejected) {
+void SenderGroup::end(Line& line, const Underway& event, std::optional<wire::RejectReason> rejected) {
     auto& counter = rejected ? rejected_[wire::index(*rejected)] : acknowledged_;
     counter.fetch_add(1, std::memory_order_relaxed);
     bytes_.fetch_sub(event.size, std::memory_order_relaxed);
     on_final_(event.owner, rejected);
+    line.bytes.fetch_sub(event.size, std::memory_order_release);
     rooms_.fetch_add(1, std::memory_order_seq_cst);
     if (waiting_.load(std::memory_order_seq_cst) == 0) return;
     { const std::scoped_lock lock(mutex_); }  // whoever looked before sleeps now
     room_.notify_one();
 }
 
-const SenderGroup::Member* SenderGroup::choose(GlobalEventId event) {
-    return choice_ == Choice::by_event ? owner_of(event) : least_loaded();
+const SenderGroup::Member* SenderGroup::choose(GlobalEventId event, std::uint64_t size) {
+    return choice_ == Choice::by_event ? owner_of(event) : least_loaded(size);
 }
 
 const SenderGroup::Member* SenderGroup::owner_of(GlobalEventId event) const {
@@ -227,21 +242,27 @@ const SenderGroup::Member* SenderGroup::owner_of(GlobalEventId event) const {
     return best;
 }
 
-const SenderGroup::Member* SenderGroup::least_loaded() {
+const SenderGroup::Member* SenderGroup::least_loaded(std::uint64_t size) {
+    const auto connected = [](const Member& member) { return member.line && member.line->sender->connected(); };
+    const auto count = members_.size();
+    if (size <= batch_left_ && latest_ < count && connected(members_[latest_])) {
+        batch_left_ -= size;
+        return &members_[latest_];
+    }
     const Member* best = nullptr;
     auto fewest = std::numeric_limits<std::uint64_t>::max();
     std::size_t compared = 0;
-    for (std::size_t i = 0; i < members_.size() && compared < compared_max; ++i) {
-        const auto& member = members_[(turn_ + i) % members_.size()];
+    for (std::size_t i = 1; i <= count && compared < compared_max; ++i) {
+        const auto& member = members_[(latest_ + i) % count];
         if (!member.line) continue;
-        const bool connected = member.line->sender->connected();
-        const auto load = member.line->bytes.load(std::memory_order_relaxed) | (connected ? 0 : not_connected);
-        compared += connected ? 1 : 0;
+        compared += connected(member) ? 1U : 0U;
+        const auto load = member.line->bytes.load(std::memory_order_relaxed) | (connected(member) ? 0 : not_connected);
         if (load >= fewest) continue;
         best = &member;
         fewest = load;
     }
-    ++turn_;
+    if (best != nullptr) latest_ = static_cast<std::size_t>(best - members_.data());
+    batch_left_ = batch - std::min(size, batch);
     return best;
 }
 
@@ -323,20 +344,21 @@ void SenderGroup::send_taken_back() {
     std::vector<std::shared_ptr<Line>> full;  // this time
     std::erase_if(taken_back_, [&](TakenBack& taken) {
         auto& event = taken.event;
+        const auto size = size_of(event.payload);
         std::shared_ptr<Line> line;
         bool moves = false;
         {
             const std::scoped_lock lock(mutex_);
-            if (const auto* member = choose(event.description.global_id)) {
+            if (const auto* member = choose(event.description.global_id, size)) {
                 line = member->line;
                 moves = member->receiver.name != taken.receiver;
             }
         }
         if (!line || std::ranges::find(full, line) != full.end()) return false;
-        std::uint64_t size = 0;
-        for (const auto& piece : event.payload) size += piece.data.size();
         if (try_send(*line, event.description, event.payload, size) == Tried::full) {
             full.push_back(std::move(line));
+            const std::scoped_lock lock(mutex_);
+            batch_left_ = 0;
             return false;
         }
         if (moves) moved_.fetch_add(1, std::memory_order_relaxed);

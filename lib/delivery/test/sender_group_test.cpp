@@ -258,27 +258,30 @@ TEST_F(SenderGroupTest, TheNextEventGoesToTheReceiverWithTheFewestBytes) {
     ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, one), peer(2, two)}));
     ASSERT_TRUE(connected(2));
     std::uint64_t id = 0;
-    for (const std::size_t size : {300U, 100U, 100U, 50U, 40U, 20U}) ASSERT_TRUE(give(++id, size));  // 300 | 100 200 250 290 310
-    ASSERT_TRUE(eventually([&] { return one.sink.taken() + two.sink.taken() == 6; }));
-    EXPECT_EQ(one.sink.taken(), 1U);
-    EXPECT_EQ(two.sink.taken(), 5U);
-    one.sink.acknowledge_held();
-    ASSERT_TRUE(eventually([&] { return give(++id, 1) && one.sink.taken() > 1; }));
+    for (const std::size_t kb : {300U, 100U, 100U, 80U, 80U}) ASSERT_TRUE(give(++id, kb * 1000));  // 300 | 100 200 280 360
+    ASSERT_TRUE(eventually([&] { return one.sink.taken() + two.sink.taken() == 5; }));
+    auto& first = one.sink.taken() == 1 ? one : two;
+    EXPECT_EQ(first.sink.taken(), 1U);
+    first.sink.acknowledge_held();
+    ASSERT_TRUE(eventually([&] { return give(++id) && first.sink.taken() > 1; }));
 }
 
-TEST_F(SenderGroupTest, ReceiversWithEquallyMuchToAnswerTakeTurns) {
+TEST_F(SenderGroupTest, ReceiversWithEquallyMuchToAnswerTakeTurnsWithBatchesOfSmallEvents) {
     Recorder one, two;
     one.start();
     two.start();
     open();
     ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, one), peer(2, two)}));
     ASSERT_TRUE(connected(2));
-    for (std::uint64_t id = 1; id <= 10; ++id) {
-        ASSERT_TRUE(give(id));
-        ASSERT_TRUE(eventually([&] { return group->settled(); }));
+    for (const std::size_t size : {80'000U, 8'000U}) {  // of 8 kB, eight are a batch
+        const auto before = one.sink.taken();
+        for (std::uint64_t id = 1; id <= 32; ++id) {
+            ASSERT_TRUE(give(id, size));
+            ASSERT_TRUE(eventually([&] { return group->settled(); }));
+        }
+        EXPECT_EQ(one.sink.taken() - before, 16U);
     }
-    EXPECT_EQ(one.sink.taken(), 5U);
-    EXPECT_EQ(two.sink.taken(), 5U);
+    EXPECT_EQ(two.sink.taken(), 32U);
 }
 
 TEST_F(SenderGroupTest, AReceiverThatIsNotConnectedGetsNothingWhileAnotherIs) {

@@ -37,7 +37,8 @@ namespace weir::delivery {
 /// Who gets the next event.
 enum class Choice {
     by_event,      // the receiver that it belongs to by its global id (weir/wire/recorder_choice.hpp), which it waits for
-    least_loaded,  // one that is connected and has the fewest bytes to answer; those with equally many take turns
+    least_loaded,  // one that is connected and has the fewest bytes to answer; those with equally many take turns, and
+                   // small events go there in batches of 64 KiB
 };
 
 struct SenderGroupOptions {
@@ -115,13 +116,12 @@ private:
     [[nodiscard]] Result<std::shared_ptr<Line>> open(const Peer& receiver);
     [[nodiscard]] Tried try_send(Line& line, const EventDescription& event, std::span<const Piece> payload, std::uint64_t size);
     void answered(Line& line, Sequence sequence, std::optional<wire::RejectReason> rejected);
-    void end(const Underway& event, std::optional<wire::RejectReason> rejected);
-    void there_is_room();
+    void end(Line& line, const Underway& event, std::optional<wire::RejectReason> rejected);
 
     // With mutex_. The receiver that gets the event; nullptr: there is none.
-    [[nodiscard]] const Member* choose(GlobalEventId event);
+    [[nodiscard]] const Member* choose(GlobalEventId event, std::uint64_t size);
     [[nodiscard]] const Member* owner_of(GlobalEventId event) const;
-    [[nodiscard]] const Member* least_loaded();
+    [[nodiscard]] const Member* least_loaded(std::uint64_t size);
 
     // With changing_.
     void look_after(Member& member, SteadyTime now, SteadyTime::duration passed, bool any_connected);
@@ -141,7 +141,8 @@ private:
     std::condition_variable room_;
     std::vector<Member> members_;     // by name; changed with both mutexes
     Choice choice_{};
-    std::size_t turn_ = 0;
+    std::size_t latest_ = 0;         // least loaded: which was chosen
+    std::uint64_t batch_left_ = 0;   // bytes that go there too
     std::optional<Error> failure_;
     bool closed_ = false;
     std::uint64_t past_reconnects_ = 0, past_resent_ = 0;  // of senders that are gone
