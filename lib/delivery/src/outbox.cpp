@@ -171,7 +171,7 @@ Outbox::Held* Outbox::next(std::uint64_t credit) {
         spare_heads_.pop_back();
     }
     event.head.clear();
-    event.meta.sent_elsewhere = event.meta.sent_elsewhere || event.sent_before;
+    event.meta.sent_elsewhere = event.meta.sent_elsewhere || event.sent_before || event.may_have_left;
     wire::encode(event.meta, event.size, event.head);
     if (event.head.size() + event.size > credit) return nullptr;
     event.being_sent = true;
@@ -182,6 +182,12 @@ Outbox::Held* Outbox::next(std::uint64_t credit) {
 void Outbox::keep_head(Held& event) {
     if (event.head.capacity() > 0) spare_heads_.push_back(std::move(event.head));
     event.head = {};
+}
+
+void Outbox::may_have_left(Held& event) {
+    const std::scoped_lock lock(mutex_);
+    event.may_have_left = true;
+    highest_sent_ = std::max(highest_sent_, event.meta.sequence);
 }
 
 void Outbox::sent(Held& event) {
@@ -285,7 +291,7 @@ std::vector<ReturnedEvent> Outbox::take_back() {
                                           .level1_id = event.meta.level1_id,
                                           .lumi_block = event.meta.lumi_block,
                                           .tags = std::move(event.meta.tags),
-                                          .sent_elsewhere = event.sent_before || event.meta.sent_elsewhere},
+                                          .sent_elsewhere = event.sent_before || event.may_have_left || event.meta.sent_elsewhere},
                           .payload = {std::make_move_iterator(event.payload.begin()),
                                       std::make_move_iterator(event.payload.end())}});
     }

@@ -26,6 +26,7 @@ public:
         std::uint64_t size = 0;       // of the payload
         std::vector<std::byte> head;  // header and meta as encoded for this connection
         bool sent_before = false;     // completely, on any connection
+        bool may_have_left = false;   // the same, as far as a connection with TLS lets us know
         bool being_sent = false;      // the I/O thread uses it
         bool final = false;
     };
@@ -57,6 +58,8 @@ public:
     /// The next event to send, with its head encoded, if it costs at most `credit` bytes. It stays where
     /// it is until sent() or rewind(). Nothing: none is there (the next add() wakes) or credit is short.
     [[nodiscard]] Held* next(std::uint64_t credit);
+    /// Its bytes are given to TLS, which says only of many together that they have left: it may be answered from now on.
+    void may_have_left(Held& event);
     void sent(Held& event);
     /// False: the recorder answers what was never sent; nothing was changed. Settled events are appended.
     /// (When the lane is replayed, an earlier process has sent it: it is answered again after it was sent again.)
@@ -100,7 +103,7 @@ private:
     Sequence first_;
     Sequence next_;                    // to be sent
     std::map<Sequence, wire::RejectReason> early_rejections_;  // told before they are sent again, on a replayed lane
-    Sequence highest_sent_;            // completely, on any connection
+    Sequence highest_sent_;            // completely, on any connection; with TLS: perhaps
     std::optional<RunNumber> run_;     // nothing: to be joined, and not known yet
     std::uint64_t unreported_ = 0;     // accepted, and not final or not reported as final
     std::uint64_t event_size_max_ = wire::payload_size_max;

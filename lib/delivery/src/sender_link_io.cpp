@@ -29,6 +29,7 @@ Result<SenderLink::Pace> SenderLink::write_some() {
             while (underway < underway_bytes && writing_.size() < pieces_max / 2) {
                 auto* event = outbox_.next(credit_ - begun_);
                 if (event == nullptr) break;
+                if (socket_.secure()) outbox_.may_have_left(*event);
                 const auto size = event->head.size() + event->size;
                 writing_.push_back({event, size});
                 begun_ += size;

@@ -47,6 +47,23 @@ TEST(DeliveryOverTls, EventsOfEverySizeArriveOnceAndAreAcknowledged) {
     EXPECT_EQ(recorder.stats().insecure, 0U);
 }
 
+TEST(DeliveryOverTls, AnEventThatIsAnsweredBeforeTheOnesBehindItHaveLeftIsNoneThatWasNeverSent) {
+    const Authority authority("weir test");
+    Recorder recorder(secured(authority.files("recorder")));
+    auto options = to_recorder(recorder, "sender-1");
+    options.tls = authority.files("sender");
+    options.socket.send_buffer = 16_KiB;  // many are encrypted at once, and leave piece by piece
+    const auto sender = Sender::open(std::move(options)).value();
+    const std::vector<std::byte> payload(50'000, std::byte{7});
+    for (std::uint64_t id = 1; id <= 60; ++id) ASSERT_TRUE(sender->send(described(id), payload));
+    recorder.start();
+    const auto flushed = sender->flush(60s);
+    ASSERT_TRUE(flushed.has_value()) << flushed.error().message();
+    EXPECT_EQ(sender->stats().reconnects, 0U) << sender->stats().last_problem;
+    EXPECT_EQ(sender->stats().resent, 0U);
+    EXPECT_EQ(recorder.sink.taken(), 60U);
+}
+
 TEST(DeliveryOverTls, WhoeverShowsNoGoodCertificateIsClosedCountedAndNamedAndAGoodSenderDoesNotNotice) {
     const Authority ours("ours"), theirs("theirs");
     Recorder recorder(secured(ours.files("recorder")));
