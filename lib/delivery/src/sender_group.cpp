@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 #include <utility>
 
+#include "underway_events.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/base/guid.hpp"
@@ -63,33 +63,10 @@ std::string listed(std::vector<std::uint64_t> ids) {
 
 }  // namespace
 
-/// A sender, and the events that it has.
 struct SenderGroup::Line {
-    /// The sender's thread may hear the answer before the thread that sent the event knows its sequence: the second of
-    /// both to come here ends the event.
-    struct Slot {
-        Underway event{};
-        std::optional<wire::RejectReason> rejected{};
-        bool sent = false, answered = false;
-    };
-    /// The slot when it is whole, once.
-    [[nodiscard]] std::optional<Slot> fill(Sequence sequence, const auto& with) {
-        const std::scoped_lock lock(mutex);
-        const auto place = number(sequence) - first;
-        if (slots.size() <= place) slots.resize(place + 1);
-        auto& slot = slots[place];
-        with(slot);
-        if (!slot.sent || !slot.answered) return std::nullopt;
-        std::optional whole(std::move(slot));
-        for (; !slots.empty() && slots.front().sent && slots.front().answered; ++first) slots.pop_front();
-        return whole;
-    }
-
-    std::mutex mutex{};
-    std::deque<Slot> slots{};
-    std::uint64_t first = 1;              // sequence of the first slot
+    UnderwayEvents events{};
     std::atomic<std::uint64_t> bytes{0};  // not answered; released after on_final, acquired in settled()
-    std::unique_ptr<Sender> sender{};     // the last member: its thread calls answered()
+    std::unique_ptr<Sender> sender{};     // the last member: its thread ends events
 };
 
 SenderGroup::SenderGroup(SenderGroupOptions options, OnFinal on_final, std::function<void(std::string)> remark)
@@ -107,7 +84,7 @@ Result<std::shared_ptr<SenderGroup::Line>> SenderGroup::open(const Peer& receive
     options.host = receiver.events;
     // The line outlives its sender, whose thread is the only one that calls this.
     options.on_final = [this, line = line.get()](Sequence sequence, std::optional<wire::RejectReason> rejected) {
-        answered(*line, sequence, rejected);
+        if (const auto ended = line->events.answered(sequence, rejected)) end(*line, ended->event, rejected);
     };
     auto sender = Sender::open(std::move(options));
     if (!sender) return std::unexpected(std::move(sender.error()));
@@ -133,6 +110,7 @@ Result<> SenderGroup::set_receivers(Choice choice, std::vector<Peer> receivers) 
         const std::scoped_lock lock(mutex_);
         members_.swap(now);
         choice_ = choice;
+        rooms_.fetch_add(1, std::memory_order_relaxed);
     }
     for (auto& before : now) {
         const auto after = std::ranges::find(members_, before.receiver.name, [](const Member& m) { return m.receiver.name; });
@@ -173,11 +151,7 @@ SenderGroup::Tried SenderGroup::try_send(Line& line, const EventDescription& eve
     line.bytes.fetch_add(size, std::memory_order_relaxed);
     const auto sent = line.sender->try_send(event, payload);
     if (sent && *sent) {
-        const auto whole = line.fill(**sent, [&](Line::Slot& slot) {
-            slot.event = {payload.front().owner, size};
-            slot.sent = true;
-        });
-        if (whole) end(line, whole->event, whole->rejected);
+        if (const auto ended = line.events.sent(**sent, {payload.front().owner, size})) end(line, ended->event, ended->rejected);
         return Tried::sent;
     }
     if (sent || (sent.error().code != Errc::usage && sent.error().code != Errc::limit)) {
@@ -202,14 +176,6 @@ bool SenderGroup::send(const EventDescription& event, std::span<const Piece> pay
         waiting_.fetch_sub(1, std::memory_order_relaxed);
         if (ends) return false;
     }
-}
-
-void SenderGroup::answered(Line& line, Sequence sequence, std::optional<wire::RejectReason> rejected) {
-    const auto whole = line.fill(sequence, [&](Line::Slot& slot) {
-        slot.rejected = rejected;
-        slot.answered = true;
-    });
-    if (whole) end(line, whole->event, rejected);
 }
 
 void SenderGroup::end(Line& line, const Underway& event, std::optional<wire::RejectReason> rejected) {
@@ -280,6 +246,7 @@ void SenderGroup::look_after(Member& member, SteadyTime now, SteadyTime::duratio
     if (failure && !options_.reopen_after) {
         const std::scoped_lock lock(mutex_);
         if (!failure_) failure_ = failure;
+        rooms_.fetch_add(1, std::memory_order_relaxed);
         return room_.notify_all();
     }
     const bool connected = member.line && !failure && member.line->sender->connected();
@@ -385,6 +352,7 @@ void SenderGroup::close() {
         const std::scoped_lock changing(changing_);
         const std::scoped_lock lock(mutex_);
         closed_ = true;
+        rooms_.fetch_add(1, std::memory_order_relaxed);
         all.swap(members_);
         released.swap(taken_back_);
     }

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "end_to_end.hpp"
+#include "underway_events.hpp"
 #include "weir/transport/reserved_port.hpp"
 #include "weir/wire/recorder_choice.hpp"
 
@@ -107,6 +108,25 @@ std::uint64_t of_the_first(std::uint64_t first, std::uint64_t last) {
     std::uint64_t count = 0;
     for (auto id = first; id <= last; ++id) count += of_the_first(id) ? 1U : 0U;
     return count;
+}
+
+TEST(UnderwayEvents, EachEndsOnceWhetherItsAnswerComesBeforeOrAfterItWasSent) {
+    UnderwayEvents events;
+    const auto owner = std::make_shared<int>(7);
+    for (std::uint64_t round = 0; round < 3; ++round) {
+        const Sequence late{2 * round + 1}, early{2 * round + 2};
+        EXPECT_FALSE(events.answered(early, wire::RejectReason::late));
+        EXPECT_FALSE(events.sent(late, {owner, 10}));
+        auto ended = events.sent(early, {owner, 20});
+        ASSERT_TRUE(ended);
+        EXPECT_EQ(ended->event.size, 20U);
+        EXPECT_EQ(ended->rejected, wire::RejectReason::late);
+        ended = events.answered(late, std::nullopt);
+        ASSERT_TRUE(ended);
+        EXPECT_EQ(ended->event.size, 10U);
+        EXPECT_EQ(ended->rejected, std::nullopt);
+    }
+    EXPECT_EQ(owner.use_count(), 1);
 }
 
 TEST_F(SenderGroupTest, ByEventEachGoesToTheReceiverThatItBelongsToWhateverTheirOrder) {

@@ -34,6 +34,8 @@
 
 namespace weir::delivery {
 
+struct Underway;
+
 /// Who gets the next event.
 enum class Choice {
     by_event,      // the receiver that it belongs to by its global id (weir/wire/recorder_choice.hpp), which it waits for
@@ -96,10 +98,6 @@ public:
 
 private:
     struct Line;
-    struct Underway {
-        std::shared_ptr<const void> owner{};
-        std::uint64_t size = 0;  // of the payload
-    };
     struct Member {
         Peer receiver{};
         std::shared_ptr<Line> line{};  // shared with the threads that are just sending; nullptr: to be opened
@@ -115,7 +113,6 @@ private:
 
     [[nodiscard]] Result<std::shared_ptr<Line>> open(const Peer& receiver);
     [[nodiscard]] Tried try_send(Line& line, const EventDescription& event, std::span<const Piece> payload, std::uint64_t size);
-    void answered(Line& line, Sequence sequence, std::optional<wire::RejectReason> rejected);
     void end(Line& line, const Underway& event, std::optional<wire::RejectReason> rejected);
 
     // With mutex_. The receiver that gets the event; nullptr: there is none.
@@ -148,7 +145,7 @@ private:
     std::uint64_t past_reconnects_ = 0, past_resent_ = 0;  // of senders that are gone
 
     std::atomic<std::uint64_t> bytes_{0};    // accepted and not final, and of an attempt to send
-    std::atomic<std::uint64_t> rooms_{0};    // times that room was made
+    std::atomic<std::uint64_t> rooms_{0};    // times that there was reason to try again
     std::atomic<std::uint32_t> waiting_{0};  // threads in send(): seq_cst with rooms_, so that one of both sees the other
     // Statistics: relaxed.
     std::atomic<std::uint64_t> accepted_{0}, bytes_accepted_{0}, acknowledged_{0}, waits_{0}, moved_{0}, in_doubt_{0};
