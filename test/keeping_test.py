@@ -81,9 +81,9 @@ class Keeping(ProgramTest):
         text = self.assertEnds(run("verify", "--run", RUN, self.directory), 0).out
         self.assertRegex(text, r"physics_Main +weir +[\d,]+ +[\d,]+ +[\d,]+ +none")
         file = next(self.directory.glob("*physics_Main*.data"))
-        twin = file.name.replace("._0001.", "._0002.")
-        shutil.copy(file, self.directory / twin)
-        shutil.copy(file.with_suffix(".index"), (self.directory / twin).with_suffix(".index"))
+        duplicate = file.name.replace("._0001.", "._0002.")
+        shutil.copy(file, self.directory / duplicate)
+        shutil.copy(file.with_suffix(".index"), (self.directory / duplicate).with_suffix(".index"))
         ended = run("verify", "--run", RUN, self.directory)
         self.assertEqual(ended.code, 1, repr(ended))
         self.assertIn("is stored a second time", ended.out)
@@ -128,19 +128,19 @@ class Keeping(ProgramTest):
             database.execute("UPDATE ledgers SET received = received + ?, stored = stored + ? WHERE stream_name = 'Main'", (received, stored))
         database.close()
 
-    def test_the_volumes_of_a_dead_recorder_are_adopted_while_the_heir_records(self):
-        dead, heir = self.folder / "dead", self.directory
+    def test_the_volumes_of_a_dead_recorder_are_adopted_while_the_successor_records(self):
+        dead, successor = self.folder / "dead", self.directory
         self.record(dead, name="SFO-2", crash=True)
-        with RecorderProcess(self.folder, heir, "--recorder", "SFO-1", run=RUN) as recorder:
-            adopted = self.assertEnds(run("recover", "--json", heir, "--adopt", dead), 0).json
+        with RecorderProcess(self.folder, successor, "--recorder", "SFO-1", run=RUN) as recorder:
+            adopted = self.assertEnds(run("recover", "--json", successor, "--adopt", dead), 0).json
             self.assertEqual(adopted["failed"], [])
             self.assertGreater(adopted["catalogue"]["files_added"], 2)
             with SenderProcess(self.folder, recorder.port, "--events", 20) as sender:
                 sender.report()
             self.assertEnds(recorder.stop(), 0)
-        files = listed(heir)
+        files = listed(successor)
         self.assertEqual({file["path"].split("/")[-2] for file in files}, {"dead", "data"})
-        self.verified(heir)
+        self.verified(successor)
         self.assertFalse((dead / "weir.catalogue").exists())
 
     def test_a_volume_is_drained_while_the_recorder_writes_to_another(self):

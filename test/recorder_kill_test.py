@@ -28,7 +28,7 @@ STREAM = "calibration_Test"  # of the senders that remember
 
 class RememberingSender(threading.Thread):
     """A sender that knows what it sent and what was acknowledged. When its connection ends it comes again in the same
-    lane, and sends again what has no answer."""
+    session, and sends again what has no answer."""
 
     def __init__(self, number, port, seed):
         super().__init__(daemon=True)

@@ -81,7 +81,7 @@ class Network(ProgramTest):
         whole = 0
         events = [wire.event(n, b"payload %d" % n) for n in (1, 2, 3)]
         for size in range(len(wire.hello(7, b"cut")) + sum(map(len, events)) + 1):
-            greeting = wire.hello(7, b"cut", incarnation=size + 1)  # each is a lane of its own
+            greeting = wire.hello(7, b"cut", incarnation=size + 1)  # each is a session of its own
             ends = [len(greeting) + sum(map(len, events[:n])) for n in (1, 2, 3)]
             with Peer(self.recorder.port, SLOW) as peer:
                 peer.send((greeting + b"".join(events))[:size])

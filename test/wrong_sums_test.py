@@ -34,7 +34,7 @@ class CrossCheck(SumTest):
             self.write(name, data)
 
     def test_without_it_nobody_sees_the_wrong_sum(self):
-        # --direct: of cached files md5 is made in lanes, which are right here.
+        # --direct: of cached files md5 is made in sessions, which are right here.
         sums = self.sums("-a", "md5", "--direct", *self.data, env=self.wrong("rarely"))
         self.assertEqual([sums[name]["sums"]["md5"] == md5(data) for name, data in self.data.items()], [True, False, True])
 

@@ -197,7 +197,7 @@ private:
         if (measured.name == "line")
             row("of the line", "", [](const BuildResult& r) { return r.bytes / r.seconds / static_cast<double>(line_bytes_per_s); });
         if (measured.peer) return;
-        row("asked again", "of what was asked", [](const BuildResult& r) { return r.asked > 0 ? r.asked_again / r.asked : 0; });
+        row("asked again", "of what was asked", [](const BuildResult& r) { return r.asked > 0 ? r.re_requested / r.asked : 0; });
         row("lost ROBs", "", [](const BuildResult& r) { return r.robs_lost; });
         row("dropped by the kernel", "", [](const BuildResult& r) { return r.kernel_drops; });
         row("wakes", "of a message", [](const BuildResult& r) { return r.messages > 0 ? r.wakes / r.messages : 0; });

@@ -49,10 +49,10 @@ public:
 /// A filter that takes everything and says so at once.
 class TakesAll final : public delivery::EventSink {
 public:
-    std::optional<delivery::Refusal> hello(delivery::LaneId, const wire::Hello&) override { return std::nullopt; }
+    std::optional<delivery::Refusal> hello(delivery::SessionId, const wire::Hello&) override { return std::nullopt; }
     delivery::Taken take(delivery::IncomingEvent& event) override {
         const auto taken = std::move(event);
-        const delivery::Answer answer{.lane = taken.lane, .sequence = taken.meta.sequence};
+        const delivery::Answer answer{.session = taken.session, .sequence = taken.meta.sequence};
         receiver->acknowledge(std::span(&answer, 1));
         return delivery::Taken::yes;
     }
@@ -74,7 +74,7 @@ private:
 class Logic final : public messaging::MessageHandler {
 public:
     Logic(const BuildRun& run, messaging::MessageLoop& loop, memory::BufferPool& pool, std::vector<Peer> peers, const Clock& clock)
-        : run_(run), loop_(loop), outbox_(loop.exchange()), builder_(options(run), outbox_, pool, sink(run)) {
+        : run_(run), loop_(loop), outbox_(loop.endpoint()), builder_(options(run), outbox_, pool, sink(run)) {
         peers.push_back({.name = "dfm", .kind = StationKind::assign, .id = dfm});
         builder_.set_peers(peers, clock.now());
         builder_.start_run(bench_run);
@@ -170,8 +170,8 @@ Result<BuildResult> run_builder(const BuildRun& run) {
     options.receive_buffer = run.receive_buffer;
     options.input = run.input;
     options.gather = building::answers_gather;
-    options.exchange.self = self;
-    options.exchange.epoch = wire::Epoch{1};
+    options.endpoint.self = self;
+    options.endpoint.epoch = wire::Epoch{1};
     auto loop = messaging::MessageLoop::open(options, pool, clock);
     if (!loop) return std::unexpected(loop.error());
     std::vector<messaging::LinkPeer> links;
@@ -181,7 +181,7 @@ Result<BuildResult> run_builder(const BuildRun& run) {
         links.push_back({.id = peer.id, .address = *address});
     }
     if (auto set = (*loop)->set_peers(links); !set) return std::unexpected(set.error());
-    (*loop)->exchange().set_run(bench_run);
+    (*loop)->endpoint().set_run(bench_run);
     Logic logic(run, **loop, pool, (*farm)->peers(), clock);
 
     TakesAll taker;
@@ -215,7 +215,7 @@ Result<BuildResult> run_builder(const BuildRun& run) {
         result.bytes = static_cast<double>(after.bytes_received - before.bytes_received);
         result.messages = static_cast<double>(after.answers - before.answers);
         result.asked = static_cast<double>(after.asked - before.asked);
-        result.asked_again = static_cast<double>(after.asked_again - before.asked_again);
+        result.re_requested = static_cast<double>(after.re_requested - before.re_requested);
         result.robs_lost = static_cast<double>(after.robs_lost - before.robs_lost);
         result.kernel_drops = static_cast<double>(stats_after.kernel_drops - stats_before.kernel_drops);
         result.wakes = static_cast<double>(stats_after.wakes - stats_before.wakes);
@@ -284,7 +284,7 @@ Result<BuildResult> run_sockets(const BuildRun& run) {
             std::vector<std::byte> datagram(wire::datagram_header_size);
             const ConstData part(body);
             wire::encode_datagram_header(std::span<std::byte, wire::datagram_header_size>(datagram.data(), wire::datagram_header_size),
-                                   {.type = wire::DataflowType::data_request, .posted = false, .from = self, .run = bench_run,
+                                   {.type = wire::DataflowType::data_request, .reliable = false, .from = self, .run = bench_run,
                                     .epoch = wire::Epoch{1}, .to_epoch = {}, .message = requests,
                                     .message_size = static_cast<std::uint32_t>(body.size()), .offset = 0,
                                     .part_size = static_cast<std::uint32_t>(body.size())},

@@ -28,7 +28,7 @@ struct BuildRun {
 struct BuildResult {
     double seconds = 0;
     double events = 0, bytes = 0, messages = 0;  // built; of answers; answers
-    double asked = 0, asked_again = 0, robs_lost = 0, kernel_drops = 0;
+    double asked = 0, re_requested = 0, robs_lost = 0, kernel_drops = 0;
     double cpu_seconds = 0;            // of the builder's threads
     double wakes = 0;
 

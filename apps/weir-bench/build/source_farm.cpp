@@ -118,7 +118,7 @@ private:
         encode(head, head_);
         const auto total = head_.size() + rob_.size();
         const auto room = options_.datagram_max - wire::datagram_header_size;
-        wire::DatagramHeader header{.type = wire::DataflowType::data, .posted = false,
+        wire::DatagramHeader header{.type = wire::DataflowType::data, .reliable = false,
                                     .from = wire::StationId(static_cast<std::uint16_t>(100 + source)), .run = asked.run,
                                     .epoch = wire::Epoch{1}, .to_epoch = asked.epoch, .message = ++messages_,
                                     .message_size = static_cast<std::uint32_t>(total), .offset = 0, .part_size = 0};

@@ -77,7 +77,7 @@ std::optional<SteadyTime> ReadoutAsker::step(SteadyTime now) {
         for (auto event = oldest_; event != next_; ++event) {
             auto& one = at(event);
             if ((!one.level2 && !one.building) || now - one.asked < options_.again) continue;
-            ++figures_.asked_again;
+            ++figures_.re_requested;
             if (one.level2) send(wire::RequestKind::level2, event);
             if (one.building) send(wire::RequestKind::building, event);
         }

@@ -25,7 +25,7 @@ struct AskerOptions {
 struct AskerFigures {
     std::uint64_t level2 = 0, building = 0;  // requests that were answered in full
     std::uint64_t bytes = 0;
-    std::uint64_t asked_again = 0;           // not answered in time, or "not yet"
+    std::uint64_t re_requested = 0;           // not answered in time, or "not yet"
     std::uint64_t behind = 0;                // events that could not be asked for when they were due
     std::vector<float> level2_times{};       // from request to answer, s
 };

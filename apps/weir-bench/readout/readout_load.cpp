@@ -26,7 +26,7 @@ struct LoadCase {
 
 struct LoadFigures {
     double level2_rate = 0, building_rate = 0, gb_per_s = 0, readout_cores = 0, level2_p50 = 0, level2_p99 = 0;
-    double asked_again = 0, behind = 0, kernel_drops = 0;  // of the events
+    double re_requested = 0, behind = 0, kernel_drops = 0;  // of the events
 };
 
 double processor_seconds(const ThreadAccounts& accounts) {
@@ -50,8 +50,8 @@ Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time
 
     memory::BufferPool messages(64_MiB);
     messaging::MessageLoopOptions loop_options;
-    loop_options.exchange.self = asker_id;
-    loop_options.exchange.epoch = wire::Epoch{1};
+    loop_options.endpoint.self = asker_id;
+    loop_options.endpoint.epoch = wire::Epoch{1};
     auto loop = messaging::MessageLoop::open(loop_options, messages, clock);
     if (!loop) return std::unexpected(std::move(loop.error()));
     const auto readout_address = transport::parse_host_port(station.self().dataflow);
@@ -65,7 +65,7 @@ Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time
 
     AskerOptions asker_options{.readout = readout_id, .sources = station.self().sources, .rate = what.rate};
     if (what.rate <= 0) asker_options.outstanding_max = 256;  // enough to keep it busy; more would only wait
-    ReadoutAsker asker((*loop)->exchange(), asker_options);
+    ReadoutAsker asker((*loop)->endpoint(), asker_options);
     NamedThread asking(nullptr, "asker", [&](const std::stop_token& stop) { (*loop)->run(stop, asker); });
     const auto on_loop = [&](const std::function<void()>& work) {
         std::promise<void> done;
@@ -76,7 +76,7 @@ Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time
         done.get_future().wait();
     };
     on_loop([&] {
-        (*loop)->exchange().set_run(RunNumber{1});
+        (*loop)->endpoint().set_run(RunNumber{1});
         asker.begin(clock.now());
     });
     std::this_thread::sleep_for(time / 10);  // the first requests meet a cold readout
@@ -94,7 +94,7 @@ Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time
     figures.building_rate = static_cast<double>(asked.building) / seconds;
     figures.gb_per_s = static_cast<double>(asked.bytes) / seconds / 1e9;
     const auto events = static_cast<double>(std::max<std::uint64_t>(asked.level2, 1));
-    figures.asked_again = static_cast<double>(asked.asked_again) / events;
+    figures.re_requested = static_cast<double>(asked.re_requested) / events;
     figures.behind = static_cast<double>(asked.behind) / (events + static_cast<double>(asked.behind));
     figures.kernel_drops = station.status().counters["kernel_drops"] - drops_before;
     std::ranges::sort(asked.level2_times);
@@ -148,7 +148,7 @@ Result<std::vector<BenchRow>> load_rows(const ReadoutBenchOptions& options) {
         add("readout_cores", "cores", &LoadFigures::readout_cores);
         add("level2_answer_p50", "s", &LoadFigures::level2_p50);
         add("level2_answer_p99", "s", &LoadFigures::level2_p99);
-        add("asked_again", "ratio", &LoadFigures::asked_again);
+        add("asked_again", "ratio", &LoadFigures::re_requested);
         add("not_asked_in_time", "ratio", &LoadFigures::behind);
         add("kernel_drops", "datagrams", &LoadFigures::kernel_drops);
     }

@@ -13,7 +13,7 @@ namespace weir::app {
 
 delivery::Taken DiscardSink::take(delivery::IncomingEvent& event) {
     const auto taken = std::move(event);
-    const delivery::Answer answer{taken.lane, taken.meta.sequence};
+    const delivery::Answer answer{taken.session, taken.meta.sequence};
     receiver_->acknowledge({&answer, 1});
     return delivery::Taken::yes;
 }
@@ -121,7 +121,7 @@ delivery::Taken CopySink::take(delivery::IncomingEvent& event) {
             if (!place) {
                 auto created = PlainFile::create(directory_ / (stream_key(tag) + ".plain"), direct_, pool_, writer_);
                 if (!created) {
-                    receiver_->reject({taken.lane, taken.meta.sequence}, wire::RejectReason::other, created.error().message());
+                    receiver_->reject({taken.session, taken.meta.sequence}, wire::RejectReason::other, created.error().message());
                     return delivery::Taken::yes;
                 }
                 place = std::move(*created);
@@ -129,11 +129,11 @@ delivery::Taken CopySink::take(delivery::IncomingEvent& event) {
             file = place.get();
         }
         if (!file->append(taken.payload.data())) {
-            receiver_->reject({taken.lane, taken.meta.sequence}, wire::RejectReason::other, "a write failed");
+            receiver_->reject({taken.session, taken.meta.sequence}, wire::RejectReason::other, "a write failed");
             return delivery::Taken::yes;
         }
     }
-    const delivery::Answer answer{taken.lane, taken.meta.sequence};
+    const delivery::Answer answer{taken.session, taken.meta.sequence};
     receiver_->acknowledge({&answer, 1});
     return delivery::Taken::yes;
 }

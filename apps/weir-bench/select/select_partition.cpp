@@ -27,27 +27,27 @@ constexpr RunNumber run{1};
 /// Has room for everything that is decided.
 class RoomyAssigner final : public messaging::MessageHandler {
 public:
-    explicit RoomyAssigner(messaging::Exchange& exchange) : exchange_(exchange) {}
+    explicit RoomyAssigner(messaging::Endpoint& endpoint) : endpoint_(endpoint) {}
     void on_message(const messaging::IncomingMessage&, SteadyTime) override {}
     void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime now) override {
         if (told_) return now + 50ms;
         std::vector<std::byte> bytes;
         encode(wire::AcceptCredit{.credit = std::uint64_t{1} << 60}, bytes);
-        told_ = exchange_.post(supervisor_id, DataflowType::accept_credit, bytes);
+        told_ = endpoint_.post(supervisor_id, DataflowType::accept_credit, bytes);
         return now + 1ms;
     }
 
 private:
-    messaging::Exchange& exchange_;
+    messaging::Endpoint& endpoint_;
     bool told_ = false;
 };
 
 /// Answers each question after the same time, however many there are.
 class LateReadout final : public messaging::MessageHandler {
 public:
-    LateReadout(messaging::Exchange& exchange, std::chrono::nanoseconds latency)
-        : exchange_(exchange), latency_(latency), rob_(rob_size, std::byte{0x5a}) {}
+    LateReadout(messaging::Endpoint& endpoint, std::chrono::nanoseconds latency)
+        : endpoint_(endpoint), latency_(latency), rob_(rob_size, std::byte{0x5a}) {}
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         wire::DataRequest request;
@@ -77,9 +77,9 @@ private:
         bytes_.clear();
         encode(head, bytes_);
         pieces.front() = bytes_;
-        exchange_.send(what.from, DataflowType::data, pieces);
+        endpoint_.send(what.from, DataflowType::data, pieces);
     }
-    messaging::Exchange& exchange_;
+    messaging::Endpoint& endpoint_;
     const std::chrono::nanoseconds latency_;
     const std::vector<std::byte> rob_;
     std::deque<Waiting> waiting_;
@@ -88,8 +88,8 @@ private:
 
 messaging::MessageLoopOptions loop_of(wire::StationId id) {
     messaging::MessageLoopOptions options;
-    options.exchange.self = id;
-    options.exchange.epoch = wire::Epoch{1};
+    options.endpoint.self = id;
+    options.endpoint.epoch = wire::Epoch{1};
     return options;
 }
 
@@ -112,8 +112,8 @@ struct Surrounding {
         const auto address = transport::parse_host_port(other.dataflow);
         if (!address) return std::unexpected(address.error());
         if (auto set = (*loop)->set_peers({{.id = other.id, .address = *address, .watched = true}}); !set) return set;
-        (*loop)->exchange().set_run(run);
-        logic.emplace((*loop)->exchange(), more...);
+        (*loop)->endpoint().set_run(run);
+        logic.emplace((*loop)->endpoint(), more...);
         thread = NamedThread(nullptr, "around", [this](const std::stop_token& stop) { (*loop)->run(stop, *logic); });
         return {};
     }

@@ -181,9 +181,9 @@ int run_rebuild(const Options& options) {
         if (!ready) return fail_with(me, ready.error());
         opened = std::move(*ready);
     } else {
-        auto heir = catalogue::open_own_catalogue(options.paths.front(), "");
-        if (!heir) return fail_with(me, heir.error());
-        opened.catalogue = std::move(*heir);
+        auto successor = catalogue::open_own_catalogue(options.paths.front(), "");
+        if (!successor) return fail_with(me, successor.error());
+        opened.catalogue = std::move(*successor);
     }
     auto rebuilt = options.adopt.empty()
                        ? recovery::rebuild_catalogue(options.paths, *opened.catalogue, clock, opened.left)

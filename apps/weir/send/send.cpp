@@ -21,7 +21,7 @@
 #include "weir/base/stream_tag.hpp"
 #include "weir/delivery/sender.hpp"
 #include "weir/transport/address.hpp"
-#include "weir/wire/lane.hpp"
+#include "weir/wire/session.hpp"
 #include "weir/workload/replay_source.hpp"
 #include "weir/workload/synthetic_source.hpp"
 
@@ -229,7 +229,7 @@ int run_send(const SendOptions& options) {
     const SystemClock clock;
     auto source = options.files.empty() ? open_workload(options, clock) : open_replay(options);
     if (!source) return fail_with(command_name, source.error());
-    for (const auto& remark : (*source)->remarks()) complain(command_name, remark);
+    for (const auto& report : (*source)->reports()) complain(command_name, report);
 
     if (!options.run && !options.keep_ids) {  // ids are kept in the run that they are of
         const auto run = ask_for_run(options, *name, signals, clock);

@@ -69,15 +69,15 @@ public:
     }
     ~Recorder() override { receiver_.reset(); }
 
-    std::optional<delivery::Refusal> hello(delivery::LaneId, const wire::Hello&) override { return refusal_; }
+    std::optional<delivery::Refusal> hello(delivery::SessionId, const wire::Hello&) override { return refusal_; }
 
     delivery::Taken take(delivery::IncomingEvent& event) override {
         const delivery::IncomingEvent mine = std::move(event);
-        const delivery::Answer answer{mine.lane, mine.meta.sequence};
+        const delivery::Answer answer{mine.session, mine.meta.sequence};
         {
             const std::scoped_lock lock(mutex_);
             ids_.insert(mine.meta.global_id);
-            lanes_.insert(mine.lane);
+            sessions_.insert(mine.session);
         }
         if (answers_ == Answers::acknowledge) receiver_->acknowledge(std::span(&answer, 1));
         if (answers_ == Answers::reject) receiver_->reject(answer, wire::RejectReason::late, "too late");
@@ -89,9 +89,9 @@ public:
         const std::scoped_lock lock(mutex_);
         return ids_;
     }
-    [[nodiscard]] std::size_t lanes() const {
+    [[nodiscard]] std::size_t sessions() const {
         const std::scoped_lock lock(mutex_);
-        return lanes_.size();
+        return sessions_.size();
     }
 
 private:
@@ -100,7 +100,7 @@ private:
     const std::optional<delivery::Refusal> refusal_;
     mutable std::mutex mutex_;
     std::set<GlobalEventId> ids_;
-    std::set<delivery::LaneId> lanes_;
+    std::set<delivery::SessionId> sessions_;
     std::unique_ptr<delivery::Receiver> receiver_;
 };
 
@@ -126,7 +126,7 @@ TEST(Sending, EveryEventIsSentOnceAndAnsweredOverAnyNumberOfConnections) {
         EXPECT_EQ(ids.size(), 5000U);
         EXPECT_EQ(*ids.begin(), GlobalEventId{1});
         EXPECT_EQ(*ids.rbegin(), GlobalEventId{5000});
-        EXPECT_LE(recorder.lanes(), connections);
+        EXPECT_LE(recorder.sessions(), connections);
     }
 }
 

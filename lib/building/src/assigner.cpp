@@ -11,7 +11,7 @@ namespace {
 using messaging::PeerChange;
 using wire::DataflowType;
 
-constexpr std::size_t remarks_max = 100;
+constexpr std::size_t reports_max = 100;
 
 }  // namespace
 
@@ -135,8 +135,8 @@ void Assigner::take_back(wire::StationId builder, const char* why, SteadyTime no
             --counts_.assigned;
             ++counts_.failed;
             events_.failed.insert(event.ticket.global_id);
-            if (remarks_.size() < remarks_max)
-                remarks_.push_back(fmt::format("event {} was given to {} builders and ended in none: given up",
+            if (reports_.size() < reports_max)
+                reports_.push_back(fmt::format("event {} was given to {} builders and ended in none: given up",
                                                number(event.ticket.global_id), event.builds));
             done_with(event.ticket.level1_id, now);
             continue;
@@ -149,8 +149,8 @@ void Assigner::take_back(wire::StationId builder, const char* why, SteadyTime no
     counts_.assigned -= back.size();
     counts_.waiting += back.size();
     counts_.reassigned += back.size();
-    if (remarks_.size() < remarks_max)
-        remarks_.push_back(fmt::format("builder {} {}: its {} events are given to others", number(builder), why, back.size()));
+    if (reports_.size() < reports_max)
+        reports_.push_back(fmt::format("builder {} {}: its {} events are given to others", number(builder), why, back.size()));
     for (auto& event : back) waiting_.push_front(std::move(event));
 }
 
@@ -263,7 +263,7 @@ Sequence Assigner::place(Level1Id id) noexcept {
 
 void Assigner::give_up() {
     if (counts_.waiting + counts_.assigned > 0)
-        remarks_.push_back(fmt::format("{} events were given up: the run had to end", counts_.waiting + counts_.assigned));
+        reports_.push_back(fmt::format("{} events were given up: the run had to end", counts_.waiting + counts_.assigned));
     counts_.given_up += counts_.waiting + counts_.assigned;
     for (const auto& event : waiting_) events_.given_up.insert(event.ticket.global_id);
     for (const auto& [id, event] : assigned_) events_.given_up.insert(event.ticket.global_id);
@@ -302,6 +302,6 @@ bool Assigner::idle() const noexcept {
            std::ranges::all_of(readouts_, [](const auto& r) { return r.second.silent || r.second.to_clear.empty(); });
 }
 
-std::vector<std::string> Assigner::take_remarks() { return std::exchange(remarks_, {}); }
+std::vector<std::string> Assigner::take_reports() { return std::exchange(reports_, {}); }
 
 }  // namespace weir::building

@@ -10,7 +10,7 @@ class AssignerStation::Logic final : public messaging::StationLogic {
 public:
     Logic(const AssignerStationOptions& options, messaging::StationLoop& loop, service::Reports& reports,
           service::SharedStatus& status)
-        : loop_(loop), reports_(reports), status_(status), assigner_(options.assigner, loop.exchange()) {}
+        : loop_(loop), reports_(reports), status_(status), assigner_(options.assigner, loop.endpoint()) {}
 
     void set_peers(const std::vector<Peer>& peers, SteadyTime now) {
         peers_ = peers;
@@ -32,7 +32,7 @@ public:
                 {"failed", events.failed}, {"given up", events.given_up}};
     }
     void tell() override {
-        for (auto& remark : assigner_.take_remarks()) warn(reports_, std::move(remark));
+        for (auto& report : assigner_.take_reports()) warn(reports_, std::move(report));
         const auto& counts = assigner_.counts();
         service::StationStatus status;
         status.ledger = assigner_.ledger();
@@ -42,7 +42,7 @@ public:
                            {"waiting", double(counts.waiting)},       {"assigned", double(counts.assigned)},
                            {"repeated", double(counts.repeated)}};
         const auto stats = loop_.stats();
-        status.counters["posts_resent"] = double(stats.exchange.posts_resent);
+        status.counters["posts_resent"] = double(stats.endpoint.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
         status_.write(std::move(status), assigner_.idle() && heard_by_all());
@@ -52,7 +52,7 @@ private:
     /// What was said is known to those who go on and live. The supervisor has stopped by then: it takes no credit.
     [[nodiscard]] bool heard_by_all() {
         return std::ranges::all_of(peers_, [&](const Peer& peer) {
-            return peer.kind == StationKind::supervise || !loop_.exchange().heard(peer.id) || loop_.exchange().posts_under_way(peer.id) == 0;
+            return peer.kind == StationKind::supervise || !loop_.endpoint().heard(peer.id) || loop_.endpoint().posts_under_way(peer.id) == 0;
         });
     }
 

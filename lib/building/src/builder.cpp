@@ -14,7 +14,7 @@ using wire::DataflowType;
 using wire::RobState;
 
 namespace {
-constexpr std::size_t builder_remarks_max = 100;
+constexpr std::size_t builder_reports_max = 100;
 constexpr auto nobody = ~std::uint32_t{0};
 }
 
@@ -203,7 +203,7 @@ void Builder::answered(const messaging::IncomingMessage& message, SteadyTime now
     if (readout.suspect) {
         readout.suspect = false;
         --suspects_;
-        remark(fmt::format("readout {} answers again", readout.name));
+        report(fmt::format("readout {} answers again", readout.name));
     }
     const auto found = by_level1_.find(number(data_.head.level1_id));
     if (found == by_level1_.end()) {
@@ -318,7 +318,7 @@ void Builder::give_up() {
     held_ = 0;
     window_ = RequestWindow(options_.window);
     counts_.given_up += lost;
-    if (lost > 0) remark(fmt::format("{} events were given up: the run had to end", lost));
+    if (lost > 0) report(fmt::format("{} events were given up: the run had to end", lost));
 }
 
 Builder::Counts Builder::counts() const {
@@ -349,10 +349,10 @@ std::map<SourceId, std::uint64_t> Builder::lost_by_source() const {
     return lost;
 }
 
-void Builder::remark(std::string text) {
-    if (remarks_.size() < builder_remarks_max) remarks_.push_back(std::move(text));
+void Builder::report(std::string text) {
+    if (reports_.size() < builder_reports_max) reports_.push_back(std::move(text));
 }
 
-std::vector<std::string> Builder::take_remarks() { return std::exchange(remarks_, {}); }
+std::vector<std::string> Builder::take_reports() { return std::exchange(reports_, {}); }
 
 }  // namespace weir::building

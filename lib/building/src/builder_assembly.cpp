@@ -86,7 +86,7 @@ void Builder::check(Assembly& assembly, std::uint32_t position, SourceId source,
     const auto expected = number(assembly.ticket.level1_id) + static_cast<std::uint32_t>(rule.level1_offset);
     if (number(rod->level1_id()) == expected) return;
     if (counts_.level1_mismatches++ == 0 || !assembly.level1_mismatch)
-        remark(fmt::format("source 0x{:06x} counts level-1 id {} in event {}, where {} is expected; give it a level1_offset, or "
+        report(fmt::format("source 0x{:06x} counts level-1 id {} in event {}, where {} is expected; give it a level1_offset, or "
                            "look at its electronics", number(source), number(rod->level1_id()),
                            number(assembly.ticket.level1_id), expected));
     assembly.level1_mismatch = true;
@@ -150,7 +150,7 @@ void Builder::complete(std::uint32_t index) {
         if (event.robs_lost > 0) ++counts_.incomplete;
         complete_.push_back(std::move(assembly.event));
     } else {
-        remark(fmt::format("event {} could not be built: {}", number(ticket.global_id), made.error().message()));
+        report(fmt::format("event {} could not be built: {}", number(ticket.global_id), made.error().message()));
         ++counts_.failed;
         ended_.push_back({.global_id = ticket.global_id, .outcome = wire::EventOutcome::failed});
         ++ended_count_;

@@ -241,7 +241,7 @@ void Builder::lost_on_the_way(std::uint32_t index, const Ask& ask) {
     window_.lost(slot.booked);
     slot.booked = 0;
     --readout.outstanding;
-    ++counts_.asked_again;
+    ++counts_.re_requested;
     slot.state = SlotState::wanted;
     slot.before = ask.ran;
     slot.request_before = ask.request;
@@ -293,7 +293,7 @@ void Builder::run_out(Assembly& assembly, SteadyTime, bool suspects_only) {
         if (!readout.suspect) {
             readout.suspect = true;
             ++suspects_;
-            remark(fmt::format("readout {} has not answered for event {} within {}; until it answers its ROBs are empty, with status "
+            report(fmt::format("readout {} has not answered for event {} within {}; until it answers its ROBs are empty, with status "
                                "bits", readout.name, number(assembly.ticket.level1_id), to_string(options_.event_deadline)));
         }
         release(assembly, i, true);

@@ -17,7 +17,7 @@ public:
         : station_(station),
           output_(station.options_.output, [this] { woken(); }, [this](std::string text) { warn(station_.reports_, std::move(text)); }),
           sampled_(output_, station.samples_, station.clock_),
-          builder_(station.options_.builder, station.loop_->exchange(), station.loop_->pool(), sampled_) {}
+          builder_(station.options_.builder, station.loop_->endpoint(), station.loop_->pool(), sampled_) {}
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         builder_.on_message(message, now);
@@ -32,7 +32,7 @@ public:
     }
     std::optional<SteadyTime> step(SteadyTime now) override { return builder_.step(now); }
     void tell() override {
-        for (auto& remark : builder_.take_remarks()) warn(station_.reports_, std::move(remark));
+        for (auto& report : builder_.take_reports()) warn(station_.reports_, std::move(report));
         const auto stats = station_.loop_->stats();
         if (stats.kernel_drops > drops_) builder_.overflowed();
         drops_ = stats.kernel_drops;
@@ -46,12 +46,12 @@ public:
                            {"asked", double(counts.asked)},
                            {"answers", double(counts.answers)},
                            {"bytes_received", double(counts.bytes_received)},
-                           {"asked_again", double(counts.asked_again)},
+                           {"asked_again", double(counts.re_requested)},
                            {"not_yet", double(counts.not_yet)},
                            {"late_or_double", double(counts.late_or_double)},
                            {"unexpected", double(counts.unexpected)},
-                           {"malformed", double(counts.malformed + stats.exchange.malformed)},
-                           {"foreign_run", double(stats.exchange.foreign_run)},
+                           {"malformed", double(counts.malformed + stats.endpoint.malformed)},
+                           {"foreign_run", double(stats.endpoint.foreign_run)},
                            {"no_memory", double(counts.no_memory)},
                            {"robs_lost", double(counts.robs_lost)},
                            {"robs_bad", double(counts.robs_bad)},

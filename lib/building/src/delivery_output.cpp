@@ -8,7 +8,7 @@ namespace weir::building {
 
 namespace {
 
-/// A twin that the recorder holds already is as good as stored.
+/// A duplicate that the recorder holds already is as good as stored.
 EndedEvent end_of(const BuiltEvent& event, std::optional<wire::RejectReason> reason) {
     const bool stored = !reason || *reason == wire::RejectReason::duplicate;
     // Only a selection rejects; an event that is refused for another reason was wanted, and is lost.
@@ -22,8 +22,8 @@ EndedEvent end_of(const BuiltEvent& event, std::optional<wire::RejectReason> rea
 
 }  // namespace
 
-DeliveryOutput::DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken, std::function<void(std::string)> remark)
-    : options_(std::move(options)), woken_(std::move(woken)), remark_(std::move(remark)) {}
+DeliveryOutput::DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken, std::function<void(std::string)> report)
+    : options_(std::move(options)), woken_(std::move(woken)), report_(std::move(report)) {}
 
 DeliveryOutput::~DeliveryOutput() = default;
 
@@ -43,7 +43,7 @@ Result<> DeliveryOutput::set_peers(const std::vector<Peer>& peers, RunNumber run
             [this](const std::shared_ptr<const void>& event, std::optional<wire::RejectReason> reason) {
                 final(*static_cast<const BuiltEvent*>(event.get()), reason);
             },
-            remark_);
+            report_);
     }
     const bool filters = std::ranges::any_of(peers, [](const Peer& peer) { return peer.kind == StationKind::filter; });
     auto receivers = peers;

@@ -162,9 +162,9 @@ TEST_F(AssignerTest, AnEventThatNoBuilderEndsIsGivenUpByName) {
     }
     EXPECT_EQ(dfm.counts().failed, 1U);
     EXPECT_EQ(dfm.ledger().in_hand, 0U);
-    const auto remarks = dfm.take_remarks();
-    ASSERT_FALSE(remarks.empty());
-    EXPECT_NE(remarks.back().find("event 1 was given to 5 builders"), std::string::npos) << remarks.back();
+    const auto reports = dfm.take_reports();
+    ASSERT_FALSE(reports.empty());
+    EXPECT_NE(reports.back().find("event 1 was given to 5 builders"), std::string::npos) << reports.back();
 }
 
 TEST_F(AssignerTest, ItSaysWhichEventsWereAcceptedRejectedRefusedFailedAndGivenUp) {

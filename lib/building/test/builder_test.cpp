@@ -156,7 +156,7 @@ TEST_F(BuilderTest, AnAnswerThatIsLostIsAskedForAgain) {
     }
     ASSERT_EQ(sink.events.size(), 1U);
     EXPECT_EQ(sink.events[0]->robs_lost, 0U);
-    EXPECT_EQ(builder->counts().asked_again, 1U);
+    EXPECT_EQ(builder->counts().re_requested, 1U);
 }
 
 TEST_F(BuilderTest, WhileAReadoutAnswersInTurnNothingIsAskedForAgain) {
@@ -170,13 +170,13 @@ TEST_F(BuilderTest, WhileAReadoutAnswersInTurnNothingIsAskedForAgain) {
         for (const auto& [to, all] : asked) answer(to, all.at(i).first, all.at(i).second);
     }
     EXPECT_EQ(sink.events.size(), 16U);
-    EXPECT_EQ(builder->counts().asked_again, 0U);
+    EXPECT_EQ(builder->counts().re_requested, 0U);
 }
 
 TEST_F(BuilderTest, TheTimeInWhichTheBuilderStoodStillIsNotTheReadouts) {
     assign(1);
     step(100ms);  // the answers lie in the socket
-    EXPECT_EQ(builder->counts().asked_again, 0U);
+    EXPECT_EQ(builder->counts().re_requested, 0U);
     answer_all();
     EXPECT_EQ(sink.events.size(), 1U);
     EXPECT_EQ(builder->counts().late_or_double, 0U);
@@ -188,10 +188,10 @@ TEST_F(BuilderTest, WhatThreeLaterAnswersOvertookIsAskedForAgainAtOnce) {
     const auto& [to, request] = requests.at(0);
     for (const auto event : {1U, 3U, 4U}) answer(to, request.request, event);
     step();
-    EXPECT_EQ(builder->counts().asked_again, 0U);
+    EXPECT_EQ(builder->counts().re_requested, 0U);
     answer(to, request.request, 5);
     step();
-    EXPECT_EQ(builder->counts().asked_again, 1U);
+    EXPECT_EQ(builder->counts().re_requested, 1U);
     const auto again = outbox.take<wire::DataRequest>(DataflowType::data_request);
     ASSERT_EQ(again.size(), 1U);
     EXPECT_EQ(again[0].first, to);
@@ -206,7 +206,7 @@ TEST_F(BuilderTest, AReadoutThatAnswersInAnotherOrderIsAskedAgainForNothingTwice
         answer(to, request.request, number(request.events[0]));  // it had to wait for its data
     }
     EXPECT_EQ(sink.events.size(), 32U);
-    EXPECT_EQ(builder->counts().asked_again, 2U * 2U) << "of four requests to each readout";
+    EXPECT_EQ(builder->counts().re_requested, 2U * 2U) << "of four requests to each readout";
 }
 
 TEST_F(BuilderTest, AnAnswerThatComesBeforeItIsAskedForAgainTeachesTheSame) {
@@ -216,7 +216,7 @@ TEST_F(BuilderTest, AnAnswerThatComesBeforeItIsAskedForAgainTeachesTheSame) {
         answer(to, request.request, number(request.events[0]));
     }
     EXPECT_EQ(sink.events.size(), 32U);
-    EXPECT_EQ(builder->counts().asked_again, 2U * 2U) << "of four requests to each readout";
+    EXPECT_EQ(builder->counts().re_requested, 2U * 2U) << "of four requests to each readout";
 }
 
 TEST_F(BuilderTest, WhatOthersOvertookIsAskedForAgainSoonerThanWhatIsOnlySilent) {
@@ -224,7 +224,7 @@ TEST_F(BuilderTest, WhatOthersOvertookIsAskedForAgainSoonerThanWhatIsOnlySilent)
     options.source_requests_max = 64;
     make();
     int steps = 0;
-    for (std::uint32_t event = 1; event < 64 && builder->counts().asked_again == 0; ++event, ++steps) {
+    for (std::uint32_t event = 1; event < 64 && builder->counts().re_requested == 0; ++event, ++steps) {
         assign(event);
         for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
             if (to == ros2) answer(to, request.request, event);  // ros1 has not got one of them
@@ -240,7 +240,7 @@ TEST_F(BuilderTest, WhileNobodyAnswersNothingIsOvertaken) {
     for (int ms = 0; ms < 9; ++ms) step(1ms);
     answer_all();
     EXPECT_EQ(sink.events.size(), 8U);
-    EXPECT_EQ(builder->counts().asked_again, 0U);
+    EXPECT_EQ(builder->counts().re_requested, 0U);
 }
 
 TEST_F(BuilderTest, AReadoutThatIsAwayIsAskedLessAndLessOften) {
@@ -255,7 +255,7 @@ TEST_F(BuilderTest, AReadoutThatIsAwayIsAskedLessAndLessOften) {
         }
         step(1ms);
     }
-    EXPECT_LE(builder->counts().asked_again, 10U * options.source_requests_max) << "of those that it may be asked for at once";
+    EXPECT_LE(builder->counts().re_requested, 10U * options.source_requests_max) << "of those that it may be asked for at once";
 }
 
 TEST_F(BuilderTest, AnEventThatWaitsOnlyForWhatGotLostKeepsNoOtherFromBeginning) {
@@ -301,7 +301,7 @@ TEST_F(BuilderTest, WhatHasNotComeToTheReadoutYetIsAskedForAgainLater) {
     }
     ASSERT_EQ(sink.events.size(), 1U);
     EXPECT_EQ(builder->counts().not_yet, 2U);
-    EXPECT_EQ(builder->counts().asked_again, 0U);
+    EXPECT_EQ(builder->counts().re_requested, 0U);
 }
 
 TEST_F(BuilderTest, WhatStaysLostBecomesAnEmptyRobWithStatusBitsAndTheReadoutIsNamed) {
@@ -326,9 +326,9 @@ TEST_F(BuilderTest, WhatStaysLostBecomesAnEmptyRobWithStatusBitsAndTheReadoutIsN
     EXPECT_NE(statuses[1] & event::status::dummy_collection_timeout, 0U);
     EXPECT_EQ(statuses[2], 0U);
     EXPECT_EQ(builder->lost_by_source().at(source_a), 1U);
-    const auto remarks = builder->take_remarks();
-    ASSERT_FALSE(remarks.empty());
-    EXPECT_NE(remarks[0].find("ros-1"), std::string::npos);
+    const auto reports = builder->take_reports();
+    ASSERT_FALSE(reports.empty());
+    EXPECT_NE(reports[0].find("ros-1"), std::string::npos);
 }
 
 TEST_F(BuilderTest, AReadoutThatIsAwayHoldsUpTheNextEventsOnlyShortly) {
@@ -374,9 +374,9 @@ TEST_F(BuilderTest, AShiftedSourceIsCountedMarkedAndNamedAndNeverShiftedSilently
     const auto view = event::EventView::parse(bytes, event::Format::event_5_0);
     ASSERT_TRUE(view);
     EXPECT_NE(view->status() & event::status::level1_id, 0U);
-    const auto remarks = builder->take_remarks();
-    ASSERT_FALSE(remarks.empty());
-    EXPECT_NE(remarks[0].find("0x520000"), std::string::npos) << remarks[0];
+    const auto reports = builder->take_reports();
+    ASSERT_FALSE(reports.empty());
+    EXPECT_NE(reports[0].find("0x520000"), std::string::npos) << reports[0];
 }
 
 TEST_F(BuilderTest, ShapingBoundsWhatIsOnItsWay) {

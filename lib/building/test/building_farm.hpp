@@ -60,7 +60,7 @@ public:
         }
         return now + std::chrono::milliseconds(5);
     }
-    messaging::Exchange* outbox = nullptr;
+    messaging::Endpoint* outbox = nullptr;
 
 private:
     std::uint64_t events_, credit_ = 0, sent_ = 0;
@@ -101,7 +101,7 @@ private:
         std::vector<std::byte> bytes;
         encode(head, bytes);
         const std::array<ConstData, 2> pieces{bytes, robs};
-        self_.exchange().send(to, wire::DataflowType::data, pieces);
+        self_.endpoint().send(to, wire::DataflowType::data, pieces);
     }
     SimulatedStation& self_;
     unsigned index_, sources_;
@@ -111,14 +111,14 @@ private:
 /// Where built events go; they are final after a while, as a disk would make them. Outlives its builders.
 struct FarmStore {
     std::map<std::uint64_t, std::vector<std::byte>> events;  // by global id: the payload
-    std::uint64_t twins = 0, incomplete = 0;
+    std::uint64_t duplicates = 0, incomplete = 0;
 };
 
 class FarmBuilder final : public messaging::MessageHandler, public BuiltSink {
 public:
     FarmBuilder(SimulatedStation& self, const BuilderOptions& options, const std::vector<Peer>& peers, FarmStore& store,
                 std::chrono::nanoseconds final_after)
-        : clock_(self.clock()), store_(store), final_after_(final_after), builder(options, self.exchange(), self.pool(), *this) {
+        : clock_(self.clock()), store_(store), final_after_(final_after), builder(options, self.endpoint(), self.pool(), *this) {
         builder.set_peers(peers, clock_.now());
         builder.start_run(farm_run);
     }
@@ -133,7 +133,7 @@ public:
         while (!held_.empty() && held_.front().first <= now) {
             auto& event = *held_.front().second;
             const bool first = store_.events.emplace(number(event.ticket.global_id), event.pieces.to_bytes()).second;
-            if (!first) ++store_.twins;
+            if (!first) ++store_.duplicates;
             if (event.robs_lost > 0) ++store_.incomplete;
             builder.ended(event.ticket, event.robs_lost > 0, wire::EventOutcome::stored, "");
             held_.pop_front();
@@ -172,9 +172,9 @@ struct Farm {
             for (unsigned k = 0; k < shape.sources; ++k) peer.sources.push_back(source_id(i, k));
             peers.push_back(peer);
         }
-        supervisor.outbox = &net.add(supervisor_id, supervisor).exchange();
+        supervisor.outbox = &net.add(supervisor_id, supervisor).endpoint();
         net.add(dfm_id, [this](SimulatedStation& self) {
-            auto made = std::make_unique<Assigner>(shape.assigner, self.exchange());
+            auto made = std::make_unique<Assigner>(shape.assigner, self.endpoint());
             made->set_peers(peers, self.clock().now());
             made->start_run();
             dfm = made.get();

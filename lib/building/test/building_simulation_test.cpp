@@ -14,8 +14,8 @@ TEST(BuildingSimulation, WithoutFaultsEveryEventIsBuiltOnceAndNothingIsAskedTwic
     Farm farm(1, {}, {.events = 500});
     ASSERT_TRUE(farm.run(20s));
     EXPECT_EQ(farm.exact(), 500U);
-    EXPECT_EQ(farm.store.twins, 0U);
-    EXPECT_EQ(farm.builders[0]->counts().asked_again + farm.builders[1]->counts().asked_again, 0U);
+    EXPECT_EQ(farm.store.duplicates, 0U);
+    EXPECT_EQ(farm.builders[0]->counts().re_requested + farm.builders[1]->counts().re_requested, 0U);
     EXPECT_GT(farm.builders[0]->counts().built, 100U);
     EXPECT_GT(farm.builders[1]->counts().built, 100U);
     farm.net.run_for(50ms);
@@ -31,7 +31,7 @@ TEST(BuildingSimulation, LossDoublesDamageAndReorderingCostNoEventAndNoBit) {
         Farm farm(seed, faults, shape);
         ASSERT_TRUE(farm.run(60s)) << "seed " << seed;
         EXPECT_EQ(farm.exact(), 150U) << "seed " << seed;
-        EXPECT_EQ(farm.store.twins + farm.store.incomplete, 0U) << "seed " << seed;
+        EXPECT_EQ(farm.store.duplicates + farm.store.incomplete, 0U) << "seed " << seed;
         EXPECT_TRUE(farm.dfm->ledger().balances());
         for (const auto& [i, builder] : farm.builders) {
             EXPECT_TRUE(builder->ledger().balances());

@@ -32,14 +32,14 @@ public:
         receiver->start();
     }
     ~FilterStandIn() override { receiver.reset(); }
-    std::optional<delivery::Refusal> hello(delivery::LaneId, const wire::Hello&) override {
+    std::optional<delivery::Refusal> hello(delivery::SessionId, const wire::Hello&) override {
         if (refuses_-- > 0) return delivery::Refusal{wire::ByeReason::wrong_run, "not yet"};
         return std::nullopt;
     }
     delivery::Taken take(delivery::IncomingEvent& event) override {
         const auto taken = std::move(event);
         ++events;
-        const delivery::Answer answer{.lane = taken.lane, .sequence = taken.meta.sequence};
+        const delivery::Answer answer{.session = taken.session, .sequence = taken.meta.sequence};
         if (answers_ && reason_) receiver->reject(answer, *reason_, "said so");
         if (answers_ && !reason_) receiver->acknowledge(std::span(&answer, 1));
         return delivery::Taken::yes;

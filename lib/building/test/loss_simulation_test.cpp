@@ -170,7 +170,7 @@ TEST(LossSimulation, WithoutLossTheLineIsFullAndNothingIsAskedTwice) {
         Line line(1, {}, readouts, options());
         line.run_for(500ms);
         EXPECT_GT(line.built(), 450ms / (readouts * 5us));
-        EXPECT_EQ(line.counts().asked_again, 0U);
+        EXPECT_EQ(line.counts().re_requested, 0U);
     }
 }
 
@@ -208,54 +208,54 @@ TEST(LossSimulation, ABuilderThatStandsStillAsksForNothingTwice) {
     for (const auto readouts : {20U, 200U}) {
         Line line(1, {.pause = 8ms, .pause_every = 20ms}, readouts, options());
         line.run_for(500ms);
-        EXPECT_EQ(line.counts().asked_again, 0U);
+        EXPECT_EQ(line.counts().re_requested, 0U);
         Line both(1, {.stall = 8ms, .every = 11ms, .pause = 8ms, .pause_every = 10ms}, readouts, options());
         both.run_for(500ms);
-        EXPECT_EQ(both.counts().asked_again, 0U) << "the line, too";
+        EXPECT_EQ(both.counts().re_requested, 0U) << "the line, too";
     }
 }
 
 TEST(LossSimulation, AReadoutThatStandsStillForShortIsNotAskedTwice) {
     Line line(1, {.absence = 4ms, .absence_every = 20ms}, 100, options());
     line.run_for(500ms);
-    EXPECT_EQ(line.counts().asked_again, 0U);
+    EXPECT_EQ(line.counts().re_requested, 0U);
 }
 
 TEST(LossSimulation, AnswersThatComeInAnotherOrderAreAskedForTwiceAtTheBeginningOnlyAndTheLineStaysFull) {
     Line line(1, {.delay = 300us, .jitter = 500us}, 100, options());
     line.run_for(300ms);
-    const auto asked_again = line.counts().asked_again, built = line.built();
+    const auto re_requested = line.counts().re_requested, built = line.built();
     line.run_for(500ms);
-    EXPECT_EQ(line.counts().asked_again, asked_again);
-    EXPECT_LE(asked_again, 100U * 4U);
+    EXPECT_EQ(line.counts().re_requested, re_requested);
+    EXPECT_LE(re_requested, 100U * 4U);
     EXPECT_GT(line.built() - built, 450ms / (100 * 5us));
 }
 
 TEST(LossSimulation, ALineThatStandsStillNowAndThenIsNoLoss) {
     Line line(1, {.stall = 9ms, .every = 30ms}, 100, options());
     line.run_for(500ms);
-    EXPECT_EQ(line.counts().asked_again, 0U);
+    EXPECT_EQ(line.counts().re_requested, 0U);
 }
 
 TEST(LossSimulation, OfALineThatStandsStillForLongAFewAreAskedForAgain) {
     Line line(1, {.stall = 70ms, .every = 100ms}, 100, options());
     line.run_for(1000ms);
-    EXPECT_LE(line.counts().asked_again, 8U * 6U);
+    EXPECT_LE(line.counts().re_requested, 8U * 6U);
     EXPECT_GT(line.counts().asked, 50'000U);
 }
 
 TEST(LossSimulation, ReadoutsThatAreSlowerThanTheOthersAreNotAskedTwice) {
     Line line(1, {.late = 4ms}, 100, options());
     line.run_for(500ms);
-    EXPECT_EQ(line.counts().asked_again, 0U);
+    EXPECT_EQ(line.counts().re_requested, 0U);
 }
 
 TEST(LossSimulation, ReadoutsThatAreMuchSlowerThanTheOthersAreAskedTwiceAtTheBeginningOnly) {
     Line line(1, {.late = 60ms}, 20, options());
     line.run_for(500ms);
-    const auto first = line.counts().asked_again;
+    const auto first = line.counts().re_requested;
     line.run_for(2s);
-    EXPECT_EQ(line.counts().asked_again, first);
+    EXPECT_EQ(line.counts().re_requested, first);
     EXPECT_LE(first, 2U * 8U * 2U);
 }
 

@@ -13,7 +13,7 @@ namespace weir::building {
 struct Said {
     wire::StationId to{};
     wire::DataflowType type{};
-    bool posted = false;
+    bool reliable = false;
     std::vector<std::byte> body{};
 };
 
@@ -50,8 +50,8 @@ public:
     std::deque<Said> all;
 
 private:
-    void keep(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces, bool posted) {
-        Said said{.to = to, .type = type, .posted = posted, .body = {}};
+    void keep(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces, bool reliable) {
+        Said said{.to = to, .type = type, .reliable = reliable, .body = {}};
         for (const auto& piece : pieces) said.body.insert(said.body.end(), piece.begin(), piece.end());
         all.push_back(std::move(said));
     }

@@ -24,8 +24,8 @@ bool eventually(const std::function<bool()>& done) {
 
 messaging::MessageLoopOptions loop_of(StationId id) {
     messaging::MessageLoopOptions options;
-    options.exchange.self = id;
-    options.exchange.epoch = wire::Epoch{1};
+    options.endpoint.self = id;
+    options.endpoint.epoch = wire::Epoch{1};
     return options;
 }
 

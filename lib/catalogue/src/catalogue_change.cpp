@@ -31,7 +31,7 @@ void fields(Is<FileClose> auto& s, auto f) {
     f(s.guid, s.volume, s.name, s.events, s.bytes, s.event_bytes, s.first_event, s.last_event, s.sums, s.file_health,
       s.at);
 }
-void fields(Is<LaneMark> auto& s, auto f) { f(s.recorder, s.run, s.sender, s.incarnation, s.connection, s.durable); }
+void fields(Is<SessionMark> auto& s, auto f) { f(s.recorder, s.run, s.sender, s.incarnation, s.connection, s.durable); }
 void fields(Is<LedgerRow> auto& s, auto f) {
     f(s.run, s.recorder, s.stream_type, s.stream_name, s.received, s.stored, s.rejected);
 }

@@ -24,7 +24,7 @@ struct SetOverlap {  // of older programs: nothing is done
     std::uint64_t events_first = 0, events_second = 0, events_both = 0;
 };
 struct FileOpening { FileRow file; };
-struct FileClosing { FileClose file; std::vector<LaneMark> marks; std::vector<LedgerRow> ledgers; };
+struct FileClosing { FileClose file; std::vector<SessionMark> marks; std::vector<LedgerRow> ledgers; };
 struct FileTransferred { Guid guid; };
 struct FileDeleted { Guid guid; };  // as older programs noted it: wherever the file is
 struct SetFileHealth { Guid guid; FileHealth health{}; };
@@ -32,7 +32,7 @@ struct FileMoved { Guid guid; std::string volume; std::string name; };
 struct ForgetFile { Guid guid; };
 struct PutFile { FileRow file; };
 struct SetTransfer { TransferRow row; };
-struct SetMarks { std::vector<LaneMark> marks; };
+struct SetMarks { std::vector<SessionMark> marks; };
 struct SetLedger { LedgerRow row; };
 struct AddToLedger { LedgerRow row; };
 struct FileDeletedAt { Guid guid; std::string volume; std::string name; };

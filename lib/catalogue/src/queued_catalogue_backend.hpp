@@ -41,7 +41,7 @@ public:
     }
     Result<> lumi_blocks_closed(const BlocksClosed& closed) override { return make(CloseBlocks{closed}); }
     Result<> file_opened(const FileRow& file) override { return make(FileOpening{file}); }
-    Result<> file_closed(const FileClose& file, std::span<const LaneMark> marks,
+    Result<> file_closed(const FileClose& file, std::span<const SessionMark> marks,
                          std::span<const LedgerRow> ledgers) override {
         FileClosing closing{file, {marks.begin(), marks.end()}, {ledgers.begin(), ledgers.end()}};
         if (file.shared.empty()) return make(std::move(closing));
@@ -60,7 +60,7 @@ public:
         return shared.empty() ? make(PutFile{file}) : make(PutFileShared{file, shared});
     }
     Result<> set_transfer(const TransferRow& row) override { return make(SetTransfer{row}); }
-    Result<> set_marks(std::span<const LaneMark> marks) override {
+    Result<> set_marks(std::span<const SessionMark> marks) override {
         return make(SetMarks{{marks.begin(), marks.end()}});
     }
     Result<> set_ledger(const LedgerRow& row) override { return make(SetLedger{row}); }
@@ -83,7 +83,7 @@ public:
     Result<std::optional<FileRow>> file(const Guid& guid) override { return own_->file(guid); }
     Result<std::vector<FileRow>> files(const FileQuery& query) override { return own_->files(query); }
     Result<std::vector<TransferRow>> transfers(const TransferQuery& query) override { return own_->transfers(query); }
-    Result<std::vector<LaneMark>> marks(RunNumber run) override { return own_->marks(run); }
+    Result<std::vector<SessionMark>> marks(RunNumber run) override { return own_->marks(run); }
     Result<std::vector<LedgerRow>> ledgers(RunNumber run) override { return own_->ledgers(run); }
     Result<> check() override { return own_->check(); }
     Result<bool> put_back() override { return own_->put_back(); }

@@ -62,7 +62,7 @@ public:
     Result<> set_reader_state(const ReaderState& state) override;
 
     Result<> file_opened(const FileRow& file) override;
-    Result<> file_closed(const FileClose& file, std::span<const LaneMark> marks,
+    Result<> file_closed(const FileClose& file, std::span<const SessionMark> marks,
                          std::span<const LedgerRow> ledgers) override;
     Result<std::optional<FileRow>> file(const Guid& guid) override;
     Result<SharedEvents> shared_events(const Guid& guid) override;
@@ -77,8 +77,8 @@ public:
     Result<> set_transfer(const TransferRow& row) override;
     Result<std::vector<TransferRow>> transfers(const TransferQuery& query) override;
 
-    Result<> set_marks(std::span<const LaneMark> marks) override;
-    Result<std::vector<LaneMark>> marks(RunNumber run) override;
+    Result<> set_marks(std::span<const SessionMark> marks) override;
+    Result<std::vector<SessionMark>> marks(RunNumber run) override;
     Result<> set_ledger(const LedgerRow& row) override;
     Result<> add_to_ledger(const LedgerRow& row) override;
     Result<std::vector<LedgerRow>> ledgers(RunNumber run) override;
@@ -102,7 +102,7 @@ private:
     Result<> write_sums(const Guid& guid, const std::vector<FileSum>& sums);
     Result<> write_shared(const Guid& guid, const SharedEvents& shared);
     Result<std::string> reader_state_of(const Guid& guid);
-    Result<> write_marks(std::span<const LaneMark> marks);
+    Result<> write_marks(std::span<const SessionMark> marks);
     Result<> write_ledger(const LedgerRow& row, bool add);
     Result<> change_file(const Guid& guid, std::string_view assignment, std::initializer_list<sql::Value> values);
 

@@ -240,7 +240,7 @@ Result<> SqlCatalogue::file_opened(const FileRow& file) {
     return done;
 }
 
-Result<> SqlCatalogue::file_closed(const FileClose& file, std::span<const LaneMark> marks,
+Result<> SqlCatalogue::file_closed(const FileClose& file, std::span<const SessionMark> marks,
                                       std::span<const LedgerRow> ledgers) {
     WEIR_TRY(check_text("the volume of the file", file.volume, path_size_max));
     WEIR_TRY(check_text("the name of the file", file.name, path_size_max));

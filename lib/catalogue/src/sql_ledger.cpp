@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks of lanes, ledgers of copies, overlaps of streams, states of readers.
+// Marks of sessions, ledgers of copies, overlaps of streams, states of readers.
 #include <fmt/format.h>
 
 #include "sql_catalogue.hpp"
 
 namespace weir::catalogue {
 
-Result<> SqlCatalogue::write_marks(std::span<const LaneMark> marks) {
+Result<> SqlCatalogue::write_marks(std::span<const SessionMark> marks) {
     for (const auto& mark : marks) {
         WEIR_TRY(check_text("the name of the recorder", mark.recorder, word_size_max));
         WEIR_TRY(check_text("the name of the sender", mark.sender, word_size_max));
@@ -20,25 +20,25 @@ Result<> SqlCatalogue::write_marks(std::span<const LaneMark> marks) {
     return {};
 }
 
-Result<> SqlCatalogue::set_marks(std::span<const LaneMark> marks) {
+Result<> SqlCatalogue::set_marks(std::span<const SessionMark> marks) {
     return change([&]() -> Result<> {
         WEIR_TRY(write_marks(marks));
         return {};
     });
 }
 
-Result<std::vector<LaneMark>> SqlCatalogue::marks(RunNumber run) {
+Result<std::vector<SessionMark>> SqlCatalogue::marks(RunNumber run) {
     const std::lock_guard lock(mutex_);
     auto rows = database_.query("SELECT recorder, run, sender, incarnation, connection, durable FROM lane_marks "
                                 "WHERE run = ? ORDER BY recorder, sender, incarnation, connection",
                                 {run});
     if (!rows) return std::unexpected(std::move(rows.error()));
-    std::vector<LaneMark> found;
+    std::vector<SessionMark> found;
     while (true) {
         const auto more = rows->next();
         if (!more) return std::unexpected(more.error());
         if (!*more) return found;
-        LaneMark mark{rows->text(0), rows->run(1), rows->text(2), rows->text(3), rows->u32(4), rows->text(5)};
+        SessionMark mark{rows->text(0), rows->run(1), rows->text(2), rows->text(3), rows->u32(4), rows->text(5)};
         WEIR_TRY(rows->row_ok());
         found.push_back(std::move(mark));
     }

@@ -72,7 +72,7 @@ TEST_F(CatalogueCrash, KilledAtAnyMomentEachCloseIsWholeAndNoneThatWasReportedIs
                 if (!opened) return;
                 for (std::uint32_t i = 0;; ++i) {
                     const auto file = file_of(1, round * 1'000'000 + i);
-                    const std::vector<LaneMark> marks{mark_of(1, file.sequence, "1-3")};
+                    const std::vector<SessionMark> marks{mark_of(1, file.sequence, "1-3")};
                     const std::vector<LedgerRow> ledgers{ledger_of(1, 3, 3)};
                     if (!(*opened)->file_opened(file) || !(*opened)->file_closed(close_of(file), marks, ledgers)) return;
                     if (::write(ends[1], "x", 1) != 1) return;

@@ -82,7 +82,7 @@ TEST_F(CatalogueFiles, MarksAndLedgersAreWrittenWithTheClose) {
     auto catalogue = catalogue_with_run(17);
     const auto file = file_of(17);
     ASSERT_TRUE(catalogue->file_opened(file).has_value());
-    const std::vector<LaneMark> marks{mark_of(17, 0, "1-100"), mark_of(17, 1, "1-7,9")};
+    const std::vector<SessionMark> marks{mark_of(17, 0, "1-100"), mark_of(17, 1, "1-7,9")};
     const std::vector<LedgerRow> ledgers{ledger_of(17, 5, 3, {{"malformed", 2}})};
     ASSERT_TRUE(catalogue->file_closed(close_of(file), marks, ledgers).has_value());
     EXPECT_EQ(catalogue->marks(RunNumber{17}).value(), marks);
@@ -93,7 +93,7 @@ TEST_F(CatalogueFiles, AMarkThatIsRefusedTakesTheWholeCloseBack) {
     auto catalogue = catalogue_with_run(17);
     const auto file = file_of(17);
     ASSERT_TRUE(catalogue->file_opened(file).has_value());
-    const std::vector<LaneMark> marks{mark_of(17, 0, "1-100"), mark_of(99, 1, "1-7")};  // run 99 is unknown
+    const std::vector<SessionMark> marks{mark_of(17, 0, "1-100"), mark_of(99, 1, "1-7")};  // run 99 is unknown
     const auto closed = catalogue->file_closed(close_of(file), marks);
     ASSERT_FALSE(closed.has_value());
     EXPECT_EQ(closed.error().code, Errc::refused);

@@ -101,7 +101,7 @@ protected:
         return close;
     }
 
-    static LaneMark mark_of(std::uint32_t run, std::uint32_t connection, std::string durable) {
+    static SessionMark mark_of(std::uint32_t run, std::uint32_t connection, std::string durable) {
         return {"recorder-1", RunNumber{run}, "sender-a", "5f1c", connection, std::move(durable)};
     }
 

@@ -34,7 +34,7 @@ TEST_F(CatalogueLedger, ACountThatCannotBeKeptIsALimitNotAWrap) {
     EXPECT_EQ(catalogue_->ledgers(RunNumber{17}).value(), std::vector<LedgerRow>{ledger_of(17, 0x7fff'ffff'ffff'ffff, 0)});
 }
 
-TEST_F(CatalogueLedger, MarksOutliveTheFilesAndAreReplacedByLane) {
+TEST_F(CatalogueLedger, MarksOutliveTheFilesAndAreReplacedBySession) {
     ASSERT_TRUE(catalogue_->set_marks(std::vector{mark_of(17, 0, "1-5"), mark_of(17, 1, "")}).has_value());
     ASSERT_TRUE(catalogue_->set_marks(std::vector{mark_of(17, 0, "1-9,12")}).has_value());
     EXPECT_EQ(open()->marks(RunNumber{17}).value(), (std::vector{mark_of(17, 0, "1-9,12"), mark_of(17, 1, "")}));

@@ -15,19 +15,19 @@ std::filesystem::path IndexWriter::path_of(const std::filesystem::path& director
 }
 
 Result<IndexWriter> IndexWriter::create(const std::filesystem::path& directory, const FileOpened& opened,
-                                        LaneNames lane_names, FileSystem& system, std::string_view ending) {
+                                        SessionNames session_names, FileSystem& system, std::string_view ending) {
     auto target = path_of(directory, opened.name);
     std::filesystem::path made = target.native() + std::string(ending);
     auto file = File::open(made, File::Mode::open_or_create, system, O_TRUNC);
     if (!file) return std::unexpected(file.error());
-    IndexWriter writer(std::move(target), std::move(made), std::move(*file), std::move(lane_names), system);
+    IndexWriter writer(std::move(target), std::move(made), std::move(*file), std::move(session_names), system);
     encode(JournalBegins{.run = opened.run, .boot = system_boot()}, writer.pending_);
     encode(opened, writer.pending_);
     return writer;
 }
 
 void IndexWriter::add(const StoredCopy& copy) {
-    if (declared_lanes_.insert(copy.lane).second) encode(lane_names_(copy.lane), pending_);
+    if (declared_sessions_.insert(copy.session).second) encode(session_names_(copy.session), pending_);
     encode(copy, pending_);
 }
 

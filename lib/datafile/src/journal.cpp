@@ -21,7 +21,7 @@ constexpr std::size_t copy_body_size = 88;
 
 enum Kind : std::uint16_t {
     kind_opened = 1,
-    kind_lane = 2,
+    kind_session = 2,
     kind_copy = 3,
     kind_closed = 4,
     kind_progress = 5,
@@ -110,7 +110,7 @@ void encode_body(const FileOpened& r, Encoder& to) {
     to.blob(r.start);
 }
 
-void encode_body(const LaneDeclared& r, Encoder& to) {
+void encode_body(const SessionDeclared& r, Encoder& to) {
     to.number(r.number);
     to.number(r.incarnation);
     to.number(r.connection);
@@ -128,7 +128,7 @@ void encode_body(const StoredCopy& r, Encoder& to) {
     to.number(r.placed_crc32c);
     to.number(number(r.event));
     to.number(number(r.level1));
-    to.number(r.lane);
+    to.number(r.session);
     to.number(number(r.sequence));
     to.number(r.copy);
     to.number(r.copies);
@@ -199,8 +199,8 @@ JournalRecord decode_opened(Decoder& from) {
     return r;
 }
 
-JournalRecord decode_lane(Decoder& from) {
-    LaneDeclared r;
+JournalRecord decode_session(Decoder& from) {
+    SessionDeclared r;
     r.number = from.number<std::uint32_t>();
     r.incarnation = from.number<std::uint64_t>();
     r.connection = from.number<std::uint32_t>();
@@ -221,7 +221,7 @@ JournalRecord decode_copy(Decoder& from, EarlierStreams& last) {
     r.placed_crc32c = from.number<std::uint32_t>();
     r.event = GlobalEventId{from.number<std::uint64_t>()};
     r.level1 = Level1Id{from.number<std::uint32_t>()};
-    r.lane = from.number<std::uint32_t>();
+    r.session = from.number<std::uint32_t>();
     r.sequence = Sequence{from.number<std::uint64_t>()};
     r.copy = from.number<std::uint16_t>();
     r.copies = from.number<std::uint16_t>();
@@ -338,7 +338,7 @@ JournalEnd for_each_record(ConstData data, const std::function<bool(const Journa
         JournalRecord record;
         switch (kind) {
             case kind_opened: record = decode_opened(from); break;
-            case kind_lane: record = decode_lane(from); break;
+            case kind_session: record = decode_session(from); break;
             case kind_copy: record = decode_copy(from, earlier); break;
             case kind_closed: record = decode_closed(from); break;
             case kind_progress: record = decode_progress(from); break;

@@ -36,18 +36,18 @@ Result<> read_journal(const std::filesystem::path& path, bool is_last, JournalCo
     const auto damaged = [&](const std::string& what) {
         content.damages.push_back({Errc::corrupt, 0, fmt::format("journal {} {}", path.native(), what)});
     };
-    std::unordered_map<std::uint32_t, std::uint32_t> lane_numbers;
-    std::uint64_t without_lane = 0;
+    std::unordered_map<std::uint32_t, std::uint32_t> session_numbers;
+    std::uint64_t without_session = 0;
     const auto take = [&](const JournalRecord& record) {
         if (const auto* opened = std::get_if<FileOpened>(&record)) {
             content.opened.insert_or_assign(opened->guid, *opened);
-        } else if (const auto* lane = std::get_if<LaneDeclared>(&record)) {
-            lane_numbers[lane->number] = content.lane(*lane);
+        } else if (const auto* session = std::get_if<SessionDeclared>(&record)) {
+            session_numbers[session->number] = content.session(*session);
         } else if (const auto* copy = std::get_if<StoredCopy>(&record)) {
             auto known = *copy;
-            const auto lane_number = lane_numbers.find(copy->lane);
-            if (lane_number == lane_numbers.end()) return void(++without_lane);
-            known.lane = lane_number->second;
+            const auto session_number = session_numbers.find(copy->session);
+            if (session_number == session_numbers.end()) return void(++without_session);
+            known.session = session_number->second;
             content.copies[copy->guid].push_back(known);
         } else if (const auto* progress = std::get_if<FileProgress>(&record)) {
             const auto found = content.copies[progress->guid].size();
@@ -80,7 +80,7 @@ Result<> read_journal(const std::filesystem::path& path, bool is_last, JournalCo
     } else if (synced_is_lost) {
         damaged(fmt::format("is damaged at offset {} ({})", damage->offset, damage->reason));
     }
-    if (without_lane > 0) damaged(fmt::format("does not say who sent {} of its events", without_lane));
+    if (without_session > 0) damaged(fmt::format("does not say who sent {} of its events", without_session));
     const auto* begins = first ? std::get_if<JournalBegins>(&*first) : nullptr;
     if (begins != nullptr && begins->number != JournalWriter::number_of(path))
         damaged(fmt::format("is a copy of number {}", begins->number));
@@ -100,13 +100,13 @@ void find_missing(const std::vector<std::filesystem::path>& journals, JournalCon
 
 }  // namespace
 
-std::uint32_t JournalContent::lane(LaneDeclared declared) {
-    const auto next = static_cast<std::uint32_t>(lanes.size());
-    const auto [at, is_new] = lane_numbers_.try_emplace(
+std::uint32_t JournalContent::session(SessionDeclared declared) {
+    const auto next = static_cast<std::uint32_t>(sessions.size());
+    const auto [at, is_new] = session_numbers_.try_emplace(
         {declared.sender, declared.incarnation, declared.connection, number(declared.run)}, next);
     if (is_new) {
         declared.number = next;
-        lanes.push_back(std::move(declared));
+        sessions.push_back(std::move(declared));
     }
     return at->second;
 }

@@ -52,12 +52,12 @@ Result<std::vector<std::filesystem::path>> JournalWriter::find(const std::filesy
     return paths;
 }
 
-Result<JournalWriter> JournalWriter::open(std::filesystem::path directory, LaneNames lane_names, FileSystem& system,
+Result<JournalWriter> JournalWriter::open(std::filesystem::path directory, SessionNames session_names, FileSystem& system,
                                           std::uint64_t begin_anew_at, JournalOwner owner) {
     const auto earlier = find(directory);
     if (!earlier) return std::unexpected(earlier.error());
     const auto last = earlier->empty() ? 0 : number_of(earlier->back()).value_or(0);
-    JournalWriter writer(std::move(directory), std::move(lane_names), system, begin_anew_at, std::move(owner));
+    JournalWriter writer(std::move(directory), std::move(session_names), system, begin_anew_at, std::move(owner));
     if (auto begun = writer.begin(last + 1); !begun) return std::unexpected(begun.error());
     return writer;
 }
@@ -90,7 +90,7 @@ Result<> JournalWriter::begin(std::uint32_t number) {
     file_ = std::move(*file);
     number_ = number;
     end_ = head_size_ = head.size();
-    declared_lanes_.clear();
+    declared_sessions_.clear();
     needed_by_[number];
     repeat_open_files();
     return {};
@@ -113,7 +113,7 @@ void JournalWriter::add(const FileOpened& opened) {
 }
 
 void JournalWriter::add(const StoredCopy& copy) {
-    if (declared_lanes_.insert(copy.lane).second) encode(lane_names_(copy.lane), pending_);
+    if (declared_sessions_.insert(copy.session).second) encode(session_names_(copy.session), pending_);
     encode(copy, pending_);
     const auto open = open_files_.find(copy.guid);
     if (open == open_files_.end()) return;
@@ -155,7 +155,7 @@ Result<> JournalWriter::drop() {
     pending_.clear();
     commit_begun_ = false;
     adding_.clear();
-    declared_lanes_.clear();  // some may have been in what is dropped; twice does no harm
+    declared_sessions_.clear();  // some may have been in what is dropped; twice does no harm
     if (end_ == head_size_) repeat_open_files();
     return file_.truncate(end_);
 }

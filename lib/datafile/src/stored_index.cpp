@@ -46,8 +46,8 @@ Result<StoredIndex> StoredIndex::read(const std::filesystem::path& path) {
         if (const auto* opened = std::get_if<FileOpened>(&record)) {
             index.opened = *opened;
             has_opened = true;
-        } else if (const auto* lane = std::get_if<LaneDeclared>(&record)) {
-            index.lanes[lane->number] = *lane;
+        } else if (const auto* session = std::get_if<SessionDeclared>(&record)) {
+            index.sessions[session->number] = *session;
         } else if (const auto* copy = std::get_if<StoredCopy>(&record)) {
             index.copies.push_back(*copy);
         } else if (const auto* closed = std::get_if<FileClosed>(&record)) {

@@ -14,7 +14,7 @@ std::vector<JournalRecord> samples() {
     const auto start = std::vector<std::byte>(64, std::byte{7});
     return {FileOpened{guid, RunNumber{17}, LumiBlock{3}, 1, event::Format::event_5_0, 6, true, 10, 20, 30, "physics",
                        "Main", "data_test.00000017.physics_Main.daq.RAW._lb0003._weir._0001", start},
-            LaneDeclared{5, 0xfeed, 2, RunNumber{17}, "crate-7"},
+            SessionDeclared{5, 0xfeed, 2, RunNumber{17}, "crate-7"},
             StoredCopy{guid, 64, 4096, 11, 0x11, 0x22, 0x33, GlobalEventId{1ULL << 40}, Level1Id{9}, 5, Sequence{77}, 1,
                        2, LumiBlock{3}, 123456789, {}},
             StoredCopy{guid, 4176, 24, 12, 0x11, 0x22, 0x33, GlobalEventId{7}, Level1Id{9}, 5, Sequence{78}, 2, 3, LumiBlock{3},

@@ -21,11 +21,11 @@ using namespace weir::delivery;
 
 class DiscardingSink final : public EventSink {
 public:
-    std::optional<Refusal> hello(LaneId, const wire::Hello&) override { return std::nullopt; }
+    std::optional<Refusal> hello(SessionId, const wire::Hello&) override { return std::nullopt; }
     Taken take(IncomingEvent& event) override {
         const IncomingEvent taken = std::move(event);
         const std::scoped_lock lock(mutex_);
-        answers_.push_back({taken.lane, taken.meta.sequence});
+        answers_.push_back({taken.session, taken.meta.sequence});
         return Taken::yes;
     }
     void acknowledge_to(Receiver& receiver) {

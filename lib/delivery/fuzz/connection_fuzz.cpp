@@ -26,8 +26,8 @@ void require(bool condition) {
 
 class Sink final : public EventSink {
 public:
-    std::optional<Refusal> hello(LaneId, const wire::Hello& hello) override {
-        if (number(hello.lane.run) % 4 == 3) return Refusal{wire::ByeReason::wrong_run, "no"};
+    std::optional<Refusal> hello(SessionId, const wire::Hello& hello) override {
+        if (number(hello.session.run) % 4 == 3) return Refusal{wire::ByeReason::wrong_run, "no"};
         return std::nullopt;
     }
     Taken take(IncomingEvent& event) override {
@@ -65,7 +65,7 @@ struct Stage {
     Stage() {
         ReceiverOptions options;
         options.event_size_max = Bytes{20'000};
-        options.lane_intervals_max = 16;
+        options.session_intervals_max = 16;
         options.credit_max = Bytes{1};
         context = std::make_unique<Context>(options, pool, sink, nullptr);
         mailbox = std::make_shared<Mailbox>(transport::EventLoop::create().value());
@@ -141,7 +141,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         switch (script.byte() % 13) {
             case 0: {
                 wire::Hello hello;
-                hello.lane = {"fuzz", 1, script.byte() % 2U, RunNumber{script.byte()}};
+                hello.session = {"fuzz", 1, script.byte() % 2U, RunNumber{script.byte()}};
                 std::vector<std::byte> bytes;
                 wire::encode(hello, bytes);
                 stage.receive(bytes);
@@ -169,11 +169,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 if (!stage.sink.held.empty()) {
                     const auto event = std::move(stage.sink.held.front());
                     stage.sink.held.pop_front();
-                    const auto lane = stage.context->lanes.find(event.lane);
+                    const auto session = stage.context->sessions.find(event.session);
                     const bool keep = script.byte() % 4 != 0;
                     const auto reason = wire::RejectReason::late;
-                    require(lane != nullptr);
-                    require(keep ? lane->acknowledge(event.meta.sequence) : lane->reject(event.meta.sequence, reason, "late"));
+                    require(session != nullptr);
+                    require(keep ? session->acknowledge(event.meta.sequence) : session->reject(event.meta.sequence, reason, "late"));
                     stage.context->ledger.update([&](ReceiverStats& stats) {
                         --stats.in_hand;
                         if (keep) ++stats.acknowledged;

@@ -43,7 +43,7 @@ Connection::Connection(Context& context, std::shared_ptr<Mailbox> thread, const 
 Connection::~Connection() { end(); }
 
 std::string Connection::who() const {
-    return lane_ ? fmt::format("{} ({})", peer_, wire::to_string(lane_->key)) : peer_;
+    return session_ ? fmt::format("{} ({})", peer_, wire::to_string(session_->key)) : peer_;
 }
 
 transport::Interest Connection::interest() const noexcept {
@@ -119,54 +119,54 @@ void Connection::hello(SteadyTime now) {
                                                                  : wire::ByeReason::malformed);
     }
     const auto refuse = [&](wire::ByeReason reason, std::string text, Report::Kind kind = Report::Kind::refused) {
-        context_.report(kind, fmt::format("{} ({}) was refused: {}", peer_, wire::to_string(hello->lane), text));
+        context_.report(kind, fmt::format("{} ({}) was refused: {}", peer_, wire::to_string(hello->session), text));
         leave(reason, std::move(text), now);
     };
-    if (!allowed(hello->lane.sender))
+    if (!allowed(hello->session.sender))
         return refuse(wire::ByeReason::not_allowed,
                       fmt::format("its certificate is made out to {}; a sender's name is that, or begins with it and one of -._:",
                                   fmt::join(socket_.peer_names(), ", ")));
     if (hello->any_run) {
         const auto run = context_.sink.joined_run();
         if (!run) return refuse(wire::ByeReason::wrong_run, "it names no run, and here it must");
-        hello->lane.run = *run;
+        hello->session.run = *run;
     }
-    auto lane = context_.lanes.enter(hello->lane);
-    if (!lane)
-        return refuse(wire::ByeReason::limit, fmt::format("the limit of {} lanes is reached", context_.options.lanes_max),
+    auto session = context_.sessions.enter(hello->session);
+    if (!session)
+        return refuse(wire::ByeReason::limit, fmt::format("the limit of {} sessions is reached", context_.options.sessions_max),
                       Report::Kind::over_limit);
-    if (auto refusal = context_.sink.hello(lane->id, *hello)) {
-        context_.lanes.leave(*lane, true);
+    if (auto refusal = context_.sink.hello(session->id, *hello)) {
+        context_.sessions.leave(*session, true);
         return refuse(refusal->reason, std::move(refusal->text));
     }
-    auto adoption = lane->adopt({thread_, id_}, *hello);
+    auto adoption = session->adopt({thread_, id_}, *hello);
     if (adoption.format_differs) {
-        context_.lanes.leave(*lane, true);
-        return refuse(wire::ByeReason::format_mismatch, "this lane came with another event format before");
+        context_.sessions.leave(*session, true);
+        return refuse(wire::ByeReason::format_mismatch, "this session came with another event format before");
     }
     if (adoption.forgotten) {
-        context_.lanes.leave(*lane, false);
-        return refuse(wire::ByeReason::limit, fmt::format("which sequences from {} on of this lane are here is not known any more; "
+        context_.sessions.leave(*session, false);
+        return refuse(wire::ByeReason::limit, fmt::format("which sequences from {} on of this session are here is not known any more; "
                                                           "choose a new incarnation", number(hello->oldest_held)),
                       Report::Kind::over_limit);
     }
     if (adoption.given_up > 0)
         context_.report(Report::Kind::gap, fmt::format("{} ({}): {} sequences below {} never came, and it holds them no more", peer_,
-                                                       wire::to_string(hello->lane), adoption.given_up, number(hello->oldest_held)));
+                                                       wire::to_string(hello->session), adoption.given_up, number(hello->oldest_held)));
     if (adoption.reopened > 0)
         context_.report(Report::Kind::reopened,
-                        fmt::format("{} ({}) still holds sequences from {} on, which its lane had given up; they are taken. Is it one "
-                                    "sender?", peer_, wire::to_string(hello->lane), number(hello->oldest_held)));
+                        fmt::format("{} ({}) still holds sequences from {} on, which its session had given up; they are taken. Is it one "
+                                    "sender?", peer_, wire::to_string(hello->session), number(hello->oldest_held)));
     if (adoption.former) {
-        context_.report(Report::Kind::replaced, fmt::format("{} ({}) replaces an older connection of its lane", peer_,
-                                                            wire::to_string(hello->lane)));
+        context_.report(Report::Kind::replaced, fmt::format("{} ({}) replaces an older connection of its session", peer_,
+                                                            wire::to_string(hello->session)));
         adoption.former->thread->write([&](Letters& letters) {
             letters.ends.push_back({.connection = adoption.former->connection,
                                     .reason = wire::ByeReason::replaced,
-                                    .text = "a newer connection of the same lane has come from " + peer_});
+                                    .text = "a newer connection of the same session has come from " + peer_});
         });
     }
-    lane_ = std::move(lane);
+    session_ = std::move(session);
     format_ = hello->format;
     previous_ = Sequence{number(hello->oldest_held) - 1};
     oldest_held_ = hello->oldest_held;
@@ -187,7 +187,7 @@ void Connection::hello(SteadyTime now) {
                                .credit = window,
                                .event_size_max = context_.options.event_size_max.count(),
                                .durable = std::move(adoption.durable),
-                               .run = lane_->key.run,
+                               .run = session_->key.run,
                                .heartbeat_ms = static_cast<std::uint32_t>(heartbeat.count()),
                                .instance = context_.instance,
                                .recorder = context_.options.name},
@@ -198,10 +198,10 @@ void Connection::hello(SteadyTime now) {
 void Connection::tell(SteadyTime now) {
     if (state_ == State::ended) return;
     flush(now);
-    // Answers are gathered in the lane while the peer does not read, so `out_` stays small.
+    // Answers are gathered in the session while the peer does not read, so `out_` stays small.
     for (bool more = true; more && out_.empty() && state_ == State::running;) {
         const auto credit = account_->credit();
-        more = lane_->take_answers(id_, credit, account_->worth_telling(), out_);
+        more = session_->take_answers(id_, credit, account_->worth_telling(), out_);
         if (out_.empty()) return;
         account_->announce(credit);
         flush(now);
@@ -258,7 +258,7 @@ void Connection::leave(wire::ByeReason reason, std::string text, SteadyTime now)
     if (state_ == State::running) tell(now);  // what is final already goes out before
     if (state_ == State::ended) return;
     drop_unfinished();
-    if (lane_) lane_->leave(id_);
+    if (session_) session_->leave(id_);
     state_ = State::leaving;
     reading_ = true;
     began_ = now;
@@ -277,7 +277,7 @@ void Connection::drop_unfinished() {
     const bool discarded = parked_ == Parked::for_sink;
     parked_ = Parked::no;
     rest_ = {};
-    if (discarded) lane_->put_back(id_, waiting_.meta.sequence);
+    if (discarded) session_->put_back(id_, waiting_.meta.sequence);
     if (partial || discarded) {
         context_.ledger.update([&](ReceiverStats& stats) {
             stats.partial += partial ? 1U : 0U;
@@ -295,14 +295,14 @@ void Connection::end() {
     drop_unfinished();
     state_ = State::ended;
     socket_.close();
-    if (lane_) {
-        lane_->leave(id_);
-        context_.lanes.leave(*std::exchange(lane_, nullptr), false);
+    if (session_) {
+        session_->leave(id_);
+        context_.sessions.leave(*std::exchange(session_, nullptr), false);
     }
 }
 
 std::optional<SteadyTime> Connection::idle_since() const {
-    if (state_ != State::running || assembler_.inside_message() || parked_ != Parked::no || lane_->anything_in_hand())
+    if (state_ != State::running || assembler_.inside_message() || parked_ != Parked::no || session_->anything_in_hand())
         return std::nullopt;
     return last_event_;
 }

@@ -91,7 +91,7 @@ public:
     /// Since when it has sent no event and has none without an answer; nothing while it has.
     [[nodiscard]] std::optional<SteadyTime> idle_since() const;
     [[nodiscard]] std::optional<RunNumber> run() const {
-        return lane_ ? std::optional(lane_->key.run) : std::nullopt;
+        return session_ ? std::optional(session_->key.run) : std::nullopt;
     }
 
     // Kept by the thread for each of its connections.
@@ -148,7 +148,7 @@ private:
     std::vector<std::byte> out_;
     std::size_t out_sent_ = 0;
 
-    std::shared_ptr<Lane> lane_;               // shared with the registry
+    std::shared_ptr<Session> session_;               // shared with the registry
     std::shared_ptr<CreditAccount> account_;   // shared with the events underway
     wire::EventFormat format_ = wire::EventFormat::opaque;
     std::uint64_t received_ = 0;  // bytes of EVENT messages begun

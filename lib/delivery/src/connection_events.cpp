@@ -53,7 +53,7 @@ void Connection::event_begins(SteadyTime now) {
 void Connection::decide(SteadyTime now) {
     const auto& header = assembler_.header();
     std::uint64_t skipped = 0;
-    const auto standing = lane_->arrives(id_, underway_.meta, previous_, skipped);
+    const auto standing = session_->arrives(id_, underway_.meta, previous_, skipped);
     if (skipped > 0) {
         context_.ledger.update([&](ReceiverStats& stats) { stats.gaps += skipped; });
         context_.report(Report::Kind::gap, fmt::format("{}: {} sequences are missing between {} and {}", who(), skipped,
@@ -61,17 +61,17 @@ void Connection::decide(SteadyTime now) {
     }
     previous_ = std::max(previous_, underway_.meta.sequence);
     switch (standing) {
-        case Lane::Standing::final:
-        case Lane::Standing::in_hand:
+        case Session::Standing::final:
+        case Session::Standing::in_hand:
             underway_.duplicate = true;
             underway_.rejected.reset();
             return assembler_.skip();
-        case Lane::Standing::scattered:
+        case Session::Standing::scattered:
             context_.report(Report::Kind::over_limit, fmt::format("{}: its sequences are too scattered", who()));
-            return leave(wire::ByeReason::limit, "the sequences of this lane are too scattered", now);
-        case Lane::Standing::not_owner:
-            return leave(wire::ByeReason::replaced, "a newer connection of the same lane has come", now);
-        case Lane::Standing::fresh: break;
+            return leave(wire::ByeReason::limit, "the sequences of this session are too scattered", now);
+        case Session::Standing::not_owner:
+            return leave(wire::ByeReason::replaced, "a newer connection of the same session has come", now);
+        case Session::Standing::fresh: break;
     }
     if (header.payload_size > context_.options.event_size_max.count() && !underway_.rejected)
         reject(wire::RejectReason::too_large, fmt::format("{} bytes; {} is the most that this recorder takes",
@@ -131,34 +131,34 @@ void Connection::event_ends(SteadyTime now) {
                                     number(event.meta.sequence), assembler_.payload_crc(), event.meta.payload_crc));
         reject(wire::RejectReason::corrupt_payload, "the payload does not have the crc32c that was sent with it");
     }
-    auto begun = Lane::Begun::duplicate;
-    if (!event.duplicate) begun = lane_->begin(id_, event.meta.sequence);
-    if (begun != Lane::Begun::yes) event.rejected.reset();
+    auto begun = Session::Begun::duplicate;
+    if (!event.duplicate) begun = session_->begin(id_, event.meta.sequence);
+    if (begun != Session::Begun::yes) event.rejected.reset();
 
     event.hold.release();  // whole: how long its memory is held is up to us now
     const auto size = assembler_.header().payload_size;
     const auto reason = event.rejected;
-    const bool dropped = reason || begun == Lane::Begun::duplicate;
+    const bool dropped = reason || begun == Session::Begun::duplicate;
     const bool held = dropped && context_.sink.dropped_are_answered() == AnswerTime::later;
     context_.ledger.update([&](ReceiverStats& stats) {
         ++stats.received;
         if (held) ++stats.held;
         if (reason) ++stats.rejected_here[wire::index(*reason)], stats.bytes_skipped += size;
-        else if (begun == Lane::Begun::duplicate) ++stats.duplicates, stats.bytes_skipped += size;
-        else if (begun == Lane::Begun::not_owner) ++stats.discarded;
+        else if (begun == Session::Begun::duplicate) ++stats.duplicates, stats.bytes_skipped += size;
+        else if (begun == Session::Begun::not_owner) ++stats.discarded;
         else count_passed_on(stats, event.meta, size);
     });
     CreditHold credit(account_, event.message_size);
-    if (reason) lane_->hold_rejection(event.meta.sequence, *reason, std::move(event.reject_text));
+    if (reason) session_->hold_rejection(event.meta.sequence, *reason, std::move(event.reject_text));
     if (dropped) {
-        context_.sink.dropped(lane_->id, event.meta, reason.value_or(wire::RejectReason::duplicate), credit);
-        if (!held) lane_->let_go(event.meta.sequence);
-    } else if (begun == Lane::Begun::not_owner) {
+        context_.sink.dropped(session_->id, event.meta, reason.value_or(wire::RejectReason::duplicate), credit);
+        if (!held) session_->let_go(event.meta.sequence);
+    } else if (begun == Session::Begun::not_owner) {
         underway_ = {};
-        return leave(wire::ByeReason::replaced, "a newer connection of the same lane has come", now);
+        return leave(wire::ByeReason::replaced, "a newer connection of the same session has come", now);
     } else {
         const auto payload_crc = event.meta.payload_crc;
-        waiting_ = IncomingEvent{.lane = lane_->id,
+        waiting_ = IncomingEvent{.session = session_->id,
                                  .format = format_,
                                  .meta = std::move(event.meta),
                                  .payload = std::move(event.buffer),

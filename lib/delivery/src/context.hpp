@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all connections of a receiver share: its limits, its pool and sink, its lanes and its counts.
+// What all connections of a receiver share: its limits, its pool and sink, its sessions and its counts.
 #pragma once
 
 #include <functional>
 #include <optional>
 #include <string>
 
-#include "lane_registry.hpp"
+#include "session_registry.hpp"
 #include "ledger.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/base/guid.hpp"
@@ -26,7 +26,7 @@ struct Context {
           sink(event_sink),
           report_(std::move(report_to)),
           instance(load_little<std::uint64_t>(Guid::random().bytes)),
-          lanes(options.lanes_max, options.lane_intervals_max) {}
+          sessions(options.sessions_max, options.session_intervals_max) {}
 
     const ReceiverOptions options;
     const std::optional<transport::TlsContext> tls;  // nothing: plain TCP
@@ -36,7 +36,7 @@ struct Context {
     const std::function<void(const Report&)> report_;
     const std::uint64_t instance;  // of this process, for the senders: new at each start
     Ledger ledger;
-    LaneRegistry lanes;
+    SessionRegistry sessions;
 
     void report(Report::Kind kind, std::string text) const {
         if (report_) report_({kind, std::move(text)});

@@ -13,7 +13,7 @@
 namespace weir::delivery {
 namespace {
 
-constexpr std::size_t early_rejections_max = 65'536;  // more than a lane of ours ever has
+constexpr std::size_t early_rejections_max = 65'536;  // more than a session of ours ever has
 
 Sequence after(Sequence sequence) noexcept { return Sequence{number(sequence) + 1}; }
 

@@ -47,7 +47,7 @@ public:
     void give_up(Error error);
     [[nodiscard]] std::optional<Error> failure() const;
     [[nodiscard]] bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
-    /// The run of the lane, when it is known.
+    /// The run of the session, when it is known.
     [[nodiscard]] std::optional<RunNumber> run() const;
     [[nodiscard]] Result<std::optional<RunNumber>> run(std::chrono::milliseconds timeout);
 
@@ -62,12 +62,12 @@ public:
     void may_have_left(Held& event);
     void sent(Held& event);
     /// False: the recorder answers what was never sent; nothing was changed. Settled events are appended.
-    /// (When the lane is replayed, an earlier process has sent it: it is answered again after it was sent again.)
+    /// (When the session is replayed, an earlier process has sent it: it is answered again after it was sent again.)
     [[nodiscard]] bool acknowledge(wire::SequenceRange range, std::vector<Settled>& settled);
     [[nodiscard]] bool reject(Sequence sequence, wire::RejectReason reason, std::vector<Settled>& settled);
     /// The owner of these many settled events knows what became of them.
     void reported(std::size_t events);
-    /// WELCOME of a lane that joins: its run from now on.
+    /// WELCOME of a session that joins: its run from now on.
     void joined(RunNumber run);
     /// WELCOME: from now on larger events are refused; those that are held already are settled.
     void limit_event_size(std::uint64_t event_size_max, std::vector<Settled>& settled);
@@ -102,7 +102,7 @@ private:
     std::vector<std::vector<std::byte>> spare_heads_;  // as many as were sent at once: encoding asks for no memory
     Sequence first_;
     Sequence next_;                    // to be sent
-    std::map<Sequence, wire::RejectReason> early_rejections_;  // told before they are sent again, on a replayed lane
+    std::map<Sequence, wire::RejectReason> early_rejections_;  // told before they are sent again, on a replayed session
     Sequence highest_sent_;            // completely, on any connection; with TLS: perhaps
     std::optional<RunNumber> run_;     // nothing: to be joined, and not known yet
     std::uint64_t unreported_ = 0;     // accepted, and not final or not reported as final

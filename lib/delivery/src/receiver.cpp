@@ -30,8 +30,8 @@ Result<> check(const ReceiverOptions& options, const memory::BufferPool& pool) {
         return fail(Errc::usage, fmt::format("an event of {} does not fit the memory for events ({}); make the memory "
                                              "larger or the largest event smaller",
                                              to_string(options.event_size_max), to_string(pool.stats().limit)));
-    if (options.connections_max == 0 || options.lanes_max == 0 || options.lane_intervals_max == 0)
-        return fail(Errc::usage, "a receiver needs a limit of at least 1 for connections, lanes and intervals");
+    if (options.connections_max == 0 || options.sessions_max == 0 || options.session_intervals_max == 0)
+        return fail(Errc::usage, "a receiver needs a limit of at least 1 for connections, sessions and intervals");
     if (options.threads > 256) return fail(Errc::usage, fmt::format("{} receiver threads are too many; 4 are "
                                                                     "usually enough", options.threads));
     return {};
@@ -144,8 +144,8 @@ Result<std::unique_ptr<Receiver>> Receiver::open(const ReceiverOptions& options,
 
 std::uint16_t Receiver::port() const noexcept { return station_->port; }
 
-LaneId Receiver::restore(const wire::LaneKey& lane, const wire::SequenceSet& durable) {
-    const auto restored = station_->context.lanes.restore(lane);
+SessionId Receiver::restore(const wire::SessionKey& session, const wire::SequenceSet& durable) {
+    const auto restored = station_->context.sessions.restore(session);
     restored->restore(durable);
     return restored->id;
 }
@@ -159,11 +159,11 @@ std::optional<WallTime> Receiver::certificate_ends() const {
 }
 
 void Receiver::acknowledge(std::span<const Answer> events) {
-    std::shared_ptr<Lane> lane;
+    std::shared_ptr<Session> session;
     std::uint64_t count = 0;
     for (const auto& [id, sequence] : events) {
-        if (!lane || lane->id != id) lane = station_->context.lanes.find(id);
-        if (lane && lane->acknowledge(sequence)) ++count;
+        if (!session || session->id != id) session = station_->context.sessions.find(id);
+        if (session && session->acknowledge(sequence)) ++count;
     }
     if (count == 0) return;
     station_->context.ledger.update([count](ReceiverStats& stats) {
@@ -174,8 +174,8 @@ void Receiver::acknowledge(std::span<const Answer> events) {
 }
 
 void Receiver::reject(Answer event, wire::RejectReason reason, std::string text) {
-    const auto lane = station_->context.lanes.find(event.lane);
-    if (!lane || !lane->reject(event.sequence, reason, std::move(text))) return;
+    const auto session = station_->context.sessions.find(event.session);
+    if (!session || !session->reject(event.sequence, reason, std::move(text))) return;
     station_->context.ledger.update([reason](ReceiverStats& stats) {
         ++stats.rejected_by_sink[wire::index(reason)];
         --stats.in_hand;
@@ -185,22 +185,22 @@ void Receiver::reject(Answer event, wire::RejectReason reason, std::string text)
 
 void Receiver::let_go(std::span<const Answer> dropped) {
     if (dropped.empty()) return;
-    std::shared_ptr<Lane> lane;
+    std::shared_ptr<Session> session;
     for (const auto& [id, sequence] : dropped) {
-        if (!lane || lane->id != id) lane = station_->context.lanes.find(id);
-        if (lane) lane->let_go(sequence);
+        if (!session || session->id != id) session = station_->context.sessions.find(id);
+        if (session) session->let_go(sequence);
     }
     station_->context.ledger.update([&](ReceiverStats& stats) { stats.held -= dropped.size(); });
     station_->answered();
 }
 
 void Receiver::send_again(std::span<const Answer> events) {
-    std::map<LaneId, std::shared_ptr<Lane>> lanes;  // shared with the registry
+    std::map<SessionId, std::shared_ptr<Session>> sessions;  // shared with the registry
     std::uint64_t count = 0;
     for (const auto& [id, sequence] : events) {
-        auto& lane = lanes[id];
-        if (!lane) lane = station_->context.lanes.find(id);
-        if (lane && lane->give_back(sequence)) ++count;
+        auto& session = sessions[id];
+        if (!session) session = station_->context.sessions.find(id);
+        if (session && session->give_back(sequence)) ++count;
     }
     if (count == 0) return;
     station_->context.ledger.update([count](ReceiverStats& stats) {
@@ -208,8 +208,8 @@ void Receiver::send_again(std::span<const Answer> events) {
         stats.in_hand -= count;
     });
     // Only now: a connection that ended earlier could be back before all of its events are forgotten.
-    for (const auto& [id, lane] : lanes) {
-        if (lane) lane->end_connection(wire::ByeReason::send_again, "a disk has failed; send again what is not acknowledged");
+    for (const auto& [id, session] : sessions) {
+        if (session) session->end_connection(wire::ByeReason::send_again, "a disk has failed; send again what is not acknowledged");
     }
     station_->answered();
 }
@@ -218,13 +218,13 @@ void Receiver::retry() {
     write_to_all(*station_->mailboxes, [](Letters& letters) { letters.sink_has_room = true; });
 }
 
-std::optional<wire::LaneKey> Receiver::lane_key(LaneId lane) const {
-    const auto found = station_->context.lanes.find(lane);
+std::optional<wire::SessionKey> Receiver::session_key(SessionId session) const {
+    const auto found = station_->context.sessions.find(session);
     return found ? std::optional(found->key) : std::nullopt;
 }
 
-wire::SequenceSet Receiver::final_sequences(LaneId lane) const {
-    const auto found = station_->context.lanes.find(lane);
+wire::SequenceSet Receiver::final_sequences(SessionId session) const {
+    const auto found = station_->context.sessions.find(session);
     return found ? found->final_sequences() : wire::SequenceSet{};
 }
 
@@ -234,13 +234,13 @@ void Receiver::disconnect(RunNumber run, wire::ByeReason reason, std::string tex
     });
 }
 
-std::size_t Receiver::forget(RunNumber run) { return station_->context.lanes.forget(run); }
+std::size_t Receiver::forget(RunNumber run) { return station_->context.sessions.forget(run); }
 
 bool Receiver::stop(std::chrono::milliseconds deadline) { return station_->stop(deadline); }
 
 ReceiverStats Receiver::stats() const {
     auto stats = station_->context.ledger.snapshot();
-    stats.lanes = station_->context.lanes.size();
+    stats.sessions = station_->context.sessions.size();
     return stats;
 }
 

@@ -24,7 +24,7 @@ ReceiverThread::ReceiverThread(Context& context, std::shared_ptr<Mailbox> mailbo
     : context_(context),
       mailbox_(std::move(mailbox)),
       clock_(clock),
-      next_id_((number << 48) + 1),  // ids are unique over all threads: lanes compare them
+      next_id_((number << 48) + 1),  // ids are unique over all threads: sessions compare them
       entrance_(std::move(entrance)),
       staging_(Connection::staging_size) {
     watch_listener(true);

@@ -21,12 +21,12 @@ Result<> check(const SenderOptions& options) {
         return fail(Errc::usage, fmt::format("\"{}\" cannot be the name of a sender; use 1 to {} letters, digits and -_.:",
                                              options.name.substr(0, 200), wire::sender_name_size_max));
     if (options.join_run && (options.replays || options.first_sequence > Sequence{1}))
-        return fail(Errc::usage, "a sender that continues a lane needs the run of that lane");
+        return fail(Errc::usage, "a sender that continues a session needs the run of that session");
     if (!wire::valid(options.first_sequence)) return fail(Errc::usage, "the first sequence of a sender is 1 or more");
     if (options.first_sequence > Sequence{1} && options.incarnation == 0)
-        return fail(Errc::usage, "a sender that continues a lane needs the incarnation of that lane");
+        return fail(Errc::usage, "a sender that continues a session needs the incarnation of that session");
     if (options.replays && options.incarnation == 0)
-        return fail(Errc::usage, "a sender that replays a lane needs the incarnation of that lane");
+        return fail(Errc::usage, "a sender that replays a session needs the incarnation of that session");
     if (options.window_events == 0 || options.window == Bytes{0})
         return fail(Errc::usage, "the window of a sender is at least one event and one byte");
     if (options.backoff_first.count() < 1 || options.backoff_last < options.backoff_first)
@@ -39,12 +39,12 @@ Result<> check(const SenderOptions& options) {
 
 class Sender::Line {  // what the calls and the I/O thread share
 public:
-    Line(SenderOptions sender_options, transport::HostPort host, wire::LaneKey key, transport::EventLoop loop,
+    Line(SenderOptions sender_options, transport::HostPort host, wire::SessionKey key, transport::EventLoop loop,
          std::optional<transport::TlsContext> tls)
         : options(std::move(sender_options)),
-          lane(std::move(key)),
+          session(std::move(key)),
           outbox(options),
-          link(options, std::move(host), lane, std::move(loop), std::move(tls), outbox),
+          link(options, std::move(host), session, std::move(loop), std::move(tls), outbox),
           thread_(named_jthread("sender", [this](const std::stop_token& stop) { link.run(stop); })) {}
 
     ~Line() { end(); }
@@ -58,7 +58,7 @@ public:
     }
 
     const SenderOptions options;
-    const wire::LaneKey lane;
+    const wire::SessionKey session;
     Outbox outbox;
     SenderLink link;
 
@@ -81,9 +81,9 @@ Result<std::unique_ptr<Sender>> Sender::open(SenderOptions options) {
         if (!context) return std::unexpected(context.error());
         tls = std::move(*context);
     }
-    wire::LaneKey lane{options.name, options.incarnation, options.connection, options.join_run ? RunNumber{} : options.run};
+    wire::SessionKey session{options.name, options.incarnation, options.connection, options.join_run ? RunNumber{} : options.run};
     return std::unique_ptr<Sender>(new Sender(
-        std::make_unique<Line>(std::move(options), std::move(*host), std::move(lane), std::move(*loop), std::move(tls))));
+        std::make_unique<Line>(std::move(options), std::move(*host), std::move(session), std::move(*loop), std::move(tls))));
 }
 
 Sender::Sender(std::unique_ptr<Line> line) : line_(std::move(line)) {}
@@ -131,10 +131,10 @@ bool Sender::connected() const noexcept { return line_->outbox.is_connected(); }
 
 std::optional<Error> Sender::failure() const { return line_->outbox.failure(); }
 
-wire::LaneKey Sender::lane() const {
-    auto lane = line_->lane;
-    lane.run = line_->outbox.run().value_or(RunNumber{});
-    return lane;
+wire::SessionKey Sender::session() const {
+    auto session = line_->session;
+    session.run = line_->outbox.run().value_or(RunNumber{});
+    return session;
 }
 
 }  // namespace weir::delivery

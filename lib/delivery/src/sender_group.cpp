@@ -69,8 +69,8 @@ struct SenderGroup::Line {
     std::unique_ptr<Sender> sender{};     // the last member: its thread ends events
 };
 
-SenderGroup::SenderGroup(SenderGroupOptions options, OnFinal on_final, std::function<void(std::string)> remark)
-    : options_(std::move(options)), on_final_(std::move(on_final)), remark_(std::move(remark)) {
+SenderGroup::SenderGroup(SenderGroupOptions options, OnFinal on_final, std::function<void(std::string)> report)
+    : options_(std::move(options)), on_final_(std::move(on_final)), report_(std::move(report)) {
     auto& incarnation = options_.sender.incarnation;
     while (incarnation == 0) incarnation = load_little<std::uint64_t>(Guid::random().bytes);
 }
@@ -80,7 +80,7 @@ SenderGroup::~SenderGroup() { close(); }
 Result<std::shared_ptr<SenderGroup::Line>> SenderGroup::open(const Peer& receiver) {
     auto line = std::make_shared<Line>();
     auto options = options_.sender;
-    ++options_.sender.connection;  // a lane of its own for the next
+    ++options_.sender.connection;  // a session of its own for the next
     options.host = receiver.events;
     // The line outlives its sender, whose thread is the only one that calls this.
     options.on_final = [this, line = line.get()](Sequence sequence, std::optional<wire::RejectReason> rejected) {
@@ -158,7 +158,7 @@ SenderGroup::Tried SenderGroup::try_send(Line& line, const EventDescription& eve
         line.bytes.fetch_sub(size, std::memory_order_relaxed);
         return Tried::full;
     }
-    if (remark_) remark_(fmt::format("event {} cannot be sent: {}", number(event.global_id), sent.error().context));
+    if (report_) report_(fmt::format("event {} cannot be sent: {}", number(event.global_id), sent.error().context));
     end(line, {payload.front().owner, size}, why_not(sent.error().code, event));
     return Tried::refused;
 }
@@ -258,7 +258,7 @@ void SenderGroup::look_after(Member& member, SteadyTime now, SteadyTime::duratio
         problem = member.line->sender->stats().last_problem;
         const auto events = take_back(member);
         member.open_at = now + options_.reopen_after.value_or(0ms);
-        if (!is_lost && remark_) remark_(fmt::format("{} refuses: {}; its {} events are sent again", title(member.receiver), problem, events));
+        if (!is_lost && report_) report_(fmt::format("{} refuses: {}; its {} events are sent again", title(member.receiver), problem, events));
     } else if (!member.line && member.open_at <= now) {
         auto line = open(member.receiver);
         const std::scoped_lock lock(mutex_);
@@ -301,10 +301,10 @@ void SenderGroup::lost(const Peer& receiver, const std::string& why) {
     }
     const auto count = in_doubt.size();
     in_doubt_.fetch_add(count, std::memory_order_relaxed);
-    if (!remark_) return;
+    if (!report_) return;
     auto text = fmt::format("{} {}; its {} events go to the others", title(receiver), why, events);
     if (count > 0) text += fmt::format("; {} of them were sent to it and may be stored there too: {}", count, listed(std::move(in_doubt)));
-    remark_(std::move(text));
+    report_(std::move(text));
 }
 
 void SenderGroup::send_taken_back() {

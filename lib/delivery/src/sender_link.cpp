@@ -17,11 +17,11 @@ SteadyTime now() { return std::chrono::steady_clock::now(); }
 
 }  // namespace
 
-SenderLink::SenderLink(const SenderOptions& options, transport::HostPort host, wire::LaneKey lane,
+SenderLink::SenderLink(const SenderOptions& options, transport::HostPort host, wire::SessionKey session,
                        transport::EventLoop loop, std::optional<transport::TlsContext> tls, Outbox& outbox)
     : options_(options),
       host_(std::move(host)),
-      lane_(std::move(lane)),
+      session_(std::move(session)),
       join_run_(options.join_run),
       loop_(std::move(loop)),
       tls_(std::move(tls)),
@@ -93,7 +93,7 @@ void SenderLink::serve(const std::stop_token& stop) {
     begun_ = 0;
     first_written_ = 0;
     outbox_.rewind();
-    wire::encode(wire::Hello{.lane = lane_, .format = options_.format, .oldest_held = outbox_.oldest_held(), .any_run = join_run_},
+    wire::encode(wire::Hello{.session = session_, .format = options_.format, .oldest_held = outbox_.oldest_held(), .any_run = join_run_},
                  control_);
     const auto welcome_deadline = now() + options_.connect_timeout;
 

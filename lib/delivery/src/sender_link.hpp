@@ -21,7 +21,7 @@ public:
     static constexpr unsigned replaced_max = 3;
     static constexpr unsigned silent_beats_max = 3;
 
-    SenderLink(const SenderOptions& options, transport::HostPort host, wire::LaneKey lane, transport::EventLoop loop,
+    SenderLink(const SenderOptions& options, transport::HostPort host, wire::SessionKey session, transport::EventLoop loop,
                std::optional<transport::TlsContext> tls, Outbox& outbox);
 
     /// Until stopped, or failed for good (the outbox then has the error).
@@ -54,7 +54,7 @@ private:
 
     const SenderOptions& options_;
     const transport::HostPort host_;
-    wire::LaneKey lane_;
+    wire::SessionKey session_;
     bool join_run_;  // its run is not known yet
     transport::EventLoop loop_;
     const std::optional<transport::TlsContext> tls_;  // nothing: plain TCP

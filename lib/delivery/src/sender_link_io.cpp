@@ -153,7 +153,7 @@ Result<> SenderLink::welcome() {
             outbox_.give_up({Errc::unsupported, 0, fmt::format("{} does not say which run it records; name the run", to_string(host_))});
             return fail(Errc::unsupported, "the run is not known");
         }
-        lane_.run = welcome->run;
+        session_.run = welcome->run;
         outbox_.joined(welcome->run);
     }
     if (welcome->protocol >= 2 && welcome->heartbeat_ms > 0) {
@@ -165,10 +165,10 @@ Result<> SenderLink::welcome() {
         // Continuing would lose events in silence: the recorder would take new ones for old.
         failed_ = true;
         outbox_.give_up({Errc::refused, 0,
-                      fmt::format("{} holds sequences up to {} of lane {} that this sender has not sent; another sender "
+                      fmt::format("{} holds sequences up to {} of session {} that this sender has not sent; another sender "
                                   "has used the same name and incarnation: choose a new incarnation",
-                                  to_string(host_), number(welcome->durable.highest()), wire::to_string(lane_))});
-        return fail(Errc::refused, "the lane is in use");
+                                  to_string(host_), number(welcome->durable.highest()), wire::to_string(session_))});
+        return fail(Errc::refused, "the session is in use");
     }
     outbox_.limit_event_size(welcome->event_size_max, settled_);
     outbox_.connected();

@@ -122,7 +122,7 @@ TEST(Delivery, ASenderThatNamesNoRunJoinsTheOneThatIsRecorded) {
     EXPECT_EQ(sender->run(60s).value(), run);
     ASSERT_TRUE(sender->send(described(1), as_data("x")).has_value());
     EXPECT_TRUE(sender->flush(60s).value());
-    EXPECT_EQ(sender->lane().run, run);
+    EXPECT_EQ(sender->session().run, run);
     options.first_sequence = Sequence{2};
     options.incarnation = 7;
     EXPECT_EQ(Sender::open(options).error().code, Errc::usage);
@@ -221,10 +221,10 @@ TEST(Delivery, WhatWasAnsweredWhileTheSenderWasAwayIsNotSentAgain) {
     for (std::uint64_t i = 1; i <= 4; ++i) first.say(event_message(i, "e"));
     ASSERT_TRUE(eventually([&] { return recorder.sink.holding() == 4; }));
     first.close();
-    const auto lane = recorder.sink.held.at(0).lane;
-    const std::vector<Answer> answers{{lane, Sequence{1}}, {lane, Sequence{2}}, {lane, Sequence{4}}};
+    const auto session = recorder.sink.held.at(0).session;
+    const std::vector<Answer> answers{{session, Sequence{1}}, {session, Sequence{2}}, {session, Sequence{4}}};
     recorder.receiver->acknowledge(answers);
-    recorder.receiver->reject({lane, Sequence{3}}, wire::RejectReason::late, "too late");
+    recorder.receiver->reject({session, Sequence{3}}, wire::RejectReason::late, "too late");
 
     RawPeer second(recorder.receiver->port());
     second.say_message(hello_as("lane"));
@@ -236,7 +236,7 @@ TEST(Delivery, WhatWasAnsweredWhileTheSenderWasAwayIsNotSentAgain) {
     EXPECT_EQ(reject.sequence, Sequence{3});
     EXPECT_EQ(reject.reason, wire::RejectReason::late);
     EXPECT_EQ(reject.text, "too late");
-    EXPECT_EQ(to_string(recorder.receiver->final_sequences(lane)), "1-4");
+    EXPECT_EQ(to_string(recorder.receiver->final_sequences(session)), "1-4");
 }
 
 TEST(Delivery, WhatTheSinkHasLostIsSentAgainAndWhatIsInHandElsewhereIsNot) {
@@ -252,7 +252,7 @@ TEST(Delivery, WhatTheSinkHasLostIsSentAgainAndWhatIsInHandElsewhereIsNot) {
         first.swap(recorder.sink.held);
     }
     std::vector<Answer> lost, kept;
-    for (const auto& event : first) (number(event.meta.sequence) % 2 == 0 ? lost : kept).push_back({event.lane, event.meta.sequence});
+    for (const auto& event : first) (number(event.meta.sequence) % 2 == 0 ? lost : kept).push_back({event.session, event.meta.sequence});
     auto twice = lost;
     twice.insert(twice.end(), lost.begin(), lost.end());  // the second time it is not in hand any more
     recorder.receiver->send_again(twice);
@@ -286,12 +286,12 @@ TEST(Delivery, ASenderThatIsRefusedFailsWithTheReason) {
     EXPECT_EQ(sender->stats().taken_back, 1U);
 }
 
-TEST(Delivery, ALostConnectionOfTheSameLaneThatIsHeardLateDoesNotEndTheSender) {
+TEST(Delivery, ALostConnectionOfTheSameSessionThatIsHeardLateDoesNotEndTheSender) {
     Recorder recorder;
     recorder.start();
     auto sender = Sender::open(to_recorder(recorder)).value();
     auto stale = hello_as("sender-1");
-    stale.lane = sender->lane();
+    stale.session = sender->session();
     for (std::uint64_t i = 1; i <= 5; ++i) {  // more often than it would bear without an answer between
         ASSERT_TRUE(sender->send(described(i), as_data("event")).has_value());
         ASSERT_TRUE(sender->flush(60s).value());
@@ -302,7 +302,7 @@ TEST(Delivery, ALostConnectionOfTheSameLaneThatIsHeardLateDoesNotEndTheSender) {
     EXPECT_TRUE(recorder.sink.each_once());
 }
 
-TEST(Delivery, AnotherSenderOfTheSameLaneEndsTheSenderAtLast) {
+TEST(Delivery, AnotherSenderOfTheSameSessionEndsTheSenderAtLast) {
     Recorder recorder;
     recorder.sink.answers = false;
     recorder.start();
@@ -310,7 +310,7 @@ TEST(Delivery, AnotherSenderOfTheSameLaneEndsTheSenderAtLast) {
     ASSERT_TRUE(sender->send(described(1), as_data("event")).has_value());
     ASSERT_TRUE(eventually([&] { return recorder.sink.holding() == 1; }));
     auto other = hello_as("sender-1");
-    other.lane = sender->lane();
+    other.session = sender->session();
     std::vector<std::unique_ptr<RawPeer>> peers;
     for (std::uint64_t i = 1; i <= 3; ++i) {
         peers.push_back(std::make_unique<RawPeer>(recorder.receiver->port()));
@@ -467,12 +467,12 @@ TEST(Delivery, AfterARestartOfTheRecorderOnlyWhatIsNotDurableIsTaken) {
     const auto second = recorder_at(port);
     wire::SequenceSet durable;
     durable.insert({Sequence{1}, Sequence{6}});
-    const auto lane = second->receiver->restore(sender->lane(), durable);
+    const auto session = second->receiver->restore(sender->session(), durable);
     second->start();
     EXPECT_TRUE(sender->flush(60s).value());
     EXPECT_EQ(second->sink.taken(), 4U);
-    EXPECT_EQ(second->receiver->final_sequences(lane).cumulative(), Sequence{10});
-    EXPECT_EQ(second->receiver->lane_key(lane), sender->lane());
+    EXPECT_EQ(second->receiver->final_sequences(session).cumulative(), Sequence{10});
+    EXPECT_EQ(second->receiver->session_key(session), sender->session());
 }
 
 TEST(Delivery, ManySendersAtOnceEachOnceAndBalanced) {
@@ -492,7 +492,7 @@ TEST(Delivery, ManySendersAtOnceEachOnceAndBalanced) {
     threads.clear();
     EXPECT_TRUE(recorder.sink.each_once());
     EXPECT_EQ(recorder.sink.taken(), static_cast<std::size_t>(senders * events));
-    EXPECT_EQ(recorder.stats().lanes, static_cast<std::uint64_t>(senders));
+    EXPECT_EQ(recorder.stats().sessions, static_cast<std::uint64_t>(senders));
 }
 
 TEST(Sender, OptionsThatCannotWorkAreRefusedAtOnce) {

@@ -44,31 +44,31 @@ public:
         const std::scoped_lock lock(mutex);
         return accepted_run;
     }
-    std::optional<Refusal> hello(LaneId, const wire::Hello& hello) override {
+    std::optional<Refusal> hello(SessionId, const wire::Hello& hello) override {
         const std::scoped_lock lock(mutex);
-        if (hello.lane.run != accepted_run) return Refusal{wire::ByeReason::wrong_run, "another run is being recorded"};
+        if (hello.session.run != accepted_run) return Refusal{wire::ByeReason::wrong_run, "another run is being recorded"};
         return std::nullopt;
     }
     Taken take(IncomingEvent& event) override {
         const std::scoped_lock lock(mutex);
         if (full) return Taken::full;
         const auto sequence = number(event.meta.sequence);
-        ++times_taken[{event.lane, sequence}];
+        ++times_taken[{event.session, sequence}];
         payloads.emplace_back(as_text(event.payload.data()));
         EXPECT_EQ(checksum::crc32c(event.payload.data()), event.payload_crc);
         EXPECT_EQ(event.meta.payload_crc, event.payload_crc);
         last_meta = event.meta;
         metas[number(event.meta.global_id)] = event.meta;
-        const Answer answer{event.lane, event.meta.sequence};
+        const Answer answer{event.session, event.meta.sequence};
         if (reject_all) receiver->reject(answer, wire::RejectReason::streams_exceeded, "no more streams");
         else if (answers) receiver->acknowledge(std::span(&answer, 1));
         else held.push_back(std::move(event));
         return Taken::yes;
     }
-    void dropped(LaneId lane, const wire::EventMeta& event, wire::RejectReason, CreditHold& credit) override {
+    void dropped(SessionId session, const wire::EventMeta& event, wire::RejectReason, CreditHold& credit) override {
         const std::scoped_lock lock(mutex);
         if (!holds_dropped) return;
-        dropped_events.push_back({lane, event.sequence});
+        dropped_events.push_back({session, event.sequence});
         credits.push_back(std::move(credit));
     }
     AnswerTime dropped_are_answered() const override { return holds_dropped ? AnswerTime::later : AnswerTime::now; }
@@ -93,7 +93,7 @@ public:
             events.swap(held);
         }
         std::vector<Answer> all;
-        for (const auto& event : events) all.push_back({event.lane, event.meta.sequence});
+        for (const auto& event : events) all.push_back({event.session, event.meta.sequence});
         receiver->acknowledge(all);
     }
     std::size_t taken() const {
@@ -122,7 +122,7 @@ public:
     bool holds_dropped = false;  // their answers wait for let_go_of_dropped(); set before it begins
     std::vector<Answer> dropped_events;
     std::vector<CreditHold> credits;
-    std::map<std::pair<LaneId, std::uint64_t>, int> times_taken;
+    std::map<std::pair<SessionId, std::uint64_t>, int> times_taken;
     std::vector<std::string> payloads;
     std::vector<IncomingEvent> held;
     wire::EventMeta last_meta;
@@ -274,7 +274,7 @@ private:
 
 inline wire::Hello hello_as(std::string name, Sequence oldest = Sequence{1}) {
     wire::Hello hello;
-    hello.lane = {std::move(name), 7, 0, run};
+    hello.session = {std::move(name), 7, 0, run};
     hello.oldest_held = oldest;
     return hello;
 }

@@ -48,7 +48,7 @@ TEST(Outbox, WakesTheIoThreadOnlyWhenItSleeps) {
     EXPECT_FALSE(wake);
 }
 
-TEST(Outbox, WhatAnEarlierProcessOfTheLaneHasSentIsAnsweredWhenItWasSentAgain) {
+TEST(Outbox, WhatAnEarlierProcessOfTheSessionHasSentIsAnsweredWhenItWasSentAgain) {
     Outbox outbox{SenderOptions{.incarnation = 1, .first_sequence = Sequence{3}, .replays = true}};
     std::vector<Outbox::Settled> settled;
     EXPECT_TRUE(outbox.acknowledge(range(1, 5), settled));  // what WELCOME says

@@ -33,7 +33,7 @@ TEST(Receiver, AStreamCutAtAnyByteCountsExactlyTheEventsBeforeTheCut) {
     }
     std::uint64_t expected = 0;
     for (std::size_t size = 0; size <= stream.size(); ++size) {
-        auto bytes = hello_bytes(std::to_string(10'000 + size));  // another lane for each cut, of the same length
+        auto bytes = hello_bytes(std::to_string(10'000 + size));  // another session for each cut, of the same length
         for (std::uint64_t i = 1; i <= 3; ++i) append(bytes, event_message(i, "payload of some bytes"));
         ASSERT_EQ(bytes.size(), stream.size());
         RawPeer peer(recorder.receiver->port());
@@ -249,7 +249,7 @@ TEST(Receiver, AJumpInTheSequencesIsTakenCountedAndReported) {
 
 TEST(Receiver, SequencesTooScatteredEndTheConnectionInsteadOfTakingMemory) {
     ReceiverOptions options;
-    options.lane_intervals_max = 10;
+    options.session_intervals_max = 10;
     Recorder recorder(options);
     recorder.start();
     RawPeer peer(recorder.receiver->port());
@@ -277,7 +277,7 @@ TEST(Receiver, MoreBytesThanCreditIsMalformed) {
     EXPECT_LE(recorder.sink.holding() * 16'000, credit);
 }
 
-TEST(Receiver, ANewerConnectionOfALaneReplacesTheOlder) {
+TEST(Receiver, ANewerConnectionOfASessionReplacesTheOlder) {
     Recorder recorder;
     recorder.start();
     RawPeer older(recorder.receiver->port());
@@ -296,7 +296,7 @@ TEST(Receiver, ANewerConnectionOfALaneReplacesTheOlder) {
     EXPECT_EQ(recorder.stats().partial, 1U);
 }
 
-TEST(Receiver, ALaneThatComesWithAnotherFormatIsRefused) {
+TEST(Receiver, ASessionThatComesWithAnotherFormatIsRefused) {
     Recorder recorder;
     recorder.start();
     RawPeer first(recorder.receiver->port());
@@ -362,7 +362,7 @@ TEST(Receiver, ThatWasNeverStartedStopsAtOnce) {
     EXPECT_TRUE(recorder.receiver->stop(60s));
 }
 
-TEST(Receiver, ForgetsTheLanesOfARunOnceNothingUsesThem) {
+TEST(Receiver, ForgetsTheSessionsOfARunOnceNothingUsesThem) {
     Recorder recorder;
     recorder.start();
     RawPeer peer(recorder.receiver->port());
@@ -374,13 +374,13 @@ TEST(Receiver, ForgetsTheLanesOfARunOnceNothingUsesThem) {
     EXPECT_EQ(peer.hear_bye(), ByeReason::run_closed);
     peer.close();
     EXPECT_TRUE(eventually([&] { return recorder.receiver->forget(run) == 1; }));
-    EXPECT_EQ(recorder.stats().lanes, 0U);
+    EXPECT_EQ(recorder.stats().sessions, 0U);
 }
 
 TEST(Receiver, AnswersForWhatIsNotInHandAreIgnored) {
     Recorder recorder;
     recorder.start();
-    const std::vector<Answer> answers{{LaneId{9}, Sequence{1}}, {LaneId{1}, Sequence{0}}};
+    const std::vector<Answer> answers{{SessionId{9}, Sequence{1}}, {SessionId{1}, Sequence{0}}};
     recorder.receiver->acknowledge(answers);
     recorder.receiver->reject(answers[0], RejectReason::other, "nothing");
     EXPECT_EQ(recorder.stats().acknowledged, 0U);
@@ -399,7 +399,7 @@ TEST(Receiver, OptionsThatCannotWorkAreRefusedAtOpen) {
     EXPECT_FALSE(Receiver::open(options, pool, sink).has_value());
 }
 
-TEST(Receiver, AClaimOfAnotherConnectionOfItsLaneCostsASenderNothing) {
+TEST(Receiver, AClaimOfAnotherConnectionOfItsSessionCostsASenderNothing) {
     Recorder recorder;
     recorder.start();
     RawPeer first(recorder.receiver->port());

@@ -34,7 +34,7 @@ struct SenderGroupTest : testing::Test {
             },
             [this](std::string text) {
                 const std::scoped_lock lock(mutex);
-                remarks.push_back(std::move(text));
+                reports.push_back(std::move(text));
             });
     }
 
@@ -95,7 +95,7 @@ struct SenderGroupTest : testing::Test {
 
     std::mutex mutex;
     std::map<std::uint64_t, std::vector<std::optional<wire::RejectReason>>> finals;
-    std::vector<std::string> remarks;
+    std::vector<std::string> reports;
     SteadyTime now{1h};
     std::optional<SenderGroup> group;  // the last member: its threads call into the others
 };
@@ -172,10 +172,10 @@ TEST_F(SenderGroupTest, OnlyTimeInWhichAnotherReceiverIsConnectedMakesOneLost) {
     const auto back = at(ports[0]);
     ASSERT_TRUE(connected(1));
     pass(59s);
-    EXPECT_TRUE(remarks.empty()) << remarks.front();
+    EXPECT_TRUE(reports.empty()) << reports.front();
     pass(2s);
-    ASSERT_EQ(remarks.size(), 1U);
-    EXPECT_NE(remarks[0].find("recorder rec-2 is away for 60000 ms"), std::string::npos) << remarks[0];
+    ASSERT_EQ(reports.size(), 1U);
+    EXPECT_NE(reports[0].find("recorder rec-2 is away for 60000 ms"), std::string::npos) << reports[0];
 }
 
 TEST_F(SenderGroupTest, AStandstillOfTheSenderDoesNotMakeAReceiverLost) {
@@ -186,7 +186,7 @@ TEST_F(SenderGroupTest, AStandstillOfTheSenderDoesNotMakeAReceiverLost) {
     ASSERT_TRUE(connected(1));
     group->look_after(now);
     group->look_after(now += 10min);
-    EXPECT_TRUE(remarks.empty()) << remarks.front();
+    EXPECT_TRUE(reports.empty()) << reports.front();
 }
 
 TEST_F(SenderGroupTest, TheEventsOfALostReceiverGoToTheOtherAndThoseThatWereSentAreMarkedAndNamed) {
@@ -209,11 +209,11 @@ TEST_F(SenderGroupTest, TheEventsOfALostReceiverGoToTheOtherAndThoseThatWereSent
     for (const auto& [id, meta] : two.sink.metas) EXPECT_EQ(meta.sent_elsewhere, there.contains(id)) << id;
     EXPECT_EQ(group->stats().moved, of_the_first(1, 600));
     EXPECT_EQ(group->stats().in_doubt, of_the_first(1, 300));
-    ASSERT_EQ(remarks.size(), 1U);
-    EXPECT_NE(remarks[0].find(std::to_string(there.size()) + " of them were sent to it and may be stored there too: " +
+    ASSERT_EQ(reports.size(), 1U);
+    EXPECT_NE(reports[0].find(std::to_string(there.size()) + " of them were sent to it and may be stored there too: " +
                               std::to_string(there.begin()->first)),
               std::string::npos)
-        << remarks[0];
+        << reports[0];
     expect_each_ended_once();
     const auto back = at(port);  // and has its own events from then on
     ASSERT_TRUE(connected(2));
@@ -236,7 +236,7 @@ TEST_F(SenderGroupTest, AReceiverThatComesBackAtAnotherAddressGetsItsOwnEvents) 
     EXPECT_EQ(back.sink.metas.size(), of_the_first(1, 300));
     for (const auto& [id, meta] : back.sink.metas) EXPECT_TRUE(meta.sent_elsewhere);
     EXPECT_EQ(group->stats().moved, 0U);
-    EXPECT_TRUE(remarks.empty()) << remarks.front();
+    EXPECT_TRUE(reports.empty()) << reports.front();
 }
 
 TEST_F(SenderGroupTest, TheEventsOfAReceiverThatLeftGoToTheOthers) {
@@ -259,13 +259,13 @@ TEST_F(SenderGroupTest, TheEventsOfAReceiverThatLeftGoToTheOthers) {
         ASSERT_TRUE(all_final(300));
         EXPECT_EQ(two.sink.metas.size(), 300U);
         EXPECT_EQ(group->stats().moved, one.sink.metas.size());
-        ASSERT_EQ(remarks.size(), 1U);
-        EXPECT_NE(remarks[0].find("recorder rec-1 left the partition"), std::string::npos) << remarks[0];
+        ASSERT_EQ(reports.size(), 1U);
+        EXPECT_NE(reports[0].find("recorder rec-1 left the partition"), std::string::npos) << reports[0];
         expect_each_ended_once();
         expect_balance();
         group.reset();
         finals.clear();
-        remarks.clear();
+        reports.clear();
     }
 }
 
@@ -374,10 +374,10 @@ TEST_F(SenderGroupTest, ASenderThatWasRefusedIsOpenedAgainAfterAWhileAndItsEvent
     ASSERT_TRUE(eventually([&] {
         group->look_after(now);
         const std::scoped_lock lock(mutex);
-        return !remarks.empty();
+        return !reports.empty();
     }));
-    EXPECT_NE(remarks[0].find("recorder rec-1 refuses: "), std::string::npos) << remarks[0];
-    EXPECT_NE(remarks[0].find("another run is being recorded; its 3 events"), std::string::npos) << remarks[0];
+    EXPECT_NE(reports[0].find("recorder rec-1 refuses: "), std::string::npos) << reports[0];
+    EXPECT_NE(reports[0].find("another run is being recorded; its 3 events"), std::string::npos) << reports[0];
     EXPECT_FALSE(give(4)) << "there is nobody";
     {
         const std::scoped_lock lock(recorder.sink.mutex);
@@ -432,8 +432,8 @@ TEST_F(SenderGroupTest, AnEventThatNobodyCanBeSentIsFinalAndCostsNoOther) {
     EXPECT_EQ(finals[1].at(0), wire::RejectReason::too_large);
     EXPECT_EQ(finals[2].at(0), std::nullopt);
     EXPECT_EQ(finals[3].at(0), wire::RejectReason::bad_tag);
-    ASSERT_EQ(remarks.size(), 2U);
-    EXPECT_NE(remarks[0].find("event 1 cannot be sent: "), std::string::npos) << remarks[0];
+    ASSERT_EQ(reports.size(), 2U);
+    EXPECT_NE(reports[0].find("event 1 cannot be sent: "), std::string::npos) << reports[0];
     const auto stats = group->stats();
     EXPECT_EQ(stats.accepted, 3U);
     EXPECT_EQ(stats.bytes_accepted, 20U);

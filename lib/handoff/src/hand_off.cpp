@@ -61,20 +61,20 @@ HandOff::Work::Work(catalogue::Catalogue& catalogue, std::vector<std::unique_ptr
       plan_(names_of(destinations_), std::move(priorities)) {
     if (options_.rate.count() > 0) limit_.emplace(clock, options_.rate);
     for (std::size_t i = 0; i < destinations_.size(); ++i) {
-        auto& lane = *lanes_.emplace_back(std::make_unique<Lane>());
-        lane.destination = destinations_[i].get();
-        lane.pattern = options_.patterns[i];
-        lane.options = options_.transfer;
-        lane.options.limit = limit_ ? &*limit_ : nullptr;
-        lane.options.progress = [&lane](std::uint64_t bytes) {
-            lane.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
+        auto& session = *sessions_.emplace_back(std::make_unique<Session>());
+        session.destination = destinations_[i].get();
+        session.pattern = options_.patterns[i];
+        session.options = options_.transfer;
+        session.options.limit = limit_ ? &*limit_ : nullptr;
+        session.options.progress = [&session](std::uint64_t bytes) {
+            session.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
         };
-        lane.transfer = std::make_unique<Transfer>(catalogue_, *lane.destination, backoff_, lane.options, clock_);
-        lane.counts.name = lane.destination->name();
+        session.transfer = std::make_unique<Transfer>(catalogue_, *session.destination, backoff_, session.options, clock_);
+        session.counts.name = session.destination->name();
     }
     deletion_.emplace(
         catalogue_, destinations_,
-        [this](std::size_t d, const catalogue::FileRow& file) { return place_of(file, lanes_[d]->pattern); },
+        [this](std::size_t d, const catalogue::FileRow& file) { return place_of(file, sessions_[d]->pattern); },
         options_.recorder, options_.deletion, options_.transfer.answer, clock_);
 }
 
@@ -98,9 +98,9 @@ void HandOff::Work::run_thread(std::function<void(const std::stop_token&)> work)
 void HandOff::Work::start() {
     const std::scoped_lock lock(mutex_);
     run_thread([this](const std::stop_token& stop) { look(stop); });
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    for (std::size_t i = 0; i < sessions_.size(); ++i) {
         for (unsigned t = 0; t < options_.concurrency; ++t)
-            run_thread([this, i](const std::stop_token& stop) { copy_files(*lanes_[i], i, stop); });
+            run_thread([this, i](const std::stop_token& stop) { copy_files(*sessions_[i], i, stop); });
     }
     if (options_.deletion.above_percent < 100 && !options_.once)
         run_thread([this](const std::stop_token& stop) { delete_files(stop); });
@@ -112,53 +112,53 @@ void HandOff::Work::wait(std::unique_lock<std::mutex>& lock, std::chrono::nanose
 
 // Copying -----------------------------------------------------------------------------------------------
 
-void HandOff::Work::copy_files(Lane& lane, std::size_t number, const std::stop_token& stop) {
-    while (auto job = next_job(lane, number, stop)) {
+void HandOff::Work::copy_files(Session& session, std::size_t number, const std::stop_token& stop) {
+    while (auto job = next_job(session, number, stop)) {
         TransferResult result;
-        if (const auto place = place_of(job->file, lane.pattern)) {
-            result = lane.transfer->run(job->file, *place, job->row, stop);
+        if (const auto place = place_of(job->file, session.pattern)) {
+            result = session.transfer->run(job->file, *place, job->row, stop);
         } else {
             result = {Outcome::failed, Trouble::source, place.error().message(), 0};
         }
-        finish(lane, number, *job, result);
-        clean_orphans(lane, stop);
+        finish(session, number, *job, result);
+        clean_orphans(session, stop);
     }
-    clean_orphans(lane, stop);
+    clean_orphans(session, stop);
 }
 
-std::optional<Job> HandOff::Work::next_job(Lane& lane, std::size_t number, const std::stop_token& stop) {
+std::optional<Job> HandOff::Work::next_job(Session& session, std::size_t number, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
         const auto now = clock_.now();
-        const bool may = looked_ && now >= lane.not_before && !lane.probing;
+        const bool may = looked_ && now >= session.not_before && !session.probing;
         if (may) {
             if (auto job = plan_.take(number, now)) {
-                lane.probing = lane.failures > 0;
+                session.probing = session.failures > 0;
                 if (!first_taken_) first_taken_ = now;
                 return job;
             }
         }
         if (options_.once && looked_ && plan_.is_over(number)) return std::nullopt;
         auto until = now + options_.poll;
-        if (lane.not_before > now) until = std::min(until, lane.not_before);
+        if (session.not_before > now) until = std::min(until, session.not_before);
         if (const auto next = plan_.next_time(number); next && *next > now) until = std::min(until, *next);
         wait(lock, until - now, stop);
     }
     return std::nullopt;
 }
 
-void HandOff::Work::finish(Lane& lane, std::size_t number, const Job& job, const TransferResult& result) {
-    report(lane, job, result);
+void HandOff::Work::finish(Session& session, std::size_t number, const Job& job, const TransferResult& result) {
+    report(session, job, result);
     bool all = false;
     {
         const std::scoped_lock lock(mutex_);
         const auto now = clock_.now();
-        lane.probing = false;
+        session.probing = false;
         auto again = std::optional(now + backoff_.after(job.tries));
         switch (result.outcome) {
             case Outcome::transferred:
-                ++lane.counts.transferred;
-                lane.counts.bytes += job.file.bytes;
+                ++session.counts.transferred;
+                session.counts.bytes += job.file.bytes;
                 last_verified_ = now;
                 again.reset();
                 break;
@@ -172,28 +172,28 @@ void HandOff::Work::finish(Lane& lane, std::size_t number, const Job& job, const
                 again = now;
                 break;
             case Outcome::unverified:
-                ++lane.counts.unverified;
+                ++session.counts.unverified;
                 break;
             case Outcome::failed:
-                ++lane.counts.failed;
+                ++session.counts.failed;
                 break;
         }
         if (result.trouble == Trouble::destination) {
-            ++lane.failures;
-            lane.not_before = now + backoff_.after(lane.failures);
+            ++session.failures;
+            session.not_before = now + backoff_.after(session.failures);
         } else if (result.outcome != Outcome::stopped && result.trouble != Trouble::catalogue) {
-            lane.failures = 0;
-            lane.not_before = {};
+            session.failures = 0;
+            session.not_before = {};
         }
         if (result.trouble == Trouble::catalogue) ++counts_.catalogue_failures;
-        lane.counts.up = lane.failures == 0;
-        if (result.outcome == Outcome::failed || result.outcome == Outcome::unverified) lane.counts.error = result.why;
+        session.counts.up = session.failures == 0;
+        if (result.outcome == Outcome::failed || result.outcome == Outcome::unverified) session.counts.error = result.why;
         if (options_.once && again && result.outcome != Outcome::stopped && job.tries >= options_.tries) {
-            ++lane.counts.given_up;
+            ++session.counts.given_up;
             again.reset();
         }
         plan_.put_back(number, job.row, again);
-        if (options_.once && lane.failures >= options_.tries) lane.counts.given_up += plan_.give_up(number);
+        if (options_.once && session.failures >= options_.tries) session.counts.given_up += plan_.give_up(number);
         all = result.outcome == Outcome::transferred && plan_.complete(job.file.guid);
         if (all) to_be_completed_.emplace(job.file.guid, 0);
     }
@@ -201,17 +201,17 @@ void HandOff::Work::finish(Lane& lane, std::size_t number, const Job& job, const
     if (all) complete_files();
 }
 
-void HandOff::Work::clean_orphans(Lane& lane, const std::stop_token& stop) {
+void HandOff::Work::clean_orphans(Session& session, const std::stop_token& stop) {
     std::vector<std::pair<std::string, catalogue::TransferRow>> orphans;
     {
         const std::scoped_lock lock(mutex_);
-        orphans.swap(lane.orphans);
+        orphans.swap(session.orphans);
     }
     std::vector<std::pair<std::string, catalogue::TransferRow>> left;
     unsigned failures = 0;  // in sequence: a destination that hangs is not asked about each of them
     for (auto& [place, row] : orphans) {
         if (stop.stop_requested()) return;  // found again by the next start
-        if (failures >= orphan_failures_max || !lane.transfer->clean(place, row, stop)) {
+        if (failures >= orphan_failures_max || !session.transfer->clean(place, row, stop)) {
             ++failures;
             left.emplace_back(std::move(place), std::move(row));
             continue;
@@ -223,7 +223,7 @@ void HandOff::Work::clean_orphans(Lane& lane, const std::stop_token& stop) {
         static_cast<void>(catalogue_.set_transfer(row));  // else it is cleaned once more
     }
     const std::scoped_lock lock(mutex_);
-    lane.orphans.insert(lane.orphans.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
+    session.orphans.insert(session.orphans.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
 }
 
 // Making room -------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ void HandOff::Work::delete_files(const std::stop_token& stop) {
 
 bool HandOff::Work::over_in_lock() const {
     if (!looked_ || !to_be_completed_.empty()) return false;
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    for (std::size_t i = 0; i < sessions_.size(); ++i) {
         if (!plan_.is_over(i)) return false;
     }
     return true;
@@ -287,9 +287,9 @@ bool HandOff::Work::stop(std::chrono::milliseconds deadline) {
 HandOffSummary HandOff::Work::summary() const {
     const std::scoped_lock lock(mutex_);
     auto summary = counts_;
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        auto& one = summary.destinations.emplace_back(lanes_[i]->counts);
-        one.bytes_sent = lanes_[i]->bytes_sent.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < sessions_.size(); ++i) {
+        auto& one = summary.destinations.emplace_back(sessions_[i]->counts);
+        one.bytes_sent = sessions_[i]->bytes_sent.load(std::memory_order_relaxed);
         const auto standing = plan_.standing(i);
         one.waiting = standing.waiting;
         one.in_hand = standing.in_hand;

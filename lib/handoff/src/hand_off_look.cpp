@@ -141,9 +141,9 @@ Result<> HandOff::Work::find_orphans() {
         const auto rows = catalogue_.transfers({.state = state});
         if (!rows) return std::unexpected(rows.error());
         for (const auto& row : *rows) {
-            const auto lane =
-                std::ranges::find_if(lanes_, [&](const auto& l) { return l->destination->name() == row.destination; });
-            if (lane == lanes_.end()) continue;
+            const auto session =
+                std::ranges::find_if(sessions_, [&](const auto& l) { return l->destination->name() == row.destination; });
+            if (session == sessions_.end()) continue;
             {
                 const std::scoped_lock lock(mutex_);
                 if (plan_.knows(row.guid)) continue;  // its next attempt cleans
@@ -151,10 +151,10 @@ Result<> HandOff::Work::find_orphans() {
             const auto file = catalogue_.file(row.guid);
             if (!file) return std::unexpected(file.error());
             if (!*file || (options_.recorder && (*file)->recorder != *options_.recorder)) continue;
-            const auto place = place_of(**file, (*lane)->pattern);
+            const auto place = place_of(**file, (*session)->pattern);
             if (!place) continue;
             const std::scoped_lock lock(mutex_);
-            (*lane)->orphans.emplace_back(*place, row);
+            (*session)->orphans.emplace_back(*place, row);
         }
     }
     return {};

@@ -11,11 +11,11 @@ constexpr unsigned failures_of_alarm = 3;  // in sequence, by one destination
 
 }  // namespace
 
-void HandOff::Work::report(const Lane& lane, const Job& job, const TransferResult& result) {
+void HandOff::Work::report(const Session& session, const Job& job, const TransferResult& result) {
     if (result.outcome == Outcome::transferred || result.outcome == Outcome::gone || result.outcome == Outcome::stopped)
         return;
     service::Report report;
-    report.where = fmt::format("{}, to {}", job.file.name, lane.destination->name());
+    report.where = fmt::format("{}, to {}", job.file.name, session.destination->name());
     report.why = result.why;
     report.severity = service::Severity::warning;
     std::string alarm;
@@ -28,11 +28,11 @@ void HandOff::Work::report(const Lane& lane, const Job& job, const TransferResul
         report.severity = service::Severity::error;
         report.what = "a destination has stored other bytes than it was sent";
         report.advice = "the copy was removed and is made again; if this repeats, do not trust that storage";
-        alarm = "handoff-wrong-bytes:" + lane.destination->name();
+        alarm = "handoff-wrong-bytes:" + session.destination->name();
     } else if (result.trouble == Trouble::name_taken) {
         report.severity = service::Severity::error;
         report.what = "a file's name is taken at the destination";
-        alarm = "handoff-name-taken:" + lane.destination->name();
+        alarm = "handoff-name-taken:" + session.destination->name();
     } else if (result.trouble == Trouble::source) {
         report.severity = service::Severity::error;
         report.what = "a file cannot be handed over";
@@ -43,9 +43,9 @@ void HandOff::Work::report(const Lane& lane, const Job& job, const TransferResul
         report.what = result.outcome == Outcome::unverified ? "a copy is not verified; asked again"
                                                             : "a copy failed; tried again";
         const std::scoped_lock lock(mutex_);
-        if (lane.failures + 1 >= failures_of_alarm) alarm = "handoff-destination:" + lane.destination->name();
+        if (session.failures + 1 >= failures_of_alarm) alarm = "handoff-destination:" + session.destination->name();
     }
-    report.key = report.what + lane.destination->name();
+    report.key = report.what + session.destination->name();
     if (alarm.empty()) return reports_.submit(std::move(report));
     reports_.raise(alarm, std::move(report));
 }
@@ -59,13 +59,13 @@ void HandOff::Work::alarm_the_late() {
     std::vector<Late> late;
     {
         const std::scoped_lock lock(mutex_);
-        for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        for (std::size_t i = 0; i < sessions_.size(); ++i) {
             const auto standing = plan_.standing(i);
             if (!standing.oldest) continue;
             const auto age = std::chrono::duration_cast<std::chrono::seconds>(clock_.wall() - *standing.oldest);
             if (age > options_.alarm_age)
                 late.push_back(
-                    {lanes_[i]->counts.name, lanes_[i]->counts.error, standing.waiting + standing.in_hand, age});
+                    {sessions_[i]->counts.name, sessions_[i]->counts.error, standing.waiting + standing.in_hand, age});
         }
     }
     for (const auto& one : late) {

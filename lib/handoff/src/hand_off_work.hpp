@@ -33,7 +33,7 @@ public:
     [[nodiscard]] HandOffSummary summary() const;
 
 private:
-    struct Lane {  // of one destination
+    struct Session {  // of one destination
         Destination* destination = nullptr;
         std::string pattern;
         TransferOptions options;
@@ -50,7 +50,7 @@ private:
 
     // The work of each kind of thread.
     void look(const std::stop_token& stop);
-    void copy_files(Lane& lane, std::size_t number, const std::stop_token& stop);
+    void copy_files(Session& session, std::size_t number, const std::stop_token& stop);
     void delete_files(const std::stop_token& stop);
 
     [[nodiscard]] Result<> begin();
@@ -61,10 +61,10 @@ private:
     [[nodiscard]] bool to_be_handed_over(const catalogue::FileRow& file);
     void complete_files();
     void alarm_the_late();
-    void clean_orphans(Lane& lane, const std::stop_token& stop);
-    [[nodiscard]] std::optional<Job> next_job(Lane& lane, std::size_t number, const std::stop_token& stop);
-    void finish(Lane& lane, std::size_t number, const Job& job, const TransferResult& result);
-    void report(const Lane& lane, const Job& job, const TransferResult& result);
+    void clean_orphans(Session& session, const std::stop_token& stop);
+    [[nodiscard]] std::optional<Job> next_job(Session& session, std::size_t number, const std::stop_token& stop);
+    void finish(Session& session, std::size_t number, const Job& job, const TransferResult& result);
+    void report(const Session& session, const Job& job, const TransferResult& result);
     void wait(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds time, const std::stop_token& stop);
     [[nodiscard]] bool over_in_lock() const;
     void run_thread(std::function<void(const std::stop_token&)> work);
@@ -76,11 +76,11 @@ private:
     const Clock& clock_;
     std::optional<fixity::RateLimit> limit_;
     Backoff backoff_;
-    std::vector<std::unique_ptr<Lane>> lanes_;
+    std::vector<std::unique_ptr<Session>> sessions_;
     std::optional<Deletion> deletion_;
     const SteadyTime begin_;
 
-    mutable std::mutex mutex_;  // of what follows, and of what the lanes have under it
+    mutable std::mutex mutex_;  // of what follows, and of what the sessions have under it
     std::condition_variable_any changed_;
     Plan plan_;
     bool looked_ = false;  // into the catalogue

@@ -31,14 +31,14 @@ constexpr std::size_t ethernet = 1472, jumbo = 8972;  // datagrams that common n
 
 }  // namespace
 
-class MessageLoop::Wiring final : public Carrier {
+class MessageLoop::Wiring final : public Link {
 public:
     Wiring(const MessageLoopOptions& options, memory::BufferPool& pool, const Clock& clock, transport::EventLoop loop,
            transport::Socket udp, transport::Listener listener)
         : options_(options), clock_(clock), loop_(std::move(loop)), udp_(std::move(udp)),
           sender_(udp_.fd(), options.batch, true),
-          tcp_(options.exchange.self, options.exchange.key, options.tcp_queue.count(), loop_, std::move(listener)),
-          exchange_(options.exchange, *this, pool) {
+          tcp_(options.endpoint.self, options.endpoint.key, options.tcp_queue.count(), loop_, std::move(listener)),
+          endpoint_(options.endpoint, *this, pool) {
         stats_.receive_buffer = transport::granted_receive_buffer(udp_.fd());
     }
 
@@ -57,7 +57,7 @@ public:
         return {};
     }
 
-    // Carrier.
+    // Link.
     bool carry(StationId to, std::span<const ConstData> datagram) override {
         const auto* target = target_of(to);
         if (target == nullptr) return false;
@@ -87,7 +87,7 @@ public:
     }
 
     [[nodiscard]] std::uint16_t port() const noexcept { return udp_.local().port(); }
-    [[nodiscard]] Exchange& exchange() noexcept { return exchange_; }
+    [[nodiscard]] Endpoint& endpoint() noexcept { return endpoint_; }
     [[nodiscard]] MessageLoopStats stats() const {
         const std::scoped_lock lock(mutex_);
         return shown_;
@@ -120,7 +120,7 @@ private:
     transport::Socket udp_;
     transport::DatagramSender sender_;
     TcpLinks tcp_;
-    Exchange exchange_;
+    Endpoint endpoint_;
     std::map<StationId, Target> targets_;
     std::vector<const Target*> by_id_;       // those in targets_; null: no peer
     std::unique_ptr<transport::DatagramBatch> batch_;  // without an input thread
@@ -156,7 +156,7 @@ Result<> MessageLoop::Wiring::set_peers(const std::vector<LinkPeer>& peers) {
     }
     flush();  // what is held back refers to the old addresses
     for (const auto& [id, target] : targets_) {
-        if (!targets.contains(id)) exchange_.remove_peer(id);
+        if (!targets.contains(id)) endpoint_.remove_peer(id);
     }
     targets_ = std::move(targets);
     by_id_.clear();
@@ -165,15 +165,15 @@ Result<> MessageLoop::Wiring::set_peers(const std::vector<LinkPeer>& peers) {
         by_id_.back() = &target;
     }
     tcp_.set_peers(tcp);
-    exchange_.set_time(clock_.now());
-    for (const auto& peer : peers) exchange_.add_peer(peer.id, peer.watched);
+    endpoint_.set_time(clock_.now());
+    for (const auto& peer : peers) endpoint_.add_peer(peer.id, peer.watched);
     more_ = true;
     return {};
 }
 
 void MessageLoop::Wiring::take(const transport::DatagramBatch& batch, SteadyTime now, MessageHandler& handler) {
     batch.for_each([&](ConstData datagram, const transport::Address& from) {
-        if (speaks_from(wire::claimed_sender(datagram), from)) exchange_.receive(datagram, now, handler);
+        if (speaks_from(wire::claimed_sender(datagram), from)) endpoint_.receive(datagram, now, handler);
         else ++foreign_address_;
     });
 }
@@ -187,7 +187,7 @@ void MessageLoop::Wiring::look_at_drops(SteadyTime now) {
     last_drops_ = drops;
 }
 
-/// A station sends from the socket that it listens on. Who is no peer is for the exchange to count.
+/// A station sends from the socket that it listens on. Who is no peer is for the endpoint to count.
 bool MessageLoop::Wiring::speaks_from(StationId id, const transport::Address& address) const noexcept {
     const auto* peer = target_of(id);
     return peer == nullptr || (peer->link == LinkKind::udp && peer->address == address);
@@ -235,7 +235,7 @@ bool MessageLoop::Wiring::receive_more(SteadyTime now, MessageHandler& handler) 
         flowing_ = false;
         return false;
     }
-    exchange_.set_time(now);
+    endpoint_.set_time(now);
     take(*batch_, now, handler);
     return true;
 }
@@ -257,12 +257,12 @@ void MessageLoop::Wiring::wait(std::optional<SteadyTime> until, SteadyTime now, 
     const auto ready = loop_.wait(deadline == SteadyTime::max() ? std::nullopt : std::optional(deadline), now);
     turn_began_ = now = clock_.now();
     look_at_others_ = now + others_every;
-    exchange_.set_time(now);
+    endpoint_.set_time(now);
     if (!input_) ++stats_.wakes;
     udp_ready_ = false;
     const TcpLinks::Listeners listeners{
-        .datagram = [this, &handler](ConstData datagram) { exchange_.receive(datagram, turn_began_, handler); },
-        .connected = [this](StationId peer) { exchange_.probe(peer, 0); }};
+        .datagram = [this, &handler](ConstData datagram) { endpoint_.receive(datagram, turn_began_, handler); },
+        .connected = [this](StationId peer) { endpoint_.probe(peer, 0); }};
     for (const auto& one : ready) {
         if (one.token == udp_token) udp_ready_ = true;
         else tcp_.on_ready(one, now, listeners);
@@ -274,12 +274,12 @@ void MessageLoop::Wiring::turn(std::optional<SteadyTime> until, MessageHandler& 
     auto now = clock_.now();
     if (!receive_more(now, handler)) wait(until, now, handler);
     now = clock_.now();
-    exchange_.set_time(now);
+    endpoint_.set_time(now);
     do_calls();
     next_turn_ = SteadyTime::max();
     if (logic) next_turn_ = handler.step(now).value_or(SteadyTime::max());
     next_turn_ = std::min(next_turn_, tcp_.step(now));
-    next_turn_ = std::min(next_turn_, exchange_.step(now, handler));  // and flushes
+    next_turn_ = std::min(next_turn_, endpoint_.step(now, handler));  // and flushes
     look_at_drops(now);
     show_stats();
 }
@@ -289,12 +289,12 @@ void MessageLoop::Wiring::run(const std::stop_token& stop, MessageHandler& handl
     more_ = true;
     while (!stop.stop_requested()) turn(std::nullopt, handler, true);
     do_calls();
-    static_cast<void>(exchange_.step(clock_.now(), handler));
+    static_cast<void>(endpoint_.step(clock_.now(), handler));
     show_stats();
 }
 
 void MessageLoop::Wiring::show_stats() {
-    stats_.exchange = exchange_.stats();
+    stats_.endpoint = endpoint_.stats();
     stats_.send_failures = sender_.stats().failures + tcp_.lost();
     stats_.foreign_address = foreign_address_ + tcp_.foreign();
     stats_.send_calls = sender_.stats().calls;
@@ -314,17 +314,17 @@ std::string MessageLoop::Wiring::describe(StationId id) const {
 Result<> MessageLoop::Wiring::probe(std::chrono::milliseconds deadline, MessageHandler& handler) {
     const auto end = clock_.now() + deadline;
     constexpr auto every = 20ms;
-    const auto reached = [&](const auto& target) { return exchange_.probed(target.first) >= datagram_max(target.first); };
+    const auto reached = [&](const auto& target) { return endpoint_.probed(target.first) >= datagram_max(target.first); };
     for (auto ask = clock_.now(); !std::ranges::all_of(targets_, reached);) {
         const auto now = clock_.now();
         if (now >= end) break;
-        exchange_.set_time(now);
+        endpoint_.set_time(now);
         if (now >= ask) {
             for (const auto& target : targets_) {
                 if (reached(target)) continue;
                 const auto most = datagram_max(target.first);
                 for (const auto size : {datagram_max_least, ethernet, jumbo, most})
-                    exchange_.probe(target.first, std::min(size, most));
+                    endpoint_.probe(target.first, std::min(size, most));
             }
             ask = now + every;
             flush();
@@ -333,7 +333,7 @@ Result<> MessageLoop::Wiring::probe(std::chrono::milliseconds deadline, MessageH
     }
     for (const auto& target : targets_) {
         if (reached(target)) continue;
-        const auto got = exchange_.probed(target.first);
+        const auto got = endpoint_.probed(target.first);
         if (got == 0) return fail(Errc::io, fmt::format("{} does not answer; is it running, and is the address right?",
                                                         describe(target.first)));
         return fail(Errc::limit, fmt::format("datagrams of {} bytes do not get through to {}, those of {} bytes do; lower "
@@ -374,7 +374,7 @@ Result<> MessageLoop::probe(std::chrono::milliseconds deadline, MessageHandler& 
 }
 void MessageLoop::run(const std::stop_token& stop, MessageHandler& handler) { wiring_->run(stop, handler); }
 void MessageLoop::call(std::function<void()> work) { wiring_->call(std::move(work)); }
-Exchange& MessageLoop::exchange() noexcept { return wiring_->exchange(); }
+Endpoint& MessageLoop::endpoint() noexcept { return wiring_->endpoint(); }
 MessageLoopStats MessageLoop::stats() const { return wiring_->stats(); }
 
 }  // namespace weir::messaging

@@ -13,17 +13,17 @@ Reassembly::Reassembly(std::uint32_t messages_max, std::chrono::milliseconds tim
     WEIR_ASSERT(messages_max > 0);
 }
 
-std::size_t Reassembly::bucket(wire::StationId from, bool posted, std::uint64_t number) const noexcept {
-    auto mixed = (number << 1 | (posted ? 1U : 0U)) ^ (static_cast<std::uint64_t>(from) << 47);
+std::size_t Reassembly::bucket(wire::StationId from, bool reliable, std::uint64_t number) const noexcept {
+    auto mixed = (number << 1 | (reliable ? 1U : 0U)) ^ (static_cast<std::uint64_t>(from) << 47);
     mixed *= 0x9e3779b97f4a7c15ULL;
     return static_cast<std::size_t>(mixed >> 32) & (buckets_.size() - 1);
 }
 
 Reassembly::Index Reassembly::find(const wire::DatagramHeader& header) const noexcept {
-    auto index = buckets_[bucket(header.from, header.posted, header.message)];
+    auto index = buckets_[bucket(header.from, header.reliable, header.message)];
     while (index != none) {
         const auto& message = messages_[index];
-        if (message.number == header.message && message.from == header.from && message.posted == header.posted) break;
+        if (message.number == header.message && message.from == header.from && message.reliable == header.reliable) break;
         index = message.chain;
     }
     return index;
@@ -43,13 +43,13 @@ Reassembly::Index Reassembly::open(const wire::DatagramHeader& header) {
     auto& message = messages_[index];
     message.from = header.from;
     message.type = header.type;
-    message.posted = header.posted;
+    message.reliable = header.reliable;
     message.number = header.message;
     message.buffer = std::move(*buffer);
     message.unit = 0;
     message.last_offset = 0;
     message.missing = header.message_size;
-    auto& head = buckets_[bucket(header.from, header.posted, header.message)];
+    auto& head = buckets_[bucket(header.from, header.reliable, header.message)];
     message.chain = std::exchange(head, index);
     ++under_way_;
     return index;
@@ -132,7 +132,7 @@ void Reassembly::unlink_age(Index index) {
 void Reassembly::close(Index index) {
     auto& message = messages_[index];
     unlink_age(index);
-    auto* at = &buckets_[bucket(message.from, message.posted, message.number)];
+    auto* at = &buckets_[bucket(message.from, message.reliable, message.number)];
     while (*at != index) at = &messages_[*at].chain;
     *at = message.chain;
     message.buffer.release();

@@ -41,7 +41,7 @@ private:
     struct Message {
         wire::StationId from{};
         wire::DataflowType type{};
-        bool posted = false;
+        bool reliable = false;
         std::uint64_t number = 0;
         memory::Buffer buffer{};
         std::uint32_t unit = 0;         // size of all parts but the last; 0: only the last one has come
@@ -53,7 +53,7 @@ private:
         Index older = none, newer = none;
     };
 
-    [[nodiscard]] std::size_t bucket(wire::StationId from, bool posted, std::uint64_t number) const noexcept;
+    [[nodiscard]] std::size_t bucket(wire::StationId from, bool reliable, std::uint64_t number) const noexcept;
     [[nodiscard]] Index find(const wire::DatagramHeader& header) const noexcept;
     [[nodiscard]] Index open(const wire::DatagramHeader& header);
     [[nodiscard]] bool settle_unit(Message& message, const wire::DatagramHeader& header) const;

@@ -45,7 +45,7 @@ Result<std::unique_ptr<StationLoop>> StationLoop::open(StationLoopOptions option
 std::string StationLoop::address() const { return to_string(transport::HostPort{options_.loop.listen.host, loop_->port()}); }
 MessageLoopStats StationLoop::stats() const { return loop_->stats(); }
 memory::BufferPool& StationLoop::pool() noexcept { return pool_; }
-Exchange& StationLoop::exchange() noexcept { return loop_->exchange(); }
+Endpoint& StationLoop::endpoint() noexcept { return loop_->endpoint(); }
 bool StationLoop::running() const noexcept { return phase_ != Phase::idle; }
 
 Result<std::vector<LinkPeer>> StationLoop::links(const std::vector<Peer>& peers) const {
@@ -74,7 +74,7 @@ void StationLoop::disconnect() {
     thread_ = {};
     logic_ = nullptr;
     phase_ = Phase::idle;
-    loop_->exchange().set_run(RunNumber{0});  // it may have been in the middle of one
+    loop_->endpoint().set_run(RunNumber{0});  // it may have been in the middle of one
 }
 
 Result<> StationLoop::change_peers(const std::vector<Peer>& peers, const std::function<void()>& work) {
@@ -90,7 +90,7 @@ Result<> StationLoop::change_peers(const std::vector<Peer>& peers, const std::fu
 
 void StationLoop::begin_run(RunNumber run, const std::function<void()>& work) {
     in_loop([&] {
-        loop_->exchange().set_run(run);
+        loop_->endpoint().set_run(run);
         if (work) work();
         phase_ = Phase::running;
         logic_->tell();
@@ -114,7 +114,7 @@ void StationLoop::end_run(const std::function<void()>& work) {
         if (work) work();
         phase_ = Phase::idle;
         if (logic_ != nullptr) logic_->tell();
-        loop_->exchange().set_run(RunNumber{0});
+        loop_->endpoint().set_run(RunNumber{0});
     });
 }
 

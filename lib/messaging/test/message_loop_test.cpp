@@ -26,11 +26,11 @@ constexpr RunNumber run{7};
 class Node final : public MessageHandler {
 public:
     explicit Node(StationId self, MessageLoopOptions options = {}) : id(self), other(self == one ? two : one) {
-        options.exchange.self = id;
+        options.endpoint.self = id;
         static std::atomic<std::uint64_t> epochs{0};
-        options.exchange.epoch = wire::Epoch{++epochs};
+        options.endpoint.epoch = wire::Epoch{++epochs};
         loop = MessageLoop::open(options, pool, clock).value();
-        loop->exchange().set_run(run);
+        loop->endpoint().set_run(run);
     }
     ~Node() override { stop(); }
 
@@ -54,15 +54,15 @@ public:
         while (posted < to_post) {
             std::vector<std::byte> message(size);
             store_little(message, 0, posted);
-            if (!loop->exchange().post(other, DataflowType::built, message)) return now + 1ms;
-            loop->exchange().send(other, DataflowType::data, message);
+            if (!loop->endpoint().post(other, DataflowType::built, message)) return now + 1ms;
+            loop->endpoint().send(other, DataflowType::data, message);
             ++posted;
         }
         return std::nullopt;
     }
     [[nodiscard]] std::size_t under_way() {
         std::atomic<std::size_t> open{~std::size_t{0}};
-        loop->call([&] { open.store(loop->exchange().posts_under_way() + (to_post - posted)); open.notify_one(); });
+        loop->call([&] { open.store(loop->endpoint().posts_under_way() + (to_post - posted)); open.notify_one(); });
         open.wait(~std::size_t{0});
         return open.load();
     }
@@ -118,7 +118,7 @@ TEST_P(Links, CarryAThousandMessagesInBothDirections) {
         b.stop();
         EXPECT_EQ(a.doubled + b.doubled, 0U);
         const auto stats = b.loop->stats();
-        EXPECT_EQ(stats.exchange.malformed + stats.exchange.inconsistent, 0U);
+        EXPECT_EQ(stats.endpoint.malformed + stats.endpoint.inconsistent, 0U);
         EXPECT_EQ(stats.tcp_connections, link_ == LinkKind::tcp ? 1U : 0U);
         if (link_ == LinkKind::udp) {
             EXPECT_GT(stats.receive_calls, 0U);
@@ -156,13 +156,13 @@ TEST(MessageLoop, ReportsWhatTheKernelDroppedWhileTheLogicWasBusy) {
     b.pause = true;
     a.loop->call([&] {
         const std::vector<std::byte> message(1000);
-        for (int i = 0; i < 2000; ++i) a.loop->exchange().send(two, DataflowType::data, message);
+        for (int i = 0; i < 2000; ++i) a.loop->endpoint().send(two, DataflowType::data, message);
     });
     ASSERT_TRUE(wait_for([&] { return b.sent > 0; }));
     b.pause = false;
     EXPECT_TRUE(wait_for([&] {
         // What was dropped is told with what comes next.
-        a.loop->call([&] { a.loop->exchange().send(two, DataflowType::data, ConstData{}); });
+        a.loop->call([&] { a.loop->endpoint().send(two, DataflowType::data, ConstData{}); });
         return b.loop->stats().kernel_drops > 0;
     }));
     EXPECT_LT(b.sent, 2000U);
@@ -171,8 +171,8 @@ TEST(MessageLoop, ReportsWhatTheKernelDroppedWhileTheLogicWasBusy) {
 TEST(MessageLoop, TakesAPortOnceAndSaysSoInOneLine) {
     Node a(one);
     MessageLoopOptions options{.listen = {"127.0.0.1", a.loop->port()}};
-    options.exchange.self = two;
-    options.exchange.epoch = wire::Epoch{1};
+    options.endpoint.self = two;
+    options.endpoint.epoch = wire::Epoch{1};
     const auto second = MessageLoop::open(options, a.pool, a.clock);
     ASSERT_FALSE(second.has_value());
     EXPECT_NE(second.error().message().find("two stations on one port?"), std::string::npos);

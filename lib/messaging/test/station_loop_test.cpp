@@ -24,8 +24,8 @@ public:
         static std::atomic<std::uint64_t> epochs{0};
         options.thread = "node";
         options.speaks_with = options.watches = {StationKind::build};
-        options.loop.exchange.self = id;
-        options.loop.exchange.epoch = wire::Epoch{++epochs};
+        options.loop.endpoint.self = id;
+        options.loop.endpoint.epoch = wire::Epoch{++epochs};
         loop = StationLoop::open(std::move(options), clock).value();
     }
     ~Node() override { loop->disconnect(); }
@@ -49,7 +49,7 @@ public:
     }
     [[nodiscard]] bool post_to(StationId other) {
         bool posted = false;
-        loop->in_loop([&] { posted = loop->exchange().post(other, DataflowType::built, ConstData{}); });
+        loop->in_loop([&] { posted = loop->endpoint().post(other, DataflowType::built, ConstData{}); });
         return posted;
     }
 
@@ -87,11 +87,11 @@ TEST_F(TwoNodes, HandOverMessagesWhileARunGoesOnAndNoOthers) {
     b.loop->drain();
     ASSERT_TRUE(a.post_to(two));
     ASSERT_TRUE(eventually([&] { return b.messages == 2; }));
-    b.loop->halt();  // its exchange acknowledges, its logic does not hear
+    b.loop->halt();  // its endpoint acknowledges, its logic does not hear
     ASSERT_TRUE(a.post_to(two));
     ASSERT_TRUE(eventually([&] {
         std::size_t under_way = 0;
-        a.loop->in_loop([&] { under_way = a.loop->exchange().posts_under_way(two); });
+        a.loop->in_loop([&] { under_way = a.loop->endpoint().posts_under_way(two); });
         return under_way == 0;
     }));
     b.loop->end_run();
@@ -133,8 +133,8 @@ TEST(StationLoop, ListensWhereOthersCanFindIt) {
         const SystemClock clock;
         StationLoopOptions options;
         options.loop.listen = {host, 0};
-        options.loop.exchange.self = one;
-        options.loop.exchange.epoch = wire::Epoch{1};
+        options.loop.endpoint.self = one;
+        options.loop.endpoint.epoch = wire::Epoch{1};
         const auto refused = StationLoop::open(options, clock);
         ASSERT_FALSE(refused) << host;
         EXPECT_EQ(refused.error().code, Errc::usage);
@@ -218,9 +218,9 @@ TEST(StationLoop, IsLinkedToNobodyWhenOneOfSeveralDoesNotAnswerTheProbe) {
     ASSERT_TRUE(b.loop->connect({a.peer()}, b));
     EXPECT_FALSE(a.loop->connect({b.peer(), silent_one.peer()}, a).has_value());
     EXPECT_TRUE(a.appeared);  // the other did
-    a.loop->exchange().set_run(run);
+    a.loop->endpoint().set_run(run);
     EXPECT_FALSE(a.post_to(two));
-    a.loop->exchange().set_run(RunNumber{0});
+    a.loop->endpoint().set_run(RunNumber{0});
     EXPECT_TRUE(a.loop->connect({b.peer()}, a).has_value());
 }
 

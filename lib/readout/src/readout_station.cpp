@@ -140,8 +140,8 @@ Result<> ReadoutStation::configure() {
     const std::vector askers{StationKind::assign, StationKind::build, StationKind::supervise, StationKind::select};
     messaging::StationLoopOptions options{.thread = "network", .loop = options_.loop, .link = options_.link,
                                           .speaks_with = askers, .memory = options_.message_memory, .tell_every = {}};
-    options.loop.exchange.self = options_.id;
-    options.loop.exchange.epoch =
+    options.loop.endpoint.self = options_.id;
+    options.loop.endpoint.epoch =
         wire::Epoch{static_cast<std::uint64_t>(clock_.wall().time_since_epoch() / std::chrono::nanoseconds(1))};
     auto loop = messaging::StationLoop::open(std::move(options), clock_);
     if (!loop) return std::unexpected(std::move(loop.error()));
@@ -182,7 +182,7 @@ Result<> ReadoutStation::start(RunNumber number) {
                                           .results = options_.feed == FeedKind::level2};
     const RobInputOptions input_options{.format = options_.format, .rules = options_.rules, .run = number};
     const auto run = std::make_shared<Run>(store_options, input_options, [this](const Level1Mismatch& m) { mismatched(m); },
-                                           loop_->exchange(), node_options);
+                                           loop_->endpoint(), node_options);
     if (maker_) {
         maker_->set_run(number);
         run->feed.emplace(run->store, *maker_, EventFeedOptions{.first = options_.first, .latency = options_.latency});
@@ -293,8 +293,8 @@ service::StationStatus ReadoutStation::status() const {
         add("kernel_drops", loop.kernel_drops);
         add("foreign_address", loop.foreign_address);
         add("send_failures", loop.send_failures);
-        add("datagrams_received", loop.exchange.datagrams_received);
-        add("datagrams_sent", loop.exchange.datagrams_sent);
+        add("datagrams_received", loop.endpoint.datagrams_received);
+        add("datagrams_sent", loop.endpoint.datagrams_sent);
     }
     return status;
 }

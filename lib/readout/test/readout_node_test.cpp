@@ -57,7 +57,7 @@ class Node : public ::testing::Test {
 protected:
     explicit Node(const weir::testing::NetworkFaults& faults = {}) : net(7, faults) {
         net.add(readout_id, [this](weir::testing::SimulatedStation& self) {
-            auto made = std::make_unique<FedNode>(store, input, self.exchange(), &feed, options);
+            auto made = std::make_unique<FedNode>(store, input, self.endpoint(), &feed, options);
             node = &made->node;
             return made;
         });
@@ -71,9 +71,9 @@ protected:
         std::vector<std::byte> bytes;
         wire::encode(message, bytes);
         if (post) {
-            ASSERT_TRUE(net.exchange(asker_id).post(readout_id, type, bytes));
+            ASSERT_TRUE(net.endpoint(asker_id).post(readout_id, type, bytes));
         } else {
-            net.exchange(asker_id).send(readout_id, type, ConstData(bytes));
+            net.endpoint(asker_id).send(readout_id, type, ConstData(bytes));
         }
         net.run_for(20ms);
     }
@@ -133,10 +133,10 @@ TEST_F(Node, AClearFreesEventsByListAndByAgeAndNewOnesCome) {
 
 TEST_F(Node, WhatItDoesNotTakeIsCountedByKind) {
     const std::vector<std::byte> rubbish(7, std::byte{0xff});
-    net.exchange(asker_id).send(readout_id, wire::DataflowType::data_request, ConstData(rubbish));
-    net.exchange(asker_id).send(readout_id, wire::DataflowType::clear, ConstData(rubbish));
-    net.exchange(asker_id).send(readout_id, wire::DataflowType::readout_input, ConstData(rubbish));
-    net.exchange(asker_id).send(readout_id, wire::DataflowType::level2_result, ConstData(rubbish));
+    net.endpoint(asker_id).send(readout_id, wire::DataflowType::data_request, ConstData(rubbish));
+    net.endpoint(asker_id).send(readout_id, wire::DataflowType::clear, ConstData(rubbish));
+    net.endpoint(asker_id).send(readout_id, wire::DataflowType::readout_input, ConstData(rubbish));
+    net.endpoint(asker_id).send(readout_id, wire::DataflowType::level2_result, ConstData(rubbish));
     net.run_for(20ms);
     EXPECT_EQ(node->stats().messages_malformed, 2U);
     EXPECT_EQ(node->stats().messages_foreign, 2U);

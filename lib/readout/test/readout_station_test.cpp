@@ -24,12 +24,12 @@ public:
     explicit Asker(const std::string& readout, RunNumber run) {
         static std::uint64_t processes = 0;  // each is another process of this station
         messaging::MessageLoopOptions options;
-        options.exchange.self = asker_id;
-        options.exchange.epoch = wire::Epoch{++processes};
+        options.endpoint.self = asker_id;
+        options.endpoint.epoch = wire::Epoch{++processes};
         loop_ = messaging::MessageLoop::open(options, pool_, clock_).value();
         EXPECT_TRUE(loop_->set_peers({{.id = readout_id, .address = transport::parse_host_port(readout).value(),
                                        .link = messaging::LinkKind::udp, .watched = true}}).has_value());
-        loop_->exchange().set_run(run);
+        loop_->endpoint().set_run(run);
         thread_ = NamedThread(nullptr, "asker", [this](const std::stop_token& stop) { loop_->run(stop, *this); });
     }
     ~Asker() override {
@@ -45,7 +45,7 @@ public:
         loop_->call([this, event] {
             std::vector<std::byte> bytes;
             wire::encode(wire::DataRequest{.request = 1, .kind = wire::RequestKind::building, .events = {event}, .robs = {}}, bytes);
-            loop_->exchange().send(readout_id, wire::DataflowType::data_request, ConstData(bytes));
+            loop_->endpoint().send(readout_id, wire::DataflowType::data_request, ConstData(bytes));
         });
     }
     /// Asks until an answer comes.
@@ -61,14 +61,14 @@ public:
         return {};
     }
     void clear(Level1Id oldest) {
-        for (bool posted = false; !posted; std::this_thread::yield()) {
+        for (bool reliable = false; !reliable; std::this_thread::yield()) {
             std::promise<bool> done;
             loop_->call([&] {
                 std::vector<std::byte> bytes;
                 wire::encode(wire::Clear{.oldest = oldest, .events = {}}, bytes);
-                done.set_value(loop_->exchange().post(readout_id, wire::DataflowType::clear, ConstData(bytes)));
+                done.set_value(loop_->endpoint().post(readout_id, wire::DataflowType::clear, ConstData(bytes)));
             });
-            posted = done.get_future().get();
+            reliable = done.get_future().get();
         }
     }
 

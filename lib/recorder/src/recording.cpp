@@ -200,7 +200,7 @@ Result<> Recording::open_all() {
                                            .retry_first = options_.disk_retry};
         auto volume =
             Volume::open(volume_options, std::move(locks[i]), *segments_,
-                         {.lane_names = [this](std::uint32_t lane) { return lanes_.declaration(lane); },
+                         {.session_names = [this](std::uint32_t session) { return sessions_.declaration(session); },
                           .durable = [this](auto& copies) { on_durable(copies); },
                           .lost = [this](auto& copies) { on_lost(copies); },
                           .held = &held_,
@@ -296,12 +296,12 @@ void Recording::start() {
     disk_watch_ = named_jthread("disk watch", [this](const std::stop_token& stop) { watch_disks(stop); });
 }
 
-std::optional<delivery::Refusal> Recording::hello(delivery::LaneId lane, const wire::Hello& hello) {
-    if (hello.lane.run != run_) {
+std::optional<delivery::Refusal> Recording::hello(delivery::SessionId session, const wire::Hello& hello) {
+    if (hello.session.run != run_) {
         return delivery::Refusal{wire::ByeReason::wrong_run,
-                                 fmt::format("run {} is being recorded here, not run {}", number(run_), number(hello.lane.run))};
+                                 fmt::format("run {} is being recorded here, not run {}", number(run_), number(hello.session.run))};
     }
-    lanes_.declare(number(lane), hello.lane);
+    sessions_.declare(number(session), hello.session);
     return std::nullopt;
 }
 

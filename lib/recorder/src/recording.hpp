@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "accounts/durable_lanes.hpp"
+#include "accounts/durable_sessions.hpp"
 #include "accounts/held_answers.hpp"
 #include "accounts/partial_copies.hpp"
 #include "accounts/unique_events.hpp"
@@ -56,9 +56,9 @@ public:
     [[nodiscard]] std::optional<WallTime> certificate_ends() const { return receiver_->certificate_ends(); }
 
     [[nodiscard]] std::optional<RunNumber> joined_run() override { return run_; }
-    [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::LaneId lane, const wire::Hello& hello) override;
+    [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::SessionId session, const wire::Hello& hello) override;
     [[nodiscard]] delivery::Taken take(delivery::IncomingEvent& event) override;
-    void dropped(delivery::LaneId lane, const wire::EventMeta& event, wire::RejectReason reason, delivery::CreditHold& credit) override;
+    void dropped(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason, delivery::CreditHold& credit) override;
     [[nodiscard]] delivery::AnswerTime dropped_are_answered() const override { return delivery::AnswerTime::later; }
 
 private:
@@ -74,7 +74,7 @@ private:
     [[nodiscard]] Result<> open_catalogue_and_run();
     [[nodiscard]] bool make_room_for_catalogue();
     [[nodiscard]] Result<> restore_promises();
-    [[nodiscard]] std::vector<catalogue::LaneMark> take_changed_marks();
+    [[nodiscard]] std::vector<catalogue::SessionMark> take_changed_marks();
     [[nodiscard]] StreamEntry* find_or_make_stream(const StreamTag& tag, event::Format format,
                                                    wire::RejectReason& why_not);
     void count_rejected(const wire::EventMeta& event, wire::RejectReason reason);
@@ -95,19 +95,19 @@ private:
     void mark(Ticket& ticket, std::uint16_t copy, Fate fate);
     /// What becomes of an event of which `count` copies more have met their fate. An answer that is held takes its credit.
     enum class Answered { not_yet, acknowledge, send_again, held };
-    [[nodiscard]] Answered settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& twins_again,
+    [[nodiscard]] Answered settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& duplicates_again,
                                   delivery::CreditHold* credit = nullptr);
     void settle_and_answer(Ticket& ticket, delivery::CreditHold* credit = nullptr);
     void on_durable(std::vector<PlacedCopy>& copies);
     void on_lost(std::vector<PlacedCopy>& copies);
     void no_longer_in_hand(std::uint64_t copies);
-    // Unique events: recording_twins.cpp
+    // Unique events: recording_duplicates.cpp
     /// Nothing: the event is taken now, and `left` says what of it is there; else what became of it.
-    [[nodiscard]] std::optional<delivery::Taken> look_for_twin(delivery::IncomingEvent& event,
+    [[nodiscard]] std::optional<delivery::Taken> look_for_duplicate(delivery::IncomingEvent& event,
                                                                const std::vector<StreamEntry*>& entries,
                                                                std::uint64_t& streams, UniqueEvents::Left& left);
-    void reject_twins(const std::vector<UniqueEvents::Twin>& twins);
-    void ask_again(const std::vector<UniqueEvents::Twin>& twins, std::vector<delivery::Answer>& again);
+    void reject_duplicates(const std::vector<UniqueEvents::Duplicate>& duplicates);
+    void ask_again(const std::vector<UniqueEvents::Duplicate>& duplicates, std::vector<delivery::Answer>& again);
     [[nodiscard]] Result<std::vector<catalogue::FileRow>> recover_what_is_left(bool also_good_volumes);
     [[nodiscard]] Result<> recover_volume(const std::filesystem::path& directory);
     void doubt(const recovery::RecoveryResult& recovered) const;
@@ -137,7 +137,7 @@ private:
     memory::BufferPool buffers_;
     std::unique_ptr<SegmentPool> segments_;
     std::unique_ptr<EventCopier> copier_;
-    DurableLanes lanes_;
+    DurableSessions sessions_;
     PartialCopies partial_;
     UniqueEvents unique_;
     std::atomic<bool> unchecked_said_{false};

@@ -38,10 +38,10 @@ struct Recording::EventInHand {
     std::shared_ptr<Ticket> ticket;
 };
 
-void Recording::dropped(delivery::LaneId lane, const wire::EventMeta& event, wire::RejectReason reason,
+void Recording::dropped(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
                         delivery::CreditHold& credit) {
     count_rejected(event, reason);
-    held_.hold({.event = {lane, event.sequence}, .kind = HeldAnswers::Kind::let_go, .credit = std::move(credit)});
+    held_.hold({.event = {session, event.sequence}, .kind = HeldAnswers::Kind::let_go, .credit = std::move(credit)});
 }
 
 /// An event that names no stream has no copies; what is kept of it for good counts it as one.
@@ -79,7 +79,7 @@ void Recording::answer(HeldAnswers::Round& round) {
 delivery::Taken Recording::reject(delivery::IncomingEvent& event, wire::RejectReason reason, std::string text) {
     count_rejected(event.meta, reason);
     auto taken = std::move(event);
-    hold_rejection({taken.lane, taken.meta.sequence}, reason, std::move(text), std::move(taken.credit));
+    hold_rejection({taken.session, taken.meta.sequence}, reason, std::move(text), std::move(taken.credit));
     return delivery::Taken::yes;
 }
 
@@ -192,7 +192,7 @@ void Recording::mark(Ticket& ticket, std::uint16_t copy, Fate fate) {  // all of
     if (fate == Fate::durable) ticket.any_stored.store(true, std::memory_order_relaxed);
 }
 
-Recording::Answered Recording::settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& twins_again,
+Recording::Answered Recording::settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& duplicates_again,
                                       delivery::CreditHold* credit) {
     if (ticket.copies_open.fetch_sub(count, std::memory_order_acq_rel) > count) return Answered::not_yet;
     // Only whoever is last comes here, so nobody else uses the event's credit.
@@ -204,29 +204,29 @@ Recording::Answered Recording::settle(Ticket& ticket, std::uint32_t count, std::
         const PartialCopies::State state{done, nullptr, any_stored};
         if (ticket.streams != 0) {
             const auto left = done != 0 ? std::optional(UniqueEvents::Left{state, ticket.streams}) : std::nullopt;
-            ask_again(unique_.lost(ticket.event, left), twins_again);
+            ask_again(unique_.lost(ticket.event, left), duplicates_again);
         } else if (done != 0) {
-            partial_.keep(ticket.lane, ticket.sequence, state);
+            partial_.keep(ticket.session, ticket.sequence, state);
         }
         return Answered::send_again;
     }
     if (any_stored) {
-        lanes_.add(ticket.lane, ticket.sequence);
-        if (ticket.streams != 0) reject_twins(unique_.durable(ticket.event));
+        sessions_.add(ticket.session, ticket.sequence);
+        if (ticket.streams != 0) reject_duplicates(unique_.durable(ticket.event));
         if (!ticket.any_late.load(std::memory_order_relaxed)) return Answered::acknowledge;
-        held_.hold({.event = {delivery::LaneId{ticket.lane}, ticket.sequence},
+        held_.hold({.event = {delivery::SessionId{ticket.session}, ticket.sequence},
                     .kind = HeldAnswers::Kind::acknowledge,
                     .credit = take_credit()});
         return Answered::held;
     }
-    if (ticket.streams != 0) ask_again(unique_.lost(ticket.event), twins_again);
-    hold_rejection({delivery::LaneId{ticket.lane}, ticket.sequence}, wire::RejectReason::late,
+    if (ticket.streams != 0) ask_again(unique_.lost(ticket.event), duplicates_again);
+    hold_rejection({delivery::SessionId{ticket.session}, ticket.sequence}, wire::RejectReason::late,
                    "its lumi block was closed before it came", take_credit());
     return Answered::held;
 }
 
 void Recording::settle_and_answer(Ticket& ticket, delivery::CreditHold* credit) {
-    const delivery::Answer answer{delivery::LaneId{ticket.lane}, ticket.sequence};
+    const delivery::Answer answer{delivery::SessionId{ticket.session}, ticket.sequence};
     std::vector<delivery::Answer> again;
     const auto answered = settle(ticket, 1, again, credit);
     if (answered == Answered::acknowledge) receiver_->acknowledge({&answer, 1});
@@ -236,7 +236,7 @@ void Recording::settle_and_answer(Ticket& ticket, delivery::CreditHold* credit) 
 
 delivery::Taken Recording::take(delivery::IncomingEvent& event) {
     const auto& tags = event.meta.tags;
-    const auto lane = number(event.lane);
+    const auto session = number(event.session);
     const auto sequence = event.meta.sequence;
     if (copies_in_hand_.load() >= copies_in_hand_max_) {
         // Said first and looked at again then: on_durable() makes room first and then asks who waits, so
@@ -269,16 +269,16 @@ delivery::Taken Recording::take(delivery::IncomingEvent& event) {
     std::uint64_t streams = 0;
     UniqueEvents::Left left;
     if (options_.unique_events) {
-        if (const auto taken = look_for_twin(event, entries, streams, left)) return *taken;
+        if (const auto taken = look_for_duplicate(event, entries, streams, left)) return *taken;
     }
-    auto state = streams != 0 ? std::move(left.state) : partial_.find(lane, sequence).value_or(PartialCopies::State{});
-    if (state.ticket && streams != 0) {  // a twin's that has stopped, or its own
-        state.ticket->lane = lane;
+    auto state = streams != 0 ? std::move(left.state) : partial_.find(session, sequence).value_or(PartialCopies::State{});
+    if (state.ticket && streams != 0) {  // a duplicate's that has stopped, or its own
+        state.ticket->session = session;
         state.ticket->sequence = sequence;
     }
     if (!state.ticket) {
         state.ticket = std::make_shared<Ticket>();
-        state.ticket->lane = lane;
+        state.ticket->session = session;
         state.ticket->sequence = sequence;
         state.ticket->event = event.meta.global_id;
         state.ticket->streams = streams;
@@ -317,12 +317,12 @@ delivery::Taken Recording::take(delivery::IncomingEvent& event) {
                                                : unique_.lost(event.meta.global_id), again);
                     if (!again.empty()) receiver_->send_again(again);
                 } else if (state.taken != 0) {
-                    partial_.keep(lane, sequence, state);
+                    partial_.keep(session, sequence, state);
                 }
                 return delivery::Taken::full;
         }
     }
-    partial_.drop(lane, sequence);  // before the last hold is let go: settle() may keep it anew
+    partial_.drop(session, sequence);  // before the last hold is let go: settle() may keep it anew
     delivery::CreditHold credit;
     if (!in_hand) credit = std::exchange(event, {}).credit;
     settle_and_answer(*state.ticket, in_hand ? &in_hand->event.credit : &credit);
@@ -336,8 +336,8 @@ void Recording::on_durable(std::vector<PlacedCopy>& copies) {
         ledger->stored(entry.length);
         mark(*ticket, entry.copy, Fate::durable);
         const auto answered = settle(*ticket, 1, again);
-        if (answered == Answered::acknowledge) answers.push_back({delivery::LaneId{ticket->lane}, ticket->sequence});
-        if (answered == Answered::send_again) again.push_back({delivery::LaneId{ticket->lane}, ticket->sequence});
+        if (answered == Answered::acknowledge) answers.push_back({delivery::SessionId{ticket->session}, ticket->sequence});
+        if (answered == Answered::send_again) again.push_back({delivery::SessionId{ticket->session}, ticket->sequence});
     }
     receiver_->acknowledge(answers);
     if (!again.empty()) receiver_->send_again(again);
@@ -354,7 +354,7 @@ void Recording::on_lost(std::vector<PlacedCopy>& copies) {
     for (const auto& [entry, ticket, ledger] : copies) {
         ledger->given_back();
         mark(*ticket, entry.copy, Fate::lost);
-        if (settle(*ticket, 1, again) == Answered::send_again) again.push_back({delivery::LaneId{ticket->lane}, ticket->sequence});
+        if (settle(*ticket, 1, again) == Answered::send_again) again.push_back({delivery::SessionId{ticket->session}, ticket->sequence});
     }
     receiver_->send_again(again);
     no_longer_in_hand(copies.size());

@@ -16,20 +16,20 @@ Result<> Recording::restore_promises() {
                                options_.unique_events ? recovery::KeepEvents::yes : recovery::KeepEvents::no);
     if (!holdings) return std::unexpected(holdings.error());
     for (const auto& [key, durable] : holdings->durable) {
-        const auto lane = number(receiver_->restore(key, durable));
-        lanes_.restore(lane, key, durable);
+        const auto session = number(receiver_->restore(key, durable));
+        sessions_.restore(session, key, durable);
     }
     for (const auto& [event, taken] : holdings->partial) {
-        const auto lane = number(receiver_->restore(event.first, holdings->durable[event.first]));
-        lanes_.restore(lane, event.first, holdings->durable[event.first]);
-        partial_.keep(lane, event.second, {taken, nullptr, true});
+        const auto session = number(receiver_->restore(event.first, holdings->durable[event.first]));
+        sessions_.restore(session, event.first, holdings->durable[event.first]);
+        partial_.keep(session, event.second, {taken, nullptr, true});
     }
     if (holdings->events) unique_.restore(std::move(*holdings->events));
     return {};
 }
 
-std::vector<catalogue::LaneMark> Recording::take_changed_marks() {
-    auto marks = lanes_.take_changed_marks(options_.recorder);
+std::vector<catalogue::SessionMark> Recording::take_changed_marks() {
+    auto marks = sessions_.take_changed_marks(options_.recorder);
     if (!options_.unique_events) return marks;
     std::ranges::move(unique_.take_changed(run_, options_.recorder), std::back_inserter(marks));
     return marks;

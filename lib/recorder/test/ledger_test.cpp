@@ -126,11 +126,11 @@ TEST_F(RecorderLedger, TheCreditOfALateEventComesBackWhenItsRejectionIsInTheJour
         memory::BufferPool pool{1_MiB};
         Faulty disk;
         auto recording = Recording::open(options_, {}, clock_, disk).value();
-        ASSERT_FALSE(recording->hello(delivery::LaneId{1}, {.lane = {"test", 1, 0, *options_.run}}).has_value());
+        ASSERT_FALSE(recording->hello(delivery::SessionId{1}, {.session = {"test", 1, 0, *options_.run}}).has_value());
         std::uint64_t sent = 0;
         const auto take = [&](std::uint32_t block, delivery::CreditHold credit) {
             const auto bytes = event(++sent, 3000);
-            delivery::IncomingEvent incoming{.lane = delivery::LaneId{1},
+            delivery::IncomingEvent incoming{.session = delivery::SessionId{1},
                                              .format = wire::EventFormat::event_5_0,
                                              .payload = pool.try_take(bytes.size()).value(),
                                              .payload_crc = checksum::crc32c(bytes),

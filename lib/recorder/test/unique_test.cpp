@@ -153,7 +153,7 @@ protected:
     delivery::SenderStats sent_;
 };
 
-TEST_F(RecorderUnique, AnEventThatIsDurableIsRejectedWhenItComesThroughAnotherLane) {
+TEST_F(RecorderUnique, AnEventThatIsDurableIsRejectedWhenItComesThroughAnotherSession) {
     begin();
     const auto first = sender("first"), second = sender("second");
     send_all(*first, 0, 4);
@@ -167,7 +167,7 @@ TEST_F(RecorderUnique, AnEventThatIsDurableIsRejectedWhenItComesThroughAnotherLa
     expect_ledger_balances(3);
 }
 
-TEST_F(RecorderUnique, WithoutTheOptionEachLaneHasItsOwn) {
+TEST_F(RecorderUnique, WithoutTheOptionEachSessionHasItsOwn) {
     options_.unique_events = false;
     begin();
     const auto first = sender("first"), second = sender("second");
@@ -178,7 +178,7 @@ TEST_F(RecorderUnique, WithoutTheOptionEachLaneHasItsOwn) {
     EXPECT_EQ(catalogue()->marks(*options_.run).value().size(), 2U);
 }
 
-TEST_F(RecorderUnique, ATwinOfAnEventInHandIsAnsweredWhenTheFirstIsDurable) {
+TEST_F(RecorderUnique, ADuplicateOfAnEventInHandIsAnsweredWhenTheFirstIsDurable) {
     begin();
     const auto first = sender("first"), second = sender("second"), third = sender("third");
     disk_.hold("Main");
@@ -198,7 +198,7 @@ TEST_F(RecorderUnique, ATwinOfAnEventInHandIsAnsweredWhenTheFirstIsDurable) {
     expect_ledger_balances(3);  // of the second: one in each of its streams
 }
 
-TEST_F(RecorderUnique, ATwinIsAskedAgainWhenTheFirstIsLostAndItsSenderDead) {
+TEST_F(RecorderUnique, ADuplicateIsAskedAgainWhenTheFirstIsLostAndItsSenderDead) {
     begin();
     auto first = sender("first");
     const auto second = sender("second");
@@ -217,7 +217,7 @@ TEST_F(RecorderUnique, ATwinIsAskedAgainWhenTheFirstIsLostAndItsSenderDead) {
     expect_ledger_balances(0);
 }
 
-TEST_F(RecorderUnique, OfTwinsThatAreBothAskedAgainOneIsStored) {
+TEST_F(RecorderUnique, OfDuplicatesThatAreBothAskedAgainOneIsStored) {
     begin();
     const auto first = sender("first"), second = sender("second");
     disk_.hold("Main");
@@ -257,7 +257,7 @@ TEST_F(RecorderUnique, ACopyThatIsDurableIsNotStoredAgainWhenTheOtherWasLost) {
     EXPECT_EQ(copies.at("express"), (Stored{{1, 1}}));
 }
 
-TEST_F(RecorderUnique, ATwinGoesOnWithAnEventForWhichThereWasNoMemory) {
+TEST_F(RecorderUnique, ADuplicateGoesOnWithAnEventForWhichThereWasNoMemory) {
     options_.receiver.threads = 1;
     begin();
     const auto first = sender("first"), second = sender("second");
@@ -332,7 +332,7 @@ TEST_F(RecorderUnique, WhatIsInRecoveredFilesThatAreDeletedIsStillKnown) {
     end();
 }
 
-TEST_F(RecorderUnique, OfAnEventThatACrashLeftByHalvesTheTwinBringsWhatIsMissing) {
+TEST_F(RecorderUnique, OfAnEventThatACrashLeftByHalvesTheDuplicateBringsWhatIsMissing) {
     begin_with_two_disks();
     {
         const auto first = sender("first");
@@ -412,7 +412,7 @@ TEST_F(RecorderUnique, TooLittleMemoryForTheIdsIsRefused) {
     EXPECT_TRUE(options_.check_consistency().has_value());
 }
 
-/// A trigger that rejects at random: of 300,000 events half come (with a sanitizer, of 20,000). Then all of them come again, through another lane, before and
+/// A trigger that rejects at random: of 300,000 events half come (with a sanitizer, of 20,000). Then all of them come again, through another session, before and
 /// after a restart, and when the files are gone.
 TEST_F(RecorderUnique, ARandomHalfOf300000EventsIsKnownAcrossARestartAndWhenItsFilesAreDeleted) {
     constexpr std::uint64_t events = testing::sanitized ? 20'000 : 300'000;

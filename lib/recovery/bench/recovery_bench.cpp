@@ -42,7 +42,7 @@ void recovery_of_gigabytes(benchmark::State& state) {
         if (!recovered->failed.empty()) throw std::runtime_error(recovered->failed.front().message());
         if (recovered->files.size() != recording.files) throw std::runtime_error("not everything was recovered");
         const auto holdings = run_holdings(recording.run, {&directory, 1}, *catalogue, "weir");
-        if (!holdings || holdings->durable.size() != recording.lanes)
+        if (!holdings || holdings->durable.size() != recording.sessions)
             throw std::runtime_error("not every sender is known");
 
         state.PauseTiming();

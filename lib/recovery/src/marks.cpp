@@ -13,8 +13,8 @@ constexpr std::size_t chunk_memory_max = 2 * wire::EventIdSet::chunk_overhead + 
 
 }  // namespace
 
-catalogue::LaneMark mark_of(const wire::LaneKey& key, const wire::SequenceSet& durable, const std::string& recorder) {
-    catalogue::LaneMark mark;
+catalogue::SessionMark mark_of(const wire::SessionKey& key, const wire::SequenceSet& durable, const std::string& recorder) {
+    catalogue::SessionMark mark;
     mark.recorder = recorder;
     mark.run = key.run;
     mark.sender = key.sender;
@@ -24,8 +24,8 @@ catalogue::LaneMark mark_of(const wire::LaneKey& key, const wire::SequenceSet& d
     return mark;
 }
 
-Result<std::pair<wire::LaneKey, wire::SequenceSet>> lane_of(const catalogue::LaneMark& mark) {
-    wire::LaneKey key{mark.sender, 0, mark.connection, mark.run};
+Result<std::pair<wire::SessionKey, wire::SequenceSet>> session_of(const catalogue::SessionMark& mark) {
+    wire::SessionKey key{mark.sender, 0, mark.connection, mark.run};
     const auto* end = mark.incarnation.data() + mark.incarnation.size();
     const auto read = std::from_chars(mark.incarnation.data(), end, key.incarnation, 16);
     if (read.ec != std::errc{} || read.ptr != end)
@@ -36,9 +36,9 @@ Result<std::pair<wire::LaneKey, wire::SequenceSet>> lane_of(const catalogue::Lan
     return std::pair(std::move(key), std::move(*durable));
 }
 
-catalogue::LaneMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run,
+catalogue::SessionMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run,
                                    const std::string& recorder) {
-    catalogue::LaneMark mark;
+    catalogue::SessionMark mark;
     mark.recorder = recorder;
     mark.run = run;
     mark.sender = no_sender;
@@ -47,9 +47,9 @@ catalogue::LaneMark mark_of_events(const wire::EventIdSet& durable, std::uint64_
     return mark;
 }
 
-std::vector<catalogue::LaneMark> marks_of_events(const EventHoldings& holdings, RunNumber run,
+std::vector<catalogue::SessionMark> marks_of_events(const EventHoldings& holdings, RunNumber run,
                                                  const std::string& recorder) {
-    std::vector<catalogue::LaneMark> marks{mark_of_events(holdings.durable, 0, run, recorder)};
+    std::vector<catalogue::SessionMark> marks{mark_of_events(holdings.durable, 0, run, recorder)};
     for (const auto& [number, chunk] : holdings.durable.chunks()) {
         const auto* marked = holdings.marked.chunk(number);
         if (number != 0 && (marked == nullptr || !(*marked == chunk)))
@@ -58,9 +58,9 @@ std::vector<catalogue::LaneMark> marks_of_events(const EventHoldings& holdings, 
     return marks;
 }
 
-bool is_mark_of_events(const catalogue::LaneMark& mark) noexcept { return mark.sender == no_sender; }
+bool is_mark_of_events(const catalogue::SessionMark& mark) noexcept { return mark.sender == no_sender; }
 
-Result<wire::EventIdSet> events_of(const catalogue::LaneMark& mark) {
+Result<wire::EventIdSet> events_of(const catalogue::SessionMark& mark) {
     auto ids = wire::parse_event_ids(mark.durable, chunk_memory_max);
     if (!ids) return ids;
     for (const auto& [number, chunk] : ids->chunks()) {

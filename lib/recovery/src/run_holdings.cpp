@@ -27,10 +27,10 @@ void RunHoldings::add_events(const datafile::StoredIndex& index) {
 void RunHoldings::add(const datafile::StoredIndex& index) {
     if (events) add_events(index);
     for (const auto& copy : index.copies) {
-        const auto lane = index.lanes.find(copy.lane);
-        if (lane == index.lanes.end() || !wire::valid(copy.sequence) || copy.copy >= 64) continue;
-        const wire::LaneKey key{lane->second.sender, lane->second.incarnation, lane->second.connection,
-                                lane->second.run};
+        const auto session = index.sessions.find(copy.session);
+        if (session == index.sessions.end() || !wire::valid(copy.sequence) || copy.copy >= 64) continue;
+        const wire::SessionKey key{session->second.sender, session->second.incarnation, session->second.connection,
+                                session->second.run};
         if (copy.copies > 1) {
             auto& taken = partial[{key, copy.sequence}];
             taken |= std::uint64_t{1} << copy.copy;
@@ -53,20 +53,20 @@ Result<> RunHoldings::add_marks(RunNumber run, const std::string& recorder, cata
             if (events) events->marked |= *ids;
             continue;
         }
-        const auto lane = lane_of(mark);
-        if (!lane) return std::unexpected(lane.error());
-        durable[lane->first].merge(lane->second);
+        const auto session = session_of(mark);
+        if (!session) return std::unexpected(session.error());
+        durable[session->first].merge(session->second);
     }
     if (events) std::erase_if(events->some, [&](const auto& some) { return events->durable.contains(some.first); });
     std::erase_if(partial, [&](const auto& entry) {
-        const auto lane = durable.find(entry.first.first);
-        return lane != durable.end() && lane->second.contains(entry.first.second);
+        const auto session = durable.find(entry.first.first);
+        return session != durable.end() && session->second.contains(entry.first.second);
     });
     return {};
 }
 
-std::vector<catalogue::LaneMark> RunHoldings::marks(RunNumber run, const std::string& recorder) const {
-    std::vector<catalogue::LaneMark> marks;
+std::vector<catalogue::SessionMark> RunHoldings::marks(RunNumber run, const std::string& recorder) const {
+    std::vector<catalogue::SessionMark> marks;
     for (const auto& [key, sequences] : durable) {
         if (wire::valid_sender_name(key.sender)) marks.push_back(mark_of(key, sequences, recorder));
     }
@@ -81,7 +81,7 @@ Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem:
     if (events == KeepEvents::as_marked) {
         const auto marks = catalogue.marks(run);
         if (!marks) return std::unexpected(marks.error());
-        const auto kept = [&](const catalogue::LaneMark& mark) {
+        const auto kept = [&](const catalogue::SessionMark& mark) {
             return mark.recorder == recorder && is_mark_of_events(mark);
         };
         if (std::ranges::any_of(*marks, kept)) holdings.events.emplace();

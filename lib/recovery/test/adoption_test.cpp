@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an heir takes over from the catalogue of a recorder that does not come back, and what it refuses.
+// What a successor takes over from the catalogue of a recorder that does not come back, and what it refuses.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -18,13 +18,13 @@ using namespace std::chrono_literals;
 class AdoptionTest : public testing::RecordingFixture {
 protected:
     AdoptionTest() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "weir-heir-XXXXXX").string();
-        heir_directory_ = ::mkdtemp(pattern.data());
-        heir_ = catalogue::open_sqlite_catalogue(catalogue::catalogue_path(heir_directory_)).value();
+        std::string pattern = (std::filesystem::temp_directory_path() / "weir-successor-XXXXXX").string();
+        successor_directory_ = ::mkdtemp(pattern.data());
+        successor_ = catalogue::open_sqlite_catalogue(catalogue::catalogue_path(successor_directory_)).value();
     }
     ~AdoptionTest() override {
-        heir_.reset();
-        std::filesystem::remove_all(heir_directory_);
+        successor_.reset();
+        std::filesystem::remove_all(successor_directory_);
     }
 
     /// A recorder that closes its run, or dies in it.
@@ -39,32 +39,32 @@ protected:
     }
 
     void expect_refused(const std::string& because) {
-        const auto runs = heir_->runs().value();
-        const auto files = heir_->files().value();
-        const auto refused = adopt_volumes(options_.directories, *heir_, clock_);
+        const auto runs = successor_->runs().value();
+        const auto files = successor_->files().value();
+        const auto refused = adopt_volumes(options_.directories, *successor_, clock_);
         ASSERT_FALSE(refused.has_value());
         EXPECT_EQ(refused.error().code, Errc::refused);
         EXPECT_NE(refused.error().message().find(because), std::string::npos) << refused.error().message();
-        EXPECT_EQ(heir_->runs().value(), runs);
-        EXPECT_EQ(heir_->files().value(), files);
+        EXPECT_EQ(successor_->runs().value(), runs);
+        EXPECT_EQ(successor_->files().value(), files);
     }
 
-    std::filesystem::path heir_directory_;
-    std::unique_ptr<catalogue::Catalogue> heir_;
+    std::filesystem::path successor_directory_;
+    std::unique_ptr<catalogue::Catalogue> successor_;
 };
 
 TEST_F(AdoptionTest, ARunOfTheHeirsOwnWithTheSameNameIsNeitherClosedNorMixed) {
     record(true);
-    const auto opened = heir_->open_run({.run = *options_.run, .recorder = options_.recorder, .mode = "receipt", .relaxations = "", .at = clock_.wall()});
+    const auto opened = successor_->open_run({.run = *options_.run, .recorder = options_.recorder, .mode = "receipt", .relaxations = "", .at = clock_.wall()});
     ASSERT_TRUE(opened.has_value());
     expect_refused("run 17 of recorder weir is in the catalogue already");
-    EXPECT_EQ(heir_->runs().value().front().state, catalogue::OpenState::opened);
+    EXPECT_EQ(successor_->runs().value().front().state, catalogue::OpenState::opened);
     std::filesystem::rename(catalogue::catalogue_path(directory_),
                             directory_ / "lost");  // the same where only file names are left
     expect_refused("run 17 of recorder weir is in the catalogue already");
     catalogue::FileRow own;
     own.guid = Guid::random();
-    own.volume = heir_directory_.native();
+    own.volume = successor_directory_.native();
     own.name = "its-own.data";
     own.run = *options_.run;
     own.recorder = options_.recorder;
@@ -72,9 +72,9 @@ TEST_F(AdoptionTest, ARunOfTheHeirsOwnWithTheSameNameIsNeitherClosedNorMixed) {
     own.stream_name = "Main";
     own.format = "raw-6";
     own.file_state = catalogue::FileState::closed;
-    ASSERT_TRUE(heir_->put_file(own).has_value());
-    ASSERT_TRUE(heir_->close_run(*options_.run, options_.recorder, clock_.wall()).has_value());
-    expect_refused(heir_directory_.native() + ", which is not adopted");
+    ASSERT_TRUE(successor_->put_file(own).has_value());
+    ASSERT_TRUE(successor_->close_run(*options_.run, options_.recorder, clock_.wall()).has_value());
+    expect_refused(successor_directory_.native() + ", which is not adopted");
 }
 
 TEST_F(AdoptionTest, WhatWasHandedOverAndWhatBelongsToARunComesAlong) {
@@ -104,14 +104,14 @@ TEST_F(AdoptionTest, WhatWasHandedOverAndWhatBelongsToARunComesAlong) {
         ASSERT_TRUE(old->put_file(old->file(file.guid).value().value(), {{"express_express", 1}}).has_value());
         ASSERT_TRUE(old->set_reader_state({.run = {}, .recorder = "", .file = file.guid, .state = "DONE"}).has_value());
     }
-    ASSERT_TRUE(heir_->set_run_parameter(*options_.run, "beam", "Pb").has_value());
-    ASSERT_TRUE(adopt_volumes(options_.directories, *heir_, clock_).has_value());
-    EXPECT_EQ(heir_->transfers().value(), std::vector{transfer});
-    EXPECT_EQ(heir_->shared_events(transfer.guid).value(), (catalogue::SharedEvents{{"express_express", 1}}));
-    EXPECT_EQ(heir_->reader_states().value().at(0).state, "DONE");
+    ASSERT_TRUE(successor_->set_run_parameter(*options_.run, "beam", "Pb").has_value());
+    ASSERT_TRUE(adopt_volumes(options_.directories, *successor_, clock_).has_value());
+    EXPECT_EQ(successor_->transfers().value(), std::vector{transfer});
+    EXPECT_EQ(successor_->shared_events(transfer.guid).value(), (catalogue::SharedEvents{{"express_express", 1}}));
+    EXPECT_EQ(successor_->reader_states().value().at(0).state, "DONE");
     const std::map<std::string, std::string> parameters{{"beam", "Pb"}, {"energy", "6800"}};
-    EXPECT_EQ(heir_->run_parameters(*options_.run).value(), parameters);
-    const auto file = heir_->files().value().front();
+    EXPECT_EQ(successor_->run_parameters(*options_.run).value(), parameters);
+    const auto file = successor_->files().value().front();
     EXPECT_EQ(file.transfer_state, catalogue::TransferState::transferred);
     EXPECT_EQ(file.file_health, catalogue::FileHealth::truncated);
 }
@@ -123,7 +123,7 @@ TEST_F(AdoptionTest, ACatalogueThatAHandOffWorksWithIsNotTakenAway) {
         ASSERT_TRUE(hand_off.has_value());
         expect_refused("handed over or moved by another process (" + std::to_string(::getpid()) + ")");
     }
-    EXPECT_TRUE(adopt_volumes(options_.directories, *heir_, clock_).has_value());
+    EXPECT_TRUE(adopt_volumes(options_.directories, *successor_, clock_).has_value());
 }
 
 }  // namespace

@@ -20,14 +20,14 @@ struct LongRecording {
     std::uint64_t files = 25;
     std::uint64_t events = 4000;  // of each file
     std::uint64_t event_size = 1'000'000;
-    std::uint32_t lanes = 100;
+    std::uint32_t sessions = 100;
     std::uint64_t tail = 4U << 20;  // bytes behind the last event that are nobody's
 };
 
 /// Errors are those of the disk: the directory exists and is empty.
 [[nodiscard]] inline Result<> leave_behind(const std::filesystem::path& directory, const LongRecording& recording) {
-    auto journal = datafile::JournalWriter::open(directory, [&](std::uint32_t lane) {
-        return datafile::LaneDeclared{lane, 1000 + lane, 0, recording.run, "sender-" + std::to_string(lane)};
+    auto journal = datafile::JournalWriter::open(directory, [&](std::uint32_t session) {
+        return datafile::SessionDeclared{session, 1000 + session, 0, recording.run, "sender-" + std::to_string(session)};
     });
     if (!journal) return std::unexpected(journal.error());
     for (std::uint64_t n = 0; n < recording.files; ++n) {
@@ -70,8 +70,8 @@ struct LongRecording {
             copy.length = recording.event_size;
             copy.block_number = static_cast<std::uint32_t>(i + 1);
             copy.event = GlobalEventId{n * recording.events + i};
-            copy.lane = static_cast<std::uint32_t>(i % recording.lanes);
-            copy.sequence = Sequence{n * recording.events + i / recording.lanes + 1};
+            copy.session = static_cast<std::uint32_t>(i % recording.sessions);
+            copy.sequence = Sequence{n * recording.events + i / recording.sessions + 1};
             journal->add(copy);
             end += event::separator_size_bytes + copy.length;
         }

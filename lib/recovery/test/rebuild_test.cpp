@@ -51,7 +51,7 @@ protected:
     struct Known {
         std::vector<catalogue::FileRow> files;
         std::vector<catalogue::LedgerRow> ledgers;
-        std::vector<catalogue::LaneMark> marks;
+        std::vector<catalogue::SessionMark> marks;
         std::vector<std::pair<RunNumber, catalogue::OpenState>> runs;
 
         bool operator==(const Known&) const = default;
@@ -157,11 +157,11 @@ TEST_F(RebuildTest, ACrashedRunWhoseCatalogueWasLostIsContinuedAndKnowsWhatItHol
     EXPECT_TRUE(recorder->continued());
     send(7, 8);
     auto again = sender_options_for(recorder->port());
-    again.incarnation = sender->lane().incarnation;
-    again.connection = sender->lane().connection;
-    const auto twin = delivery::Sender::open(again).value();  // the recorder would take its events for old ones
-    const auto sent = twin->send({GlobalEventId{1}, {}, LumiBlock{1}, tags}, event(1, 2000));
-    const auto refused = twin->flush(30s);
+    again.incarnation = sender->session().incarnation;
+    again.connection = sender->session().connection;
+    const auto duplicate = delivery::Sender::open(again).value();  // the recorder would take its events for old ones
+    const auto sent = duplicate->send({GlobalEventId{1}, {}, LumiBlock{1}, tags}, event(1, 2000));
+    const auto refused = duplicate->flush(30s);
     EXPECT_TRUE(!sent || !refused);
     ASSERT_TRUE(recorder->stop(60s).has_value());
     std::map<std::string, std::multiset<std::uint64_t>> stored;
@@ -292,33 +292,33 @@ TEST_F(RebuildTest, TheVolumesOfADeadRecorderAreTakenOverWithWhatItsCatalogueKne
     options_.recorder = "SFO-1";
     auto recorder = record(10);
     recorder.reset();  // it dies and does not come back
-    std::string pattern = (std::filesystem::temp_directory_path() / "weir-heir-XXXXXX").string();
-    const std::filesystem::path heir_directory = ::mkdtemp(pattern.data());
+    std::string pattern = (std::filesystem::temp_directory_path() / "weir-successor-XXXXXX").string();
+    const std::filesystem::path successor_directory = ::mkdtemp(pattern.data());
     {
-        const auto heir = catalogue::open_sqlite_catalogue(catalogue::catalogue_path(heir_directory)).value();
+        const auto successor = catalogue::open_sqlite_catalogue(catalogue::catalogue_path(successor_directory)).value();
         for (int again = 0; again < 2; ++again) {
-            const auto adopted = adopt_volumes(options_.directories, *heir, clock_).value();
+            const auto adopted = adopt_volumes(options_.directories, *successor, clock_).value();
             EXPECT_EQ(adopted.files, 5U);
             EXPECT_TRUE(adopted.failed.empty());
         }
-        const auto runs = heir->runs().value();
+        const auto runs = successor->runs().value();
         ASSERT_EQ(runs.size(), 1U);
         EXPECT_EQ(runs[0].recorder, "SFO-1");
         EXPECT_EQ(runs[0].state, catalogue::OpenState::closed);
         EXPECT_EQ(runs[0].mode, "receipt");
-        EXPECT_EQ(heir->marks(*options_.run).value().size(), 1U);
+        EXPECT_EQ(successor->marks(*options_.run).value().size(), 1U);
         std::uint64_t stored = 0;
-        const auto ledgers = heir->ledgers(*options_.run).value();
+        const auto ledgers = successor->ledgers(*options_.run).value();
         for (const auto& ledger : ledgers) {
             EXPECT_EQ(ledger.received, ledger.stored);
             stored += ledger.stored;
         }
         EXPECT_EQ(stored, 15U);
-        const auto files = heir->files().value();
+        const auto files = successor->files().value();
         for (const auto& file : files) EXPECT_EQ(file.file_state, catalogue::FileState::closed);
     }
     EXPECT_FALSE(std::filesystem::exists(path()));  // nobody goes on with it
-    std::filesystem::remove_all(heir_directory);
+    std::filesystem::remove_all(successor_directory);
 }
 
 }  // namespace

@@ -373,7 +373,7 @@ TEST_F(RecoveryTest, AJournalThatIsMissingBetweenTwoCostsNoEventAndIsSaid) {
     ASSERT_EQ(copies.size(), events_sent);
     std::vector<std::byte> repeated;
     for (const auto& file : all_of<datafile::FileOpened>(bytes)) encode(file, repeated);
-    for (const auto& lane : all_of<datafile::LaneDeclared>(bytes)) encode(lane, repeated);
+    for (const auto& session : all_of<datafile::SessionDeclared>(bytes)) encode(session, repeated);
     auto first = repeated;
     for (std::size_t i = 0; i < 2; ++i) encode(copies[i], first);
     write(journal(1), first);
@@ -389,11 +389,11 @@ protected:
         const auto bytes = bytes_of(journal());
         const auto copies = all_of<datafile::StoredCopy>(bytes);
         ASSERT_EQ(copies.size(), events_sent);
-        const auto lane = all_of<datafile::LaneDeclared>(bytes).back();
+        const auto session = all_of<datafile::SessionDeclared>(bytes).back();
         ASSERT_TRUE(std::filesystem::remove(journal()));
         const auto full = 2 * encoded(copies.back()).size();  // two copies fill a journal
         auto writer = datafile::JournalWriter::open(
-                          directory_, [&](std::uint32_t) { return lane; }, real_file_system(), full)
+                          directory_, [&](std::uint32_t) { return session; }, real_file_system(), full)
                           .value();
         writer.add(all_of<datafile::FileOpened>(bytes).back());
         for (std::size_t i = 0; i < copies.size(); i += 2) {
@@ -465,7 +465,7 @@ TEST_F(RecoveryTest, AFileThatVanishedIsNamedAndTheOthersAreRecovered) {
 }
 
 TEST_F(RecoveryTest, NoEventIsReadThatTheJournalVouchesFor) {
-    const LongRecording recording{.run = *options_.run, .files = 3, .events = 500, .event_size = 20'000'000, .lanes = 300};
+    const LongRecording recording{.run = *options_.run, .files = 3, .events = 500, .event_size = 20'000'000, .sessions = 300};
     const auto left = leave_behind(directory_, recording);  // 30 GB, with holes instead of events
     ASSERT_TRUE(left.has_value()) << left.error().message();
     const auto bytes_read = [] {  // by this process, with read calls of any kind

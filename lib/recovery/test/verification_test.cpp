@@ -145,14 +145,14 @@ TEST_F(VerificationTest, AnAttributeIsHeldAgainstTheFileAlsoWhenTheFileWasModifi
 
 TEST_F(VerificationTest, AnEventThatIsInTwoFilesIsDamage) {
     const auto path = record_one();
-    auto twin = path.native();
-    twin.replace(twin.rfind("_0001."), 6, "_0002.");
-    std::filesystem::copy_file(path, twin);
-    std::filesystem::copy_file(datafile::index_path_of(path), datafile::index_path_of(twin));
-    const std::vector<FileToVerify> files{{path, {}}, {twin, {}}};
+    auto duplicate = path.native();
+    duplicate.replace(duplicate.rfind("_0001."), 6, "_0002.");
+    std::filesystem::copy_file(path, duplicate);
+    std::filesystem::copy_file(datafile::index_path_of(path), datafile::index_path_of(duplicate));
+    const std::vector<FileToVerify> files{{path, {}}, {duplicate, {}}};
     const auto report = verify_files(files, {});
     ASSERT_EQ(report.damages.size(), 1U);
-    EXPECT_EQ(report.damages[0].path, twin);
+    EXPECT_EQ(report.damages[0].path, duplicate);
     EXPECT_EQ(report.damages[0].event, 1U);
     EXPECT_NE(report.damages[0].reason.find("stored a second time; so are 3"), std::string::npos) << report.damages[0].reason;
 }

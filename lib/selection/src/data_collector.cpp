@@ -168,7 +168,7 @@ void DataCollector::due(const Timer& timer, SteadyTime now) {
     auto& part = collection.parts[timer.part];
     if (part.wanted.empty() || part.stamp != timer.stamp) return;
     if (!part.resting) ++part.tries;
-    ++counts_.asked_again;
+    ++counts_.re_requested;
     ask(timer.request, collection, timer.part, now);
 }
 
@@ -180,7 +180,7 @@ void DataCollector::on_peer(wire::StationId peer, messaging::PeerChange change, 
             auto& part = collection.parts[i];
             if (part.readout != peer || part.wanted.empty()) continue;
             part.tries = 1;
-            ++counts_.asked_again;
+            ++counts_.re_requested;
             ask(request, collection, i, now);
         }
     }

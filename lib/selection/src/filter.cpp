@@ -33,17 +33,17 @@ struct Sent {
     delivery::IncomingEvent incoming;
     std::vector<std::byte> stamped;
 
-    [[nodiscard]] delivery::Answer answer() const noexcept { return {incoming.lane, incoming.meta.sequence}; }
+    [[nodiscard]] delivery::Answer answer() const noexcept { return {incoming.session, incoming.meta.sequence}; }
 };
 
 }  // namespace
 
 class Filter::Core final : public delivery::EventSink {
 public:
-    Core(FilterOptions options, std::function<void(std::string)> remark) : options_(std::move(options)), remark_(std::move(remark)) {}
+    Core(FilterOptions options, std::function<void(std::string)> report) : options_(std::move(options)), report_(std::move(report)) {}
 
-    std::optional<delivery::Refusal> hello(delivery::LaneId, const wire::Hello& hello) override {
-        if (hello.lane.run != run_)
+    std::optional<delivery::Refusal> hello(delivery::SessionId, const wire::Hello& hello) override {
+        if (hello.session.run != run_)
             return delivery::Refusal{wire::ByeReason::wrong_run, fmt::format("run {} is being filtered", number(run_))};
         if (hello.format != on_the_wire(options_.format))
             return delivery::Refusal{wire::ByeReason::format_mismatch, fmt::format("this filter takes {}", event::name(options_.format))};
@@ -80,8 +80,8 @@ public:
             auto text = fmt::format("on event {}, which goes to a debug stream: {}", number(item.incoming.meta.global_id), judgement.why);
             if (options_.troubled) {
                 options_.troubled(judgement.trouble, std::move(text));
-            } else if (remark_) {
-                remark_(fmt::format("the selection {} {} {}", selection_name_, name(judgement.trouble), text));
+            } else if (report_) {
+                report_(fmt::format("the selection {} {} {}", selection_name_, name(judgement.trouble), text));
             }
             judgement.force();
         }
@@ -119,7 +119,7 @@ public:
             [this](const std::shared_ptr<const void>& sent, std::optional<wire::RejectReason> rejected) {
                 answered(static_cast<const Sent*>(sent.get())->answer(), rejected);
             },
-            remark_);
+            report_);
         if (auto set = set_recorders(peers); !set) return set;
         workers_.emplace("filter", options_.workers, options_.queue_max, selection,
                          WorkerThreads<FilterItem>::Calls{
@@ -150,7 +150,7 @@ public:
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
         const bool ended = workers_->stop(std::max(left, 200ms));
         left_behind_ = left_behind_ || !ended;
-        if (!ended && remark_) remark_(fmt::format("the selection {} hangs: its threads were left behind", selection_name_));
+        if (!ended && report_) report_(fmt::format("the selection {} hangs: its threads were left behind", selection_name_));
         care_ = {};
         output_->close();
         given_back_ = in_hand();
@@ -215,7 +215,7 @@ public:
     }
 
     const FilterOptions options_;
-    const std::function<void(std::string)> remark_;
+    const std::function<void(std::string)> report_;
     RunNumber run_{};  // before the receiver starts
     std::string selection_name_;
     // Counters of several threads, for statistics only: relaxed.
@@ -235,12 +235,12 @@ Filter::~Filter() {
     if (core_) stop(0ms);
 }
 
-Result<std::unique_ptr<Filter>> Filter::open(FilterOptions options, memory::BufferPool& pool, std::function<void(std::string)> remark) {
+Result<std::unique_ptr<Filter>> Filter::open(FilterOptions options, memory::BufferPool& pool, std::function<void(std::string)> report) {
     auto receiver_options = options.receiver;
     receiver_options.event_size_max = std::min(receiver_options.event_size_max, Bytes{pool.largest()});
-    auto core = std::make_unique<Core>(std::move(options), remark);
-    auto receiver = delivery::Receiver::open(receiver_options, pool, *core, [remark](const delivery::Report& report) {
-        if (remark) remark(report.text);
+    auto core = std::make_unique<Core>(std::move(options), report);
+    auto receiver = delivery::Receiver::open(receiver_options, pool, *core, [report](const delivery::Report& said) {
+        if (report) report(said.text);
     });
     if (!receiver) return std::unexpected(receiver.error());
     if (const auto listening = (*receiver)->listen(); !listening) return std::unexpected(listening.error());  // builders may come first

@@ -23,7 +23,7 @@ struct FilterItem {
     std::vector<std::byte> unpacked{};  // fragments of a compressed event
     std::string malformed{};            // why it is no event of its format; empty: it is one
 
-    [[nodiscard]] delivery::Answer answer() const noexcept { return {incoming.lane, incoming.meta.sequence}; }
+    [[nodiscard]] delivery::Answer answer() const noexcept { return {incoming.session, incoming.meta.sequence}; }
 };
 
 inline constexpr Bytes unpacked_max{256ULL << 20};

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using messaging::PeerChange;
 using wire::DataflowType;
 
-constexpr std::size_t unit_remarks_max = 100;
+constexpr std::size_t unit_reports_max = 100;
 constexpr std::size_t results_max = 65'536;    // nearly all of them empty
 constexpr std::size_t decision_events = 128;  // of one message
 
@@ -112,8 +112,8 @@ void SelectionUnit::judged(UnitTask task, Judgement judgement) {
         ++(judgement.trouble == Trouble::threw     ? counts_.threw
            : judgement.trouble == Trouble::crashed ? counts_.crashed
                                                    : counts_.timed_out);
-        if (remarks_.size() < unit_remarks_max)
-            remarks_.push_back({judgement.trouble, fmt::format("on event {}, which is accepted: {}", number(ticket.global_id), judgement.why)});
+        if (reports_.size() < unit_reports_max)
+            reports_.push_back({judgement.trouble, fmt::format("on event {}, which is accepted: {}", number(ticket.global_id), judgement.why)});
         judgement.force();
     }
     auto& decision = judgement.decision;

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using messaging::PeerChange;
 using wire::DataflowType;
 
-constexpr std::size_t supervisor_remarks_max = 100;
+constexpr std::size_t supervisor_reports_max = 100;
 constexpr auto dead_time_max = 100ms;  // how far behind its rate the trigger may fall before it skips
 constexpr std::uint32_t told_max = 65'536;
 
@@ -282,10 +282,10 @@ service::StationLedger Supervisor::ledger() const {
     return ledger;
 }
 
-std::vector<std::string> Supervisor::take_remarks() { return std::exchange(remarks_, {}); }
+std::vector<std::string> Supervisor::take_reports() { return std::exchange(reports_, {}); }
 
-void Supervisor::remark(std::string text) {
-    if (remarks_.size() < supervisor_remarks_max) remarks_.push_back(std::move(text));
+void Supervisor::report(std::string text) {
+    if (reports_.size() < supervisor_reports_max) reports_.push_back(std::move(text));
 }
 
 }  // namespace weir::selection

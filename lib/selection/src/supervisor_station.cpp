@@ -12,7 +12,7 @@ class SupervisorStation::Logic final : public messaging::StationLogic {
 public:
     Logic(const SupervisorStationOptions& options, messaging::StationLoop& loop, service::SharedStatus& status,
           service::Reports& reports, const Clock& clock)
-        : loop_(loop), status_(status), reports_(reports), supervisor_(options.supervisor, loop.exchange(), clock) {}
+        : loop_(loop), status_(status), reports_(reports), supervisor_(options.supervisor, loop.endpoint(), clock) {}
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         supervisor_.on_message(message, now);
@@ -27,7 +27,7 @@ public:
         return {{"accepted", supervisor_.accepted()}};
     }
     void tell() override {
-        for (auto& remark : supervisor_.take_remarks()) warn(reports_, std::move(remark));
+        for (auto& report : supervisor_.take_reports()) warn(reports_, std::move(report));
         const auto counts = supervisor_.counts();
         service::StationStatus status;
         status.ledger = supervisor_.ledger();
@@ -48,7 +48,7 @@ public:
                            {"unexpected", double(counts.unexpected)},
                            {"malformed", double(counts.malformed)}};
         const auto stats = loop_.stats();
-        status.counters["posts_resent"] = double(stats.exchange.posts_resent);
+        status.counters["posts_resent"] = double(stats.endpoint.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
         status_.write(std::move(status), supervisor_.idle() && heard());
@@ -67,11 +67,11 @@ public:
 private:
     /// By the DFM, and by the pseudo readout unless it is away. What a dead unit did not acknowledge is nobody's loss.
     bool heard() const {
-        const auto& exchange = loop_.exchange();
+        const auto& endpoint = loop_.endpoint();
         const auto assigner = supervisor_.assigner();
         const auto results = supervisor_.results_to();
-        return (!assigner || exchange.posts_under_way(*assigner) == 0) &&
-               (!results || !exchange.heard(*results) || (supervisor_.results_told() && exchange.posts_under_way(*results) == 0));
+        return (!assigner || endpoint.posts_under_way(*assigner) == 0) &&
+               (!results || !endpoint.heard(*results) || (supervisor_.results_told() && endpoint.posts_under_way(*results) == 0));
     }
 
     messaging::StationLoop& loop_;

@@ -29,7 +29,7 @@ struct UnitItem {
 class UnitStation::Logic final : public messaging::StationLogic, public UnitWorkers {
 public:
     explicit Logic(UnitStation& station)
-        : station_(station), unit_(station.options_.unit, station.loop_->exchange(), *this) {}
+        : station_(station), unit_(station.options_.unit, station.loop_->endpoint(), *this) {}
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         unit_.on_message(message, now);
@@ -75,8 +75,8 @@ public:
 
     SelectionUnit& unit() noexcept { return unit_; }
     void tell() override {
-        for (auto& remark : unit_.take_remarks())
-            raise_selection_alarm(station_.reports_, station_.selection_->name(), remark.trouble, std::move(remark.text));
+        for (auto& report : unit_.take_reports())
+            raise_selection_alarm(station_.reports_, station_.selection_->name(), report.trouble, std::move(report.text));
         const auto counts = unit_.counts();
         service::StationStatus status;
         status.ledger = unit_.ledger();
@@ -89,7 +89,7 @@ public:
                            {"results_sent", double(counts.results_sent)},
                            {"results_lost", double(counts.results_lost)},
                            {"requests", double(counts.data.requests)},
-                           {"asked_again", double(counts.data.asked_again)},
+                           {"asked_again", double(counts.data.re_requested)},
                            {"not_yet", double(counts.data.not_yet)},
                            {"fragments", double(counts.data.fragments)},
                            {"bytes_received", double(counts.data.bytes)},
@@ -117,7 +117,7 @@ public:
             hanging_.look(stuck, station_.selection_->name(), station_.reports_);
         }
         const auto stats = station_.loop_->stats();
-        status.counters["posts_resent"] = double(stats.exchange.posts_resent);
+        status.counters["posts_resent"] = double(stats.endpoint.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
         station_.status_.write(std::move(status), unit_.idle() && told());
@@ -127,11 +127,11 @@ private:
     /// The supervisor's acknowledgement is not waited for: it stops before its units, and whether it still acknowledges
     /// their last word is chance. Who is gone is told nothing.
     bool told() const {
-        const auto& exchange = station_.loop_->exchange();
+        const auto& endpoint = station_.loop_->endpoint();
         const auto supervisor = unit_.supervisor();
         const auto results = unit_.results_to();
-        return (!supervisor || !exchange.heard(*supervisor) || unit_.verdicts_told()) &&
-               (!results || !exchange.heard(*results) || (unit_.results_told() && exchange.posts_under_way(*results) == 0));
+        return (!supervisor || !endpoint.heard(*supervisor) || unit_.verdicts_told()) &&
+               (!results || !endpoint.heard(*results) || (unit_.results_told() && endpoint.posts_under_way(*results) == 0));
     }
     const Event* view(UnitItem& item) const {
         const auto& data = *item.task.data;

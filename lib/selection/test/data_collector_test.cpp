@@ -14,7 +14,7 @@ using namespace test;
 /// A collector alone at a station, with two readouts.
 class Asker final : public messaging::MessageHandler {
 public:
-    Asker(messaging::Exchange& exchange, const CollectorOptions& options) : collector(options, exchange) {
+    Asker(messaging::Endpoint& endpoint, const CollectorOptions& options) : collector(options, endpoint) {
         collector.set_readouts(partition(0));
     }
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override { collector.on_data(message, now); }
@@ -36,13 +36,13 @@ struct Simulation {
                         const CollectorOptions& options = {.time_limit = 1000ms})
         : net(seed, faults) {
         net.add(unit_id, [this, options](testing::SimulatedStation& self) {
-            auto made = std::make_unique<Asker>(self.exchange(), options);
+            auto made = std::make_unique<Asker>(self.endpoint(), options);
             asker = made.get();
             return made;
         });
         for (std::uint16_t i = 0; i < 2; ++i) {
             net.add(StationId(std::uint16_t(number(readout_id) + i)), [this, i, not_yet](testing::SimulatedStation& self) {
-                auto made = std::make_unique<SimpleReadout>(self.exchange(), not_yet);
+                auto made = std::make_unique<SimpleReadout>(self.endpoint(), not_yet);
                 readouts[i] = made.get();
                 return made;
             });
@@ -85,7 +85,7 @@ TEST(DataCollector, LossReorderingAndDuplicatesCostRepetitionsAndNoFragment) {
         const auto counts = s.asker->collector.counts();
         EXPECT_EQ(counts.complete, 50U) << "seed " << seed;
         EXPECT_EQ(counts.fragments, 150U) << "seed " << seed;
-        EXPECT_GT(counts.asked_again, 0U) << "seed " << seed;
+        EXPECT_GT(counts.re_requested, 0U) << "seed " << seed;
         EXPECT_EQ(counts.begun, counts.complete + counts.incomplete + counts.under_way);
         for (const auto& event : s.asker->ready)
             for (const auto& fragment : event->fragments) {

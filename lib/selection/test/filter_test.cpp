@@ -64,14 +64,14 @@ public:
         receiver = delivery::Receiver::open(options, pool, *this).value();
         receiver->start();
     }
-    std::optional<delivery::Refusal> hello(delivery::LaneId, const wire::Hello&) override { return std::nullopt; }
+    std::optional<delivery::Refusal> hello(delivery::SessionId, const wire::Hello&) override { return std::nullopt; }
     delivery::Taken take(delivery::IncomingEvent& event) override {
         const std::scoped_lock lock(mutex);
         const auto id = number(event.meta.global_id);
         ++taken;
         metas[id] = event.meta;
         payloads[id].assign(event.payload.data().begin(), event.payload.data().end());
-        const delivery::Answer answer{event.lane, event.meta.sequence};
+        const delivery::Answer answer{event.session, event.meta.sequence};
         if (refuses) receiver->reject(answer, wire::RejectReason::streams_exceeded, "too many");
         else if (answers) receiver->acknowledge(std::span(&answer, 1));
         else held.push_back(answer);
@@ -113,7 +113,7 @@ struct Bench {
         options.tags = {*parse_stream_key("physics_Main")};
         filter = Filter::open(options, pool, [this](std::string text) {
                      const std::scoped_lock lock(mutex);
-                     remarks.push_back(std::move(text));
+                     reports.push_back(std::move(text));
                  }).value();
         const auto selection = Selection::open(spec);
         EXPECT_TRUE(selection) << selection.error().message();
@@ -160,7 +160,7 @@ struct Bench {
 
     memory::BufferPool pool;
     std::mutex mutex;
-    std::vector<std::string> remarks;
+    std::vector<std::string> reports;
     std::map<std::uint64_t, std::optional<wire::RejectReason>> answers;
     std::vector<StreamTag> tags{*parse_stream_key("physics_Built")};
     event::Format format{};
@@ -337,9 +337,9 @@ TEST(Filter, TheEventsOfARecorderThatLeftThePartitionGoToTheOtherAndWhatItMayHol
     EXPECT_EQ(bench.filter->stats().in_doubt, of_the_first(events));
     bench.expect_balance();
     const std::scoped_lock lock(bench.mutex);
-    ASSERT_FALSE(bench.remarks.empty());
-    EXPECT_NE(bench.remarks.back().find(" may be stored there too: "), std::string::npos) << bench.remarks.back();
-    EXPECT_NE(bench.remarks.back().find(std::to_string(one.metas.begin()->first)), std::string::npos) << bench.remarks.back();
+    ASSERT_FALSE(bench.reports.empty());
+    EXPECT_NE(bench.reports.back().find(" may be stored there too: "), std::string::npos) << bench.reports.back();
+    EXPECT_NE(bench.reports.back().find(std::to_string(one.metas.begin()->first)), std::string::npos) << bench.reports.back();
 }
 
 TEST(Filter, ARecorderThatIsAwayForTooLongIsLostUntilItIsBack) {
@@ -378,9 +378,9 @@ TEST(Filter, AnEventOnWhichThePluginCrashedTheFilterBeforeGoesToADebugStreamAndI
     EXPECT_EQ(stream_key(recorder.metas.at(3).tags.at(0)), "debug_SelectionError");
     EXPECT_EQ(bench.filter->stats().crashed, 1U);
     const std::scoped_lock lock(bench.mutex);
-    ASSERT_FALSE(bench.remarks.empty());
-    EXPECT_NE(bench.remarks[0].find("event 3,"), std::string::npos) << bench.remarks[0];
-    EXPECT_NE(bench.remarks[0].find("signal 6"), std::string::npos) << bench.remarks[0];
+    ASSERT_FALSE(bench.reports.empty());
+    EXPECT_NE(bench.reports[0].find("event 3,"), std::string::npos) << bench.reports[0];
+    EXPECT_NE(bench.reports[0].find("signal 6"), std::string::npos) << bench.reports[0];
 }
 
 TEST(Filter, AnEventLargerThanTheRecorderTakesIsAnsweredTooLarge) {
@@ -405,9 +405,9 @@ TEST(Filter, ASelectionThatThrowsCostsNoEvent) {
     EXPECT_EQ(stream_key(recorder.metas.at(100).tags.at(0)), "physics_Main");
     EXPECT_EQ(bench.filter->stats().threw, 1U);
     const std::scoped_lock lock(bench.mutex);
-    ASSERT_FALSE(bench.remarks.empty());
-    EXPECT_NE(bench.remarks[0].find("event 1,"), std::string::npos) << bench.remarks[0];
-    EXPECT_NE(bench.remarks[0].find("cannot divide by zero"), std::string::npos) << bench.remarks[0];
+    ASSERT_FALSE(bench.reports.empty());
+    EXPECT_NE(bench.reports[0].find("event 1,"), std::string::npos) << bench.reports[0];
+    EXPECT_NE(bench.reports[0].find("cannot divide by zero"), std::string::npos) << bench.reports[0];
 }
 
 TEST(Filter, AHangingThreadIsNamedAndDoesNotKeepTheFilterFromEnding) {

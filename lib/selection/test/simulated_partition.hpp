@@ -25,7 +25,7 @@ inline constexpr StationId supervisor_id{1}, assigner_id{2}, readout_id{10}, pse
 /// Each of its fragments is four words: source, level-1 id and two more.
 class SimpleReadout final : public messaging::MessageHandler {
 public:
-    SimpleReadout(messaging::Exchange& exchange, std::uint32_t not_yet = 0) : exchange_(exchange), not_yet_(not_yet) {}
+    SimpleReadout(messaging::Endpoint& endpoint, std::uint32_t not_yet = 0) : endpoint_(endpoint), not_yet_(not_yet) {}
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime) override {
         wire::DataRequest request;
@@ -47,7 +47,7 @@ public:
             std::vector<std::byte> bytes;
             encode(head, bytes);
             const ConstData pieces[]{bytes, data};
-            if (!mute) exchange_.send(message.from, wire::DataflowType::data, pieces);
+            if (!mute) endpoint_.send(message.from, wire::DataflowType::data, pieces);
         }
     }
     void on_peer(StationId, messaging::PeerChange, SteadyTime) override {}
@@ -56,7 +56,7 @@ public:
     bool mute = false;
 
 private:
-    messaging::Exchange& exchange_;
+    messaging::Endpoint& endpoint_;
     const std::uint32_t not_yet_;
     std::map<std::uint32_t, std::uint32_t> asked_;
 };
@@ -78,7 +78,7 @@ public:
 /// Ends every event at once; its credit is what it ended and `room` more.
 class SimpleAssigner final : public messaging::MessageHandler {
 public:
-    SimpleAssigner(messaging::Exchange& exchange, std::uint64_t room) : exchange_(exchange), room_(room) {}
+    SimpleAssigner(messaging::Endpoint& endpoint, std::uint64_t room) : endpoint_(endpoint), room_(room) {}
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime) override {
         wire::Accept accept;
@@ -100,7 +100,7 @@ public:
         if (credit_ != told + room_) {
             std::vector<std::byte> bytes;
             encode(wire::AcceptCredit{told + room_}, bytes);
-            if (exchange_.post(supervisor_id, wire::DataflowType::accept_credit, bytes)) credit_ = told + room_;
+            if (endpoint_.post(supervisor_id, wire::DataflowType::accept_credit, bytes)) credit_ = told + room_;
         }
         return now + std::chrono::milliseconds(1);
     }
@@ -111,7 +111,7 @@ public:
     std::set<std::uint32_t> rejected, level1;
 
 private:
-    messaging::Exchange& exchange_;
+    messaging::Endpoint& endpoint_;
     const std::uint64_t room_;
     std::uint64_t credit_ = 0;
 };
@@ -119,7 +119,7 @@ private:
 /// A unit that keeps events whose global id is even; its computing takes no time.
 class SimpleUnit final : public messaging::MessageHandler, public UnitWorkers {
 public:
-    SimpleUnit(const UnitOptions& options, messaging::Exchange& exchange, const std::vector<Peer>& peers) : unit(options, exchange, *this) {
+    SimpleUnit(const UnitOptions& options, messaging::Endpoint& endpoint, const std::vector<Peer>& peers) : unit(options, endpoint, *this) {
         unit.set_peers(peers);
         unit.start_run();
     }
@@ -177,23 +177,23 @@ struct SimulatedPartition {
             });
         }
         net.add(supervisor_id, [this, options](testing::SimulatedStation& self) {
-            auto made = std::make_unique<Supervisor>(options, self.exchange(), net.clock());
+            auto made = std::make_unique<Supervisor>(options, self.endpoint(), net.clock());
             made->set_peers(peers, net.clock().now());
             made->start_run(net.clock().now());
             supervisor = made.get();
             return made;
         });
         net.add(assigner_id, [this, room](testing::SimulatedStation& self) {
-            auto made = std::make_unique<SimpleAssigner>(self.exchange(), room);
+            auto made = std::make_unique<SimpleAssigner>(self.endpoint(), room);
             assigner = made.get();
             return made;
         });
         for (std::uint16_t i = 0; i < 2; ++i)
             net.add(StationId(std::uint16_t(number(readout_id) + i)),
-                    [](testing::SimulatedStation& self) { return std::make_unique<SimpleReadout>(self.exchange()); });
+                    [](testing::SimulatedStation& self) { return std::make_unique<SimpleReadout>(self.endpoint()); });
         for (std::size_t i = 0; i < units; ++i) {
             net.add(StationId(static_cast<std::uint16_t>(number(unit_id) + i)), [this, i, unit_options](testing::SimulatedStation& self) {
-                auto made = std::make_unique<SimpleUnit>(unit_options, self.exchange(), peers);
+                auto made = std::make_unique<SimpleUnit>(unit_options, self.endpoint(), peers);
                 if (unit.size() <= i) unit.resize(i + 1);
                 unit[i] = made.get();
                 return made;
@@ -203,7 +203,7 @@ struct SimulatedPartition {
     }
 
     [[nodiscard]] bool finished() {
-        return supervisor->finished() && net.exchange(supervisor_id).posts_under_way() == 0;
+        return supervisor->finished() && net.endpoint(supervisor_id).posts_under_way() == 0;
     }
     /// Every id was decided, once for each: nothing lost, nothing invented.
     [[nodiscard]] bool all_decided(std::uint64_t events) const { return assigner->level1.size() == events; }

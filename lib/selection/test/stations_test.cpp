@@ -31,8 +31,8 @@ bool eventually(Condition condition, std::chrono::milliseconds within = 60s) {
 
 messaging::MessageLoopOptions loop_of(StationId id) {
     messaging::MessageLoopOptions options;
-    options.exchange.self = id;
-    options.exchange.epoch = wire::Epoch{1};
+    options.endpoint.self = id;
+    options.endpoint.epoch = wire::Epoch{1};
     return options;
 }
 
@@ -51,8 +51,8 @@ struct Around {
             links.push_back(
                 {.id = other.id, .address = transport::parse_host_port(other.dataflow).value(), .watched = true});
         ASSERT_TRUE(loop->set_peers(links));
-        loop->exchange().set_run(run);
-        logic.emplace(loop->exchange(), more...);
+        loop->endpoint().set_run(run);
+        logic.emplace(loop->endpoint(), more...);
         thread = NamedThread("around", [this](const std::stop_token& stop) { loop->run(stop, *logic); });
     }
     StationId id;

@@ -209,7 +209,7 @@ void DatagramSender::flush() {
         if (errno == EINTR) continue;
         if (errno == EAGAIN && !std::exchange(waited, true) && wait_for_room()) continue;
         const auto& entry = entries_[sent++];
-        // One by one from now on: to this peer, whose road is too narrow for segments of this size, or in a kernel that
+        // One by one from now on: to this peer, to which the path is too narrow for segments of this size, or in a kernel that
         // has none to all.
         if (entry.count > 1 && (errno == EINVAL || errno == EIO || errno == EOPNOTSUPP || errno == EMSGSIZE)) {
             if (errno != EMSGSIZE) segments_ = false;

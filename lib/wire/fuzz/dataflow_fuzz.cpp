@@ -58,7 +58,7 @@ void check_datagram(ConstData bytes) {
     static_cast<void>(decode_datagram(bytes, 0));
     const auto part = bytes.subspan(datagram_header_size);
     const auto any = [&](std::size_t at) { return std::to_integer<std::uint32_t>(bytes[at]); };
-    const DatagramHeader header{.type = static_cast<DataflowType>(any(5)), .posted = (any(6) & 1) != 0,
+    const DatagramHeader header{.type = static_cast<DataflowType>(any(5)), .reliable = (any(6) & 1) != 0,
                                 .from = StationId{static_cast<std::uint16_t>(any(8))}, .run = RunNumber{any(12)},
                                 .epoch = Epoch{any(16)}, .to_epoch = Epoch{any(24)}, .message = any(32),
                                 .message_size = any(40) | any(41) << 8 | any(43) << 24, .offset = any(44) | any(47) << 24,

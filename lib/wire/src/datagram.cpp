@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t datagram_checked_size = 52;  // the bytes of the header before its checksum
 static_assert(datagram_checked_size + 4 == datagram_header_size);
 constexpr std::size_t from_at = 8;
-constexpr std::uint16_t flag_posted = 1;
+constexpr std::uint16_t flag_reliable = 1;
 constexpr auto last_type = static_cast<std::uint8_t>(DataflowType::readout_input);
 
 /// What can be said before the checksum is known to be right: whose bytes they are, and how many.
@@ -48,7 +48,7 @@ void encode_datagram_header(std::span<std::byte, datagram_header_size> to, const
     store_little(to, 0, datagram_magic);
     store_little(to, 4, datagram_version);
     store_little(to, 5, static_cast<std::uint8_t>(header.type));
-    store_little(to, 6, header.posted ? flag_posted : std::uint16_t{0});
+    store_little(to, 6, header.reliable ? flag_reliable : std::uint16_t{0});
     store_little(to, from_at, number(header.from));
     store_little(to, 10, std::uint16_t{0});
     store_little(to, 12, number(header.run));
@@ -73,7 +73,7 @@ Result<DatagramHeader> decode_datagram(ConstData data, std::uint32_t key) {
     if (checksum::crc32c(part, checksum::crc32c(data.first(datagram_checked_size), key)) != load_little<std::uint32_t>(data, datagram_checked_size))
         return fail(Errc::corrupt, "a datagram fails its checksum: damaged on the way, or the key is of another partition");
     DatagramHeader header{.type = static_cast<DataflowType>(load_little<std::uint8_t>(data, 5)),
-                          .posted = (load_little<std::uint16_t>(data, 6) & flag_posted) != 0,
+                          .reliable = (load_little<std::uint16_t>(data, 6) & flag_reliable) != 0,
                           .from = StationId{load_little<std::uint16_t>(data, from_at)},
                           .run = RunNumber{load_little<std::uint32_t>(data, 12)},
                           .epoch = Epoch{load_little<std::uint64_t>(data, 16)},
@@ -87,8 +87,8 @@ Result<DatagramHeader> decode_datagram(ConstData data, std::uint32_t key) {
     if (header.from == StationId{0} || header.epoch == Epoch{0} || !valid(Sequence{header.message}))
         return fail(Errc::corrupt, fmt::format("a datagram of station {}, epoch {}, message {}; none of them can be 0",
                                                number(header.from), number(header.epoch), header.message));
-    if (header.posted && header.to_epoch == Epoch{0})
-        return fail(Errc::corrupt, "a posted message does not say which process it is for");
+    if (header.reliable && header.to_epoch == Epoch{0})
+        return fail(Errc::corrupt, "a reliable message does not say which process it is for");
     return header;
 }
 

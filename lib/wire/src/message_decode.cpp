@@ -61,16 +61,16 @@ Result<Hello> decode_hello(ConstData meta) {
     hello.protocol = in.take<std::uint16_t>();
     const auto format = in.take<std::uint8_t>();
     const auto flags = in.take<std::uint8_t>();
-    hello.lane.connection = in.take<std::uint32_t>();
-    hello.lane.incarnation = in.take<std::uint64_t>();
-    hello.lane.run = RunNumber{in.take<std::uint32_t>()};
+    hello.session.connection = in.take<std::uint32_t>();
+    hello.session.incarnation = in.take<std::uint64_t>();
+    hello.session.run = RunNumber{in.take<std::uint32_t>()};
     const auto name_size = in.take<std::uint16_t>();
     in.take<std::uint16_t>();
     hello.oldest_held = Sequence{in.take<std::uint64_t>()};
     const auto sender = as_text(in.take_bytes(name_size));
     if (!in.ok()) return too_short("HELLO", meta);
     hello.any_run = hello.protocol >= 2 && (flags & hello_any_run) != 0;
-    if (hello.any_run) hello.lane.run = RunNumber{};
+    if (hello.any_run) hello.session.run = RunNumber{};
     if (hello.protocol == 0) return fail(Errc::corrupt, "HELLO speaks protocol version 0; there is none");
     if (!valid_sender_name(sender))
         return fail(Errc::corrupt, fmt::format("HELLO has a sender name of {} bytes that is not 1 to {} letters, digits "
@@ -80,7 +80,7 @@ Result<Hello> decode_hello(ConstData meta) {
     const auto known = event_format_from(format);
     if (!known) return fail(Errc::unsupported, fmt::format("HELLO: event format {} is not known", format));
     hello.format = *known;
-    hello.lane.sender = sender;
+    hello.session.sender = sender;
     return hello;
 }
 

@@ -62,18 +62,18 @@ constexpr std::size_t tag_fixed_size = 8;
 }  // namespace
 
 void encode(const Hello& message, std::vector<std::byte>& target) {
-    WEIR_ASSERT(valid_sender_name(message.lane.sender));
+    WEIR_ASSERT(valid_sender_name(message.session.sender));
     MessageWriter out(target);
     out.put(message.protocol);
     out.put(static_cast<std::uint8_t>(message.format));
     out.put(static_cast<std::uint8_t>(message.any_run ? hello_any_run : 0));
-    out.put(message.lane.connection);
-    out.put(message.lane.incarnation);
-    out.put(number(message.lane.run));
-    out.put(static_cast<std::uint16_t>(message.lane.sender.size()));
+    out.put(message.session.connection);
+    out.put(message.session.incarnation);
+    out.put(number(message.session.run));
+    out.put(static_cast<std::uint16_t>(message.session.sender.size()));
     out.put(std::uint16_t{0});
     out.put(number(message.oldest_held));
-    out.put(message.lane.sender);
+    out.put(message.session.sender);
     out.finish(MessageType::hello);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of formats, reasons and lanes: what people read in logs, tables and metrics.
+// Names of formats, reasons and sessions: what people read in logs, tables and metrics.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "weir/wire/event_format.hpp"
-#include "weir/wire/lane.hpp"
+#include "weir/wire/session.hpp"
 #include "weir/wire/reject_reason.hpp"
 
 namespace weir::wire {
@@ -71,7 +71,7 @@ const char* name(ByeReason reason) noexcept {
     return "unknown";
 }
 
-std::size_t LaneKeyHash::operator()(const LaneKey& key) const noexcept {
+std::size_t SessionKeyHash::operator()(const SessionKey& key) const noexcept {
     auto mix = [seed = std::hash<std::string>{}(key.sender)](std::uint64_t value) mutable {
         return seed = (seed ^ value) * 0x9E3779B97F4A7C15U;
     };
@@ -87,7 +87,7 @@ bool valid_sender_name(std::string_view text) noexcept {
     });
 }
 
-std::string to_string(const LaneKey& key) {
+std::string to_string(const SessionKey& key) {
     // Whoever knows the incarnation can speak for the session, so no log shows more of it than tells two apart.
     const auto mark = static_cast<std::uint16_t>((key.incarnation * 0x9E3779B97F4A7C15U) >> 48);
     return fmt::format("{}/#{:04x}/{} run {}", key.sender, mark, key.connection, number(key.run));

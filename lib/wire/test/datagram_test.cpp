@@ -15,7 +15,7 @@ namespace weir::wire {
 namespace {
 
 DatagramHeader sample_header() {
-    return {.type = DataflowType::data, .posted = false, .from = StationId{3}, .run = RunNumber{91668}, .epoch = Epoch{11},
+    return {.type = DataflowType::data, .reliable = false, .from = StationId{3}, .run = RunNumber{91668}, .epoch = Epoch{11},
             .to_epoch = Epoch{12}, .message = 4, .message_size = 20, .offset = 5, .part_size = 9};
 }
 
@@ -37,7 +37,7 @@ std::vector<std::byte> changed(std::vector<std::byte> bytes, std::size_t at, std
 // The worked example of docs/formats/dataflow-protocol.md: these bytes never change.
 TEST(Datagram, IsEncodedAsTheFormatDescriptionShows) {
     const auto clear = sample::encoded(sample::clear());
-    EXPECT_EQ(datagram({.type = DataflowType::clear, .posted = true, .from = StationId{3}, .run = RunNumber{91668},
+    EXPECT_EQ(datagram({.type = DataflowType::clear, .reliable = true, .from = StationId{3}, .run = RunNumber{91668},
                         .epoch = Epoch{11}, .to_epoch = Epoch{12}, .message = 4, .message_size = 16, .offset = 0, .part_size = 16},
                        as_text(clear), 0),
               sample::from_hex("57 52 44 46 01 06 01 00 03 00 00 00 14 66 01 00 "
@@ -80,7 +80,7 @@ TEST(Datagram, WhoseFieldsContradictEachOtherIsRefusedThoughItsChecksumIsRight) 
     EXPECT_EQ(decode_datagram(changed(bytes, 32, 0), 0).error().code, Errc::corrupt) << "no message";
     EXPECT_EQ(decode_datagram(changed(bytes, 4, 2), 0).error().code, Errc::unsupported) << "version";
     EXPECT_EQ(decode_datagram(changed(bytes, 4, 0x0000ff01), 0).error().code, Errc::unsupported) << "type";
-    EXPECT_EQ(decode_datagram(changed(changed(bytes, 4, 0x00010501), 24, 0), 0).error().code, Errc::corrupt) << "posted to whom";
+    EXPECT_EQ(decode_datagram(changed(changed(bytes, 4, 0x00010501), 24, 0), 0).error().code, Errc::corrupt) << "reliable to whom";
     auto empty = sample_header();
     empty.part_size = 0;
     EXPECT_EQ(decode_datagram(datagram(empty, "", 0), 0).error().code, Errc::corrupt) << "an empty part of more";

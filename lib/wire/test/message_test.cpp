@@ -82,7 +82,7 @@ TEST(Message, OfProtocol1IsUnderstoodAndWhatItLacksIsEmpty) {
     auto hello = sample::hello();
     hello.any_run = true;
     EXPECT_TRUE(decode_hello(meta_of(bytes_of(hello))).value().any_run);
-    EXPECT_EQ(decode_hello(meta_of(bytes_of(hello))).value().lane.run, RunNumber{});
+    EXPECT_EQ(decode_hello(meta_of(bytes_of(hello))).value().session.run, RunNumber{});
     hello.protocol = 1;  // the flag is a zero that nobody looks at
     EXPECT_FALSE(decode_hello(meta_of(bytes_of(hello))).value().any_run);
 }

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "weir/wire/event_format.hpp"
-#include "weir/wire/lane.hpp"
+#include "weir/wire/session.hpp"
 #include "weir/wire/reject_reason.hpp"
 
 namespace weir::wire {
@@ -35,17 +35,17 @@ TEST(Names, OfAnEventFormatAreReadBack) {
     EXPECT_FALSE(parse_event_format("event-6.0").has_value());
 }
 
-TEST(Lane, DiffersInEachOfItsParts) {
-    const LaneKey lane{"filter-3", 1, 2, RunNumber{3}};
-    for (const auto& other : {LaneKey{"filter-4", 1, 2, RunNumber{3}}, LaneKey{"filter-3", 9, 2, RunNumber{3}},
-                              LaneKey{"filter-3", 1, 9, RunNumber{3}}, LaneKey{"filter-3", 1, 2, RunNumber{9}}}) {
-        EXPECT_NE(lane, other);
-        EXPECT_NE(LaneKeyHash{}(lane), LaneKeyHash{}(other));
-        EXPECT_NE(to_string(lane), to_string(other));
+TEST(Session, DiffersInEachOfItsParts) {
+    const SessionKey session{"filter-3", 1, 2, RunNumber{3}};
+    for (const auto& other : {SessionKey{"filter-4", 1, 2, RunNumber{3}}, SessionKey{"filter-3", 9, 2, RunNumber{3}},
+                              SessionKey{"filter-3", 1, 9, RunNumber{3}}, SessionKey{"filter-3", 1, 2, RunNumber{9}}}) {
+        EXPECT_NE(session, other);
+        EXPECT_NE(SessionKeyHash{}(session), SessionKeyHash{}(other));
+        EXPECT_NE(to_string(session), to_string(other));
     }
 }
 
-TEST(Lane, HasASenderNameThatIsSafeInFilesAndTables) {
+TEST(Session, HasASenderNameThatIsSafeInFilesAndTables) {
     EXPECT_TRUE(valid_sender_name("pc-tdaq_17.cern.ch:2"));
     EXPECT_TRUE(valid_sender_name(std::string(128, 'a')));
     for (const std::string bad : {"", "a b", "a/b", "a\n", "a'b", "\xc3\xa9"}) EXPECT_FALSE(valid_sender_name(bad)) << bad;

@@ -24,7 +24,7 @@ inline std::vector<std::byte> from_hex(std::string_view text) {
 }
 
 inline Hello hello() {
-    return {.lane = {.sender = "ef-1", .incarnation = 0x0102030405060708, .connection = 0, .run = RunNumber{358395}}};
+    return {.session = {.sender = "ef-1", .incarnation = 0x0102030405060708, .connection = 0, .run = RunNumber{358395}}};
 }
 
 inline Welcome welcome() {

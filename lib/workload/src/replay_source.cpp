@@ -74,7 +74,7 @@ Result<> ReplaySource::read(const std::filesystem::path& path, const ReplayOptio
     if (!file) return std::unexpected(std::move(file.error()));
     files_size_ += Bytes{file->bytes->size()};
     if (!file->index.end)
-        remarks_.push_back(
+        reports_.push_back(
             fmt::format("{} has no end record; whole events, which are sent: {}; bytes behind them, which are not: {}",
                         path.native(), file->index.blocks.size(), file->index.bytes_after));
     if (auto added = add(path, options, *file); !added) return in_file(path, std::move(added.error()));

@@ -296,8 +296,8 @@ TEST_F(Replay, AFileWithoutItsEndIsReplayedAndSaidToBeShort) {
     const auto path = write("a.data", event::Format::opaque, {{std::byte{1}}}, RunNumber{44}, false);
     auto source = ReplaySource::open({.files = {path}});
     ASSERT_TRUE(source.has_value()) << source.error().message();
-    ASSERT_EQ((*source)->remarks().size(), 1U);
-    EXPECT_NE((*source)->remarks()[0].find("a.data has no end record; whole events, which are sent: 1;"),
+    ASSERT_EQ((*source)->reports().size(), 1U);
+    EXPECT_NE((*source)->reports()[0].find("a.data has no end record; whole events, which are sent: 1;"),
               std::string::npos);
 }
 

@@ -81,7 +81,7 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     o.loop.listen = *listen;
     o.loop.datagram_max = place.partition.network.datagram_max.count();
     o.loop.receive_buffer = place.partition.network.receive_buffer;
-    o.loop.exchange.key = place.partition.key;
+    o.loop.endpoint.key = place.partition.key;
     o.link = link_.empty() ? place.partition.link() : *parse_link(link_);
     return o;
 }

@@ -10,10 +10,10 @@ messaging::MessageLoopOptions loop_options(const StationPlace& place, const std:
     if (const auto address = transport::parse_host_port(listen)) options.listen = *address;
     options.datagram_max = place.partition.network.datagram_max.count();
     options.receive_buffer = place.partition.network.receive_buffer;
-    options.exchange.self = place.id;
-    options.exchange.key = place.partition.key;
+    options.endpoint.self = place.id;
+    options.endpoint.key = place.partition.key;
     // A later process of the same station has a later number.
-    options.exchange.epoch = wire::Epoch{static_cast<std::uint64_t>(
+    options.endpoint.epoch = wire::Epoch{static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count())};
     return options;
 }

@@ -18,7 +18,7 @@ service::Metrics::Collection collect_recorder(service::Metrics& metrics, const r
             sink.counter("weir_rejected_events_total", "events received and neither acknowledged nor in hand, by reason",
                          {{"reason", reason}}, real(count));
         sink.counter("weir_duplicate_events_total", "events received again and dropped", {}, real(s.receiver.duplicates));
-        sink.counter("weir_unchecked_events_total", "with unique_events: events taken without looking for their twins", {}, real(s.events_unchecked));
+        sink.counter("weir_unchecked_events_total", "with unique_events: events taken without looking for their duplicates", {}, real(s.events_unchecked));
         sink.counter("weir_partial_events_total", "events cut off by the end of their connection", {}, real(s.receiver.partial));
         sink.counter("weir_skipped_sequences_total", "sequences that senders skipped", {}, real(s.receiver.gaps));
         for (std::size_t i = 1; i < wire::bye_reason_count; ++i)

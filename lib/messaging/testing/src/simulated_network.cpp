@@ -7,13 +7,13 @@
 
 namespace weir::testing {
 
-using messaging::Exchange;
+using messaging::Endpoint;
 using messaging::MessageHandler;
 using wire::StationId;
 
-class SimulatedStation::NetworkCarrier final : public messaging::Carrier {
+class SimulatedStation::NetworkLink final : public messaging::Link {
 public:
-    explicit NetworkCarrier(SimulatedStation& station) : station_(station) {}
+    explicit NetworkLink(SimulatedStation& station) : station_(station) {}
 
     bool carry(StationId to, std::span<const ConstData> datagram) override {
         std::vector<std::byte> bytes;
@@ -30,17 +30,17 @@ private:
 };
 
 SimulatedStation::SimulatedStation(SimulatedNetwork& network, StationId id, Bytes memory)
-    : network_(network), id_(id), pool_(memory), carrier_(std::make_unique<NetworkCarrier>(*this)) {}
+    : network_(network), id_(id), pool_(memory), link_(std::make_unique<NetworkLink>(*this)) {}
 SimulatedStation::~SimulatedStation() = default;
 
 const Clock& SimulatedStation::clock() const noexcept { return network_.clock_; }
 
-Exchange& SimulatedStation::exchange() noexcept {
-    WEIR_ASSERT(exchange_ != nullptr);
-    return *exchange_;
+Endpoint& SimulatedStation::endpoint() noexcept {
+    WEIR_ASSERT(endpoint_ != nullptr);
+    return *endpoint_;
 }
 
-SimulatedNetwork::SimulatedNetwork(std::uint64_t seed, const NetworkFaults& faults, const messaging::ExchangeOptions& options,
+SimulatedNetwork::SimulatedNetwork(std::uint64_t seed, const NetworkFaults& faults, const messaging::EndpointOptions& options,
                                    Bytes memory)
     : faults_(faults), options_(options), memory_(memory), random_(seed) {
     clock_.advance(std::chrono::seconds(1));  // a steady clock is never at its beginning
@@ -72,13 +72,13 @@ void SimulatedNetwork::begin(SimulatedStation& station) {
     auto options = options_;
     options.self = station.id_;
     options.epoch = wire::Epoch{++epochs_};
-    station.exchange_ = std::make_unique<Exchange>(options, *station.carrier_, station.pool_);
+    station.endpoint_ = std::make_unique<Endpoint>(options, *station.link_, station.pool_);
     for (const auto& [id, other] : stations_) {
         if (id == station.id_) continue;
-        station.exchange_->add_peer(id, true);
-        if (other->alive()) other->exchange_->add_peer(station.id_, true);
+        station.endpoint_->add_peer(id, true);
+        if (other->alive()) other->endpoint_->add_peer(station.id_, true);
     }
-    station.exchange_->set_run(run_);
+    station.endpoint_->set_run(run_);
     if (station.make_) {
         station.own_ = station.make_(station);
         station.handler_ = station.own_.get();
@@ -95,7 +95,7 @@ void SimulatedNetwork::start_run(StationId id, RunNumber run) {
     run_ = run;
     auto& one = station(id);
     if (!one.alive()) return;
-    one.exchange_->set_run(run);
+    one.endpoint_->set_run(run);
     one.wake_ = clock_.now();
 }
 
@@ -147,22 +147,22 @@ void SimulatedNetwork::deliver_due() {
             else ++stats_.lost;
         } else {
             ++stats_.delivered;
-            station.exchange_->receive(flight.bytes, now, *station.handler_);
+            station.endpoint_->receive(flight.bytes, now, *station.handler_);
             station.wake_ = now;
         }
     }
 }
 
-/// As a message loop does: the logic, then the exchange.
+/// As a message loop does: the logic, then the endpoint.
 void SimulatedNetwork::step(SimulatedStation& station) {
     const auto now = clock_.now();
     for (; !station.waiting_.empty(); station.waiting_.pop_front()) {
         ++stats_.delivered;
-        station.exchange_->receive(station.waiting_.front(), now, *station.handler_);
+        station.endpoint_->receive(station.waiting_.front(), now, *station.handler_);
     }
-    station.exchange_->set_time(now);
+    station.endpoint_->set_time(now);
     const auto logic = station.handler_->step(now);
-    auto next = station.exchange_->step(now, *station.handler_);
+    auto next = station.endpoint_->step(now, *station.handler_);
     if (logic) next = std::min(next, *logic);
     station.wake_ = std::max(next, now + std::chrono::microseconds(1));  // time goes on, whatever they ask for
 }
@@ -182,7 +182,7 @@ bool SimulatedNetwork::run_until(const std::function<bool()>& done, std::chrono:
         const auto next = std::min(next_event(), end);
         if (next > clock_.now()) clock_.advance(next - clock_.now());
         for (const auto& [id, station] : stations_) {
-            if (station->alive() && !station->paused_) station->exchange_->set_time(clock_.now());
+            if (station->alive() && !station->paused_) station->endpoint_->set_time(clock_.now());
         }
         deliver_due();
         for (const auto& [id, station] : stations_) {
@@ -211,7 +211,7 @@ void SimulatedNetwork::kill(StationId id) {
     auto& one = station(id);
     one.own_.reset();
     if (one.make_) one.handler_ = nullptr;
-    one.exchange_.reset();
+    one.endpoint_.reset();
     one.waiting_.clear();
     one.paused_ = false;
 }

@@ -24,23 +24,23 @@ public:
         bool any_stored = true;          // of those taken
     };
 
-    [[nodiscard]] std::optional<State> find(std::uint32_t lane, Sequence sequence) const {
+    [[nodiscard]] std::optional<State> find(std::uint32_t session, Sequence sequence) const {
         if (count_.load(std::memory_order_acquire) == 0) return std::nullopt;
         const std::scoped_lock lock(mutex_);
-        const auto found = states_.find({lane, sequence});
+        const auto found = states_.find({session, sequence});
         return found == states_.end() ? std::nullopt : std::optional(found->second);
     }
 
-    void keep(std::uint32_t lane, Sequence sequence, State state) {
+    void keep(std::uint32_t session, Sequence sequence, State state) {
         const std::scoped_lock lock(mutex_);
-        states_.insert_or_assign({lane, sequence}, std::move(state));
+        states_.insert_or_assign({session, sequence}, std::move(state));
         count_.store(states_.size(), std::memory_order_release);
     }
 
-    void drop(std::uint32_t lane, Sequence sequence) {
+    void drop(std::uint32_t session, Sequence sequence) {
         if (count_.load(std::memory_order_acquire) == 0) return;
         const std::scoped_lock lock(mutex_);
-        states_.erase({lane, sequence});
+        states_.erase({session, sequence});
         count_.store(states_.size(), std::memory_order_release);
     }
 

@@ -11,7 +11,7 @@ namespace weir::recorder {
 
 /// An event in the recorder's hands; shared between its copies, each of which may be in another file.
 struct Ticket {
-    std::uint32_t lane = 0;
+    std::uint32_t session = 0;
     Sequence sequence{};
     GlobalEventId event{};
     std::uint64_t streams = 0;  // not 0: UniqueEvents has the event in hand, with these streams

@@ -44,41 +44,41 @@ bool UniqueEvents::stopped_here(GlobalEventId event, std::uint64_t streams) cons
     return found != left_.end() && found->second.streams == streams;
 }
 
-bool UniqueEvents::wait(GlobalEventId event, std::uint64_t streams, Twin twin) {
+bool UniqueEvents::wait(GlobalEventId event, std::uint64_t streams, Duplicate duplicate) {
     const std::scoped_lock lock(mutex_);
     if (!in_hand_.contains(event) || stopped_here(event, streams)) return false;
-    twins_.emplace(event, std::move(twin));
+    duplicates_.emplace(event, std::move(duplicate));
     return true;
 }
 
-std::vector<UniqueEvents::Twin> UniqueEvents::take_twins(GlobalEventId event) {
-    std::vector<Twin> twins;
-    if (twins_.empty()) return twins;
-    const auto [begin, end] = twins_.equal_range(event);
-    for (auto at = begin; at != end; ++at) twins.push_back(std::move(at->second));
-    twins_.erase(begin, end);
-    return twins;
+std::vector<UniqueEvents::Duplicate> UniqueEvents::take_duplicates(GlobalEventId event) {
+    std::vector<Duplicate> duplicates;
+    if (duplicates_.empty()) return duplicates;
+    const auto [begin, end] = duplicates_.equal_range(event);
+    for (auto at = begin; at != end; ++at) duplicates.push_back(std::move(at->second));
+    duplicates_.erase(begin, end);
+    return duplicates;
 }
 
-std::vector<UniqueEvents::Twin> UniqueEvents::durable(GlobalEventId event) {
+std::vector<UniqueEvents::Duplicate> UniqueEvents::durable(GlobalEventId event) {
     const std::scoped_lock lock(mutex_);
     in_hand_.erase(event);
     if (durable_.insert(event)) stored_count_.fetch_add(1, std::memory_order_relaxed);
     changed_.insert(wire::EventIdSet::chunk_of(event));
-    return take_twins(event);
+    return take_duplicates(event);
 }
 
-std::vector<UniqueEvents::Twin> UniqueEvents::lost(GlobalEventId event, std::optional<Left> left) {
+std::vector<UniqueEvents::Duplicate> UniqueEvents::lost(GlobalEventId event, std::optional<Left> left) {
     const std::scoped_lock lock(mutex_);
     in_hand_.erase(event);
     if (left) left_.insert_or_assign(event, std::move(*left));
-    return take_twins(event);
+    return take_duplicates(event);
 }
 
-std::vector<UniqueEvents::Twin> UniqueEvents::stopped(GlobalEventId event, Left left) {
+std::vector<UniqueEvents::Duplicate> UniqueEvents::stopped(GlobalEventId event, Left left) {
     const std::scoped_lock lock(mutex_);
     left_.insert_or_assign(event, std::move(left));
-    return take_twins(event);
+    return take_duplicates(event);
 }
 
 wire::EventIdSet UniqueEvents::stored() const {
@@ -91,9 +91,9 @@ Bytes UniqueEvents::memory() const {
     return Bytes{in_hand_.memory() + durable_.memory()};
 }
 
-std::vector<catalogue::LaneMark> UniqueEvents::take_changed(RunNumber run, const std::string& recorder) {
+std::vector<catalogue::SessionMark> UniqueEvents::take_changed(RunNumber run, const std::string& recorder) {
     const std::scoped_lock lock(mutex_);
-    std::vector<catalogue::LaneMark> marks;
+    std::vector<catalogue::SessionMark> marks;
     for (const auto chunk : std::exchange(changed_, {}))
         marks.push_back(recovery::mark_of_events(durable_, chunk, run, recorder));
     return marks;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each event of a run once, whoever sends it: a builder may die after its event was recorded and before it heard so, and
-// another one builds the event again. Kept by global id. An event whose twin is on its way to the disk waits for that one's
+// another one builds the event again. Kept by global id. An event whose duplicate is on its way to the disk waits for that one's
 // end, because only what is durable may be refused for good.
 #pragma once
 
@@ -25,9 +25,9 @@ namespace weir::recorder {
 /// Any thread.
 class UniqueEvents {
 public:
-    /// An event whose twin is in hand; it has no answer yet and no memory any more.
-    struct Twin {
-        std::uint32_t lane = 0;
+    /// An event whose duplicate is in hand; it has no answer yet and no memory any more.
+    struct Duplicate {
+        std::uint32_t session = 0;
         Sequence sequence{};
         std::vector<Ledger*> ledgers{};  // of its streams
     };
@@ -50,22 +50,22 @@ public:
     void restore(recovery::EventHoldings holdings);
 
     [[nodiscard]] Found take(GlobalEventId event, std::uint64_t streams, Left& left);
-    /// The twin is answered when the event in hand has met its end. False: it is not in hand any more, or has stopped on the
+    /// The duplicate is answered when the event in hand has met its end. False: it is not in hand any more, or has stopped on the
     /// way; take() says anew.
-    [[nodiscard]] bool wait(GlobalEventId event, std::uint64_t streams, Twin twin);
+    [[nodiscard]] bool wait(GlobalEventId event, std::uint64_t streams, Duplicate duplicate);
 
-    // The end of what was taken, or a stop on its way. Returned are the twins that have waited for it.
+    // The end of what was taken, or a stop on its way. Returned are the duplicates that have waited for it.
 
     /// They are duplicates.
-    [[nodiscard]] std::vector<Twin> durable(GlobalEventId event);
+    [[nodiscard]] std::vector<Duplicate> durable(GlobalEventId event);
     /// It is not there, or not all of it: they have to come again, and one of them is taken.
-    [[nodiscard]] std::vector<Twin> lost(GlobalEventId event, std::optional<Left> left = std::nullopt);
-    /// It stays in hand, and whoever comes first goes on with it: its sender, or, should that be dead, a twin.
-    [[nodiscard]] std::vector<Twin> stopped(GlobalEventId event, Left left);
+    [[nodiscard]] std::vector<Duplicate> lost(GlobalEventId event, std::optional<Left> left = std::nullopt);
+    /// It stays in hand, and whoever comes first goes on with it: its sender, or, should that be dead, a duplicate.
+    [[nodiscard]] std::vector<Duplicate> stopped(GlobalEventId event, Left left);
 
     /// Marks of the chunks in which events have become durable since the last call; in the first one also those that were not
     /// marked when they were restored, and chunk 0.
-    [[nodiscard]] std::vector<catalogue::LaneMark> take_changed(RunNumber run, const std::string& recorder);
+    [[nodiscard]] std::vector<catalogue::SessionMark> take_changed(RunNumber run, const std::string& recorder);
     /// What is durable.
     [[nodiscard]] wire::EventIdSet stored() const;
     [[nodiscard]] std::uint64_t stored_count() const noexcept { return stored_count_.load(std::memory_order_relaxed); }
@@ -75,7 +75,7 @@ public:
     [[nodiscard]] std::uint64_t unchecked() const noexcept { return unchecked_.load(std::memory_order_relaxed); }
 
 private:
-    [[nodiscard]] std::vector<Twin> take_twins(GlobalEventId event);
+    [[nodiscard]] std::vector<Duplicate> take_duplicates(GlobalEventId event);
     [[nodiscard]] bool stopped_here(GlobalEventId event, std::uint64_t streams) const;
     void take_left(GlobalEventId event, Left& left);
 
@@ -84,7 +84,7 @@ private:
     wire::EventIdSet in_hand_;
     wire::EventIdSet durable_;
     std::map<GlobalEventId, Left> left_;        // of events that stopped on the way, or are taken by halves; nearly always empty
-    std::multimap<GlobalEventId, Twin> twins_;  // nearly always empty
+    std::multimap<GlobalEventId, Duplicate> duplicates_;  // nearly always empty
     std::set<std::uint64_t> changed_{0};        // chunks of durable_
     std::atomic<std::uint64_t> unchecked_{0};
     std::atomic<std::uint64_t> stored_count_{0};  // of durable_

@@ -21,14 +21,14 @@ using namespace std::chrono_literals;
 constexpr auto retry_interval = 100ms;
 constexpr auto retry_interval_at_stop = 20ms;
 
-auto lane(const catalogue::LaneMark& m) { return std::tie(m.recorder, m.run, m.sender, m.incarnation, m.connection); }
+auto session(const catalogue::SessionMark& m) { return std::tie(m.recorder, m.run, m.sender, m.incarnation, m.connection); }
 
-/// The newer replace the older of the same lane.
-void put(std::vector<catalogue::LaneMark>& marks, std::vector<catalogue::LaneMark> newer) {
+/// The newer replace the older of the same session.
+void put(std::vector<catalogue::SessionMark>& marks, std::vector<catalogue::SessionMark> newer) {
     if (!marks.empty()) {  // only when the catalogue could not be told
-        std::set<decltype(lane(marks.front()))> replaced;
-        for (const auto& mark : newer) replaced.insert(lane(mark));
-        std::erase_if(marks, [&](const catalogue::LaneMark& mark) { return replaced.contains(lane(mark)); });
+        std::set<decltype(session(marks.front()))> replaced;
+        for (const auto& mark : newer) replaced.insert(session(mark));
+        std::erase_if(marks, [&](const catalogue::SessionMark& mark) { return replaced.contains(session(mark)); });
     }
     std::ranges::move(newer, std::back_inserter(marks));
 }
@@ -192,7 +192,7 @@ Result<> FileCloser::leave(const StreamFile& file) {
     return {};
 }
 
-Result<> FileCloser::tell(const Closing& closing, std::span<const catalogue::LaneMark> marks) {
+Result<> FileCloser::tell(const Closing& closing, std::span<const catalogue::SessionMark> marks) {
     const auto& opened = closing.file->opened();
     if (closing.removed) return catalogue_.forget_file(opened.guid);
     const auto& closed = *closing.closed;

@@ -29,7 +29,7 @@ struct ClosingAccount {
     std::atomic<std::uint64_t> closed{0};    // files
     std::atomic<std::uint64_t> attempts{0};  // of groups that have ended, well or not: who hangs makes none
     std::mutex marks_mutex;                  // held while the catalogue is told: newer marks never come before older
-    std::vector<catalogue::LaneMark> marks;  // taken, and the catalogue does not have them yet
+    std::vector<catalogue::SessionMark> marks;  // taken, and the catalogue does not have them yet
 };
 
 class FileCloser {
@@ -37,8 +37,8 @@ public:
     static constexpr std::size_t group_max = 128;  // files that are closed together
 
     struct Callbacks {
-        /// Marks of lanes to be written with the next close.
-        std::function<std::vector<catalogue::LaneMark>()> marks;
+        /// Marks of sessions to be written with the next close.
+        std::function<std::vector<catalogue::SessionMark>()> marks;
         std::function<void(const std::string& alarm, const std::string& text)> alarm;
         /// The row of an open file, for the catalogue.
         std::function<catalogue::FileRow(const datafile::FileOpened& opened, const Volume& volume)> row_of;
@@ -83,7 +83,7 @@ private:
     void close_up(Closing& closing);
     [[nodiscard]] Result<> leave(const StreamFile& file);
     void tell_catalogue(Group& group);
-    [[nodiscard]] Result<> tell(const Closing& closing, std::span<const catalogue::LaneMark> marks);
+    [[nodiscard]] Result<> tell(const Closing& closing, std::span<const catalogue::SessionMark> marks);
     void forget(Group& group);
 
     Volume& volume_;

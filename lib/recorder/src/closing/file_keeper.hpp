@@ -34,8 +34,8 @@ struct SequenceState {
 class FileKeeper {
 public:
     struct Callbacks {
-        /// Marks of lanes to be written with the next close.
-        std::function<std::vector<catalogue::LaneMark>()> marks;
+        /// Marks of sessions to be written with the next close.
+        std::function<std::vector<catalogue::SessionMark>()> marks;
         /// Something to be latched by its name, and (warn) a name that was taken.
         std::function<void(const std::string& alarm, const std::string& text)> alarm;
         std::function<void(const std::string&)> warn;

@@ -125,7 +125,7 @@ bool StreamFile::assign(const CopyRequest& request, Place& place) {
     copy.block_number = opened_.blocks_before + static_cast<std::uint32_t>(++events_);
     copy.event = request.event;
     copy.level1 = request.level1;
-    copy.lane = request.ticket->lane;
+    copy.session = request.ticket->session;
     copy.sequence = request.ticket->sequence;
     copy.copy = request.copy;
     copy.copies = request.copies;

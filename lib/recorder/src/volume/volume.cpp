@@ -78,7 +78,7 @@ Result<std::unique_ptr<Volume>> Volume::open(const VolumeOptions& options, dataf
     }
     if (!volume->writer_) volume->writer_ = make_thread_writer(options.write_threads);
     auto journal = datafile::JournalWriter::open(
-        options.directory, volume->callbacks_.lane_names, volume->system_, datafile::JournalWriter::size_max,
+        options.directory, volume->callbacks_.session_names, volume->system_, datafile::JournalWriter::size_max,
         {.run = options.run, .volume = options.id, .recorder = options.recorder});
     if (!journal) return std::unexpected(journal.error());
     volume->journal_ = std::move(*journal);

@@ -60,7 +60,7 @@ public:
     static constexpr std::chrono::minutes failure_counts{10};  // ... each within this time of the one before
 
     struct Callbacks {
-        datafile::JournalWriter::LaneNames lane_names;
+        datafile::JournalWriter::SessionNames session_names;
         /// Copies that are durable now, from the sync thread.
         std::function<void(std::vector<PlacedCopy>&)> durable;
         LostCopies lost;

@@ -48,7 +48,7 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const datafile::FileOpened& o
     const auto path = options_.directory / (opened.name + ".writing");
     auto file = File::open(path, File::Mode::create_new, system_, direct_ ? O_DIRECT : 0);
     if (!file) return file.error().os_errno == EEXIST ? std::unexpected(file.error()) : failed(file.error());
-    auto index = datafile::IndexWriter::create(options_.directory, opened, callbacks_.lane_names, system_);
+    auto index = datafile::IndexWriter::create(options_.directory, opened, callbacks_.session_names, system_);
     // Its head, so that what lies there after a crash says by itself that it held nothing.
     if (index) {
         if (auto written = index->write(); !written) index = std::unexpected(written.error());

@@ -56,7 +56,7 @@ void Volume::try_again() {
     }
     const std::scoped_lock journal_lock(journal_mutex_);
     auto journal = datafile::JournalWriter::open(
-        options_.directory, callbacks_.lane_names, system_, datafile::JournalWriter::size_max,
+        options_.directory, callbacks_.session_names, system_, datafile::JournalWriter::size_max,
         {.run = options_.run, .volume = options_.id, .recorder = options_.recorder});
     if (!journal) return;
     journal_ = std::move(*journal);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "weir/recovery/marks.hpp"
-#include "weir/wire/lane.hpp"
+#include "weir/wire/session.hpp"
 
 namespace weir::recorder {
 namespace {
@@ -49,8 +49,8 @@ TEST(UniqueEvents, AnyCourseOfEventsIsAsWithPlainSets) {
                 }
             } else if (!in_hand.empty()) {
                 const auto end = *std::next(in_hand.begin(), static_cast<std::ptrdiff_t>(random() % in_hand.size()));
-                const auto twins = what == 6 ? events.durable(id(end)) : events.lost(id(end));
-                ASSERT_EQ(twins.size(), waiting[end]) << "seed " << seed << " step " << step << " id " << end;
+                const auto duplicates = what == 6 ? events.durable(id(end)) : events.lost(id(end));
+                ASSERT_EQ(duplicates.size(), waiting[end]) << "seed " << seed << " step " << step << " id " << end;
                 waiting.erase(end);
                 in_hand.erase(end);
                 if (what == 6) durable.insert(end);
@@ -76,9 +76,9 @@ TEST(UniqueEvents, WhoeverComesFirstGoesOnWithAnEventThatHasStopped) {
     ASSERT_EQ(take(events, 5), Found::nothing);
     ASSERT_TRUE(events.wait(id(5), streams, {7, Sequence{9}, {}}));
     const auto ticket = std::make_shared<Ticket>();
-    const auto twins = events.stopped(id(5), {{1, ticket, false}, streams});
-    ASSERT_EQ(twins.size(), 1U);  // it comes again: the sender of the first may be dead
-    EXPECT_EQ(twins.front().lane, 7U);
+    const auto duplicates = events.stopped(id(5), {{1, ticket, false}, streams});
+    ASSERT_EQ(duplicates.size(), 1U);  // it comes again: the sender of the first may be dead
+    EXPECT_EQ(duplicates.front().session, 7U);
     UniqueEvents::Left left;
     EXPECT_EQ(events.take(id(5), others, left), Found::in_hand);  // it could not finish what was begun for other streams
     EXPECT_TRUE(events.wait(id(5), others, {}));
@@ -168,7 +168,7 @@ TEST(UniqueEvents, MarksBringTheIdsBackAndOneThatIsNotOfItsChunkIsRefused) {
 }
 
 TEST(UniqueEvents, OnlyChunksThatHaveChangedAreMarkedAgain) {
-    const auto chunks = [](const std::vector<catalogue::LaneMark>& marks) {
+    const auto chunks = [](const std::vector<catalogue::SessionMark>& marks) {
         std::set<std::string> all;
         for (const auto& mark : marks) all.insert(mark.incarnation);
         return all;

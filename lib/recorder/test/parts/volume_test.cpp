@@ -26,7 +26,7 @@ class VolumeTest : public testing::RecordingFixture {
 protected:
     VolumeTest() {
         Volume::Callbacks callbacks;
-        callbacks.lane_names = [](std::uint32_t lane) { return datafile::LaneDeclared{.number = lane, .run = RunNumber{17}, .sender = "test"}; };
+        callbacks.session_names = [](std::uint32_t session) { return datafile::SessionDeclared{.number = session, .run = RunNumber{17}, .sender = "test"}; };
         callbacks.durable = [](auto&) {};
         callbacks.lost = [](auto&) {};
         callbacks.alarm = [](auto&, auto&) {};

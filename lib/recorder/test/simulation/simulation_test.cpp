@@ -27,8 +27,8 @@ constexpr std::uint64_t shares = 16;  // of the seeds, to be run side by side, a
 
 class Simulation {
 public:
-    explicit Simulation(std::uint64_t seed) : random_(seed), twins_(seed), crowd_(seed), damage_(seed) {
-        storm_.options.unique_events = twins_() % 2 == 0;
+    explicit Simulation(std::uint64_t seed) : random_(seed), duplicates_(seed), crowd_(seed), damage_(seed) {
+        storm_.options.unique_events = duplicates_() % 2 == 0;
         storm_.options.file_events_max = static_cast<std::uint32_t>(2 + below(6));
         storm_.options.sync_interval = std::chrono::milliseconds{1 + below(3)};
         storm_.options.mode = below(4) == 0 ? Mode::original : Mode::receipt;
@@ -91,7 +91,7 @@ private:
         auto n = 1 + below(5);
         if (crowded_ && crowd_() % 2 == 0) n += crowd_() % 40;
         say(fmt::format("{} events from {}", n, next_id_));
-        if (storm_.options.unique_events && twins_() % 2 == 0) send_twins(sender);
+        if (storm_.options.unique_events && duplicates_() % 2 == 0) send_duplicates(sender);
         for (; n > 0; --n) {
             StormEvent event{next_id_++, 8 + below(below(8) == 0 ? 9000 : 400), {}};
             for (const char* stream : {"physics_Main", "express_express", "calibration_Tile"}) {
@@ -104,10 +104,10 @@ private:
     }
 
     /// Of events that any sender has sent lately, dead or alive, itself too.
-    void send_twins(StormSender& sender) {
-        const auto sent = storm_.senders[twins_() % storm_.senders.size()]->sent();
-        for (auto n = std::min<std::size_t>(sent.size(), 1 + twins_() % 6); n > 0; --n) {
-            say(fmt::format("a twin of event {}", sent[sent.size() - n].id));
+    void send_duplicates(StormSender& sender) {
+        const auto sent = storm_.senders[duplicates_() % storm_.senders.size()]->sent();
+        for (auto n = std::min<std::size_t>(sent.size(), 1 + duplicates_() % 6); n > 0; --n) {
+            say(fmt::format("a duplicate of event {}", sent[sent.size() - n].id));
             sender.send(sent[sent.size() - n]);
         }
     }
@@ -189,7 +189,7 @@ private:
         storm_.network->cut(way, behind);
     }
 
-    std::mt19937_64 random_, twins_;  // two, so that twins change nothing else that a seed draws
+    std::mt19937_64 random_, duplicates_;  // two, so that duplicates change nothing else that a seed draws
     std::mt19937_64 crowd_, damage_;  // what is drawn for them changes nothing else
     bool crowded_ = false;
     Storm storm_;

@@ -42,7 +42,7 @@ class StormSender {
 public:
     StormSender(std::string name, std::uint64_t incarnation) : name_(std::move(name)), incarnation_(incarnation) {}
 
-    /// A process begins, or begins again: it goes on after the events whose end it knows, in the same lane.
+    /// A process begins, or begins again: it goes on after the events whose end it knows, in the same session.
     void open(std::uint16_t port, const std::string& host, RunNumber run);
     void send(const StormEvent& event);
     /// Sends again, in order and with the same sequences, what an earlier process has not heard the end of.

@@ -34,7 +34,7 @@ Result<std::optional<catalogue::RunRow>> row_of(RunNumber run, const std::string
     return row == rows->end() ? std::nullopt : std::optional(*row);
 }
 
-/// A run of the heir's own under the same name and number: entering the dead recorder's would mix the two.
+/// A run of the successor's own under the same name and number: entering the dead recorder's would mix the two.
 Result<> refuse_mixing(const std::set<RunAtRecorder>& runs, std::span<const fs::path> places,
                        catalogue::Catalogue* from, catalogue::Catalogue& to) {
     for (const auto& [run, recorder] : runs) {
@@ -67,7 +67,7 @@ Result<> refuse_mixing(const std::set<RunAtRecorder>& runs, std::span<const fs::
     return {};
 }
 
-/// What belongs to a run as a whole; what the heir has is not replaced.
+/// What belongs to a run as a whole; what the successor has is not replaced.
 Result<> inherit_run(RunNumber run, catalogue::Catalogue& from, catalogue::Catalogue& to) {
     const auto parameters = from.run_parameters(run);
     if (!parameters) return std::unexpected(parameters.error());

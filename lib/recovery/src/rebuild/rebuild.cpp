@@ -271,7 +271,7 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
     for (auto& [run, content] : contents) {
         const auto marks = write_marks(run, content.holdings, catalogue);
         if (!marks) return std::unexpected(marks.error());
-        result.lanes += *marks;
+        result.sessions += *marks;
         if (auto written = write_ledgers(run, catalogue); !written) return std::unexpected(written.error());
     }
     result.runs_added = added->size();

@@ -24,7 +24,7 @@ IndexEvidence read_index(const std::filesystem::path& path, datafile::JournalCon
     index.is_there = std::filesystem::exists(path, error);
     const auto bytes = datafile::read_records(path);
     if (!bytes) return index;
-    std::unordered_map<std::uint32_t, std::uint32_t> lanes;
+    std::unordered_map<std::uint32_t, std::uint32_t> sessions;
     std::uint32_t round = 0;
     Guid boot;
     const auto damage = datafile::for_each_valid_record(*bytes, [&](const datafile::JournalRecord& record, bool) {
@@ -34,12 +34,12 @@ IndexEvidence read_index(const std::filesystem::path& path, datafile::JournalCon
             ++round;
         } else if (const auto* opened = std::get_if<datafile::FileOpened>(&record)) {
             index.opened = *opened;
-        } else if (const auto* lane = std::get_if<datafile::LaneDeclared>(&record)) {
-            lanes[lane->number] = journal.lane(*lane);
+        } else if (const auto* session = std::get_if<datafile::SessionDeclared>(&record)) {
+            sessions[session->number] = journal.session(*session);
         } else if (const auto* copy = std::get_if<datafile::StoredCopy>(&record)) {
-            if (const auto declared = lanes.find(copy->lane); declared != lanes.end()) {
+            if (const auto declared = sessions.find(copy->session); declared != sessions.end()) {
                 index.entries.push_back({*copy, round});
-                index.entries.back().copy.lane = declared->second;
+                index.entries.back().copy.session = declared->second;
             }
         }
     });
@@ -140,7 +140,7 @@ Result<OpenFileContent> content_of(const File& file, const datafile::FileOpened&
         }
         if (const auto at = in_index.find(content.end); at != in_index.end() && at->second->copy.block_number == block) {
             const auto& copy = at->second->copy;
-            stopped = stored_elsewhere && stored_elsewhere(journal.lanes[copy.lane], copy);
+            stopped = stored_elsewhere && stored_elsewhere(journal.sessions[copy.session], copy);
             if (stopped) break;
             const auto bytes = event_at(file, copy.offset, block);
             if (!bytes) return std::unexpected(bytes.error());
@@ -159,7 +159,7 @@ Result<OpenFileContent> content_of(const File& file, const datafile::FileOpened&
         if (!*walked) break;
         const auto next = in_journal.lower_bound(content.end);
         if (next != in_journal.end() && end_of(**walked) > next->first) break;
-        (*walked)->lane = journal.lane({0, 0, 0, opened.run, "unknown"});
+        (*walked)->session = journal.session({0, 0, 0, opened.run, "unknown"});
         ++content.not_in_journal;
         ++content.walked;
         take(**walked);

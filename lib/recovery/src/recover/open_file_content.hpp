@@ -23,7 +23,7 @@ namespace weir::recovery {
 /// What is left of the index of an open file.
 struct IndexEvidence {
     struct Entry {
-        datafile::StoredCopy copy;  // its lane as in JournalContent
+        datafile::StoredCopy copy;  // its session as in JournalContent
         std::uint32_t round = 0;
     };
     bool is_there = false;

@@ -41,7 +41,7 @@ Result<> name_made_index(const std::filesystem::path& index, FileSystem& system)
 /// Ends a file after the copies that are known to be there, and gives it index, attribute and name.
 Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const datafile::FileOpened& opened,
                                   const std::vector<datafile::StoredCopy>& copies,
-                                  const std::vector<datafile::LaneDeclared>& lanes, const Clock& clock,
+                                  const std::vector<datafile::SessionDeclared>& sessions, const Clock& clock,
                                   FileSystem& system, std::string_view index_ending = recovering) {
     const auto writing = directory / (opened.name + ".writing");
     auto file = File::open(writing, File::Mode::read_write, system);
@@ -89,7 +89,7 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     const auto old = datafile::IndexWriter::path_of(directory, opened.name);
     if (auto named = name_made_index(old, system); !named) return std::unexpected(named.error());
     auto index = datafile::IndexWriter::create(
-        directory, opened, [&](std::uint32_t lane) { return lanes.at(lane); }, system, index_ending);
+        directory, opened, [&](std::uint32_t session) { return sessions.at(session); }, system, index_ending);
     if (!index) return std::unexpected(index.error());
     for (const auto& copy : copies) index->add(copy);
     if (auto written = index->complete(closed); !written) return std::unexpected(written.error());
@@ -205,8 +205,8 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
         if (!kept) return std::unexpected(kept.error());
         rest = std::move(*kept);
     }
-    const std::vector<datafile::LaneDeclared> lanes{{0, 0, 0, opened.run, "unknown"}};
-    auto recovered = finish_file(writing.parent_path(), opened, copies, lanes, clock, system);
+    const std::vector<datafile::SessionDeclared> sessions{{0, 0, 0, opened.run, "unknown"}};
+    auto recovered = finish_file(writing.parent_path(), opened, copies, sessions, clock, system);
     if (!recovered) return recovered;
     recovered->without_journal = true;
     recovered->closed.content = {};  // the ids of its events are in nobody's journal
@@ -252,7 +252,7 @@ Result<RecoveredFile> close_up(const std::filesystem::path& directory, const dat
     if (place == IndexPlace::over)  // the journal names all of them
         static_cast<void>(remove_file(
             datafile::IndexWriter::path_of(directory, opened.name).native() + std::string(recovering), system));
-    auto file = finish_file(directory, opened, copies, content.lanes, clock, system, place == IndexPlace::over ? ".writing" : recovering);
+    auto file = finish_file(directory, opened, copies, content.sessions, clock, system, place == IndexPlace::over ? ".writing" : recovering);
     if (!file) return file;
     if (auto proved = prove(*file, copies, system); !proved) return std::unexpected(proved.error());
     return file;
@@ -363,7 +363,7 @@ private:
             if (!kept) return std::unexpected(kept.error());
             rest = std::move(*kept);
         }
-        auto recovered = finish_file(directory_, *opened, content->copies, journal_.lanes, clock_, system_);
+        auto recovered = finish_file(directory_, *opened, content->copies, journal_.sessions, clock_, system_);
         if (!recovered) return std::unexpected(recovered.error());
         recovered->not_in_journal = content->not_in_journal;
         recovered->walked = content->walked;

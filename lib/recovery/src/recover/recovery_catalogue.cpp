@@ -158,12 +158,12 @@ public:
     StoredOfRuns(const std::filesystem::path& directory, const std::string& recorder, catalogue::Catalogue& catalogue)
         : directory_(directory), recorder_(recorder), catalogue_(catalogue) {}
 
-    bool contains(const datafile::LaneDeclared& lane, const datafile::StoredCopy& copy) {
-        const auto [at, is_new] = runs_.try_emplace(lane.run);
+    bool contains(const datafile::SessionDeclared& session, const datafile::StoredCopy& copy) {
+        const auto [at, is_new] = runs_.try_emplace(session.run);
         auto& holdings = at->second;
-        if (is_new) read(lane.run, holdings);
+        if (is_new) read(session.run, holdings);
         if (holdings.events && holdings.events->durable.contains(copy.event)) return true;
-        const wire::LaneKey key{lane.sender, lane.incarnation, lane.connection, lane.run};
+        const wire::SessionKey key{session.sender, session.incarnation, session.connection, session.run};
         if (const auto known = holdings.durable.find(key); known != holdings.durable.end() && known->second.contains(copy.sequence)) return true;
         const auto some = holdings.partial.find({key, copy.sequence});
         return some != holdings.partial.end() && copy.copy < 64 && ((some->second >> copy.copy) & 1) != 0;
@@ -173,7 +173,7 @@ private:
     /// What cannot be read says nothing: then an event is kept rather than cut.
     void read(RunNumber run, RunHoldings& holdings) {
         const auto marks = catalogue_.marks(run);
-        const auto kept = [&](const catalogue::LaneMark& mark) { return is_mark_of_events(mark); };
+        const auto kept = [&](const catalogue::SessionMark& mark) { return is_mark_of_events(mark); };
         if (marks && std::ranges::any_of(*marks, kept)) holdings.events.emplace();
         std::set<std::filesystem::path> directories{directory_};
         if (const auto rows = catalogue_.files({.run = run, .recorder = recorder_})) {
@@ -200,7 +200,7 @@ private:
                 if (!std::filesystem::exists(directory / (opened->second.name + ".writing"), error)) continue;
                 datafile::StoredIndex index;
                 index.opened = opened->second;
-                for (const auto& declared : content->lanes) index.lanes.emplace(declared.number, declared);
+                for (const auto& declared : content->sessions) index.sessions.emplace(declared.number, declared);
                 index.copies = copies;
                 holdings.add(index);
             }
@@ -230,8 +230,8 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     StoredOfRuns stored(directory, recorder, catalogue);
     auto result = recover_directory(
         directory, clock, durable_sizes,
-        [&](const datafile::LaneDeclared& lane, const datafile::StoredCopy& copy) {
-            return stored.contains(lane, copy);
+        [&](const datafile::SessionDeclared& session, const datafile::StoredCopy& copy) {
+            return stored.contains(session, copy);
         },
         system);
     if (!result) return result;

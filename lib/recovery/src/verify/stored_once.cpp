@@ -8,10 +8,10 @@ std::optional<StoredOnce::Twice> StoredOnce::add(const std::string& recorder, co
     std::uint64_t event = 0;
     for (const auto& copy : index.copies) {
         ++event;
-        const auto lane = index.lanes.find(copy.lane);
-        if (lane == index.lanes.end() || !wire::valid(copy.sequence)) continue;  // recovered without a journal: nobody knows
-        const auto& declared = lane->second;
-        const wire::LaneKey key{declared.sender, declared.incarnation, declared.connection, declared.run};
+        const auto session = index.sessions.find(copy.session);
+        if (session == index.sessions.end() || !wire::valid(copy.sequence)) continue;  // recovered without a journal: nobody knows
+        const auto& declared = session->second;
+        const wire::SessionKey key{declared.sender, declared.incarnation, declared.connection, declared.run};
         if (seen_[{recorder, key, copy.copy}].insert(copy.sequence)) continue;
         if (!first) first = Twice{event, copy.offset, 0, wire::to_string(key), copy.sequence};
         ++first->copies;

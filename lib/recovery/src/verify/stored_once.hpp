@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether each copy of an event is in the files of a recorder only once: by its lane, its number there and the number
+// Whether each copy of an event is in the files of a recorder only once: by its session, its number there and the number
 // of the copy, as the indexes say.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "weir/datafile/stored_index.hpp"
-#include "weir/wire/lane.hpp"
+#include "weir/wire/session.hpp"
 #include "weir/wire/sequence_set.hpp"
 
 namespace weir::recovery {
@@ -22,14 +22,14 @@ public:
         std::uint64_t event = 0;  // number in the file, from 1
         std::uint64_t offset = 0;
         std::uint64_t copies = 0;  // of this file that are elsewhere too
-        std::string lane;
+        std::string session;
         Sequence sequence{};
     };
     [[nodiscard]] std::optional<Twice> add(const std::string& recorder, const datafile::StoredIndex& index);
 
 private:
-    // Intervals: a lane that runs in order costs one, whatever its length.
-    std::map<std::tuple<std::string, wire::LaneKey, std::uint16_t>, wire::SequenceSet> seen_;
+    // Intervals: a session that runs in order costs one, whatever its length.
+    std::map<std::tuple<std::string, wire::SessionKey, std::uint16_t>, wire::SequenceSet> seen_;
 };
 
 }  // namespace weir::recovery

@@ -261,8 +261,8 @@ void check_stored_once(std::span<const FileToVerify> files, VerificationReport& 
         const auto recorder = file.row ? file.row->recorder : name ? name->name.application : std::string();
         if (const auto twice = once.add(recorder, *index))
             report.damages.push_back({file.path, twice->event, twice->offset,
-                                      fmt::format("event {} of lane {} is stored a second time; so are {} of this file in all",
-                                                  number(twice->sequence), twice->lane, twice->copies)});
+                                      fmt::format("event {} of session {} is stored a second time; so are {} of this file in all",
+                                                  number(twice->sequence), twice->session, twice->copies)});
     }
 }
 

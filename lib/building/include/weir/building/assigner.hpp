@@ -72,7 +72,7 @@ public:
     /// Nothing is in hand, and every readout that is there was told about every event.
     [[nodiscard]] bool idle() const noexcept;
     /// Lines for an operator since the last call: a builder was lost, an event was given up.
-    [[nodiscard]] std::vector<std::string> take_remarks();
+    [[nodiscard]] std::vector<std::string> take_reports();
 
 private:
     struct Builder {
@@ -120,7 +120,7 @@ private:
     wire::SequenceSet done_;           // places of the events that are done with
     std::uint64_t newest_place_ = 0;   // seen so far
     Events events_;
-    std::vector<std::string> remarks_;
+    std::vector<std::string> reports_;
     std::vector<std::byte> buffer_;    // of the message that is being made
     wire::Accept accept_;
     wire::Built built_;

@@ -61,7 +61,7 @@ public:
         std::uint64_t built = 0, bytes_built = 0;
         std::uint64_t requests = 0, asked = 0;  // messages; events asked for in them
         std::uint64_t answers = 0, bytes_received = 0;
-        std::uint64_t asked_again = 0, not_yet = 0;
+        std::uint64_t re_requested = 0, not_yet = 0;
         std::uint64_t late_or_double = 0, unexpected = 0, malformed = 0, no_memory = 0;
         std::uint64_t robs_lost = 0, robs_bad = 0, level1_mismatches = 0;
         std::uint64_t in_hand = 0, window = 0, on_their_way = 0;
@@ -91,7 +91,7 @@ public:
     [[nodiscard]] service::StationLedger ledger() const;
     [[nodiscard]] std::map<SourceId, std::uint64_t> lost_by_source() const;
     /// Lines for an operator since the last call.
-    [[nodiscard]] std::vector<std::string> take_remarks();
+    [[nodiscard]] std::vector<std::string> take_reports();
 
 private:
     static constexpr std::uint32_t tries_least = 8, tries_most = 1024;
@@ -187,7 +187,7 @@ private:
     void release(Assembly& assembly, std::uint32_t readout, bool lost);
     void offer();
     void tell(SteadyTime now);
-    void remark(std::string text);
+    void report(std::string text);
     [[nodiscard]] Slot* find(const Ask& ask, std::uint32_t readout) noexcept;
     [[nodiscard]] std::uint64_t expected_size(const Readout& readout) const noexcept;
     [[nodiscard]] std::uint64_t next_request_bytes(const Readout& readout) const noexcept;
@@ -239,7 +239,7 @@ private:
     std::uint32_t tries_left_ = tries_least;
     SteadyTime last_step_{};
     std::vector<Ask> lost_asks_;                                   // of one look
-    std::vector<std::string> remarks_;
+    std::vector<std::string> reports_;
     std::vector<std::byte> buffer_;
     wire::DataView data_;
     wire::Assign assign_;

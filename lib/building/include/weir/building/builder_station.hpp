@@ -30,7 +30,7 @@ struct BuilderStationOptions {
 
 class BuilderStation final : public service::Station {
 public:
-    /// Reports (remarks of the builder) and clock outlive the station.
+    /// Reports (reports of the builder) and clock outlive the station.
     BuilderStation(BuilderStationOptions options, service::Reports& reports, const Clock& clock);
     ~BuilderStation() override;
 

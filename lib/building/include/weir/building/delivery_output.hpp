@@ -39,9 +39,9 @@ struct EndedEvent {
 /// One thread makes all calls.
 class DeliveryOutput final : public BuiltSink {
 public:
-    /// `woken` is called from any thread when there are ended events to take, or room again; it must not wait. `remark` gets
+    /// `woken` is called from any thread when there are ended events to take, or room again; it must not wait. `report` gets
     /// lines for an operator, and may be empty.
-    DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken, std::function<void(std::string)> remark = {});
+    DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken, std::function<void(std::string)> report = {});
     ~DeliveryOutput() override;
 
     /// From now on to the filters among the peers, or to the recorders when there are none. A new run begins with new
@@ -62,7 +62,7 @@ private:
 
     const DeliveryOutputOptions options_;
     const std::function<void()> woken_;
-    const std::function<void(std::string)> remark_;
+    const std::function<void(std::string)> report_;
     std::mutex mutex_;  // of ended_
     std::vector<EndedEvent> ended_;
     std::atomic<bool> waiting_{false};  // take() said no: release there, acquire in the senders' threads

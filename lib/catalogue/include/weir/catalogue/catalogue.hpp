@@ -85,10 +85,10 @@ public:
     /// enters the file then, which says all of it.
     [[nodiscard]] virtual Result<> file_opened(const FileRow& file) = 0;
 
-    /// Closes a file and, in the same transaction, replaces the marks of lanes and adds to ledgers: after
+    /// Closes a file and, in the same transaction, replaces the marks of sessions and adds to ledgers: after
     /// a crash either all of it happened or nothing. Closing again with the same content changes marks
     /// only (ledgers were added already); with other content it is Errc::refused.
-    [[nodiscard]] virtual Result<> file_closed(const FileClose& file, std::span<const LaneMark> marks = {},
+    [[nodiscard]] virtual Result<> file_closed(const FileClose& file, std::span<const SessionMark> marks = {},
                                                std::span<const LedgerRow> ledgers = {}) = 0;
 
     [[nodiscard]] virtual Result<std::optional<FileRow>> file(const Guid& guid) = 0;
@@ -132,8 +132,8 @@ public:
     // What was promised to senders, and what became of the copies ------------------------------------
 
     /// Replaces the marks of the same recorder, run, sender, incarnation and connection; all or none.
-    [[nodiscard]] virtual Result<> set_marks(std::span<const LaneMark> marks) = 0;
-    [[nodiscard]] virtual Result<std::vector<LaneMark>> marks(RunNumber run) = 0;
+    [[nodiscard]] virtual Result<> set_marks(std::span<const SessionMark> marks) = 0;
+    [[nodiscard]] virtual Result<std::vector<SessionMark>> marks(RunNumber run) = 0;
 
     [[nodiscard]] virtual Result<> set_ledger(const LedgerRow& row) = 0;
     [[nodiscard]] virtual Result<> add_to_ledger(const LedgerRow& row) = 0;

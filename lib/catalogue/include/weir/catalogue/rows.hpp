@@ -178,8 +178,8 @@ struct FileClose {
     WallTime at{};
 };
 
-/// What a recorder holds durably of one lane of a sender; it outlives the files.
-struct LaneMark {
+/// What a recorder holds durably of one session of a sender; it outlives the files.
+struct SessionMark {
     std::string recorder;
     RunNumber run{};
     std::string sender;
@@ -187,7 +187,7 @@ struct LaneMark {
     std::uint32_t connection = 0;  // of the sender's several
     std::string durable;           // sequences as text, for example "1-40007,40010"; opaque here
 
-    bool operator==(const LaneMark&) const = default;
+    bool operator==(const SessionMark&) const = default;
 };
 
 /// received = stored + sum of rejected, once a run is closed.

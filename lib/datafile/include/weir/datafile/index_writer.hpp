@@ -16,11 +16,11 @@ namespace weir::datafile {
 
 class IndexWriter {
 public:
-    using LaneNames = std::function<LaneDeclared(std::uint32_t lane)>;
+    using SessionNames = std::function<SessionDeclared(std::uint32_t session)>;
 
     /// Creates `<data file without ending>.index.writing`, or with another `ending`, replacing what a crash left there.
     [[nodiscard]] static Result<IndexWriter> create(const std::filesystem::path& directory, const FileOpened& opened,
-                                                    LaneNames lane_names, FileSystem& system = real_file_system(),
+                                                    SessionNames session_names, FileSystem& system = real_file_system(),
                                                     std::string_view ending = ".writing");
 
     void add(const StoredCopy& copy);
@@ -46,17 +46,17 @@ public:
     [[nodiscard]] static std::filesystem::path path_of(const std::filesystem::path& directory, const std::string& name);
 
 private:
-    IndexWriter(std::filesystem::path target, std::filesystem::path made, File file, LaneNames lane_names, FileSystem& system)
-        : target_(std::move(target)), made_(std::move(made)), file_(std::move(file)), lane_names_(std::move(lane_names)), system_(&system) {}
+    IndexWriter(std::filesystem::path target, std::filesystem::path made, File file, SessionNames session_names, FileSystem& system)
+        : target_(std::move(target)), made_(std::move(made)), file_(std::move(file)), session_names_(std::move(session_names)), system_(&system) {}
 
     std::filesystem::path target_, made_;
     File file_;
-    LaneNames lane_names_;
+    SessionNames session_names_;
     FileSystem* system_;
     std::uint64_t end_ = 0;
     std::vector<std::byte> pending_;
     bool round_begun_ = false;  // pending_ has its head already
-    std::set<std::uint32_t> declared_lanes_;
+    std::set<std::uint32_t> declared_sessions_;
     bool complete_ = false;  // the last record is written, or pending
 };
 

@@ -38,14 +38,14 @@ struct FileOpened {
     bool operator==(const FileOpened&) const = default;
 };
 
-struct LaneDeclared {
+struct SessionDeclared {
     std::uint32_t number = 0;  // valid in this journal or index file only
     std::uint64_t incarnation = 0;
     std::uint32_t connection = 0;
     RunNumber run{};
     std::string sender;
 
-    bool operator==(const LaneDeclared&) const = default;
+    bool operator==(const SessionDeclared&) const = default;
 };
 
 /// The streams, by their keys, that earlier copies of an event went to. Few lists serve many events: they are shared.
@@ -67,7 +67,7 @@ struct StoredCopy {
     std::uint32_t placed_crc32c = 0;
     GlobalEventId event{};
     Level1Id level1{};
-    std::uint32_t lane = 0;
+    std::uint32_t session = 0;
     Sequence sequence{};
     std::uint16_t copy = 0, copies = 1;
     LumiBlock lumi_block{};
@@ -147,7 +147,7 @@ struct RejectedCopies {
     bool operator==(const RejectedCopies&) const = default;
 };
 
-using JournalRecord = std::variant<FileOpened, LaneDeclared, StoredCopy, FileClosed, FileProgress, JournalContinues, JournalCommit,
+using JournalRecord = std::variant<FileOpened, SessionDeclared, StoredCopy, FileClosed, FileProgress, JournalContinues, JournalCommit,
                                    JournalBegins, RejectedCopies>;
 
 inline constexpr std::uint32_t journal_magic = 0x31524a57;  // "WJR1"

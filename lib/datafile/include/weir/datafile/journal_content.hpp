@@ -15,20 +15,20 @@
 
 namespace weir::datafile {
 
-/// Lane numbers are valid in one journal file only, so they are given new ones here.
+/// Session numbers are valid in one journal file only, so they are given new ones here.
 struct JournalContent {
     std::map<Guid, FileOpened> opened;
     std::map<Guid, std::vector<StoredCopy>> copies;
     std::vector<RejectedCopies> rejected;  // totals, in the order in which they were found
     std::uint32_t continues_in = 0;  // what the last journal that was read says; 0: nothing
-    std::vector<LaneDeclared> lanes;
+    std::vector<SessionDeclared> sessions;
     std::vector<Error> damages;  // any: the journals do not name all that was acknowledged
 
-    /// The number of a lane here; `declared.number` does not matter.
-    std::uint32_t lane(LaneDeclared declared);
+    /// The number of a session here; `declared.number` does not matter.
+    std::uint32_t session(SessionDeclared declared);
 
 private:
-    std::map<std::tuple<std::string, std::uint64_t, std::uint32_t, std::uint32_t>, std::uint32_t> lane_numbers_;
+    std::map<std::tuple<std::string, std::uint64_t, std::uint32_t, std::uint32_t>, std::uint32_t> session_numbers_;
 };
 
 /// Where records stop being valid.

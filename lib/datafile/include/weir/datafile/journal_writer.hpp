@@ -33,11 +33,11 @@ class JournalWriter {
 public:
     static constexpr std::uint64_t size_max = 64ULL << 20;  // of one journal file; then the next begins
 
-    /// Says who a lane is, when it has to be declared.
-    using LaneNames = std::function<LaneDeclared(std::uint32_t lane)>;
+    /// Says who a session is, when it has to be declared.
+    using SessionNames = std::function<SessionDeclared(std::uint32_t session)>;
 
     /// Begins a new journal file after the highest number that is there.
-    [[nodiscard]] static Result<JournalWriter> open(std::filesystem::path directory, LaneNames lane_names,
+    [[nodiscard]] static Result<JournalWriter> open(std::filesystem::path directory, SessionNames session_names,
                                                     FileSystem& system = real_file_system(),
                                                     std::uint64_t begin_anew_at = size_max, JournalOwner owner = {});
 
@@ -94,10 +94,10 @@ private:
         std::uint64_t end;
     };
 
-    JournalWriter(std::filesystem::path directory, LaneNames lane_names, FileSystem& system, std::uint64_t begin_anew_at,
+    JournalWriter(std::filesystem::path directory, SessionNames session_names, FileSystem& system, std::uint64_t begin_anew_at,
                   JournalOwner owner)
         : directory_(std::move(directory)),
-          lane_names_(std::move(lane_names)),
+          session_names_(std::move(session_names)),
           system_(&system),
           begin_anew_at_(begin_anew_at),
           owner_(std::move(owner)) {}
@@ -107,7 +107,7 @@ private:
     void repeat_open_files();
 
     std::filesystem::path directory_;
-    LaneNames lane_names_;
+    SessionNames session_names_;
     FileSystem* system_;
     std::uint64_t begin_anew_at_;  // size of a journal file
     JournalOwner owner_;
@@ -120,7 +120,7 @@ private:
     bool commit_begun_ = false;  // pending_ has its head already: it is tried again
     std::map<Guid, FileProgress> adding_;  // with what is pending
     std::optional<Full> full_;             // the file before, until it says that it goes on
-    std::set<std::uint32_t> declared_lanes_;                       // in the current file
+    std::set<std::uint32_t> declared_sessions_;                       // in the current file
     std::map<Guid, OpenFile> open_files_;                          // that must be known to the current file
     std::map<std::pair<std::string, std::string>, RejectedCopies> rejected_;  // by stream; stands in the head of the next
     std::map<std::uint32_t, std::set<Guid>> needed_by_;            // journal number: files not yet forgotten

@@ -12,7 +12,7 @@ namespace weir::datafile {
 
 struct StoredIndex {
     FileOpened opened;
-    std::map<std::uint32_t, LaneDeclared> lanes;
+    std::map<std::uint32_t, SessionDeclared> sessions;
     std::vector<StoredCopy> copies;  // in file order
     FileClosed closed;
 

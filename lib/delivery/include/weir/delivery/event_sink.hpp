@@ -15,8 +15,8 @@
 
 namespace weir::delivery {
 
-/// Short name of a lane within one Receiver; the same for all connections of the lane.
-enum class LaneId : std::uint32_t {};
+/// Short name of a session within one Receiver; the same for all connections of the session.
+enum class SessionId : std::uint32_t {};
 
 /// Bytes that a sender may send again once they are given back. Given back by destruction, from any thread.
 class CreditHold {
@@ -53,7 +53,7 @@ private:
 };
 
 struct IncomingEvent {
-    LaneId lane{};
+    SessionId session{};
     wire::EventFormat format = wire::EventFormat::opaque;
     wire::EventMeta meta{};   // sequence, ids, tags (their words are valid), flags
     memory::Buffer payload{}; // from the receiver's pool, which outlives it
@@ -75,7 +75,7 @@ struct Refusal {
 };
 
 /// Both calls come from the receiver's threads, concurrently, and must not wait: they hold up every
-/// connection of their thread. The events of one lane come one after the other, in the order sent.
+/// connection of their thread. The events of one session come one after the other, in the order sent.
 class EventSink {
 public:
     virtual ~EventSink() = default;
@@ -83,9 +83,9 @@ public:
     /// The run of a sender that names none; nothing: it must name one.
     [[nodiscard]] virtual std::optional<RunNumber> joined_run() { return std::nullopt; }
 
-    /// A sender says hello: an answer refuses it. Called for each connection, so a lane may come again;
-    /// the lane's id is the same each time. A refused lane that was new is forgotten.
-    [[nodiscard]] virtual std::optional<Refusal> hello(LaneId lane, const wire::Hello& hello) = 0;
+    /// A sender says hello: an answer refuses it. Called for each connection, so a session may come again;
+    /// the session's id is the same each time. A refused session that was new is forgotten.
+    [[nodiscard]] virtual std::optional<Refusal> hello(SessionId session, const wire::Hello& hello) = 0;
 
     /// Every taken event is answered once, by Receiver::acknowledge or reject, from any thread, at any
     /// time from now on (also before take returns).
@@ -93,8 +93,8 @@ public:
 
     /// The receiver itself made an end of an event that it did not hand on (a duplicate, a wrong
     /// checksum, ...): for ledgers that count by stream. The sink may take the credit and hold it.
-    virtual void dropped(LaneId lane, const wire::EventMeta& event, wire::RejectReason reason, CreditHold& credit) {
-        static_cast<void>(lane);
+    virtual void dropped(SessionId session, const wire::EventMeta& event, wire::RejectReason reason, CreditHold& credit) {
+        static_cast<void>(session);
         static_cast<void>(event);
         static_cast<void>(reason);
         static_cast<void>(credit);

@@ -3,7 +3,7 @@
 // complete events to a sink, drops what it has seen before, and answers each event once it is final.
 // A slow, silent or hostile sender delays nobody else. Memory is the pool's and bounded by it.
 //
-// Threads: each receiver thread owns its connections; lanes are shared and have a lock each. Calls of
+// Threads: each receiver thread owns its connections; sessions are shared and have a lock each. Calls of
 // this class may be made from any thread.
 #pragma once
 
@@ -33,10 +33,10 @@ struct ReceiverOptions {
     std::string name{};                          // of the recorder, for its senders; a valid_sender_name, or empty
     unsigned threads = 0;                        // 0: min(4, cores)
     std::uint32_t connections_max = 4096;
-    std::uint32_t lanes_max = 100'000;
+    std::uint32_t sessions_max = 100'000;
     Bytes event_size_max{64ULL << 20};           // larger events are rejected (too_large)
     Bytes credit_max{64ULL << 20};               // of one connection, see docs/formats/delivery-protocol.md
-    std::uint32_t lane_intervals_max = 65'536;   // a lane's sequences may be this scattered, and have this
+    std::uint32_t session_intervals_max = 65'536;   // a session's sequences may be this scattered, and have this
                                                  // many rejections that its sender has not seen
     std::chrono::milliseconds header_deadline{10'000};  // for HELLO, and to finish a header once begun
     std::chrono::milliseconds payload_idle_max{10'000};  // without a single byte of a payload
@@ -59,10 +59,10 @@ struct Report {
         refused,        // HELLO was refused
         malformed,      // a connection was closed because of its bytes
         too_slow,       // a connection was closed because of its pace
-        over_limit,     // connections, lanes, scattered sequences
-        replaced,       // a lane came again while its old connection was open
-        gap,            // sequences of a lane were skipped
-        reopened,       // a sender still holds sequences that its lane had given up
+        over_limit,     // connections, sessions, scattered sequences
+        replaced,       // a session came again while its old connection was open
+        gap,            // sequences of a session were skipped
+        reopened,       // a sender still holds sequences that its session had given up
         corrupt,        // a payload had the wrong checksum
         accept_failed,  // the system gives no more connections for now
         insecure,       // TLS: the handshake failed, or what came was not TLS
@@ -102,11 +102,11 @@ struct ReceiverStats {
     std::uint64_t waits_for_sink = 0;
     ByBye closed{};  // connections that we ended, by reason
     std::uint64_t insecure = 0;  // connections that ended because of TLS: no or a wrong certificate, other bytes
-    std::uint64_t lanes = 0;
+    std::uint64_t sessions = 0;
 };
 
 struct Answer {
-    LaneId lane{};
+    SessionId session{};
     Sequence sequence{};
 };
 
@@ -122,8 +122,8 @@ public:
 
     [[nodiscard]] std::uint16_t port() const noexcept;
 
-    /// Before start(): what is durable already of a lane that an earlier process has received.
-    LaneId restore(const wire::LaneKey& lane, const wire::SequenceSet& durable);
+    /// Before start(): what is durable already of a session that an earlier process has received.
+    SessionId restore(const wire::SessionKey& session, const wire::SequenceSet& durable);
     /// From now on senders can connect; they are answered from start() on. Error: another program took the port.
     [[nodiscard]] Result<> listen();
     /// listen(), unless that was done; then it must not fail.
@@ -145,13 +145,13 @@ public:
     /// The sink has room again.
     void retry();
 
-    [[nodiscard]] std::optional<wire::LaneKey> lane_key(LaneId lane) const;
-    /// Which sequences are final (acknowledged or rejected); empty for an unknown lane.
-    [[nodiscard]] wire::SequenceSet final_sequences(LaneId lane) const;
+    [[nodiscard]] std::optional<wire::SessionKey> session_key(SessionId session) const;
+    /// Which sequences are final (acknowledged or rejected); empty for an unknown session.
+    [[nodiscard]] wire::SequenceSet final_sequences(SessionId session) const;
 
     /// Ends every connection of a run; answers for its events in hand are still taken.
     void disconnect(RunNumber run, wire::ByeReason reason, std::string text);
-    /// Forgets the lanes of a run that have no connection and nothing in hand; returns how many. Only
+    /// Forgets the sessions of a run that have no connection and nothing in hand; returns how many. Only
     /// for a run whose connections the sink refuses from now on.
     std::size_t forget(RunNumber run);
 

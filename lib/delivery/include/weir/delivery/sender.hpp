@@ -8,7 +8,7 @@
 //     (*sender)->send({.global_id = GlobalEventId{1}, .tags = {main_stream}}, bytes);
 //     (*sender)->flush(10s);
 //
-// One sender is one lane with one I/O thread; its calls may be made from any thread.
+// One sender is one session with one I/O thread; its calls may be made from any thread.
 #pragma once
 
 #include <array>
@@ -44,10 +44,10 @@ struct SenderOptions {
     RunNumber run{};
     bool join_run = false;          // instead of `run`: the one that is being recorded, see Sender::run()
     wire::EventFormat format = wire::EventFormat::opaque;
-    std::uint64_t incarnation = 0;  // 0: a random one; give one only to continue an earlier lane
-    std::uint32_t connection = 0;   // to have several lanes in one process
-    Sequence first_sequence{1};     // more than 1 only to continue an earlier lane
-    bool replays = false;           // an earlier process of this lane ended without hearing every answer: from the first
+    std::uint64_t incarnation = 0;  // 0: a random one; give one only to continue an earlier session
+    std::uint32_t connection = 0;   // to have several sessions in one process
+    Sequence first_sequence{1};     // more than 1 only to continue an earlier session
+    bool replays = false;           // an earlier process of this session ended without hearing every answer: from the first
                                     // sequence on, the same events come again in the same order, and are recorded once
     Bytes window{256ULL << 20};     // payload bytes kept at most; send() waits beyond it
     std::uint32_t window_events = 16'384;
@@ -133,7 +133,7 @@ public:
     /// Why it failed for good; nothing: it has not. A sender that is closed has.
     [[nodiscard]] std::optional<Error> failure() const;
     /// Its run is 0 as long as it is to be joined and not known yet.
-    [[nodiscard]] wire::LaneKey lane() const;
+    [[nodiscard]] wire::SessionKey session() const;
 
 private:
     class Line;

@@ -4,7 +4,7 @@
 // group, refuses its sender, or is lost: not connected for `move_after` while another one is. It then goes to the receivers
 // that the rule names, marked as sent elsewhere if it had left this process (docs/decisions/0023-one-group-of-senders.md).
 //
-//     SenderGroup group({.sender = {.name = "ef-1", .run = run}}, final, remark);
+//     SenderGroup group({.sender = {.name = "ef-1", .run = run}}, final, report);
 //     group.set_receivers(Choice::by_event, recorders);
 //     group.send({.global_id = GlobalEventId{1}, .tags = {main_stream}}, std::span(&piece, 1), stop);
 //
@@ -57,17 +57,17 @@ public:
     /// that nobody can be sent; must not wait, and must not call the group.
     using OnFinal = std::function<void(const std::shared_ptr<const void>& owner, std::optional<wire::RejectReason> rejected)>;
 
-    /// `remark` gets lines for an operator, from any thread; it may be empty, and must not call the group.
-    SenderGroup(SenderGroupOptions options, OnFinal on_final, std::function<void(std::string)> remark);
+    /// `report` gets lines for an operator, from any thread; it may be empty, and must not call the group.
+    SenderGroup(SenderGroupOptions options, OnFinal on_final, std::function<void(std::string)> report);
     ~SenderGroup();  // as close()
 
-    /// The receivers from now on, by their names, kinds (for remarks) and addresses for events. Senders to those that stay
+    /// The receivers from now on, by their names, kinds (for reports) and addresses for events. Senders to those that stay
     /// go on; what the others have not answered goes to those that are there now. Error: an address cannot be used; all
     /// stays as it was.
     [[nodiscard]] Result<> set_receivers(Choice choice, std::vector<Peer> receivers);
 
     /// Keeps the event and sends it. The first piece has an owner that keeps all of them alive. False: there is no room, or
-    /// no receiver now. True also for an event that cannot be sent to anybody: it is final then, and a remark says why.
+    /// no receiver now. True also for an event that cannot be sent to anybody: it is final then, and a report says why.
     [[nodiscard]] bool try_send(const EventDescription& event, std::span<const Piece> payload);
     /// Waits for room. False: it was asked to stop, or the group is closed or has failed; the event was not taken.
     bool send(const EventDescription& event, std::span<const Piece> payload, const std::stop_token& stop);
@@ -128,7 +128,7 @@ private:
 
     SenderGroupOptions options_;  // of `sender` what the next connection gets, with changing_; the rest is constant
     const OnFinal on_final_;
-    const std::function<void(std::string)> remark_;
+    const std::function<void(std::string)> report_;
 
     mutable std::mutex changing_;  // one change of members at a time; taken before mutex_. Of the next two too
     std::vector<TakenBack> taken_back_;  // in the window still

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets below an Exchange: one UDP socket with batches in and out, TCP connections to the peers whose link says so, and
+// Sockets below an Endpoint: one UDP socket with batches in and out, TCP connections to the peers whose link says so, and
 // one thread that waits for all of it and runs a station's logic. With an input thread of its own, receiving goes on while
 // the logic computes; it wakes the logic once for a batch (or, to measure what that costs, for each datagram).
 #pragma once
@@ -15,7 +15,7 @@
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
-#include "weir/messaging/exchange.hpp"
+#include "weir/messaging/endpoint.hpp"
 #include "weir/transport/address.hpp"
 
 namespace weir::messaging {
@@ -35,7 +35,7 @@ struct MessageLoopOptions {
     // wake-up for every few. For stations that have much on its way at once; a request that waits for its answer would wait longer.
     std::chrono::microseconds gather{0};
     Bytes tcp_queue{32ULL << 20};           // that may wait on one TCP connection; more is dropped, as by a full socket
-    ExchangeOptions exchange{};
+    EndpointOptions endpoint{};
 };
 
 struct LinkPeer {
@@ -46,7 +46,7 @@ struct LinkPeer {
 };
 
 struct MessageLoopStats {
-    ExchangeStats exchange;
+    EndpointStats endpoint;
     std::uint64_t kernel_drops = 0;   // datagrams that the kernel dropped because the socket was full; at most 10 ms old while any come
     std::uint64_t foreign_address = 0;  // datagrams dropped because they came from elsewhere than the station they name
     std::uint64_t send_failures = 0;  // datagrams that the kernel did not take, or that were on a TCP connection that broke
@@ -79,7 +79,7 @@ public:
     /// hand in at most one piece each.
     void call(std::function<void()> work);
 
-    [[nodiscard]] Exchange& exchange() noexcept;         // from the thread in run() only
+    [[nodiscard]] Endpoint& endpoint() noexcept;         // from the thread in run() only
     [[nodiscard]] MessageLoopStats stats() const;        // any thread; a copy that is at most a batch old
 
 private:

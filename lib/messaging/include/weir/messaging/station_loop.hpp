@@ -65,7 +65,7 @@ public:
     [[nodiscard]] std::string address() const;     // where others reach it
     [[nodiscard]] MessageLoopStats stats() const;  // any thread
     [[nodiscard]] memory::BufferPool& pool() noexcept;
-    [[nodiscard]] Exchange& exchange() noexcept;  // from the loop's thread, and where there is none
+    [[nodiscard]] Endpoint& endpoint() noexcept;  // from the loop's thread, and where there is none
     [[nodiscard]] bool running() const noexcept;  // likewise: a run goes on (also while it drains)
 
     /// Links to the peers, and runs the logic from now on: it outlives disconnect(). Error: a peer cannot be linked to,

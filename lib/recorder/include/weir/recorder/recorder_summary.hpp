@@ -76,7 +76,7 @@ struct RecorderSummary {
     std::chrono::nanoseconds syncing{0}, slowest_sync{0};
     std::vector<VolumeSummary> volumes;
     std::uint64_t events_unchecked =
-        0;                // taken without looking for their twins, because the ids took all of unique_memory_max
+        0;                // taken without looking for their duplicates, because the ids took all of unique_memory_max
     bool paused = false;  // no volume takes events: the senders wait
     std::uint64_t files_waiting = 0;   // to be closed
     bool waits_for_closing = false;    // so many that no new ones are begun: senders of events for new ones wait

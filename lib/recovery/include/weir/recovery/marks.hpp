@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is durable of a run, as the catalogue keeps it: a mark for each lane of a sender, and one for each chunk of
+// What is durable of a run, as the catalogue keeps it: a mark for each session of a sender, and one for each chunk of
 // global ids where these are kept. Marks outlive the files.
 #pragma once
 
@@ -13,15 +13,15 @@
 #include "weir/base/result.hpp"
 #include "weir/catalogue/rows.hpp"
 #include "weir/wire/event_id_set.hpp"
-#include "weir/wire/lane.hpp"
+#include "weir/wire/session.hpp"
 #include "weir/wire/sequence_set.hpp"
 
 namespace weir::recovery {
 
-[[nodiscard]] catalogue::LaneMark mark_of(const wire::LaneKey& key, const wire::SequenceSet& durable,
+[[nodiscard]] catalogue::SessionMark mark_of(const wire::SessionKey& key, const wire::SequenceSet& durable,
                                           const std::string& recorder);
 /// Errc::corrupt when it is not one that mark_of() made.
-[[nodiscard]] Result<std::pair<wire::LaneKey, wire::SequenceSet>> lane_of(const catalogue::LaneMark& mark);
+[[nodiscard]] Result<std::pair<wire::SessionKey, wire::SequenceSet>> session_of(const catalogue::SessionMark& mark);
 
 /// What the files of a run say about its events.
 struct EventHoldings {
@@ -35,14 +35,14 @@ struct EventHoldings {
 };
 
 /// The ids of one chunk as a mark of a sender that cannot be: so it lives, travels and is committed as the marks of
-/// lanes do.
-[[nodiscard]] catalogue::LaneMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run,
+/// sessions do.
+[[nodiscard]] catalogue::SessionMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run,
                                                  const std::string& recorder);
 /// Of the chunks that the catalogue does not have as they are, and of chunk 0: its mark says that the ids of this run
 /// are kept.
-[[nodiscard]] std::vector<catalogue::LaneMark> marks_of_events(const EventHoldings& holdings, RunNumber run,
+[[nodiscard]] std::vector<catalogue::SessionMark> marks_of_events(const EventHoldings& holdings, RunNumber run,
                                                                const std::string& recorder);
-[[nodiscard]] bool is_mark_of_events(const catalogue::LaneMark& mark) noexcept;
-[[nodiscard]] Result<wire::EventIdSet> events_of(const catalogue::LaneMark& mark);
+[[nodiscard]] bool is_mark_of_events(const catalogue::SessionMark& mark) noexcept;
+[[nodiscard]] Result<wire::EventIdSet> events_of(const catalogue::SessionMark& mark);
 
 }  // namespace weir::recovery

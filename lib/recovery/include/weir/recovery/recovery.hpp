@@ -45,7 +45,7 @@ struct RecoveryResult {
 
 /// Whether a copy is in another file already: its sender was asked for it again, because the file that is recovered had
 /// failed.
-using StoredElsewhere = std::function<bool(const datafile::LaneDeclared& lane, const datafile::StoredCopy& copy)>;
+using StoredElsewhere = std::function<bool(const datafile::SessionDeclared& session, const datafile::StoredCopy& copy)>;
 
 /// Of files that failed while they were recorded: how far their events are durable. A journal may name events
 /// beyond it, because its own sync failed; those were given back to their senders and are in other files.

@@ -14,7 +14,7 @@
 #include "weir/catalogue/catalogue.hpp"
 #include "weir/datafile/stored_index.hpp"
 #include "weir/recovery/marks.hpp"
-#include "weir/wire/lane.hpp"
+#include "weir/wire/session.hpp"
 #include "weir/wire/sequence_set.hpp"
 
 namespace weir::recovery {
@@ -23,10 +23,10 @@ namespace weir::recovery {
 struct RunHoldings {
     void add(const datafile::StoredIndex& index);
     [[nodiscard]] Result<> add_marks(RunNumber run, const std::string& recorder, catalogue::Catalogue& catalogue);
-    [[nodiscard]] std::vector<catalogue::LaneMark> marks(RunNumber run, const std::string& recorder) const;
+    [[nodiscard]] std::vector<catalogue::SessionMark> marks(RunNumber run, const std::string& recorder) const;
 
-    std::map<wire::LaneKey, wire::SequenceSet> durable;                   // all copies are there
-    std::map<std::pair<wire::LaneKey, Sequence>, std::uint64_t> partial;  // some are: bit n = copy n
+    std::map<wire::SessionKey, wire::SequenceSet> durable;                   // all copies are there
+    std::map<std::pair<wire::SessionKey, Sequence>, std::uint64_t> partial;  // some are: bit n = copy n
     std::optional<EventHoldings> events;                                  // when they are to be kept
 
 private:

@@ -45,7 +45,7 @@ public:
     struct Counts {
         std::uint64_t begun = 0;         // = complete + incomplete + dropped + under way
         std::uint64_t complete = 0, incomplete = 0, dropped = 0, under_way = 0;
-        std::uint64_t requests = 0, asked_again = 0, not_yet = 0;
+        std::uint64_t requests = 0, re_requested = 0, not_yet = 0;
         std::uint64_t fragments = 0, bytes = 0;
         std::uint64_t missing_late = 0;  // fragments that did not come within the limit
         std::uint64_t missing_gone = 0;  // cleared, lost, or unknown to its readout

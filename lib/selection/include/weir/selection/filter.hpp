@@ -35,7 +35,7 @@ struct FilterOptions {
     Bytes recorder_window{256ULL << 20};  // sent to one recorder and not answered
     std::chrono::milliseconds move_after{60'000};  // a recorder that is away this long is lost: its events go to the others
     std::function<void(ConstData)> sampled{};  // sees each event that is wanted, from workers; must not wait
-    /// Of each event on which the selection failed, from workers; without it the remark of open() hears that too.
+    /// Of each event on which the selection failed, from workers; without it the report of open() hears that too.
     std::function<void(Trouble, std::string)> troubled{};
     delivery::ReceiverOptions receiver{};
 };
@@ -54,10 +54,10 @@ struct FilterStats {
 
 class Filter {
 public:
-    /// Listens; nothing is taken before start(). The pool outlives the filter. `remark` is called from any thread with a
+    /// Listens; nothing is taken before start(). The pool outlives the filter. `report` is called from any thread with a
     /// line for an operator.
     [[nodiscard]] static Result<std::unique_ptr<Filter>> open(FilterOptions options, memory::BufferPool& pool,
-                                                              std::function<void(std::string)> remark);
+                                                              std::function<void(std::string)> report);
     ~Filter();
 
     [[nodiscard]] std::uint16_t port() const noexcept;

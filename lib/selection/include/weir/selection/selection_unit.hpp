@@ -87,7 +87,7 @@ public:
     [[nodiscard]] std::optional<wire::StationId> results_to() const noexcept { return results_to_; }
     [[nodiscard]] std::chrono::nanoseconds round_trip() const { return collector_.round_trip(); }
     /// Lines for an operator since the last call: a selection failed on an event.
-    [[nodiscard]] std::vector<TroubleRemark> take_remarks() { return std::exchange(remarks_, {}); }
+    [[nodiscard]] std::vector<TroubleReport> take_reports() { return std::exchange(reports_, {}); }
 
 private:
     [[nodiscard]] std::uint64_t capacity() const noexcept { return std::uint64_t{options_.workers} * options_.depth; }
@@ -110,7 +110,7 @@ private:
     std::uint64_t credit_told_ = 0;
     std::deque<wire::Level2Verdict> verdicts_;  // not posted
     std::deque<wire::Level2Result> results_;    // not posted
-    std::vector<TroubleRemark> remarks_;
+    std::vector<TroubleReport> reports_;
     std::vector<std::byte> buffer_;
     wire::Level2Task task_;
     wire::Level2Decision decision_;

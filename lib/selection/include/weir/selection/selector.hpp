@@ -40,7 +40,7 @@ struct Judgement {
 };
 
 /// A selection that failed on an event: one line for people.
-struct TroubleRemark {
+struct TroubleReport {
     Trouble trouble = Trouble::none;
     std::string text{};
 };
@@ -57,7 +57,7 @@ struct SelectionSpec {
     std::chrono::milliseconds restart_first{100};   // before a process that died is started again; doubles up to
     std::chrono::milliseconds restart_last{2000};
     std::filesystem::path python = "/usr/bin/python3";
-    std::filesystem::path programs{};  // where weir-selection-worker and its Python twin are; empty: beside this program
+    std::filesystem::path programs{};  // where weir-selection-worker and its Python counterpart are; empty: beside this program
 };
 
 /// Runs one event at a time; each worker thread has its own.

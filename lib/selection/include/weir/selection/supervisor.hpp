@@ -89,7 +89,7 @@ public:
     [[nodiscard]] service::StationLedger ledger() const;
     /// Those that the DFM was told to have built.
     [[nodiscard]] const service::EventIds& accepted() const noexcept { return accepted_ids_; }
-    /// Every event of the run was made and decided, and the DFM was told (see Exchange::posts_under_way).
+    /// Every event of the run was made and decided, and the DFM was told (see Endpoint::posts_under_way).
     [[nodiscard]] bool finished() const noexcept;
     [[nodiscard]] bool idle() const noexcept { return open_.empty() && accepted_.empty() && rejected_.empty(); }
     /// The pseudo readout, and whether every empty result was posted to it.
@@ -97,7 +97,7 @@ public:
     [[nodiscard]] std::optional<wire::StationId> assigner() const noexcept { return assigner_; }
     [[nodiscard]] bool results_told() const noexcept { return no_result_.empty(); }
     /// Lines for an operator since the last call.
-    [[nodiscard]] std::vector<std::string> take_remarks();
+    [[nodiscard]] std::vector<std::string> take_reports();
 
 private:
     struct Judged {  // accepted by a unit, which posted its result at the same time
@@ -149,7 +149,7 @@ private:
     void tell_results();
     void tell_again();
     void remember(const wire::EventTicket& ticket, bool accepted);
-    void remark(std::string text);
+    void report(std::string text);
 
     const SupervisorOptions options_;
     messaging::Outbox& outbox_;
@@ -171,7 +171,7 @@ private:
     std::deque<wire::Level2Result> no_result_;  // not posted
     service::EventIds accepted_ids_;            // of the run
     std::deque<Told> told_;                   // the latest `window_`
-    std::vector<std::string> remarks_;
+    std::vector<std::string> reports_;
     std::vector<std::byte> buffer_;
     wire::Level2Task task_;
     wire::Level2Decision decision_;

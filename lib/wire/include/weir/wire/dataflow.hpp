@@ -171,7 +171,7 @@ struct ReadoutInput {
 
 // Each encode appends a whole message to `to`; nothing may exceed the limits above. Each decode checks every count
 // against its limit and the bytes that are there before it takes memory: Errc::truncated, corrupt, limit. Bytes after
-// the known fields are ignored in posted messages: later versions append.
+// the known fields are ignored in reliable messages: later versions append.
 void encode(const DataRequest& message, std::vector<std::byte>& to);
 void encode(const DataHead& message, std::vector<std::byte>& to);
 void encode(const Clear& message, std::vector<std::byte>& to);

@@ -29,28 +29,28 @@ inline constexpr std::uint32_t dataflow_message_max = 64U << 20;
 enum class DataflowType : std::uint8_t {
     probe = 1,            // "are you there?"; its padding finds out what size gets through
     probe_answer = 2,
-    ack = 3,              // posted messages that have come
+    ack = 3,              // reliable messages that have come
     data_request = 4,     // level 2 or builder -> readout
     data = 5,             // readout -> whoever asked
-    clear = 6,            // posted: DFM -> readout
-    assign = 7,           // posted: DFM -> builder
-    built = 8,            // posted: builder -> DFM, with its credit
-    level2_task = 9,      // posted: supervisor -> processing unit
-    level2_decision = 10, // posted: processing unit -> supervisor, with its credit
-    level2_result = 11,   // posted: processing unit -> pseudo-ROS
-    accept = 12,          // posted: supervisor -> DFM
-    accept_credit = 13,   // posted: DFM -> supervisor
+    clear = 6,            // reliable: DFM -> readout
+    assign = 7,           // reliable: DFM -> builder
+    built = 8,            // reliable: builder -> DFM, with its credit
+    level2_task = 9,      // reliable: supervisor -> processing unit
+    level2_decision = 10, // reliable: processing unit -> supervisor, with its credit
+    level2_result = 11,   // reliable: processing unit -> pseudo-ROS
+    accept = 12,          // reliable: supervisor -> DFM
+    accept_credit = 13,   // reliable: DFM -> supervisor
     readout_input = 14,   // fragments from outside -> readout, pushed, may be lost
 };
 
 struct DatagramHeader {
     DataflowType type = DataflowType::probe;
-    bool posted = false;       // is sent again until it was acknowledged
+    bool reliable = false;       // is sent again until it was acknowledged
     StationId from{};
     RunNumber run{};           // 0: of no run
     Epoch epoch{};             // of the sender's process
-    Epoch to_epoch{};          // of the receiver's; 0: the sender does not know it, posted messages never
-    std::uint64_t message = 0;       // number of the message; posted and other messages are counted apart, from 1
+    Epoch to_epoch{};          // of the receiver's; 0: the sender does not know it, reliable messages never
+    std::uint64_t message = 0;       // number of the message; reliable and other messages are counted apart, from 1
     std::uint32_t message_size = 0;  // bytes of the whole message
     std::uint32_t offset = 0;        // of this part in it
     std::uint32_t part_size = 0;     // bytes that follow the header

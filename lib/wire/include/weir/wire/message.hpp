@@ -13,18 +13,18 @@
 #include "weir/base/stream_tag.hpp"
 #include "weir/wire/event_format.hpp"
 #include "weir/wire/frame_header.hpp"
-#include "weir/wire/lane.hpp"
+#include "weir/wire/session.hpp"
 #include "weir/wire/reject_reason.hpp"
 #include "weir/wire/sequence_set.hpp"
 
 namespace weir::wire {
 
 struct Hello {
-    LaneKey lane{};
+    SessionKey session{};
     EventFormat format = EventFormat::opaque;
     std::uint16_t protocol = protocol_version;
     Sequence oldest_held{1};  // everything below is final for the sender
-    bool any_run = false;     // from protocol 2 on: the run that is being recorded, whichever it is; the lane has run 0
+    bool any_run = false;     // from protocol 2 on: the run that is being recorded, whichever it is; the session has run 0
 
     bool operator==(const Hello&) const = default;
 };
@@ -33,7 +33,7 @@ struct Welcome {
     std::uint16_t protocol = protocol_version;
     std::uint64_t credit = 0;          // bytes of EVENT messages that may be sent on this connection, in all
     std::uint64_t event_size_max = 0;  // largest payload that is taken
-    SequenceSet durable{};             // of this lane; no rejected ones
+    SequenceSet durable{};             // of this session; no rejected ones
     // From protocol 2 on:
     RunNumber run{};                   // that is being recorded
     std::uint32_t heartbeat_ms = 0;    // each side says something at least this often; 0: need not
@@ -80,7 +80,7 @@ struct Bye {
     bool operator==(const Bye&) const = default;
 };
 
-/// Appends the whole message (header and meta) to `target`. Hello: the lane's name is valid. Welcome and
+/// Appends the whole message (header and meta) to `target`. Hello: the session's name is valid. Welcome and
 /// Ack: at most the first message_ranges_max ranges go out.
 void encode(const Hello& message, std::vector<std::byte>& target);
 void encode(const Welcome& message, std::vector<std::byte>& target);

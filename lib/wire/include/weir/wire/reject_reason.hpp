@@ -10,7 +10,7 @@
 namespace weir::wire {
 
 enum class RejectReason : std::uint16_t {
-    duplicate = 1,         // the recorder holds the same event from another lane
+    duplicate = 1,         // the recorder holds the same event from another session
     corrupt_payload = 2,   // the payload does not have the checksum that its sender gave
     malformed_event = 3,   // the payload is not a valid event of the announced format
     too_large = 4,         // larger than the recorder takes
@@ -42,8 +42,8 @@ enum class ByeReason : std::uint16_t {
     malformed = 3,             // bytes that are not a message, or not one that may come here
     unsupported_version = 4,   // of the framing or of the protocol
     too_slow = 5,              // a message was begun and not finished in time
-    too_many_connections = 6,  // a limit of connections or lanes is reached
-    replaced = 7,              // another connection of the same lane has come
+    too_many_connections = 6,  // a limit of connections or sessions is reached
+    replaced = 7,              // another connection of the same session has come
     wrong_run = 8,             // not the run that is being recorded
     run_closed = 9,            // the run has ended
     format_mismatch = 10,      // the announced format is not taken

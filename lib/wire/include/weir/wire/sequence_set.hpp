@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The set of sequences of a lane that have reached some state, kept as intervals: a lane that runs in
+// The set of sequences of a session that have reached some state, kept as intervals: a session that runs in
 // order costs one interval, whatever its length. "Cumulative" is the highest sequence below which
 // nothing is missing; it is what most acknowledgements say.
 #pragma once

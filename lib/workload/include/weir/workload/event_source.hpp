@@ -48,7 +48,7 @@ public:
     [[nodiscard]] virtual std::optional<SourcedEvent> make(std::uint64_t n) = 0;
 
     /// What a user should know about it, a line each: a file that was cut short, for example.
-    [[nodiscard]] virtual std::vector<std::string> remarks() const { return {}; }
+    [[nodiscard]] virtual std::vector<std::string> reports() const { return {}; }
 };
 
 /// The ids that go with event number n: the global id counts from `first`, the level-1 id from 1 on in

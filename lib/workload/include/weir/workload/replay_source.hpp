@@ -45,7 +45,7 @@ public:
     [[nodiscard]] bool repeats() const override { return !keep_ids_; }
     [[nodiscard]] Bytes event_size_max() const override { return Bytes{event_size_max_}; }
     [[nodiscard]] std::optional<SourcedEvent> make(std::uint64_t n) override;
-    [[nodiscard]] std::vector<std::string> remarks() const override { return remarks_; }
+    [[nodiscard]] std::vector<std::string> reports() const override { return reports_; }
 
 private:
     using Contents = std::vector<std::byte>;
@@ -72,7 +72,7 @@ private:
     GlobalEventId first_id_{1};
     std::uint64_t event_size_max_ = 0;
     Bytes files_size_{0};
-    std::vector<std::string> remarks_;
+    std::vector<std::string> reports_;
     std::shared_ptr<memory::BufferPool> copies_;  // shared with the copies that are underway
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A partition in one thread: stations with an Exchange each, under a clock that only moves here, over a network that
+// A partition in one thread: stations with an Endpoint each, under a clock that only moves here, over a network that
 // loses, doubles, delays, reorders and damages datagrams as a seed says. The same seed gives the same run. For tests only.
 //
 //     SimulatedNetwork net(seed, {.loss = 0.05, .jitter = 200us});
 //     net.add(StationId{1}, logic);                 // logic is a MessageHandler
-//     net.add(StationId{2}, [](SimulatedStation& self) { return std::make_unique<Builder>(self.exchange(), ...); });
+//     net.add(StationId{2}, [](SimulatedStation& self) { return std::make_unique<Builder>(self.endpoint(), ...); });
 //     net.start_run(RunNumber{7});
 //     ASSERT_TRUE(net.run_until([&] { return logic.finished(); }, 10s));
 #pragma once
@@ -21,7 +21,7 @@
 
 #include "weir/base/clock.hpp"
 #include "weir/memory/buffer_pool.hpp"
-#include "weir/messaging/exchange.hpp"
+#include "weir/messaging/endpoint.hpp"
 
 namespace weir::testing {
 
@@ -43,21 +43,21 @@ public:
     [[nodiscard]] wire::StationId id() const noexcept { return id_; }
     [[nodiscard]] const Clock& clock() const noexcept;
     /// Of the process that lives now: ask again after a restart.
-    [[nodiscard]] messaging::Exchange& exchange() noexcept;
-    [[nodiscard]] bool alive() const noexcept { return exchange_ != nullptr; }
+    [[nodiscard]] messaging::Endpoint& endpoint() noexcept;
+    [[nodiscard]] bool alive() const noexcept { return endpoint_ != nullptr; }
     [[nodiscard]] memory::BufferPool& pool() noexcept { return pool_; }
 
 private:
     friend class SimulatedNetwork;
     using Logic = std::function<std::unique_ptr<messaging::MessageHandler>(SimulatedStation&)>;
-    class NetworkCarrier;
+    class NetworkLink;
     SimulatedStation(SimulatedNetwork& network, wire::StationId id, Bytes memory);
 
     SimulatedNetwork& network_;
     const wire::StationId id_;
     memory::BufferPool pool_;
-    std::unique_ptr<NetworkCarrier> carrier_;
-    std::unique_ptr<messaging::Exchange> exchange_;
+    std::unique_ptr<NetworkLink> link_;
+    std::unique_ptr<messaging::Endpoint> endpoint_;
     Logic make_;                                            // none: the handler belongs to the test
     std::unique_ptr<messaging::MessageHandler> own_;
     messaging::MessageHandler* handler_ = nullptr;
@@ -72,7 +72,7 @@ public:
 class SimulatedNetwork {
 public:
     /// `options` are those of all exchanges but for the identity; `memory` is what each may hold of messages in parts.
-    explicit SimulatedNetwork(std::uint64_t seed, const NetworkFaults& faults = {}, const messaging::ExchangeOptions& options = {},
+    explicit SimulatedNetwork(std::uint64_t seed, const NetworkFaults& faults = {}, const messaging::EndpointOptions& options = {},
                               Bytes memory = Bytes{256U << 20});
     ~SimulatedNetwork();
 
@@ -82,7 +82,7 @@ public:
     /// The logic is made by `make`, again after each restart, and dies with the process.
     SimulatedStation& add(wire::StationId id, SimulatedStation::Logic make);
     [[nodiscard]] SimulatedStation& station(wire::StationId id) { return *stations_.at(id); }
-    [[nodiscard]] messaging::Exchange& exchange(wire::StationId id) { return station(id).exchange(); }
+    [[nodiscard]] messaging::Endpoint& endpoint(wire::StationId id) { return station(id).endpoint(); }
 
     /// For all stations at this moment; or for one, to begin at different times.
     void start_run(RunNumber run);
@@ -129,7 +129,7 @@ private:
     [[nodiscard]] SteadyTime next_event() const;
 
     NetworkFaults faults_;
-    const messaging::ExchangeOptions options_;
+    const messaging::EndpointOptions options_;
     const Bytes memory_;
     std::mt19937_64 random_;
     ManualClock clock_;

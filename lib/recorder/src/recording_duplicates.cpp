@@ -15,7 +15,7 @@ constexpr const char* stored_already = "it is stored already, from another sende
 
 }  // namespace
 
-std::optional<delivery::Taken> Recording::look_for_twin(delivery::IncomingEvent& event,
+std::optional<delivery::Taken> Recording::look_for_duplicate(delivery::IncomingEvent& event,
                                                         const std::vector<StreamEntry*>& entries,
                                                         std::uint64_t& streams, UniqueEvents::Left& left) {
     const auto id = event.meta.global_id;
@@ -44,10 +44,10 @@ std::optional<delivery::Taken> Recording::look_for_twin(delivery::IncomingEvent&
                 return std::nullopt;
             case UniqueEvents::Found::in_hand: break;
         }
-        UniqueEvents::Twin twin{number(event.lane), event.meta.sequence, {}};
-        for (const auto* entry : entries) twin.ledgers.push_back(&entry->stream->ledger());
+        UniqueEvents::Duplicate duplicate{number(event.session), event.meta.sequence, {}};
+        for (const auto* entry : entries) duplicate.ledgers.push_back(&entry->stream->ledger());
         copies_in_hand_.fetch_add(1);  // so that those who wait are bounded too; first, as it may be answered at once
-        if (unique_.wait(id, these, std::move(twin))) {
+        if (unique_.wait(id, these, std::move(duplicate))) {
             const auto let_go = std::move(event);
             return delivery::Taken::yes;
         }
@@ -55,23 +55,23 @@ std::optional<delivery::Taken> Recording::look_for_twin(delivery::IncomingEvent&
     }
 }
 
-void Recording::reject_twins(const std::vector<UniqueEvents::Twin>& twins) {
-    if (twins.empty()) return;
-    for (const auto& twin : twins) {
-        for (auto* ledger : twin.ledgers) {
+void Recording::reject_duplicates(const std::vector<UniqueEvents::Duplicate>& duplicates) {
+    if (duplicates.empty()) return;
+    for (const auto& duplicate : duplicates) {
+        for (auto* ledger : duplicate.ledgers) {
             ledger->received();
             ledger->rejected(wire::RejectReason::duplicate);
             held_.count(*ledger, wire::RejectReason::duplicate);
         }
-        hold_rejection({delivery::LaneId{twin.lane}, twin.sequence}, wire::RejectReason::duplicate, stored_already);
+        hold_rejection({delivery::SessionId{duplicate.session}, duplicate.sequence}, wire::RejectReason::duplicate, stored_already);
     }
-    no_longer_in_hand(twins.size());
+    no_longer_in_hand(duplicates.size());
 }
 
-void Recording::ask_again(const std::vector<UniqueEvents::Twin>& twins, std::vector<delivery::Answer>& again) {
-    if (twins.empty()) return;
-    for (const auto& twin : twins) again.push_back({delivery::LaneId{twin.lane}, twin.sequence});
-    no_longer_in_hand(twins.size());
+void Recording::ask_again(const std::vector<UniqueEvents::Duplicate>& duplicates, std::vector<delivery::Answer>& again) {
+    if (duplicates.empty()) return;
+    for (const auto& duplicate : duplicates) again.push_back({delivery::SessionId{duplicate.session}, duplicate.sequence});
+    no_longer_in_hand(duplicates.size());
 }
 
 }  // namespace weir::recorder

@@ -2,7 +2,7 @@
 // Sending: messages into datagrams, posts, acknowledgements, probes.
 #include <algorithm>
 
-#include "exchange_state.hpp"
+#include "endpoint_state.hpp"
 #include "weir/base/assert.hpp"
 
 namespace weir::messaging {
@@ -25,7 +25,7 @@ bool of_the_exchange(DataflowType type) noexcept {
 
 }  // namespace
 
-void Exchange::send(wire::StationId to, DataflowType type, std::span<const ConstData> pieces) {
+void Endpoint::send(wire::StationId to, DataflowType type, std::span<const ConstData> pieces) {
     auto& state = *state_;
     const auto size = size_of(pieces);
     WEIR_ASSERT(!of_the_exchange(type) && size <= wire::dataflow_message_max);
@@ -38,7 +38,7 @@ void Exchange::send(wire::StationId to, DataflowType type, std::span<const Const
     state.transmit(*peer, {.type = type, .message = peer->next_message++}, pieces, size);
 }
 
-bool Exchange::post(wire::StationId to, DataflowType type, std::span<const ConstData> pieces) {
+bool Endpoint::post(wire::StationId to, DataflowType type, std::span<const ConstData> pieces) {
     auto& state = *state_;
     const auto size = size_of(pieces);
     WEIR_ASSERT(!of_the_exchange(type) && size <= wire::dataflow_message_max);
@@ -62,19 +62,19 @@ bool Exchange::post(wire::StationId to, DataflowType type, std::span<const Const
     return true;
 }
 
-void Exchange::State::transmit_post(ExchangePeer& peer, std::uint64_t post, PostWindow::Slot& slot) {
+void Endpoint::State::transmit_post(EndpointPeer& peer, std::uint64_t post, PostWindow::Slot& slot) {
     const ConstData bytes(slot.bytes);
-    transmit(peer, {.type = slot.type, .posted = true, .message = post}, std::span(&bytes, 1), bytes.size());
+    transmit(peer, {.type = slot.type, .reliable = true, .message = post}, std::span(&bytes, 1), bytes.size());
 }
 
-void Exchange::State::transmit(ExchangePeer& peer, wire::DatagramHeader header, std::span<const ConstData> pieces,
+void Endpoint::State::transmit(EndpointPeer& peer, wire::DatagramHeader header, std::span<const ConstData> pieces,
                                std::size_t size) {
     header.from = options.self;
     header.run = run;
     header.epoch = options.epoch;
     header.to_epoch = peer.epoch;
     header.message_size = static_cast<std::uint32_t>(size);
-    const auto room = carrier.datagram_max(peer.id) - wire::datagram_header_size;
+    const auto room = link.datagram_max(peer.id) - wire::datagram_header_size;
     if (size <= room) {
         header.part_size = header.message_size;
         return carry(peer, header, pieces);
@@ -99,13 +99,13 @@ void Exchange::State::transmit(ExchangePeer& peer, wire::DatagramHeader header, 
     }
 }
 
-void Exchange::State::carry(ExchangePeer& peer, const wire::DatagramHeader& header, std::span<const ConstData> part) {
+void Endpoint::State::carry(EndpointPeer& peer, const wire::DatagramHeader& header, std::span<const ConstData> part) {
     std::array<std::byte, wire::datagram_header_size> head;
     wire::encode_datagram_header(head, header, part, options.key);
     datagram_pieces.clear();
     datagram_pieces.push_back(head);
     datagram_pieces.insert(datagram_pieces.end(), part.begin(), part.end());
-    if (carrier.carry(peer.id, datagram_pieces)) {
+    if (link.carry(peer.id, datagram_pieces)) {
         ++stats.datagrams_sent;
         stats.bytes_sent += wire::datagram_header_size + header.part_size;
     } else {
@@ -113,41 +113,41 @@ void Exchange::State::carry(ExchangePeer& peer, const wire::DatagramHeader& head
     }
 }
 
-void Exchange::State::want(ExchangePeer& peer) {
+void Endpoint::State::want(EndpointPeer& peer) {
     peer.wanted = true;
     if (now - peer.last_probe >= want_probe || peer.last_probe == SteadyTime{}) probe_now(peer);
     next_look = std::min(next_look, now + want_probe);
 }
 
-void Exchange::State::probe_now(ExchangePeer& peer) {
+void Endpoint::State::probe_now(EndpointPeer& peer) {
     peer.last_probe = now;
     peer.probe_token = peer.next_message;  // unlike the one before
     send_probe(peer, DataflowType::probe, {.token = peer.probe_token, .floor = peer.posts.floor()},
                wire::datagram_header_size + Probe::size);
 }
 
-void Exchange::probe(wire::StationId id, std::size_t datagram_size) {
+void Endpoint::probe(wire::StationId id, std::size_t datagram_size) {
     auto* peer = state_->member(id);
     if (peer == nullptr) return;
     state_->send_probe(*peer, DataflowType::probe, {.floor = peer->posts.floor()}, datagram_size);
 }
 
-void Exchange::State::send_probe(ExchangePeer& peer, DataflowType type, Probe probe, std::size_t datagram_size) {
+void Endpoint::State::send_probe(EndpointPeer& peer, DataflowType type, Probe probe, std::size_t datagram_size) {
     const auto body = probe.encode();
     const auto least = wire::datagram_header_size + body.size();
-    const auto pad = std::clamp(datagram_size, least, carrier.datagram_max(peer.id)) - least;
+    const auto pad = std::clamp(datagram_size, least, link.datagram_max(peer.id)) - least;
     if (padding.size() < pad) padding.resize(pad);
     const std::array<ConstData, 2> pieces{ConstData(body), ConstData(padding).first(pad)};
     transmit(peer, {.type = type, .message = peer.next_message++}, pieces, body.size() + pad);
 }
 
-void Exchange::State::owe_ack(ExchangePeer& peer) {
+void Endpoint::State::owe_ack(EndpointPeer& peer) {
     if (std::exchange(peer.ack_due, true)) return;
     acks_due.push_back(peer.id);
 }
 
-void Exchange::State::send_acks(ExchangePeer& peer) {
-    const auto room = carrier.datagram_max(peer.id) - wire::datagram_header_size - Ack::fixed_size;
+void Endpoint::State::send_acks(EndpointPeer& peer) {
+    const auto room = link.datagram_max(peer.id) - wire::datagram_header_size - Ack::fixed_size;
     const auto most = std::min(room / Ack::range_size, ack_ranges_max);
     const auto ranges = peer.received.ranges();
     // When the ranges are too many, each acknowledgement goes on where the one before ended.

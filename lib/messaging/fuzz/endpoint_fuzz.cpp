@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An exchange under any course of things: datagrams whose header says anything (the checksum is put right, or nothing would
+// An endpoint under any course of things: datagrams whose header says anything (the checksum is put right, or nothing would
 // get in), parts that contradict each other, acknowledgements of what was never sent, time that passes, peers and runs that
 // come and go, posts and messages in between. Counts balance after every datagram; at the end no memory is held.
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "weir/messaging/exchange.hpp"
+#include "weir/messaging/endpoint.hpp"
 
 namespace {
 
@@ -24,7 +24,7 @@ void require(bool condition) {
 constexpr std::uint32_t key = 3;
 constexpr wire::Epoch own_epoch{5};
 
-class Discard final : public Carrier {
+class Discard final : public Link {
 public:
     bool carry(StationId, std::span<const ConstData> datagram) override {
         bytes_.clear();
@@ -41,22 +41,22 @@ private:
 
 class Handler final : public MessageHandler {
 public:
-    explicit Handler(Exchange*& exchange) : exchange_(exchange) {}
+    explicit Handler(Endpoint*& endpoint) : endpoint_(endpoint) {}
     void on_message(const IncomingMessage& message, SteadyTime) override {
         ++messages;
         require(message.body.size() <= wire::dataflow_message_max);
         for (const auto byte : message.body) sum += std::to_integer<unsigned>(byte);  // all of it can be read
-        if (sum % 3 == 0) static_cast<void>(exchange_->post(message.from, DataflowType::built, message.body));
-        if (sum % 5 == 0) exchange_->send(message.from, DataflowType::data, message.body);
+        if (sum % 3 == 0) static_cast<void>(endpoint_->post(message.from, DataflowType::built, message.body));
+        if (sum % 5 == 0) endpoint_->send(message.from, DataflowType::data, message.body);
     }
     void on_peer(StationId peer, PeerChange change, SteadyTime) override {
-        if (change == PeerChange::silent && number(peer) % 2 == 0) exchange_->remove_peer(peer);
+        if (change == PeerChange::silent && number(peer) % 2 == 0) endpoint_->remove_peer(peer);
     }
     std::optional<SteadyTime> step(SteadyTime) override { return std::nullopt; }
     std::uint64_t messages = 0, sum = 0;
 
 private:
-    Exchange*& exchange_;
+    Endpoint*& endpoint_;
 };
 
 class Input {
@@ -90,7 +90,7 @@ std::vector<std::byte> forge(Input& in) {
     const bool whole = (shape & 0x04) == 0;
     const std::uint32_t parts = whole ? 1 : 2U + in.byte() % 8;
     const std::uint32_t index = whole ? 0 : in.byte() % parts;
-    wire::DatagramHeader header{.type = static_cast<DataflowType>(1 + in.byte() % 14), .posted = (shape & 1) != 0,
+    wire::DatagramHeader header{.type = static_cast<DataflowType>(1 + in.byte() % 14), .reliable = (shape & 1) != 0,
                                 .from = StationId{static_cast<std::uint16_t>(1 + in.byte() % 4)}, .run = RunNumber{in.byte() % 3U},
                                 .epoch = wire::Epoch{1U + in.byte() % 3U}, .to_epoch = (shape & 2) != 0 ? own_epoch : wire::Epoch{},
                                 .message = 1U + in.byte(), .message_size = whole ? size : size * parts - in.byte() % 3U,
@@ -107,43 +107,43 @@ std::vector<std::byte> forge(Input& in) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Input in(std::as_bytes(std::span(data, size)));
     memory::BufferPool pool(Bytes{1U << 20});
-    Discard carrier;
-    Exchange* at = nullptr;
+    Discard link;
+    Endpoint* at = nullptr;
     Handler handler(at);
     {
-        Exchange exchange({.self = StationId{9}, .epoch = own_epoch, .key = key, .posts_max = 64, .posted_bytes_max = Bytes{64U << 10},
-                           .assemblies_max = 4}, carrier, pool);
-        at = &exchange;
+        Endpoint endpoint({.self = StationId{9}, .epoch = own_epoch, .key = key, .posts_max = 64, .reliable_bytes_max = Bytes{64U << 10},
+                           .assemblies_max = 4}, link, pool);
+        at = &endpoint;
         SteadyTime now{std::chrono::seconds(1)};
-        for (std::uint16_t id = 1; id <= 3; ++id) exchange.add_peer(StationId{id}, id != 2);
-        exchange.set_run(RunNumber{1});
+        for (std::uint16_t id = 1; id <= 3; ++id) endpoint.add_peer(StationId{id}, id != 2);
+        endpoint.set_run(RunNumber{1});
         while (!in.empty()) {
             const auto what = in.byte();
             const StationId peer{static_cast<std::uint16_t>(1 + what / 16 % 4)};
             switch (what % 16) {
                 case 0: now += std::chrono::milliseconds(1 << in.byte() % 13); break;
-                case 1: require(exchange.step(now, handler) >= SteadyTime{}); break;
-                case 2: exchange.set_run(RunNumber{in.byte() % 3U}); break;
-                case 3: exchange.add_peer(peer, in.byte() % 2 == 0); break;
-                case 4: exchange.remove_peer(peer); break;
+                case 1: require(endpoint.step(now, handler) >= SteadyTime{}); break;
+                case 2: endpoint.set_run(RunNumber{in.byte() % 3U}); break;
+                case 3: endpoint.add_peer(peer, in.byte() % 2 == 0); break;
+                case 4: endpoint.remove_peer(peer); break;
                 case 5: {
                     const std::vector<std::byte> message(std::size_t{8} * in.byte());
-                    const auto before = exchange.posts_under_way();
-                    const bool taken = exchange.post(peer, DataflowType::clear, message);
-                    require(exchange.posts_under_way() == before + (taken ? 1U : 0U) && before <= 4 * 64);
+                    const auto before = endpoint.posts_under_way();
+                    const bool taken = endpoint.post(peer, DataflowType::clear, message);
+                    require(endpoint.posts_under_way() == before + (taken ? 1U : 0U) && before <= 4 * 64);
                     break;
                 }
-                case 6: exchange.receive(in.take(in.byte()), now, handler); break;  // any bytes
+                case 6: endpoint.receive(in.take(in.byte()), now, handler); break;  // any bytes
                 default: {
-                    const auto before = exchange.stats();
+                    const auto before = endpoint.stats();
                     const auto bytes = forge(in);
-                    exchange.receive(bytes, now, handler);
-                    require(exchange.stats().datagrams_received == before.datagrams_received + 1);
+                    endpoint.receive(bytes, now, handler);
+                    require(endpoint.stats().datagrams_received == before.datagrams_received + 1);
                     break;
                 }
             }
         }
-        const auto& stats = exchange.stats();
+        const auto& stats = endpoint.stats();
         require(handler.messages <= stats.messages_received);
         require(stats.malformed + stats.foreign_run + stats.stale_epoch + stats.unknown_station + stats.duplicates +
                     stats.inconsistent + stats.no_memory + stats.messages_received <= stats.datagrams_received);

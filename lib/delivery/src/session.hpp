@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a receiver knows of one lane: which sequences are final, which are in hand, and what its sender
-// has not been told yet. Lanes outlive connections; a connection adopts its lane and is then the only one
+// What a receiver knows of one session: which sequences are final, which are in hand, and what its sender
+// has not been told yet. Sessions outlive connections; a connection adopts its session and is then the only one
 // that may begin events of it. All calls from any thread.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace weir::delivery {
 
-class Lane {
+class Session {
 public:
     struct Owner {
         std::shared_ptr<Mailbox> thread;
@@ -35,11 +35,11 @@ public:
     enum class Standing { fresh, in_hand, final, scattered, not_owner };
     enum class Begun { yes, duplicate, not_owner };
 
-    Lane(LaneId lane_id, wire::LaneKey lane_key, std::size_t intervals_max)
-        : id(lane_id), key(std::move(lane_key)), intervals_max_(intervals_max) {}
+    Session(SessionId session_id, wire::SessionKey session_key, std::size_t intervals_max)
+        : id(session_id), key(std::move(session_key)), intervals_max_(intervals_max) {}
 
-    const LaneId id;
-    const wire::LaneKey key;
+    const SessionId id;
+    const wire::SessionKey key;
 
     void restore(const wire::SequenceSet& durable);
 
@@ -95,10 +95,10 @@ private:
     std::optional<Owner> owner_;
     wire::SequenceSet final_;
     // Of final_, what is not stored here: a sender said that it holds it no more. That is its word alone, so it is
-    // believed for as long as no connection of this lane says that it holds it after all.
+    // believed for as long as no connection of this session says that it holds it after all.
     wire::SequenceSet given_up_;
     Sequence given_up_from_{1};          // below: too scattered to be kept, so not known any more
-    std::optional<Sequence> highest_;    // that came, or could have; nothing: an earlier process received this lane
+    std::optional<Sequence> highest_;    // that came, or could have; nothing: an earlier process received this session
     wire::SequenceSet in_hand_;
     std::map<Sequence, Rejection> rejections_;  // final, and the sender may not know
     std::map<Sequence, Rejection> held_;        // in hand: nobody may know yet

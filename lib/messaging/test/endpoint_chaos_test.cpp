@@ -43,7 +43,7 @@ public:
         for (auto count = random_() % 8; count > 0; --count) {
             std::vector<std::byte> bytes(size_of(values_));
             store_little(bytes, 0, values_);
-            if (!self_.exchange().post(peer, wire::DataflowType::built, bytes)) break;
+            if (!self_.endpoint().post(peer, wire::DataflowType::built, bytes)) break;
             posted[peer].insert(values_++);
         }
         return next_;
@@ -89,9 +89,9 @@ struct Chaos {
             case 4: {  // taken out and put back, as when peers change
                 const auto peer = any();
                 if (peer == id) break;
-                net.exchange(id).remove_peer(peer);
+                net.endpoint(id).remove_peer(peer);
                 posters[id]->posted[peer].clear();
-                net.exchange(id).add_peer(peer, true);
+                net.endpoint(id).add_peer(peer, true);
                 break;
             }
             default: break;
@@ -108,7 +108,7 @@ struct Chaos {
     }
     bool quiet() {
         for (const auto& [id, poster] : posters) {
-            if (net.exchange(id).posts_under_way() > 0) return false;
+            if (net.endpoint(id).posts_under_way() > 0) return false;
         }
         return true;
     }
@@ -120,7 +120,7 @@ struct Chaos {
     std::map<StationId, Poster*> posters;
 };
 
-TEST(ExchangeChaos, NothingIsHandedOverTwiceAndInTheEndNothingIsMissing) {
+TEST(EndpointChaos, NothingIsHandedOverTwiceAndInTheEndNothingIsMissing) {
     const char* text = std::getenv("WEIR_CHAOS_SEEDS");
     const std::uint64_t seeds = text != nullptr ? std::strtoull(text, nullptr, 10) : 5;
     std::uint64_t arrived = 0;
@@ -141,7 +141,7 @@ TEST(ExchangeChaos, NothingIsHandedOverTwiceAndInTheEndNothingIsMissing) {
             }
         }
         for (std::uint16_t i = 1; i <= stations; ++i) {
-            const auto& stats = chaos.net.exchange(StationId{i}).stats();
+            const auto& stats = chaos.net.endpoint(StationId{i}).stats();
             EXPECT_EQ(stats.inconsistent + stats.no_memory, 0U);
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an Exchange knows of its peers and does for them. exchange.cpp receives, exchange_send.cpp sends, exchange_step.cpp
+// What an Endpoint knows of its peers and does for them. endpoint.cpp receives, endpoint_send.cpp sends, endpoint_step.cpp
 // does what is due.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "link_messages.hpp"
 #include "post_window.hpp"
 #include "reassembly.hpp"
-#include "weir/messaging/exchange.hpp"
+#include "weir/messaging/endpoint.hpp"
 #include "weir/messaging/round_trip.hpp"
 #include "weir/transport/timer_queue.hpp"
 #include "weir/wire/sequence_set.hpp"
@@ -20,9 +20,9 @@ namespace weir::messaging {
 
 inline constexpr std::chrono::milliseconds want_probe{20};  // between probes of a peer that is wanted and was never heard
 
-struct ExchangePeer {
-    explicit ExchangePeer(wire::StationId its_id, const ExchangeOptions& options)
-        : id(its_id), posts(options.posts_max, options.posted_bytes_max.count()) {}
+struct EndpointPeer {
+    explicit EndpointPeer(wire::StationId its_id, const EndpointOptions& options)
+        : id(its_id), posts(options.posts_max, options.reliable_bytes_max.count()) {}
 
     /// Its silence matters: it is watched, or we wait for something from it.
     [[nodiscard]] bool minded() const noexcept { return watched || wanted || posts.open() > 0; }
@@ -39,7 +39,7 @@ struct ExchangePeer {
     SteadyTime last_probe{};
     std::uint64_t probe_token = 0;
     std::size_t probed = 0;      // largest probe that was answered
-    std::uint64_t next_message = 1;  // of those that are not posted
+    std::uint64_t next_message = 1;  // of those that are not reliable
     RoundTrip round_trip;
     PostWindow posts;
     wire::SequenceSet received;  // posts of the peer in this run
@@ -47,58 +47,58 @@ struct ExchangePeer {
     std::array<std::uint64_t, 64> completed{};  // messages of several parts that came lately, at their number modulo 64
 };
 
-struct Exchange::State {
-    State(const ExchangeOptions& its_options, Carrier& its_carrier, memory::BufferPool& pool)
-        : options(its_options), carrier(its_carrier),
+struct Endpoint::State {
+    State(const EndpointOptions& its_options, Link& its_link, memory::BufferPool& pool)
+        : options(its_options), link(its_link),
           reassembly(its_options.assemblies_max, its_options.assembly_timeout, pool) {}
 
-    [[nodiscard]] ExchangePeer* find(wire::StationId id) const noexcept {
+    [[nodiscard]] EndpointPeer* find(wire::StationId id) const noexcept {
         const std::size_t index = number(id);
         return index < by_id.size() ? by_id[index].get() : nullptr;
     }
-    [[nodiscard]] ExchangePeer* member(wire::StationId id) const noexcept {
+    [[nodiscard]] EndpointPeer* member(wire::StationId id) const noexcept {
         auto* peer = find(id);
         return peer != nullptr && peer->member ? peer : nullptr;
     }
 
     // Receiving.
     void receive(ConstData datagram, MessageHandler& handler);
-    bool hear(ExchangePeer& peer, const wire::DatagramHeader& header, MessageHandler& handler);
-    void on_probe(ExchangePeer& peer, const wire::DatagramHeader& header, ConstData body);
-    void on_ack(ExchangePeer& peer, ConstData body);
-    void on_part(ExchangePeer& peer, const wire::DatagramHeader& header, ConstData part, MessageHandler& handler);
-    bool accept_post(ExchangePeer& peer, std::uint64_t number);
+    bool hear(EndpointPeer& peer, const wire::DatagramHeader& header, MessageHandler& handler);
+    void on_probe(EndpointPeer& peer, const wire::DatagramHeader& header, ConstData body);
+    void on_ack(EndpointPeer& peer, ConstData body);
+    void on_part(EndpointPeer& peer, const wire::DatagramHeader& header, ConstData part, MessageHandler& handler);
+    bool accept_post(EndpointPeer& peer, std::uint64_t number);
 
     // Sending.
-    void transmit(ExchangePeer& peer, wire::DatagramHeader header, std::span<const ConstData> pieces, std::size_t size);
-    void transmit_post(ExchangePeer& peer, std::uint64_t number, PostWindow::Slot& slot);
-    void carry(ExchangePeer& peer, const wire::DatagramHeader& header, std::span<const ConstData> part);
-    void send_probe(ExchangePeer& peer, wire::DataflowType type, Probe probe, std::size_t datagram_size);
-    void probe_now(ExchangePeer& peer);
-    void want(ExchangePeer& peer);
-    void send_acks(ExchangePeer& peer);
-    void owe_ack(ExchangePeer& peer);
+    void transmit(EndpointPeer& peer, wire::DatagramHeader header, std::span<const ConstData> pieces, std::size_t size);
+    void transmit_post(EndpointPeer& peer, std::uint64_t number, PostWindow::Slot& slot);
+    void carry(EndpointPeer& peer, const wire::DatagramHeader& header, std::span<const ConstData> part);
+    void send_probe(EndpointPeer& peer, wire::DataflowType type, Probe probe, std::size_t datagram_size);
+    void probe_now(EndpointPeer& peer);
+    void want(EndpointPeer& peer);
+    void send_acks(EndpointPeer& peer);
+    void owe_ack(EndpointPeer& peer);
 
     // What is due.
     void advance(SteadyTime to);
     void resend(SteadyTime& again);
-    void resend_all(ExchangePeer& peer);
+    void resend_all(EndpointPeer& peer);
     bool look_at_peers(MessageHandler& handler);
-    void mark_silent(ExchangePeer& peer, MessageHandler& handler);
-    void drop_posts(ExchangePeer& peer) { posts_open -= peer.posts.drop(); }
-    void forget_peers_process(ExchangePeer& peer);
-    void begin_run(ExchangePeer& peer);
+    void mark_silent(EndpointPeer& peer, MessageHandler& handler);
+    void drop_posts(EndpointPeer& peer) { posts_open -= peer.posts.drop(); }
+    void forget_peers_process(EndpointPeer& peer);
+    void begin_run(EndpointPeer& peer);
 
-    const ExchangeOptions options;
-    Carrier& carrier;
+    const EndpointOptions options;
+    Link& link;
     Reassembly reassembly;
-    ExchangeStats stats;
+    EndpointStats stats;
     RunNumber run{};
     RunNumber last_run{};  // the one before run became 0
     SteadyTime now{};
     SteadyTime next_look{};   // at the peers
     std::size_t posts_open = 0;
-    std::vector<std::unique_ptr<ExchangePeer>> by_id;
+    std::vector<std::unique_ptr<EndpointPeer>> by_id;
     std::vector<wire::StationId> ids;      // those in by_id
     std::vector<wire::StationId> acks_due;
     transport::TimerQueue resends;         // peer in the high 16 bits, number of the post below

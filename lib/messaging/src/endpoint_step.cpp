@@ -2,7 +2,7 @@
 // What is due: posts again, acknowledgements, probes, silence; and peers and runs that come and go.
 #include <algorithm>
 
-#include "exchange_state.hpp"
+#include "endpoint_state.hpp"
 #include "weir/base/assert.hpp"
 
 namespace weir::messaging {
@@ -12,13 +12,13 @@ constexpr int resends_at_once = 256;  // of one step, so that receiving goes on
 
 }  // namespace
 
-void Exchange::add_peer(wire::StationId id, bool watched) {
+void Endpoint::add_peer(wire::StationId id, bool watched) {
     auto& state = *state_;
     WEIR_ASSERT(id != wire::StationId{0} && id != state.options.self);
     if (state.by_id.size() <= number(id)) state.by_id.resize(std::size_t{number(id)} + 1);
     auto& peer = state.by_id[number(id)];
     if (!peer) {
-        peer = std::make_unique<ExchangePeer>(id, state.options);
+        peer = std::make_unique<EndpointPeer>(id, state.options);
         state.ids.push_back(id);
     }
     peer->watched = watched;
@@ -29,7 +29,7 @@ void Exchange::add_peer(wire::StationId id, bool watched) {
     state.next_look = {};
 }
 
-void Exchange::remove_peer(wire::StationId id) {
+void Endpoint::remove_peer(wire::StationId id) {
     auto* peer = state_->member(id);
     if (peer == nullptr) return;
     state_->drop_posts(*peer);
@@ -37,7 +37,7 @@ void Exchange::remove_peer(wire::StationId id) {
     peer->member = peer->heard = peer->wanted = false;
 }
 
-void Exchange::set_run(RunNumber run) {
+void Endpoint::set_run(RunNumber run) {
     auto& state = *state_;
     if (run == state.run) return;
     for (const auto id : state.ids) state.drop_posts(*state.find(id));
@@ -57,14 +57,14 @@ void Exchange::set_run(RunNumber run) {
     state.run = run;
 }
 
-void Exchange::State::begin_run(ExchangePeer& peer) {
+void Endpoint::State::begin_run(EndpointPeer& peer) {
     posts_open -= peer.posts.restart();
     peer.received = {};
     peer.completed = {};
     peer.acks_from = 0;
 }
 
-void Exchange::State::advance(SteadyTime to) {
+void Endpoint::State::advance(SteadyTime to) {
     // When this process itself was away, what was not heard meanwhile says nothing of the peers.
     if (to - now > options.silent_after / 4) {
         for (const auto id : ids) {
@@ -75,7 +75,7 @@ void Exchange::State::advance(SteadyTime to) {
     now = to;
 }
 
-SteadyTime Exchange::step(SteadyTime now, MessageHandler& handler) {
+SteadyTime Endpoint::step(SteadyTime now, MessageHandler& handler) {
     auto& state = *state_;
     state.advance(now);
     auto again = SteadyTime::max();
@@ -89,13 +89,13 @@ SteadyTime Exchange::step(SteadyTime now, MessageHandler& handler) {
     const bool told = now >= state.next_look && state.look_at_peers(handler);
     state.reassembly.expire(now);
     state.stats.assemblies_given_up = state.reassembly.given_up();
-    state.carrier.flush();
+    state.link.flush();
     again = told ? now : std::min(again, state.next_look);  // the logic has something new to act upon
     if (const auto expiry = state.reassembly.next_expiry()) again = std::min(again, *expiry);
     return again;
 }
 
-void Exchange::State::resend(SteadyTime& again) {
+void Endpoint::State::resend(SteadyTime& again) {
     for (int count = 0; count < resends_at_once;) {
         const auto token = resends.take_due(now);
         if (!token) break;
@@ -115,7 +115,7 @@ void Exchange::State::resend(SteadyTime& again) {
 }
 
 /// True: the handler was told of a change.
-bool Exchange::State::look_at_peers(MessageHandler& handler) {
+bool Endpoint::State::look_at_peers(MessageHandler& handler) {
     bool told = false;
     const auto heartbeat = std::chrono::nanoseconds(options.heartbeat);
     next_look = now + heartbeat;
@@ -141,7 +141,7 @@ bool Exchange::State::look_at_peers(MessageHandler& handler) {
 }
 
 /// What could not arrive until now is sent at once, instead of when its pause is over.
-void Exchange::State::resend_all(ExchangePeer& peer) {
+void Endpoint::State::resend_all(EndpointPeer& peer) {
     peer.posts.for_each_open([&](std::uint64_t post, PostWindow::Slot& slot) {
         if (slot.tries == 0 && slot.due > now) return;
         slot.due = now;
@@ -150,7 +150,7 @@ void Exchange::State::resend_all(ExchangePeer& peer) {
 }
 
 /// It may only be standing still: what was posted to it is kept, and sent again when it is heard again.
-void Exchange::State::mark_silent(ExchangePeer& peer, MessageHandler& handler) {
+void Endpoint::State::mark_silent(EndpointPeer& peer, MessageHandler& handler) {
     peer.heard = false;
     peer.run_confirmed = false;
     reassembly.forget(peer.id);

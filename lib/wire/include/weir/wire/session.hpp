@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lane: one sender process, one of its connections, one run. Sequences count within a lane, from 1,
-// and it is lanes that are made free of duplicates.
+// A session: one sender process, one of its connections, one run. Sequences count within a session, from 1,
+// and it is sessions that are made free of duplicates.
 #pragma once
 
 #include <compare>
@@ -12,17 +12,17 @@
 
 namespace weir::wire {
 
-struct LaneKey {
+struct SessionKey {
     std::string sender{};           // valid_sender_name
     std::uint64_t incarnation = 0;  // new for every start of the sender's process
     std::uint32_t connection = 0;   // number among the sender's connections
     RunNumber run{};
 
-    auto operator<=>(const LaneKey&) const = default;
+    auto operator<=>(const SessionKey&) const = default;
 };
 
-struct LaneKeyHash {
-    [[nodiscard]] std::size_t operator()(const LaneKey& key) const noexcept;
+struct SessionKeyHash {
+    [[nodiscard]] std::size_t operator()(const SessionKey& key) const noexcept;
 };
 
 inline constexpr std::size_t sender_name_size_max = 128;
@@ -32,6 +32,6 @@ inline constexpr std::size_t sender_name_size_max = 128;
 
 /// "farm-17/#9c0f/0 run 358395": for logs. The incarnation is a secret of the sender's; four digits that are made from
 /// it tell two apart.
-[[nodiscard]] std::string to_string(const LaneKey& key);
+[[nodiscard]] std::string to_string(const SessionKey& key);
 
 }  // namespace weir::wire

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lane.hpp"
+#include "session.hpp"
 
 #include <algorithm>
 
@@ -15,13 +15,13 @@ Sequence before(Sequence sequence) noexcept { return Sequence{number(sequence) -
 
 }  // namespace
 
-void Lane::restore(const wire::SequenceSet& durable) {
+void Session::restore(const wire::SequenceSet& durable) {
     const std::scoped_lock lock(mutex_);
     final_.merge(durable);
     highest_.reset();
 }
 
-Lane::Adoption Lane::adopt(Owner owner, const wire::Hello& hello) {
+Session::Adoption Session::adopt(Owner owner, const wire::Hello& hello) {
     const std::scoped_lock lock(mutex_);
     Adoption adoption;
     if (format_ && *format_ != hello.format) {
@@ -57,18 +57,18 @@ Lane::Adoption Lane::adopt(Owner owner, const wire::Hello& hello) {
     return adoption;
 }
 
-void Lane::leave(ConnectionId connection) {
+void Session::leave(ConnectionId connection) {
     const std::scoped_lock lock(mutex_);
     if (owned_by(connection)) owner_.reset();
 }
 
-void Lane::forget_below(Sequence oldest_held) {
+void Session::forget_below(Sequence oldest_held) {
     if (oldest_held <= Sequence{1}) return;
     const auto kept = rejections_.lower_bound(oldest_held);
     for (auto at = rejections_.begin(); at != kept; ++at) given_up_.insert(at->first);
     rejections_.erase(rejections_.begin(), kept);
     while (!to_reject_.empty() && to_reject_.front() < oldest_held) to_reject_.pop_front();
-    // Sequences that will never come again close their gaps, so that an old lane stays one interval.
+    // Sequences that will never come again close their gaps, so that an old session stays one interval.
     // One that is in hand keeps its gap until it is answered.
     if (final_.cumulative() < before(oldest_held)) {
         wire::SequenceSet gone;
@@ -86,7 +86,7 @@ void Lane::forget_below(Sequence oldest_held) {
 }
 
 /// What was given up on a sender's word is neither stored nor answered: it can come now. How much that is.
-std::uint64_t Lane::reopen(wire::SequenceRange range) {
+std::uint64_t Session::reopen(wire::SequenceRange range) {
     wire::SequenceSet open;
     for (auto part : given_up_.intervals()) {
         part = {std::max(part.first, range.first), std::min(part.last, range.last)};
@@ -96,7 +96,7 @@ std::uint64_t Lane::reopen(wire::SequenceRange range) {
     return given_up_.erase(range);
 }
 
-Lane::Standing Lane::arrives(ConnectionId connection, const wire::EventMeta& meta, Sequence previous,
+Session::Standing Session::arrives(ConnectionId connection, const wire::EventMeta& meta, Sequence previous,
                              std::uint64_t& skipped) {
     const std::scoped_lock lock(mutex_);
     skipped = 0;
@@ -114,25 +114,25 @@ Lane::Standing Lane::arrives(ConnectionId connection, const wire::EventMeta& met
     return Standing::fresh;
 }
 
-Lane::Begun Lane::begin(ConnectionId connection, Sequence sequence) {
+Session::Begun Session::begin(ConnectionId connection, Sequence sequence) {
     const std::scoped_lock lock(mutex_);
     if (!owned_by(connection)) return Begun::not_owner;
     if (final_.contains(sequence) || !in_hand_.insert(sequence)) return Begun::duplicate;
     return Begun::yes;
 }
 
-void Lane::put_back(ConnectionId connection, Sequence sequence) {
+void Session::put_back(ConnectionId connection, Sequence sequence) {
     const std::scoped_lock lock(mutex_);
     if (!in_hand_.erase(sequence) || !owner_ || owned_by(connection)) return;
     end_owner(wire::ByeReason::send_again, "an older connection took an event with it; send again what is not acknowledged");
 }
 
-void Lane::hold_rejection(Sequence sequence, wire::RejectReason reason, std::string text) {
+void Session::hold_rejection(Sequence sequence, wire::RejectReason reason, std::string text) {
     const std::scoped_lock lock(mutex_);
     held_.insert_or_assign(sequence, Rejection{reason, std::move(text)});
 }
 
-void Lane::let_go(Sequence sequence) {
+void Session::let_go(Sequence sequence) {
     const std::scoped_lock lock(mutex_);
     if (auto held = held_.extract(sequence)) {
         in_hand_.erase(sequence);
@@ -147,7 +147,7 @@ void Lane::let_go(Sequence sequence) {
     notify();
 }
 
-bool Lane::acknowledge(Sequence sequence) {
+bool Session::acknowledge(Sequence sequence) {
     const std::scoped_lock lock(mutex_);
     if (!wire::valid(sequence) || !in_hand_.erase(sequence)) return false;
     final_.insert(sequence);
@@ -156,30 +156,30 @@ bool Lane::acknowledge(Sequence sequence) {
     return true;
 }
 
-bool Lane::reject(Sequence sequence, wire::RejectReason reason, std::string text) {
+bool Session::reject(Sequence sequence, wire::RejectReason reason, std::string text) {
     const std::scoped_lock lock(mutex_);
     if (!wire::valid(sequence) || !in_hand_.erase(sequence)) return false;
     add_rejection(sequence, reason, std::move(text));
     return true;
 }
 
-bool Lane::give_back(Sequence sequence) {
+bool Session::give_back(Sequence sequence) {
     const std::scoped_lock lock(mutex_);
     return wire::valid(sequence) && in_hand_.erase(sequence);
 }
 
-void Lane::end_connection(wire::ByeReason reason, std::string text) {
+void Session::end_connection(wire::ByeReason reason, std::string text) {
     const std::scoped_lock lock(mutex_);
     if (owner_) end_owner(reason, std::move(text));
 }
 
-void Lane::end_owner(wire::ByeReason reason, std::string text) {
+void Session::end_owner(wire::ByeReason reason, std::string text) {
     owner_->thread->write([&, connection = owner_->connection](Letters& letters) {
         letters.ends.push_back({.connection = connection, .run = key.run, .reason = reason, .text = std::move(text)});
     });
 }
 
-void Lane::add_rejection(Sequence sequence, wire::RejectReason reason, std::string text) {
+void Session::add_rejection(Sequence sequence, wire::RejectReason reason, std::string text) {
     final_.insert(sequence);
     if (text.size() > rejection_text_max) text.resize(rejection_text_max);
     rejections_.insert_or_assign(sequence, Rejection{reason, std::move(text)});
@@ -187,12 +187,12 @@ void Lane::add_rejection(Sequence sequence, wire::RejectReason reason, std::stri
     notify();
 }
 
-void Lane::notify() {
+void Session::notify() {
     if (!owner_ || std::exchange(notified_, true)) return;
     owner_->thread->write([id = owner_->connection](Letters& letters) { letters.touched.push_back(id); });
 }
 
-bool Lane::take_answers(ConnectionId connection, std::uint64_t credit, bool credit_is_news,
+bool Session::take_answers(ConnectionId connection, std::uint64_t credit, bool credit_is_news,
                         std::vector<std::byte>& out) {
     const std::scoped_lock lock(mutex_);
     if (!owned_by(connection)) return false;
@@ -217,12 +217,12 @@ bool Lane::take_answers(ConnectionId connection, std::uint64_t credit, bool cred
     return !to_acknowledge_.empty();
 }
 
-wire::SequenceSet Lane::final_sequences() const {
+wire::SequenceSet Session::final_sequences() const {
     const std::scoped_lock lock(mutex_);
     return final_;
 }
 
-bool Lane::anything_in_hand() const {
+bool Session::anything_in_hand() const {
     const std::scoped_lock lock(mutex_);
     return !in_hand_.empty();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receiving: what a datagram says of its sender, and what becomes of it.
-#include "weir/messaging/exchange.hpp"
+#include "weir/messaging/endpoint.hpp"
 
-#include "exchange_state.hpp"
+#include "endpoint_state.hpp"
 #include "weir/base/assert.hpp"
 
 namespace weir::messaging {
@@ -14,21 +14,21 @@ constexpr std::size_t received_ranges_max = 65'536;  // gaps in what a peer has 
 
 }  // namespace
 
-Exchange::Exchange(const ExchangeOptions& options, Carrier& carrier, memory::BufferPool& pool)
-    : state_(std::make_unique<State>(options, carrier, pool)) {
+Endpoint::Endpoint(const EndpointOptions& options, Link& link, memory::BufferPool& pool)
+    : state_(std::make_unique<State>(options, link, pool)) {
     WEIR_ASSERT(options.self != wire::StationId{0} && options.epoch != wire::Epoch{0});
 }
 
-Exchange::~Exchange() = default;
+Endpoint::~Endpoint() = default;
 
-void Exchange::set_time(SteadyTime now) { state_->advance(now); }
+void Endpoint::set_time(SteadyTime now) { state_->advance(now); }
 
-void Exchange::receive(ConstData datagram, SteadyTime now, MessageHandler& handler) {
+void Endpoint::receive(ConstData datagram, SteadyTime now, MessageHandler& handler) {
     state_->advance(now);
     state_->receive(datagram, handler);
 }
 
-void Exchange::State::receive(ConstData datagram, MessageHandler& handler) {
+void Endpoint::State::receive(ConstData datagram, MessageHandler& handler) {
     ++stats.datagrams_received;
     stats.bytes_received += datagram.size();
     const auto header = wire::decode_datagram(datagram, options.key);
@@ -59,7 +59,7 @@ void Exchange::State::receive(ConstData datagram, MessageHandler& handler) {
 }
 
 /// What the header says of its sender's process; false: the datagram is not for us, or of the past.
-bool Exchange::State::hear(ExchangePeer& peer, const wire::DatagramHeader& header, MessageHandler& handler) {
+bool Endpoint::State::hear(EndpointPeer& peer, const wire::DatagramHeader& header, MessageHandler& handler) {
     if (header.epoch < peer.epoch) {
         ++stats.stale_epoch;
         return false;
@@ -85,7 +85,7 @@ bool Exchange::State::hear(ExchangePeer& peer, const wire::DatagramHeader& heade
     return false;
 }
 
-void Exchange::State::on_probe(ExchangePeer& peer, const wire::DatagramHeader& header, ConstData body) {
+void Endpoint::State::on_probe(EndpointPeer& peer, const wire::DatagramHeader& header, ConstData body) {
     const auto probe = header.part_size == header.message_size ? Probe::decode(body) : std::nullopt;
     if (!probe) {
         ++stats.malformed;
@@ -111,7 +111,7 @@ void Exchange::State::on_probe(ExchangePeer& peer, const wire::DatagramHeader& h
     }
 }
 
-void Exchange::State::on_ack(ExchangePeer& peer, ConstData body) {
+void Endpoint::State::on_ack(EndpointPeer& peer, ConstData body) {
     const auto ack = Ack::decode(body);
     if (!ack) {
         ++stats.malformed;
@@ -129,7 +129,7 @@ void Exchange::State::on_ack(ExchangePeer& peer, ConstData body) {
 }
 
 /// True: the post is new. False: it was here before, or cannot be kept track of.
-bool Exchange::State::accept_post(ExchangePeer& peer, std::uint64_t post) {
+bool Endpoint::State::accept_post(EndpointPeer& peer, std::uint64_t post) {
     const Sequence sequence{post};
     if (peer.received.intervals().size() >= received_ranges_max && post > number(peer.received.highest()) + 1) {
         ++stats.inconsistent;
@@ -141,17 +141,17 @@ bool Exchange::State::accept_post(ExchangePeer& peer, std::uint64_t post) {
     return false;
 }
 
-void Exchange::State::on_part(ExchangePeer& peer, const wire::DatagramHeader& header, ConstData part,
+void Endpoint::State::on_part(EndpointPeer& peer, const wire::DatagramHeader& header, ConstData part,
                               MessageHandler& handler) {
     IncomingMessage message{.from = header.from, .type = header.type, .run = header.run, .body = part};
     memory::Buffer memory;
     if (header.part_size == header.message_size) {
-        if (header.posted && !accept_post(peer, header.message)) return;
+        if (header.reliable && !accept_post(peer, header.message)) return;
     } else {
-        const auto lately = !header.posted && peer.completed[header.message % 64] == header.message;
-        if (lately || (header.posted && peer.received.contains(Sequence{header.message}))) {
+        const auto lately = !header.reliable && peer.completed[header.message % 64] == header.message;
+        if (lately || (header.reliable && peer.received.contains(Sequence{header.message}))) {
             ++stats.duplicates;
-            if (header.posted) owe_ack(peer);
+            if (header.reliable) owe_ack(peer);
             return;
         }
         switch (reassembly.add(header, part, now, memory)) {
@@ -161,7 +161,7 @@ void Exchange::State::on_part(ExchangePeer& peer, const wire::DatagramHeader& he
             case Reassembly::Outcome::no_memory: ++stats.no_memory; return;
             case Reassembly::Outcome::complete: break;
         }
-        if (!header.posted) peer.completed[header.message % 64] = header.message;
+        if (!header.reliable) peer.completed[header.message % 64] = header.message;
         else if (!accept_post(peer, header.message)) return;
         message.body = memory.data();
         message.memory = &memory;
@@ -170,7 +170,7 @@ void Exchange::State::on_part(ExchangePeer& peer, const wire::DatagramHeader& he
     handler.on_message(message, now);
 }
 
-void Exchange::State::forget_peers_process(ExchangePeer& peer) {
+void Endpoint::State::forget_peers_process(EndpointPeer& peer) {
     posts_open -= peer.posts.restart();
     peer.received = {};
     peer.completed = {};
@@ -182,23 +182,23 @@ void Exchange::State::forget_peers_process(ExchangePeer& peer) {
     reassembly.forget(peer.id);
 }
 
-std::size_t Exchange::posts_under_way() const noexcept { return state_->posts_open; }
+std::size_t Endpoint::posts_under_way() const noexcept { return state_->posts_open; }
 
-std::size_t Exchange::posts_under_way(wire::StationId id) const noexcept {
+std::size_t Endpoint::posts_under_way(wire::StationId id) const noexcept {
     const auto* peer = state_->member(id);
     return peer != nullptr ? peer->posts.open() : 0;
 }
 
-bool Exchange::heard(wire::StationId id) const noexcept {
+bool Endpoint::heard(wire::StationId id) const noexcept {
     const auto* peer = state_->member(id);
     return peer != nullptr && peer->heard;
 }
 
-std::size_t Exchange::probed(wire::StationId id) const noexcept {
+std::size_t Endpoint::probed(wire::StationId id) const noexcept {
     const auto* peer = state_->member(id);
     return peer != nullptr ? peer->probed : 0;
 }
 
-const ExchangeStats& Exchange::stats() const noexcept { return state_->stats; }
+const EndpointStats& Endpoint::stats() const noexcept { return state_->stats; }
 
 }  // namespace weir::messaging

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weir/messaging/exchange.hpp"
+#include "weir/messaging/endpoint.hpp"
 
 #include <gtest/gtest.h>
 
@@ -42,8 +42,8 @@ public:
     }
     void on_peer(StationId, PeerChange change, SteadyTime) override { changes.push_back(change); }
     std::optional<SteadyTime> step(SteadyTime now) override {
-        if (exchange == nullptr || posted == to_post) return std::nullopt;
-        while (posted < to_post && exchange->post(peer, DataflowType::built, numbered(posted, size_of(posted)))) ++posted;
+        if (endpoint == nullptr || posted == to_post) return std::nullopt;
+        while (posted < to_post && endpoint->post(peer, DataflowType::built, numbered(posted, size_of(posted)))) ++posted;
         return now + 1ms;
     }
     [[nodiscard]] std::size_t size_of(std::uint64_t value) const { return value % 50 == 49 ? large : 8 + value % 90; }
@@ -54,65 +54,65 @@ public:
     std::map<std::uint64_t, int> heard;
     std::vector<PeerChange> changes;
     RunNumber last_run{};
-    Exchange* exchange = nullptr;
+    Endpoint* endpoint = nullptr;
     StationId peer = two;
     std::uint64_t to_post = 0, posted = 0;
     std::size_t large = 5000;
 };
 
-TEST(Exchange, PostsArriveExactlyOnceUnderLossDoublingReorderingAndDamage) {
+TEST(Endpoint, PostsArriveExactlyOnceUnderLossDoublingReorderingAndDamage) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         SCOPED_TRACE(seed);
         Talker a, b;
         SimulatedNetwork net(seed, bad);
-        a.exchange = &net.add(one, a).exchange();
+        a.endpoint = &net.add(one, a).endpoint();
         net.add(two, b);
         net.start_run(run);
         a.to_post = 1000;
-        ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.exchange->posts_under_way() == 0; }, 60s));
+        ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.endpoint->posts_under_way() == 0; }, 60s));
         EXPECT_TRUE(b.heard_each_once(1000));
-        EXPECT_GT(a.exchange->stats().posts_resent, 100U);
-        EXPECT_GT(net.exchange(two).stats().duplicates, 0U);
-        EXPECT_GT(net.exchange(two).stats().malformed, 0U);
-        EXPECT_EQ(net.exchange(two).stats().inconsistent, 0U);
+        EXPECT_GT(a.endpoint->stats().posts_resent, 100U);
+        EXPECT_GT(net.endpoint(two).stats().duplicates, 0U);
+        EXPECT_GT(net.endpoint(two).stats().malformed, 0U);
+        EXPECT_EQ(net.endpoint(two).stats().inconsistent, 0U);
         EXPECT_EQ(net.station(two).pool().stats().in_use, Bytes{0});
     }
 }
 
-TEST(Exchange, APostIsSentOnceWhereNothingIsLost) {
+TEST(Endpoint, APostIsSentOnceWhereNothingIsLost) {
     Talker a, b;
     SimulatedNetwork net(1);
-    a.exchange = &net.add(one, a).exchange();
+    a.endpoint = &net.add(one, a).endpoint();
     net.add(two, b);
     net.start_run(run);
     a.to_post = 10'000;
-    ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.exchange->posts_under_way() == 0; }, 60s));
+    ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.endpoint->posts_under_way() == 0; }, 60s));
     EXPECT_TRUE(b.heard_each_once(10'000));
-    EXPECT_EQ(a.exchange->stats().posts_resent, 0U);
-    EXPECT_LT(a.exchange->stats().round_trip, 1ms);
+    EXPECT_EQ(a.endpoint->stats().posts_resent, 0U);
+    EXPECT_LT(a.endpoint->stats().round_trip, 1ms);
 }
 
-TEST(Exchange, MessagesInManyPartsArriveBitExactOrNotAtAll) {
+TEST(Endpoint, MessagesInManyPartsArriveBitExactOrNotAtAll) {
     Talker a, b;
     SimulatedNetwork net(3, {.loss = 0.002, .duplicate = 0.1, .corrupt = 0.001, .jitter = 300us});
-    auto& exchange = net.add(one, a).exchange();
+    auto& endpoint = net.add(one, a).endpoint();
     net.add(two, b);
     net.start_run(run);
     for (std::uint64_t i = 0; i < 100; ++i) {
         const auto bytes = numbered(i, 100'000 + i);
         const std::array<ConstData, 3> pieces{ConstData(bytes).first(10), ConstData(bytes).subspan(10, 50'000),
                                               ConstData(bytes).subspan(50'010)};
-        exchange.send(two, DataflowType::data, pieces);
+        endpoint.send(two, DataflowType::data, pieces);
         net.run_for(1ms);
     }
     net.run_for(3s);
     EXPECT_GT(b.heard.size(), 50U);
     EXPECT_LT(b.heard.size(), 100U);
-    EXPECT_EQ(net.exchange(two).stats().assemblies_given_up, 100 - b.heard.size());
+    EXPECT_EQ(net.endpoint(two).stats().assemblies_given_up, 100 - b.heard.size());
     EXPECT_EQ(net.station(two).pool().stats().in_use, Bytes{0});
 }
 
-TEST(Exchange, KeepsAMessageOfManyPartsWithoutACopy) {
+TEST(Endpoint, KeepsAMessageOfManyPartsWithoutACopy) {
     struct Keeper final : MessageHandler {
         void on_message(const IncomingMessage& message, SteadyTime) override {
             ASSERT_NE(message.memory, nullptr);
@@ -127,126 +127,126 @@ TEST(Exchange, KeepsAMessageOfManyPartsWithoutACopy) {
     Talker a;
     SimulatedNetwork net(1);
     Keeper b;
-    auto& exchange = net.add(one, a).exchange();
+    auto& endpoint = net.add(one, a).endpoint();
     net.add(two, b);
     net.start_run(run);
-    exchange.send(two, DataflowType::data, numbered(5, 100'000));
+    endpoint.send(two, DataflowType::data, numbered(5, 100'000));
     net.run_for(1ms);
     EXPECT_TRUE(std::ranges::equal(b.body, numbered(5, 100'000)));
     EXPECT_EQ(b.body.data(), b.kept.data().data());
     b.kept.release();
 }
 
-TEST(Exchange, WhatIsPostedBeforeTheOtherHasBegunTheRunArrivesWhenItDoes) {
+TEST(Endpoint, WhatIsPostedBeforeTheOtherHasBegunTheRunArrivesWhenItDoes) {
     Talker a, b;
     SimulatedNetwork net(1);
-    a.exchange = &net.add(one, a).exchange();
+    a.endpoint = &net.add(one, a).endpoint();
     net.add(two, b);
     net.run_for(100ms);
     net.start_run(one, run);
     a.to_post = 100;
     net.run_for(3s);
     EXPECT_TRUE(b.heard.empty());
-    EXPECT_EQ(a.exchange->posts_under_way(), 100U);
+    EXPECT_EQ(a.endpoint->posts_under_way(), 100U);
     EXPECT_EQ(std::ranges::count(a.changes, PeerChange::silent), 0) << "it answers probes";
     net.start_run(two, run);
     net.run_for(5ms);
     EXPECT_TRUE(b.heard_each_once(100)) << "at once, not when the pauses are over";
-    EXPECT_EQ(a.exchange->posts_under_way(), 0U);
+    EXPECT_EQ(a.endpoint->posts_under_way(), 0U);
 }
 
-TEST(Exchange, MessagesOfAnotherRunAreDroppedAndCounted) {
+TEST(Endpoint, MessagesOfAnotherRunAreDroppedAndCounted) {
     Talker a, b;
     SimulatedNetwork net(1);
-    a.exchange = &net.add(one, a).exchange();
+    a.endpoint = &net.add(one, a).endpoint();
     net.add(two, b);
     net.start_run(run);
     net.run_for(10ms);
     net.start_run(two, RunNumber{8});
-    a.exchange->send(two, DataflowType::data, numbered(1));
-    EXPECT_TRUE(a.exchange->post(two, DataflowType::built, numbered(2)));
+    a.endpoint->send(two, DataflowType::data, numbered(1));
+    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(2)));
     net.run_for(100ms);
     EXPECT_TRUE(b.heard.empty());
-    EXPECT_GE(net.exchange(two).stats().foreign_run, 2U);
-    EXPECT_EQ(a.exchange->posts_under_way(), 1U);
+    EXPECT_GE(net.endpoint(two).stats().foreign_run, 2U);
+    EXPECT_EQ(a.endpoint->posts_under_way(), 1U);
     net.start_run(one, RunNumber{8});
-    EXPECT_EQ(a.exchange->posts_under_way(), 0U) << "those of the run before are given up";
+    EXPECT_EQ(a.endpoint->posts_under_way(), 0U) << "those of the run before are given up";
     net.run_for(1ms);
-    EXPECT_TRUE(a.exchange->post(two, DataflowType::built, numbered(3)));
+    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(3)));
     net.run_for(100ms);
     EXPECT_TRUE(b.heard_each_once(1));
     EXPECT_EQ(b.last_run, RunNumber{8});
 }
 
-TEST(Exchange, PostsOfManyRunsArriveThoughEachNumbersThemFromOne) {
+TEST(Endpoint, PostsOfManyRunsArriveThoughEachNumbersThemFromOne) {
     Talker a, b;
     SimulatedNetwork net(5, bad);
-    a.exchange = &net.add(one, a).exchange();
+    a.endpoint = &net.add(one, a).endpoint();
     net.add(two, b);
     for (std::uint32_t r = 1; r <= 20; ++r) {
         net.start_run(r % 2 == 0 ? one : two, RunNumber{r});
         net.run_for(3ms);
         net.start_run(RunNumber{r});
         a.to_post += 50;
-        ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.exchange->posts_under_way() == 0; }, 20s));
+        ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.endpoint->posts_under_way() == 0; }, 20s));
     }
     EXPECT_TRUE(b.heard_each_once(1000));
 }
 
-TEST(Exchange, ARunThatIsTakenUpAgainGoesOnWithItsNumbers) {
+TEST(Endpoint, ARunThatIsTakenUpAgainGoesOnWithItsNumbers) {
     Talker a, b;
     SimulatedNetwork net(5, bad);
-    a.exchange = &net.add(one, a).exchange();
+    a.endpoint = &net.add(one, a).endpoint();
     net.add(two, b);
     for (int round = 0; round < 5; ++round) {
         net.start_run(run);
         a.to_post += 50;
-        ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.exchange->posts_under_way() == 0; }, 20s));
+        ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.endpoint->posts_under_way() == 0; }, 20s));
         net.start_run(RunNumber{0});
     }
     EXPECT_TRUE(b.heard_each_once(250));
 }
 
-TEST(Exchange, AProcessThatRestartsIsNoticedAndWhatWasUnderWayIsGivenUp) {
+TEST(Endpoint, AProcessThatRestartsIsNoticedAndWhatWasUnderWayIsGivenUp) {
     Talker a, b;
     SimulatedNetwork net(1);
-    a.exchange = &net.add(one, a).exchange();
+    a.endpoint = &net.add(one, a).endpoint();
     net.add(two, b);
     net.start_run(run);
     net.run_for(10ms);
     net.kill(two);
-    EXPECT_TRUE(a.exchange->post(two, DataflowType::built, numbered(1)));
+    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(1)));
     net.run_for(10ms);
-    EXPECT_EQ(a.exchange->posts_under_way(), 1U);
+    EXPECT_EQ(a.endpoint->posts_under_way(), 1U);
     net.restart(two);
     net.run_for(10ms);
     EXPECT_EQ(a.changes, (std::vector{PeerChange::appeared, PeerChange::restarted}));
-    EXPECT_EQ(a.exchange->posts_under_way(), 0U);
+    EXPECT_EQ(a.endpoint->posts_under_way(), 0U);
     EXPECT_TRUE(b.heard.empty()) << "a post is for one process, not for its successor";
-    EXPECT_TRUE(a.exchange->post(two, DataflowType::built, numbered(2)));
+    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(2)));
     net.run_for(10ms);
     EXPECT_TRUE(b.heard_each_once(1));
 }
 
-TEST(Exchange, APeerThatFallsSilentIsToldItsPostsAreKeptAndNoNewOnesAreTaken) {
+TEST(Endpoint, APeerThatFallsSilentIsToldItsPostsAreKeptAndNoNewOnesAreTaken) {
     Talker a, b;
     SimulatedNetwork net(1);
-    a.exchange = &net.add(one, a).exchange();
+    a.endpoint = &net.add(one, a).endpoint();
     net.add(two, b);
     net.start_run(run);
     net.run_for(10ms);
     net.kill(two);
-    EXPECT_TRUE(a.exchange->post(two, DataflowType::built, numbered(1)));
+    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(1)));
     net.run_for(1900ms);
-    EXPECT_EQ(a.exchange->posts_under_way(), 1U);
+    EXPECT_EQ(a.endpoint->posts_under_way(), 1U);
     net.run_for(600ms);
-    EXPECT_EQ(a.exchange->posts_under_way(), 1U);
-    EXPECT_FALSE(a.exchange->heard(two));
+    EXPECT_EQ(a.endpoint->posts_under_way(), 1U);
+    EXPECT_FALSE(a.endpoint->heard(two));
     EXPECT_EQ(a.changes, (std::vector{PeerChange::appeared, PeerChange::silent}));
-    EXPECT_FALSE(a.exchange->post(two, DataflowType::built, numbered(1)));
+    EXPECT_FALSE(a.endpoint->post(two, DataflowType::built, numbered(1)));
 }
 
-TEST(Exchange, TheLogicActsAtOnceOnASilence) {
+TEST(Endpoint, TheLogicActsAtOnceOnASilence) {
     struct Logic final : MessageHandler {
         void on_message(const IncomingMessage&, SteadyTime) override {}
         void on_peer(StationId, PeerChange change, SteadyTime now) override {
@@ -270,7 +270,7 @@ TEST(Exchange, TheLogicActsAtOnceOnASilence) {
     EXPECT_LE(*a.acted - *a.told, 1us);
 }
 
-TEST(Exchange, AWatchedPeerIsNotSilentJustBecauseNothingIsSaid) {
+TEST(Endpoint, AWatchedPeerIsNotSilentJustBecauseNothingIsSaid) {
     Talker a, b;
     SimulatedNetwork net(1, {.loss = 0.2});
     net.add(one, a);
@@ -280,11 +280,11 @@ TEST(Exchange, AWatchedPeerIsNotSilentJustBecauseNothingIsSaid) {
     EXPECT_EQ(b.changes, std::vector{PeerChange::appeared});
 }
 
-TEST(Exchange, ABlackOutIsRecoveredFrom) {
+TEST(Endpoint, ABlackOutIsRecoveredFrom) {
     for (const auto dark : {1500ms, 4000ms}) {  // shorter and longer than it takes to be given up
         Talker a, b;
         SimulatedNetwork net(1);
-        a.exchange = &net.add(one, a).exchange();
+        a.endpoint = &net.add(one, a).endpoint();
         net.add(two, b);
         net.start_run(run);
         net.run_for(10ms);
@@ -299,16 +299,16 @@ TEST(Exchange, ABlackOutIsRecoveredFrom) {
         a.to_post = 300;
         net.run_for(2s);
         EXPECT_EQ(a.posted, 300U);
-        EXPECT_EQ(a.exchange->posts_under_way(), 0U);
+        EXPECT_EQ(a.endpoint->posts_under_way(), 0U);
         EXPECT_TRUE(b.heard_each_once(300)) << b.heard.size();
         EXPECT_EQ(a.changes.size(), dark > 2s ? 3U : 1U);
     }
 }
 
-TEST(Exchange, AStationThatStoodStillDoesNotTakeTheOthersForSilent) {
+TEST(Endpoint, AStationThatStoodStillDoesNotTakeTheOthersForSilent) {
     Talker a, b;
     SimulatedNetwork net(1);
-    a.exchange = &net.add(one, a).exchange();
+    a.endpoint = &net.add(one, a).endpoint();
     net.add(two, b);
     net.start_run(run);
     net.run_for(100ms);
@@ -322,103 +322,103 @@ TEST(Exchange, AStationThatStoodStillDoesNotTakeTheOthersForSilent) {
     EXPECT_TRUE(b.heard_each_once(10));
 }
 
-TEST(Exchange, PostsUnderWayAreBounded) {
+TEST(Endpoint, PostsUnderWayAreBounded) {
     Talker a, b;
-    SimulatedNetwork net(1, {}, {.posts_max = 100, .posted_bytes_max = Bytes{10'000}});
-    auto& exchange = net.add(one, a).exchange();
+    SimulatedNetwork net(1, {}, {.posts_max = 100, .reliable_bytes_max = Bytes{10'000}});
+    auto& endpoint = net.add(one, a).endpoint();
     net.add(two, b);
     net.start_run(run);
     net.run_for(10ms);
     net.black_out(one, two);
     std::uint64_t taken = 0;
-    while (taken < 1000 && exchange.post(two, DataflowType::built, numbered(taken))) ++taken;
+    while (taken < 1000 && endpoint.post(two, DataflowType::built, numbered(taken))) ++taken;
     EXPECT_EQ(taken, 100U);
     net.black_out(one, two, false);
     net.run_for(100ms);
-    EXPECT_EQ(exchange.posts_under_way(), 0U);
-    EXPECT_TRUE(exchange.post(two, DataflowType::built, numbered(1000, 9'000)));
-    EXPECT_FALSE(exchange.post(two, DataflowType::built, numbered(1001, 2'000)));
+    EXPECT_EQ(endpoint.posts_under_way(), 0U);
+    EXPECT_TRUE(endpoint.post(two, DataflowType::built, numbered(1000, 9'000)));
+    EXPECT_FALSE(endpoint.post(two, DataflowType::built, numbered(1001, 2'000)));
     net.run_for(100ms);
-    EXPECT_TRUE(exchange.post(two, DataflowType::built, numbered(1001, 20'000))) << "alone it may be as large as it is";
+    EXPECT_TRUE(endpoint.post(two, DataflowType::built, numbered(1001, 20'000))) << "alone it may be as large as it is";
     net.run_for(100ms);
     EXPECT_TRUE(b.heard_each_once(102));
 }
 
-TEST(Exchange, APeerThatIsNotWatchedIsProbedWhenItIsFirstNeeded) {
+TEST(Endpoint, APeerThatIsNotWatchedIsProbedWhenItIsFirstNeeded) {
     Talker a, b;
     SimulatedNetwork net(1);
-    auto& exchange = net.add(one, a).exchange();
+    auto& endpoint = net.add(one, a).endpoint();
     net.add(two, b);
-    net.exchange(two).remove_peer(one);
-    net.exchange(two).add_peer(one, false);
-    exchange.remove_peer(two);
-    exchange.add_peer(two, false);
+    net.endpoint(two).remove_peer(one);
+    net.endpoint(two).add_peer(one, false);
+    endpoint.remove_peer(two);
+    endpoint.add_peer(two, false);
     net.start_run(run);
     net.run_for(1s);
     EXPECT_EQ(net.stats().carried, 0U) << "nobody says anything";
-    EXPECT_FALSE(exchange.post(two, DataflowType::built, numbered(1)));
+    EXPECT_FALSE(endpoint.post(two, DataflowType::built, numbered(1)));
     net.run_for(1ms);
-    EXPECT_TRUE(exchange.post(two, DataflowType::built, numbered(1)));
+    EXPECT_TRUE(endpoint.post(two, DataflowType::built, numbered(1)));
     net.run_for(1ms);
     EXPECT_TRUE(b.heard_each_once(1));
 }
 
-TEST(Exchange, AStationThatWasNotIntroducedIsNotListenedTo) {
+TEST(Endpoint, AStationThatWasNotIntroducedIsNotListenedTo) {
     Talker a, b;
     SimulatedNetwork net(1);
-    auto& exchange = net.add(one, a).exchange();
+    auto& endpoint = net.add(one, a).endpoint();
     net.add(two, b);
     net.start_run(run);
-    net.exchange(two).remove_peer(one);
-    exchange.send(two, DataflowType::data, numbered(1));
+    net.endpoint(two).remove_peer(one);
+    endpoint.send(two, DataflowType::data, numbered(1));
     net.run_for(10ms);
     EXPECT_TRUE(b.heard.empty());
-    EXPECT_GT(net.exchange(two).stats().unknown_station, 0U);
+    EXPECT_GT(net.endpoint(two).stats().unknown_station, 0U);
 }
 
-TEST(Exchange, APeerThatIsRemovedAndComesBackGoesOn) {
+TEST(Endpoint, APeerThatIsRemovedAndComesBackGoesOn) {
     Talker a, b;
     SimulatedNetwork net(1);
-    auto& exchange = net.add(one, a).exchange();
+    auto& endpoint = net.add(one, a).endpoint();
     net.add(two, b);
     net.start_run(run);
     net.run_for(10ms);
     for (std::uint64_t i = 0; i < 5; ++i) {
-        EXPECT_TRUE(exchange.post(two, DataflowType::built, numbered(i)));
+        EXPECT_TRUE(endpoint.post(two, DataflowType::built, numbered(i)));
         net.run_for(10ms);
-        exchange.remove_peer(two);
-        exchange.add_peer(two, true);
+        endpoint.remove_peer(two);
+        endpoint.add_peer(two, true);
         net.run_for(10ms);
     }
     EXPECT_TRUE(b.heard_each_once(5));
 }
 
-TEST(Exchange, AProbeWithPaddingTellsWhatSizeGetsThrough) {
+TEST(Endpoint, AProbeWithPaddingTellsWhatSizeGetsThrough) {
     Talker a, b;
     SimulatedNetwork net(1, {.datagram_max = 9000});
-    auto& exchange = net.add(one, a).exchange();
+    auto& endpoint = net.add(one, a).endpoint();
     net.add(two, b);
     net.run_for(10ms);
-    EXPECT_LT(exchange.probed(two), 1000U);
-    exchange.probe(two, 8972);
+    EXPECT_LT(endpoint.probed(two), 1000U);
+    endpoint.probe(two, 8972);
     net.run_for(10ms);
-    EXPECT_EQ(exchange.probed(two), 8972U);
+    EXPECT_EQ(endpoint.probed(two), 8972U);
 }
 
-TEST(Exchange, ManyStationsTalkToEachOtherOverABadNetwork) {
+TEST(Endpoint, ManyStationsTalkToEachOtherOverABadNetwork) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         SCOPED_TRACE(seed);
         SimulatedNetwork net(seed, bad);
         std::vector<Talker> talkers(6);
         for (std::size_t i = 0; i < talkers.size(); ++i) {
             const auto id = StationId{static_cast<std::uint16_t>(i + 1)};
-            talkers[i].exchange = &net.add(id, talkers[i]).exchange();
+            talkers[i].endpoint = &net.add(id, talkers[i]).endpoint();
             talkers[i].peer = StationId{static_cast<std::uint16_t>((i + 1) % talkers.size() + 1)};
             talkers[i].to_post = 100;
         }
         net.start_run(run);
         ASSERT_TRUE(net.run_until([&] {
-            return std::ranges::all_of(talkers, [](auto& t) { return t.posted == 100 && t.exchange->posts_under_way() == 0; });
+            return std::ranges::all_of(talkers, [](auto& t) { return t.posted == 100 && t.endpoint->posts_under_way() == 0; });
         }, 60s));
         for (const auto& talker : talkers) EXPECT_TRUE(talker.heard_each_once(100));
     }

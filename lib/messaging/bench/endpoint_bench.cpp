@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an exchange costs for each message of one datagram, in and out, without a socket: header, crc32c, dispatch. The
+// What an endpoint costs for each message of one datagram, in and out, without a socket: header, crc32c, dispatch. The
 // argument is the size of the message. `crc` is the part of it that the checksum alone takes. And the message loop over
 // loopback, two threads, with the kernel's share.
 #include <benchmark/benchmark.h>
@@ -19,7 +19,7 @@ using namespace weir::messaging;
 using wire::DataflowType;
 using wire::StationId;
 
-class Keep final : public Carrier {
+class Keep final : public Link {
 public:
     bool carry(StationId, std::span<const ConstData> datagram) override {
         last.clear();
@@ -42,7 +42,7 @@ public:
     std::atomic<std::uint64_t> bytes{0}, messages{0};
 };
 
-ExchangeOptions identity(std::uint16_t id) { return {.self = StationId{id}, .epoch = wire::Epoch{id}}; }
+EndpointOptions identity(std::uint16_t id) { return {.self = StationId{id}, .epoch = wire::Epoch{id}}; }
 
 struct Pair {
     Pair() {
@@ -53,7 +53,7 @@ struct Pair {
     }
     memory::BufferPool pool{Bytes{64U << 20}};
     Keep from_a, from_b;
-    Exchange a{identity(1), from_a, pool}, b{identity(2), from_b, pool};
+    Endpoint a{identity(1), from_a, pool}, b{identity(2), from_b, pool};
     Count count;
 };
 
@@ -87,11 +87,11 @@ void over_loopback(benchmark::State& state) {
     SystemClock clock;
     Count heard, nothing;
     const auto open = [&](std::uint16_t id) {
-        return MessageLoop::open({.datagram_max = 65'507, .input = input, .exchange = identity(id)}, pool, clock).value();
+        return MessageLoop::open({.datagram_max = 65'507, .input = input, .endpoint = identity(id)}, pool, clock).value();
     };
     auto a = open(1), b = open(2);
-    a->exchange().set_run(RunNumber{1});
-    b->exchange().set_run(RunNumber{1});
+    a->endpoint().set_run(RunNumber{1});
+    b->endpoint().set_run(RunNumber{1});
     static_cast<void>(a->set_peers({{StationId{2}, {"127.0.0.1", b->port()}}}));
     static_cast<void>(b->set_peers({{StationId{1}, {"127.0.0.1", a->port()}}}));
     std::jthread receiver([&](const std::stop_token& stop) { b->run(stop, heard); });
@@ -100,7 +100,7 @@ void over_loopback(benchmark::State& state) {
     std::uint64_t sent = 0;
     for (auto _ : state) {
         a->call([&] {
-            for (std::uint64_t i = 0; i < burst; ++i) a->exchange().send(StationId{2}, DataflowType::data, message);
+            for (std::uint64_t i = 0; i < burst; ++i) a->endpoint().send(StationId{2}, DataflowType::data, message);
         });
         sent += burst;
         const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages over datagrams that may be lost, doubled, overtaken or damaged: splits and puts together, acknowledges and
 // sends again what was posted, and knows which peers live. No socket in it: datagrams come in by receive() and go out
-// through a Carrier, so that tests and simulations run whole partitions in one thread.
+// through a Link, so that tests and simulations run whole partitions in one thread.
 //
 // One thread makes all calls.
 #pragma once
@@ -23,10 +23,10 @@ namespace weir::messaging {
 inline constexpr std::size_t datagram_max_least = 512;
 
 /// Where datagrams go. `datagram` is header and pieces of the part; read before the call returns.
-class Carrier {
+class Link {
 public:
-    virtual ~Carrier() = default;
-    /// False: it could not be taken now (a full socket); it is then lost, and counted by the carrier.
+    virtual ~Link() = default;
+    /// False: it could not be taken now (a full socket); it is then lost, and counted by the link.
     virtual bool carry(wire::StationId to, std::span<const ConstData> datagram) = 0;
     /// Largest datagram for this peer, header included; at least datagram_max_least.
     [[nodiscard]] virtual std::size_t datagram_max(wire::StationId to) const = 0;
@@ -34,12 +34,12 @@ public:
     virtual void flush() = 0;
 };
 
-struct ExchangeOptions {
+struct EndpointOptions {
     wire::StationId self{};
     wire::Epoch epoch{};
     std::uint32_t key = 0;
     std::uint32_t posts_max = 4096;              // unacknowledged to one peer
-    Bytes posted_bytes_max{16ULL << 20};         // to one peer
+    Bytes reliable_bytes_max{16ULL << 20};         // to one peer
     std::uint32_t assemblies_max = 4096;         // messages of several parts under way, from all peers; the oldest goes
     std::chrono::milliseconds assembly_timeout{2000};
     std::chrono::milliseconds resend_min{5};     // of posts; adapts to the measured round trip (RFC 6298)
@@ -48,7 +48,7 @@ struct ExchangeOptions {
     std::chrono::milliseconds silent_after{2000};
 };
 
-struct ExchangeStats {
+struct EndpointStats {
     std::uint64_t datagrams_received = 0, bytes_received = 0, datagrams_sent = 0, bytes_sent = 0;
     std::uint64_t messages_received = 0, messages_sent = 0, posts_resent = 0;
     // Datagrams that were dropped, by reason. datagrams_received counts them too.
@@ -58,11 +58,11 @@ struct ExchangeStats {
     std::chrono::nanoseconds round_trip{0};  // smoothed, of the slowest peer
 };
 
-class Exchange final : public Outbox {
+class Endpoint final : public Outbox {
 public:
-    /// Carrier and pool (for messages of several parts) outlive the exchange.
-    Exchange(const ExchangeOptions& options, Carrier& carrier, memory::BufferPool& pool);
-    ~Exchange() override;
+    /// Link and pool (for messages of several parts) outlive the endpoint.
+    Endpoint(const EndpointOptions& options, Link& link, memory::BufferPool& pool);
+    ~Endpoint() override;
 
     /// `watched`: probed regularly, so that its silence is noticed. Others are heard of when they speak.
     void add_peer(wire::StationId peer, bool watched);
@@ -98,7 +98,7 @@ public:
     void probe(wire::StationId peer, std::size_t datagram_size);
     [[nodiscard]] std::size_t probed(wire::StationId peer) const noexcept;
 
-    [[nodiscard]] const ExchangeStats& stats() const noexcept;
+    [[nodiscard]] const EndpointStats& stats() const noexcept;
 
 private:
     struct State;

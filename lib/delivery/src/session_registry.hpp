@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// All sessions of a receiver, by key and by id. A session is pinned while a connection uses it and is never
+// forgotten before. Ids are not used again.
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "session.hpp"
+
+namespace weir::delivery {
+
+class SessionRegistry {
+public:
+    SessionRegistry(std::size_t sessions_max, std::size_t intervals_max)
+        : sessions_max_(sessions_max), intervals_max_(intervals_max) {}
+
+    /// The session, pinned; made when it is new. Nothing when there are too many.
+    [[nodiscard]] std::shared_ptr<Session> enter(const wire::SessionKey& key) { return find_or_make(key, true); }
+    /// The same, without a pin and without a limit: from the recorder's own journal.
+    [[nodiscard]] std::shared_ptr<Session> restore(const wire::SessionKey& key) { return find_or_make(key, false); }
+    /// Takes one pin away. `forget`: and the session, if nothing was ever received on it.
+    void leave(const Session& session, bool forget);
+
+    [[nodiscard]] std::shared_ptr<Session> find(SessionId id) const;
+    std::size_t forget(RunNumber run);
+    [[nodiscard]] std::size_t size() const;
+
+private:
+    struct Entry {
+        std::shared_ptr<Session> session;  // shared with its connections
+        unsigned pins = 0;
+    };
+    std::shared_ptr<Session> find_or_make(const wire::SessionKey& key, bool pin);
+
+    mutable std::shared_mutex mutex_;
+    const std::size_t sessions_max_;
+    const std::size_t intervals_max_;
+    std::uint32_t next_id_ = 1;
+    std::unordered_map<wire::SessionKey, SessionId, wire::SessionKeyHash> ids_;
+    std::unordered_map<SessionId, Entry> sessions_;
+};
+
+}  // namespace weir::delivery
