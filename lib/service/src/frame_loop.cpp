@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "weir/base/assert.hpp"
 
 namespace weir::service {
 namespace {
+
+constexpr std::chrono::milliseconds way_back{250};  // of a stop
 
 void end_at_once(int code) { ::_exit(code); }
 
@@ -103,8 +106,8 @@ Result<> FrameLoop::execute_transition(const Job& job) {
         }
         case Transition::pause: return station_.pause();
         case Transition::resume: return station_.resume();
-        // A tenth is left for the way back, so that a stop that uses all of its time is not late.
-        case Transition::stop: return station_.stop(job.deadline - job.deadline / 10);
+        // Some is left for the way back, so that a stop that uses all of its time is not late: connections and threads end behind it.
+        case Transition::stop: return station_.stop(job.deadline - std::max(job.deadline / 10, std::min(job.deadline / 2, way_back)));
         case Transition::disconnect: return station_.disconnect();
         case Transition::unconfigure: return station_.unconfigure();
     }

@@ -104,7 +104,7 @@ TEST_F(Frame, ExecutesTransitionsAndWindsDown) {
     EXPECT_EQ(frame->state(), StationState::running);
     EXPECT_TRUE(frame->wind_down(1000ms));
     EXPECT_EQ(frame->state(), StationState::initial);
-    EXPECT_THAT(station.asked, ElementsAre("configure", "connect 0", "start 91668", "stop 900", "disconnect", "unconfigure"));
+    EXPECT_THAT(station.asked, ElementsAre("configure", "connect 0", "start 91668", "stop 750", "disconnect", "unconfigure"));
     EXPECT_EQ(frame->history().size(), 6U);
 }
 
@@ -130,7 +130,7 @@ TEST_F(Frame, IsDrivenOverHttp) {
     EXPECT_EQ(client->request({.kind = StationRequestKind::exit}), StationState::running);
     EXPECT_TRUE(frame->wait_for_exit(0ms));
     EXPECT_TRUE(frame->wind_down(1s));
-    EXPECT_THAT(station.asked, ElementsAre("configure", "connect 2", "start 7", "change_peers 1", "stop 900", "disconnect", "unconfigure"));
+    EXPECT_THAT(station.asked, ElementsAre("configure", "connect 2", "start 7", "change_peers 1", "stop 750", "disconnect", "unconfigure"));
 }
 
 TEST_F(Frame, AFailedTransitionSaysWhyAndStaysInTheStatusUntilOneGoesWell) {
