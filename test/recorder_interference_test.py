@@ -28,13 +28,18 @@ class Interference(ProgramTest):
         config.write_text(CONFIG)
         return RecorderProcess(self.folder, self.directory, "--config", config, "--memory", "64MiB", "--event-max", "4MiB", *more, **how)
 
+    def report(self, sender, recorder):
+        try:
+            return sender.report()
+        except AssertionError as problem:
+            code = recorder.process.poll()
+            state = "runs" if code is None else f"has ended with {code}"
+            raise AssertionError(f"{problem}\nthe recorder {state}: {recorder.err[-3000:]}") from None
+
     def send(self, recorder, name, events=EVENTS):
         with SenderProcess(self.folder, recorder.port, "--events", events, "--connections", 2, "--name", name, "--first-id",
                            self.sent + 1) as sender:
-            try:
-                report = sender.report()
-            except AssertionError as problem:
-                raise AssertionError(f"{problem}\nthe recorder {'runs' if recorder.running() else 'has ended'}: {recorder.err[-3000:]}") from None
+            report = self.report(sender, recorder)
         self.assertEqual(report["events"]["acknowledged"], events)
         self.sent += events
 
@@ -67,7 +72,7 @@ class Interference(ProgramTest):
                 files = wait_until(lambda: sorted(self.directory.glob(pattern)), pattern)
                 subprocess.run(["rm", *files], check=True)
                 self.alarmed(recorder, alarm)
-                sender.report()
+                self.report(sender, recorder)
             self.send(recorder, "after")
             ended = self.assertAllIsThere(recorder)
         self.assertIn("interfered", ended.err)
@@ -105,7 +110,7 @@ class Interference(ProgramTest):
         self.removed_while_sending("weir.journal.*", "file removed: weir.journal")
         with self.record(run=8) as recorder:
             with SenderProcess(self.folder, recorder.port, "--events", EVENTS, "--name", "run-8", run=8) as sender:
-                sender.report()
+                self.report(sender, recorder)
             subprocess.run(["rm", *self.directory.glob("weir.journal.*")], check=True)
             recorder.said("ALARM file removed: weir.journal")
             recorder.kill()
@@ -160,7 +165,7 @@ class Interference(ProgramTest):
                 self.assertTrue(sender.running())
                 self.assertFalse(self.directory.exists())
                 subprocess.run(["mv", away, self.directory], check=True)
-                sender.report()
+                self.report(sender, recorder)
             self.send(recorder, "after")
             self.assertAllIsThere(recorder)
 
