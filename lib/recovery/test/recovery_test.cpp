@@ -292,7 +292,7 @@ TEST_F(RecoveryTest, AFileThatIsClosedAnewKeepsItsIndexUntilTheNextOneIsWholeSoT
 TEST_F(RecoveryTest, ARecoveryThatIsCutShortBetweenTwoIndexesLeavesOneOfThemToTheNext) {
     crash();
     auto bytes = bytes_of(journal());
-    bytes.resize(bytes.size() - 2 * ((16U + 8U) + (16U + 88U)));  // two rounds: only the index names these events
+    bytes.resize(last_rounds(bytes, 2));  // only the index names these events
     write(journal(), bytes);
     for (const auto& [path, content] : open_files()) {  // a close got as far as this
         if (path.native().ends_with(".index.writing")) std::filesystem::rename(path, path.parent_path() / path.stem());
