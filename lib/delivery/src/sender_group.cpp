@@ -102,7 +102,10 @@ Result<> SenderGroup::set_receivers(Choice choice, std::vector<Peer> receivers) 
         auto& member = now.emplace_back(known == members_.end() ? Member{} : *known);
         if (member.line && member.receiver.events == receiver.events) continue;
         auto line = open(receiver);
-        if (!line) return fail(line.error().code, fmt::format("{}: {}", title(receiver), line.error().context));
+        if (!line) {
+            line.error().context = fmt::format("{}: {}", title(receiver), line.error().context);
+            return std::unexpected(std::move(line.error()));
+        }
         member.line = std::move(*line);
         member.receiver = std::move(receiver);
     }
@@ -129,19 +132,22 @@ bool SenderGroup::try_send(const EventDescription& event, std::span<const Piece>
     const auto before = bytes_.fetch_add(size, std::memory_order_relaxed);
     // One event may always be underway, however large.
     if (options_.window == Bytes{0} || before == 0 || before + size <= options_.window.count()) {
-        std::shared_ptr<Line> line;
-        {
-            const std::scoped_lock lock(mutex_);
-            if (const auto* member = choose(event.global_id, size)) line = member->line;
+        Lines full;
+        while (full.size() < compared_max) {
+            std::shared_ptr<Line> line;
+            {
+                const std::scoped_lock lock(mutex_);
+                if (const auto* member = choose(event.global_id, size, full)) line = member->line;
+            }
+            if (!line) break;
+            const auto tried = try_send(*line, event, payload, size);
+            if (tried == Tried::sent) bytes_accepted_.fetch_add(size, std::memory_order_relaxed);
+            if (tried != Tried::full) {
+                accepted_.fetch_add(1, std::memory_order_relaxed);
+                return true;
+            }
+            full.push_back(std::move(line));  // also with few bytes: of many small events, or behind one without an answer
         }
-        const auto tried = line ? try_send(*line, event, payload, size) : Tried::full;
-        if (tried == Tried::sent) bytes_accepted_.fetch_add(size, std::memory_order_relaxed);
-        if (tried != Tried::full) {
-            accepted_.fetch_add(1, std::memory_order_relaxed);
-            return true;
-        }
-        const std::scoped_lock lock(mutex_);
-        batch_left_ = 0;  // another one may have room
     }
     bytes_.fetch_sub(size, std::memory_order_relaxed);
     return false;
@@ -190,8 +196,10 @@ void SenderGroup::end(Line& line, const Underway& event, std::optional<wire::Rej
     room_.notify_one();
 }
 
-const SenderGroup::Member* SenderGroup::choose(GlobalEventId event, std::uint64_t size) {
-    return choice_ == Choice::by_event ? owner_of(event) : least_loaded(size);
+const SenderGroup::Member* SenderGroup::choose(GlobalEventId event, std::uint64_t size, const Lines& full) {
+    if (choice_ == Choice::least_loaded) return least_loaded(size, full);
+    const auto* owner = owner_of(event);
+    return owner == nullptr || std::ranges::find(full, owner->line) != full.end() ? nullptr : owner;
 }
 
 const SenderGroup::Member* SenderGroup::owner_of(GlobalEventId event) const {
@@ -208,25 +216,29 @@ const SenderGroup::Member* SenderGroup::owner_of(GlobalEventId event) const {
     return best;
 }
 
-const SenderGroup::Member* SenderGroup::least_loaded(std::uint64_t size) {
+const SenderGroup::Member* SenderGroup::least_loaded(std::uint64_t size, const Lines& full) {
     const auto connected = [](const Member& member) { return member.line && member.line->sender->connected(); };
     const auto count = members_.size();
-    if (size <= batch_left_ && latest_ < count && connected(members_[latest_])) {
+    const auto has_room = [&](const Member& member) { return std::ranges::find(full, member.line) == full.end(); };
+    if (size <= batch_left_ && latest_ < count && connected(members_[latest_]) && has_room(members_[latest_])) {
         batch_left_ -= size;
         return &members_[latest_];
     }
     const Member* best = nullptr;
     auto fewest = std::numeric_limits<std::uint64_t>::max();
-    std::size_t compared = 0;
+    std::size_t compared = 0;  // that are connected
     for (std::size_t i = 1; i <= count && compared < compared_max; ++i) {
         const auto& member = members_[(latest_ + i) % count];
         if (!member.line) continue;
-        compared += connected(member) ? 1U : 0U;
-        const auto load = member.line->bytes.load(std::memory_order_relaxed) | (connected(member) ? 0 : not_connected);
+        const bool there = connected(member);
+        compared += there ? 1U : 0U;
+        if (!has_room(member)) continue;
+        const auto load = member.line->bytes.load(std::memory_order_relaxed) | (there ? 0 : not_connected);
         if (load >= fewest) continue;
         best = &member;
         fewest = load;
     }
+    if (fewest >= not_connected && compared > 0) return nullptr;  // one that is connected has room sooner
     if (best != nullptr) latest_ = static_cast<std::size_t>(best - members_.data());
     batch_left_ = batch - std::min(size, batch);
     return best;
@@ -308,7 +320,7 @@ void SenderGroup::lost(const Peer& receiver, const std::string& why) {
 }
 
 void SenderGroup::send_taken_back() {
-    std::vector<std::shared_ptr<Line>> full;  // this time
+    Lines full;  // this time
     std::erase_if(taken_back_, [&](TakenBack& taken) {
         auto& event = taken.event;
         const auto size = size_of(event.payload);
@@ -316,16 +328,14 @@ void SenderGroup::send_taken_back() {
         bool moves = false;
         {
             const std::scoped_lock lock(mutex_);
-            if (const auto* member = choose(event.description.global_id, size)) {
+            if (const auto* member = choose(event.description.global_id, size, full)) {
                 line = member->line;
                 moves = member->receiver.name != taken.receiver;
             }
         }
-        if (!line || std::ranges::find(full, line) != full.end()) return false;
+        if (!line) return false;
         if (try_send(*line, event.description, event.payload, size) == Tried::full) {
             full.push_back(std::move(line));
-            const std::scoped_lock lock(mutex_);
-            batch_left_ = 0;
             return false;
         }
         if (moves) moved_.fetch_add(1, std::memory_order_relaxed);

@@ -239,6 +239,28 @@ TEST_F(SenderGroupTest, AReceiverThatComesBackAtAnotherAddressGetsItsOwnEvents) 
     EXPECT_TRUE(reports.empty()) << reports.front();
 }
 
+TEST_F(SenderGroupTest, AReceiverThatTakesNoMoreHoldsNobodyBackAlsoWhenItHasTheFewestBytes) {
+    Recorder one, two;
+    one.sink.answers = two.sink.answers = false;
+    one.start();
+    two.start();
+    SenderGroupOptions options;
+    options.sender.window_events = 10;
+    open(options);
+    ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, one), peer(2, two)}));
+    ASSERT_TRUE(connected(2));
+    std::uint64_t id = 0;
+    while (give(++id)) ASSERT_LT(id, 100U);
+    EXPECT_EQ(id, 21U) << "both take ten small events";
+    ASSERT_TRUE(eventually([&] { return one.sink.holding() + two.sink.holding() == 20; }));
+    two.sink.acknowledge_held();
+    ASSERT_TRUE(all_final(10));
+    for (; id <= 30; ++id) ASSERT_TRUE(give(id, 1000)) << id << ": of the two it has more bytes, and room";
+    EXPECT_EQ(one.sink.holding(), 10U);
+    ASSERT_TRUE(eventually([&] { return two.sink.holding() == 10; }));
+    group->close();
+}
+
 TEST_F(SenderGroupTest, TheEventsOfAReceiverThatLeftGoToTheOthers) {
     for (const auto choice : {Choice::by_event, Choice::least_loaded}) {
         Recorder one, two;

@@ -115,10 +115,12 @@ private:
     [[nodiscard]] Tried try_send(Line& line, const EventDescription& event, std::span<const Piece> payload, std::uint64_t size);
     void end(Line& line, const Underway& event, std::optional<wire::RejectReason> rejected);
 
-    // With mutex_. The receiver that gets the event; nullptr: there is none.
-    [[nodiscard]] const Member* choose(GlobalEventId event, std::uint64_t size);
+    using Lines = std::vector<std::shared_ptr<Line>>;
+
+    // With mutex_. The receiver that gets the event, none of `full`; nullptr: there is none.
+    [[nodiscard]] const Member* choose(GlobalEventId event, std::uint64_t size, const Lines& full);
     [[nodiscard]] const Member* owner_of(GlobalEventId event) const;
-    [[nodiscard]] const Member* least_loaded(std::uint64_t size);
+    [[nodiscard]] const Member* least_loaded(std::uint64_t size, const Lines& full);
 
     // With changing_.
     void look_after(Member& member, SteadyTime now, SteadyTime::duration passed, bool any_connected);
