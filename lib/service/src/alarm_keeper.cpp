@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -30,6 +29,11 @@ constexpr std::size_t request_size_max = 4096;
 constexpr std::size_t answer_size_max = 64U << 20;
 constexpr auto peer_deadline = 2s;     // of the station, for one peer: it serves them one after the other
 constexpr auto asking_deadline = 30s;  // of the one who asks
+
+// What is added to the counter that wakes the thread. The end is in the counter too: a flag beside it could be set between
+// the look at the flag and the read that takes the wake.
+constexpr std::uint64_t alarm_changed = 1;
+constexpr std::uint64_t end_of_thread = std::uint64_t{1} << 32;  // more alarms than a thread sleeps through
 
 class Descriptor {
 public:
@@ -118,8 +122,7 @@ public:
 
     ~Thread() {
         reports_.watch_alarms({});
-        ending_.store(true, std::memory_order_release);  // partner: run()
-        wake();
+        wake(end_of_thread);
         if (thread_.joinable()) thread_.join();
         if (listener_.get() >= 0) static_cast<void>(::unlink(place_.socket().c_str()));
     }
@@ -161,19 +164,17 @@ private:
         return {};
     }
 
-    void wake() const noexcept {
-        const std::uint64_t one = 1;
-        static_cast<void>(!::write(wake_.get(), &one, sizeof(one)));  // full means that it is awake anyway
+    void wake(std::uint64_t why = alarm_changed) const noexcept {
+        static_cast<void>(!::write(wake_.get(), &why, sizeof(why)));
     }
 
     void run() {
         while (true) {
             std::array<pollfd, 2> watched{pollfd{wake_.get(), POLLIN, 0}, pollfd{listener_.get(), POLLIN, 0}};
             static_cast<void>(::poll(watched.data(), watched.size(), retry_ ? 1000 : -1));
-            const bool ending = ending_.load(std::memory_order_acquire);
-            std::uint64_t wakes = 0;
-            if (::read(wake_.get(), &wakes, sizeof(wakes)) > 0 || retry_ || ending) save();
-            if (ending) return;
+            std::uint64_t why = 0;
+            if (::read(wake_.get(), &why, sizeof(why)) > 0 || retry_) save();
+            if (why >= end_of_thread) return;
             if (watched[1].revents != 0) serve();
         }
     }
@@ -212,7 +213,6 @@ private:
     const AlarmPlace place_;
     Descriptor wake_;
     Descriptor listener_;
-    std::atomic<bool> ending_{false};
     bool retry_ = false;  // the last save failed; of the thread
     std::jthread thread_;
 };

@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include "weir/base/file.hpp"
 
@@ -104,6 +105,18 @@ TEST_F(AlarmKeeperTest, ADamagedFileIsPutAsideAndSaidAndRecordingGoesOn) {
     EXPECT_EQ(reports->alarms().at(0).name, "alarms unreadable");
     EXPECT_THAT(reports->alarms().at(0).report.why, HasSubstr("line 2"));
     EXPECT_TRUE(std::filesystem::exists(place.file().native() + ".damaged"));
+}
+
+TEST_F(AlarmKeeperTest, ItsEndIsSeenThoughAnAlarmCameJustBefore) {
+    const auto reports = make();
+    for (int n = 0; n < 100; ++n) {
+        const auto keeper = AlarmKeeper::start(*reports, place);
+        ASSERT_TRUE(keeper.has_value());
+        std::this_thread::sleep_for(std::chrono::milliseconds{2});  // its thread sleeps
+        reports->raise("disk-full", report("no space"));            // and wakes about now
+        const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds{n % 4};
+        while (std::chrono::steady_clock::now() < until) continue;
+    }
 }
 
 TEST_F(AlarmKeeperTest, NonsenseOnTheSocketIsClosedAndTheNextIsServed) {
