@@ -345,8 +345,9 @@ void SenderGroup::send_taken_back() {
 
 bool SenderGroup::settled() const {
     const std::scoped_lock changing(changing_);
-    return taken_back_.empty() && std::ranges::all_of(members_, [](const Member& member) {
-        return !member.line || member.line->bytes.load(std::memory_order_acquire) == 0 || member.line->sender->failure();
+    return taken_back_.empty() && std::ranges::all_of(members_, [this](const Member& member) {
+        if (!member.line || member.line->bytes.load(std::memory_order_acquire) == 0) return true;
+        return !options_.reopen_after && member.line->sender->failure();  // else its events are sent again
     });
 }
 
@@ -356,10 +357,10 @@ std::optional<Error> SenderGroup::failure() const {
 }
 
 void SenderGroup::close() {
+    const std::scoped_lock changing(changing_);  // until the last thread has ended: who closes beside waits for that
     std::vector<Member> all;
     std::vector<TakenBack> released;
     {
-        const std::scoped_lock changing(changing_);
         const std::scoped_lock lock(mutex_);
         closed_ = true;
         rooms_.fetch_add(1, std::memory_order_relaxed);
@@ -368,7 +369,12 @@ void SenderGroup::close() {
     }
     room_.notify_all();
     for (const auto& member : all) {
-        if (member.line) member.line->sender->close();
+        if (!member.line) continue;
+        member.line->sender->close();
+        const auto stats = member.line->sender->stats();
+        const std::scoped_lock lock(mutex_);
+        past_reconnects_ += stats.reconnects;
+        past_resent_ += stats.resent;
     }
 }
 

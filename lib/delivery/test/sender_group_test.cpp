@@ -261,6 +261,24 @@ TEST_F(SenderGroupTest, AReceiverThatTakesNoMoreHoldsNobodyBackAlsoWhenItHasTheF
     group->close();
 }
 
+TEST_F(SenderGroupTest, WhatItCountedOfConnectionsStaysWhenItIsClosed) {
+    const auto port = reserve();
+    auto recorder = at(port, false);
+    open();
+    ASSERT_TRUE(group->set_receivers(Choice::by_event, {peer(1, port)}));
+    give_all(1, 3);
+    ASSERT_TRUE(eventually([&] { return recorder->sink.holding() == 3; }));
+    recorder.reset();
+    recorder = at(port);
+    ASSERT_TRUE(all_final(3));
+    const auto before = group->stats();
+    EXPECT_EQ(before.resent, 3U);
+    EXPECT_GE(before.reconnects, 1U);
+    group->close();
+    EXPECT_EQ(group->stats().resent, before.resent);
+    EXPECT_EQ(group->stats().reconnects, before.reconnects);
+}
+
 TEST_F(SenderGroupTest, TheEventsOfAReceiverThatLeftGoToTheOthers) {
     for (const auto choice : {Choice::by_event, Choice::least_loaded}) {
         Recorder one, two;
