@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded into the program by tests (LD_PRELOAD), it plays a library or processor that computes wrong sums: with
 // WEIR_TEST_WRONG=always a kernel that is always wrong, with WEIR_TEST_WRONG=rarely one that is wrong for some data
-// only, which no known answer finds. The program opens OpenSSL and asks dlsym for its functions, so that is what this replaces.
+// only, which no known answer finds. The program opens OpenSSL and asks dlsym for its functions, so that is what this
+// replaces.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -36,7 +36,8 @@ std::vector<std::string> option_names(const CLI::App& command) {
 
 std::vector<std::string> command_names(const CLI::App& command) {
     std::vector<std::string> names;
-    for (const auto* below : command.get_subcommands([](const CLI::App*) { return true; })) names.push_back(below->get_name());
+    for (const auto* below : command.get_subcommands([](const CLI::App*) { return true; }))
+        names.push_back(below->get_name());
     return names;
 }
 
@@ -60,7 +61,8 @@ std::optional<Unknown> unknown_word(const CLI::App& root) {
             const auto commands = command_names(*command);
             const bool is_option = word.starts_with('-') && word.size() > 1;
             if (!is_option && commands.empty())
-                return Unknown{me, fmt::format("\"{}\" is one argument too many; {} --help shows what it takes", word, me)};
+                return Unknown{me,
+                               fmt::format("\"{}\" is one argument too many; {} --help shows what it takes", word, me)};
             const auto name = is_option ? word.substr(0, word.find('=')) : word;
             auto hint = suggestion(name, is_option ? option_names(*command) : commands);
             if (hint.empty()) hint = fmt::format("; {} --help lists them", me);
@@ -78,7 +80,8 @@ std::string reason_of(const CLI::ParseError& error, const CLI::App& command) {
     const auto help = fmt::format("{} --help shows an example", full_name(command));
     if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) return text;
     if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-        if (!command_names(command).empty()) return fmt::format("no command was given; {} --help lists them", full_name(command));
+        if (!command_names(command).empty())
+            return fmt::format("no command was given; {} --help lists them", full_name(command));
         for (const auto* option : command.get_options()) {
             if (option->get_positional() && option->get_name() == name)
                 return fmt::format("{} is missing; {}", option->get_type_name(), help);
@@ -86,7 +89,8 @@ std::string reason_of(const CLI::ParseError& error, const CLI::App& command) {
         return fmt::format("option {} is missing; {}", name, help);
     }
     if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
-        if (text.ends_with("missing") || text.ends_with("received 0")) return fmt::format("option {} needs a value; {}", name, help);
+        if (text.ends_with("missing") || text.ends_with("received 0"))
+            return fmt::format("option {} needs a value; {}", name, help);
         return fmt::format("option {} was given more than once; give it once", name);
     }
     if (dynamic_cast<const CLI::ExcludesError*>(&error) != nullptr)

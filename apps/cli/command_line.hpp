@@ -11,10 +11,10 @@
 //     }
 #pragma once
 
+#include <fmt/format.h>
 #include <CLI/App.hpp>
 #include <CLI/Error.hpp>
 #include <CLI/Option.hpp>
-#include <fmt/format.h>
 
 #include <charconv>
 #include <chrono>
@@ -119,8 +119,9 @@ template <class Rep, class Period>
     if (!parsed) return std::unexpected(parsed.error());
     const auto value = std::chrono::duration_cast<Duration>(*parsed);
     if (value != *parsed)
-        return fail(Errc::usage, fmt::format("\"{}\" is finer than {}", text,
-                                             to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(Duration{1}))));
+        return fail(Errc::usage,
+                    fmt::format("\"{}\" is finer than {}", text,
+                                to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(Duration{1}))));
     return to = value, Result<>{};
 }
 
@@ -229,8 +230,8 @@ CLI::Option& add_choice(CLI::App& command, const std::string& names, T& target,
             for (const auto& [word, value] : choices) {
                 if (same_word(word, texts.back())) return target = value, true;
             }
-            throw CLI::ValidationError(name, fmt::format("\"{}\" is not one of {}{}", texts.back(), fmt::join(words, ", "),
-                                                         did_you_mean(texts.back(), words)));
+            throw CLI::ValidationError(name, fmt::format("\"{}\" is not one of {}{}", texts.back(),
+                                                         fmt::join(words, ", "), did_you_mean(texts.back(), words)));
         },
         help);
     option->type_name(value_name)->default_str(shown_default)->expected(1);

@@ -131,7 +131,8 @@ std::string HelpFormatter::help_of(const CLI::App& app, CLI::AppFormatMode mode)
     const bool by_itself = !commands || app.get_require_subcommand_min() == 0;
     if (by_itself) {
         text += usage_of(app) + "\n";
-        if (commands) text += fmt::format("       {0} COMMAND [options]   ({0} COMMAND --help says more)\n", full_name(app));
+        if (commands)
+            text += fmt::format("       {0} COMMAND [options]   ({0} COMMAND --help says more)\n", full_name(app));
         text += "\n" + options_of(app, mode);
     } else {
         text += fmt::format("usage: {0} COMMAND [options]   ({0} COMMAND --help says more)\n\n", full_name(app));

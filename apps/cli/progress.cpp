@@ -15,7 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds interval{200};
 
 std::size_t terminal_columns(std::FILE* terminal) {
-    struct winsize size {};
+    struct winsize size{};
     return ::ioctl(::fileno(terminal), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80U;
 }
 
@@ -69,7 +69,9 @@ std::string ByteProgress::text() const {
     const auto done = done_.load(std::memory_order_relaxed);
     const double seconds = std::chrono::duration<double>(clock_.now() - begin_).count();
     auto text = fmt::format("{}  {} of {}", what_, weir::human(Bytes{done}), weir::human(total_));
-    if (total_.count() > 0) text += fmt::format(" ({} %)", static_cast<std::uint64_t>(100.0 * static_cast<double>(done) / static_cast<double>(total_.count())));
+    if (total_.count() > 0)
+        text += fmt::format(" ({} %)", static_cast<std::uint64_t>(100.0 * static_cast<double>(done) /
+                                                                  static_cast<double>(total_.count())));
     if (seconds <= 0 || done == 0) return text;
     text += fmt::format(", {:.2f} GB/s", gb_per_s(done, seconds));
     if (done < total_.count()) {

@@ -26,7 +26,8 @@ void add_bench_record(CLI::App& bench, Command& chosen) {
     add_value(record, "--repetitions", options->repetitions, "N", "counted runs of each series, interleaved");
     add_value(record, "--bytes", options->bytes_per_run, "SIZE", "events sent in each run");
     add_value(record, "--connections", options->connections, "K", "connections of the senders");
-    add_value(record, "--threads-max", options->checksum_threads_max, "N", "most checksum threads of parallel; 0: one a core");
+    add_value(record, "--threads-max", options->checksum_threads_max, "N",
+              "most checksum threads of parallel; 0: one a core");
     add_value(record, "--seed", options->seed, "S", "of the workload");
     add_value(record, "--plot", options->plot, "FILE", "draws figure 5 and the bars; .svg or .png");
     add_json_flag(record, options->json);
@@ -35,12 +36,15 @@ void add_bench_record(CLI::App& bench, Command& chosen) {
 
 void add_bench_checksum(CLI::App& bench, Command& chosen) {
     auto options = std::make_shared<ChecksumBenchOptions>();
-    auto& command = add_command(bench, group_measure, "checksum", "every algorithm beside other libraries and the machine's limits",
-                                "weir bench checksum -a adler32 -a crc32c --plot sums.svg");
+    auto& command =
+        add_command(bench, group_measure, "checksum", "every algorithm beside other libraries and the machine's limits",
+                    "weir bench checksum -a adler32 -a crc32c --plot sums.svg");
     add_value(command, "-a,--algorithm", options->algorithms, "NAME", "only these; else all");
-    add_value(command, "--peer", options->peers, "NAME=FILE", "a library by its file, instead of the one that is installed");
+    add_value(command, "--peer", options->peers, "NAME=FILE",
+              "a library by its file, instead of the one that is installed");
     add_value(command, "--size", options->sizes, "SIZE", "how many bytes a call sums");
-    add_value(command, "--from", options->places, "PLACE", "the same sizes again from memory, or as another core wrote them");
+    add_value(command, "--from", options->places, "PLACE",
+              "the same sizes again from memory, or as another core wrote them");
     add_value(command, "--repetitions", options->repetitions, "N", "counted runs of each figure, interleaved");
     add_value(command, "--dram", options->dram, "SIZE", "data that stands for memory, beyond the caches");
     add_value(command, "--dir", options->directory, "DIR", "where a file is written and read");
@@ -52,9 +56,11 @@ void add_bench_checksum(CLI::App& bench, Command& chosen) {
 
 void add_bench_parallel(CLI::App& bench, Command& chosen) {
     auto options = std::make_shared<ParallelBenchOptions>();
-    auto& command = add_command(bench, group_measure, "parallel", "adler32 of one event by several threads: cost and gain",
-                                "weir bench parallel --plot cutoff.svg");
-    add_value(command, "--threads-max", options->threads_max, "N", "most threads that sum, the caller included; 0: one a core");
+    auto& command =
+        add_command(bench, group_measure, "parallel", "adler32 of one event by several threads: cost and gain",
+                    "weir bench parallel --plot cutoff.svg");
+    add_value(command, "--threads-max", options->threads_max, "N",
+              "most threads that sum, the caller included; 0: one a core");
     add_value(command, "--repetitions", options->repetitions, "N", "calls of each kind, interleaved");
     add_value(command, "--plot", options->plot, "FILE", "draws speed-up against size; .svg or .png");
     add_json_flag(command, options->json);
@@ -63,9 +69,11 @@ void add_bench_parallel(CLI::App& bench, Command& chosen) {
 
 void add_bench_build(CLI::App& bench, Command& chosen) {
     auto options = std::make_shared<BuildBenchOptions>();
-    auto& command = add_command(bench, group_measure, "build", "event building against sizes, sources, loss and shaping",
-                                "weir bench build --series size --plot figure3.svg");
-    add_value(command, "--series", options->series, "NAME", "size, sources, loss, wakes, output, rate, line (root); else all");
+    auto& command =
+        add_command(bench, group_measure, "build", "event building against sizes, sources, loss and shaping",
+                    "weir bench build --series size --plot figure3.svg");
+    add_value(command, "--series", options->series, "NAME",
+              "size, sources, loss, wakes, output, rate, line (root); else all");
     add_value(command, "--repetitions", options->repetitions, "N", "counted runs of each figure, interleaved");
     add_flag(command, "--quick", options->quick, "short runs of a few figures: to see that it works");
     add_value(command, "--plot", options->plot, "FILE", "draws figure 3 and its neighbours; .svg or .png");
@@ -86,10 +94,12 @@ void add_bench_undetected(CLI::App& bench, Command& chosen) {
 
 void add_bench_readout(CLI::App& bench, Command& chosen) {
     auto options = std::make_shared<ReadoutBenchOptions>();
-    auto& command = add_command(bench, group_measure, "readout", "how request handlers should wait for data; the published load of a readout",
+    auto& command = add_command(bench, group_measure, "readout",
+                                "how request handlers should wait for data; the published load of a readout",
                                 "weir bench readout --plot figure5.svg");
     add_value(command, "--handlers", options->handlers, "N", "request handlers; as often as needed");
-    add_value(command, "--latency", options->latencies, "TIME", "of the data after they were asked for; 0s: they are there");
+    add_value(command, "--latency", options->latencies, "TIME",
+              "of the data after they were asked for; 0s: they are there");
     add_value(command, "--repetitions", options->repetitions, "N", "runs of each point, interleaved");
     add_value(command, "--time", options->time, "TIME", "of one run of a point");
     add_value(command, "--load-time", options->load_time, "TIME", "of one run of the published load; 0s: none");
@@ -101,10 +111,12 @@ void add_bench_readout(CLI::App& bench, Command& chosen) {
 
 void add_bench_select(CLI::App& bench, Command& chosen) {
     auto options = std::make_shared<SelectBenchOptions>();
-    auto& command = add_command(bench, group_measure, "select", "worker threads of a processing unit hide the time that data need to come",
+    auto& command = add_command(bench, group_measure, "select",
+                                "worker threads of a processing unit hide the time that data need to come",
                                 "weir bench select --plot workers.svg");
     add_value(command, "--workers", options->workers, "N", "worker threads; as often as needed");
-    add_value(command, "--latency", options->latencies, "TIME", "of the data after they were asked for; 0s: they are there");
+    add_value(command, "--latency", options->latencies, "TIME",
+              "of the data after they were asked for; 0s: they are there");
     add_value(command, "--selection", options->selection, "NAME", "what a worker computes: busy:50us, all, a file");
     add_value(command, "--depth", options->depth, "N", "events in the unit for each worker");
     add_value(command, "--repetitions", options->repetitions, "N", "runs of each point, interleaved");
@@ -117,7 +129,8 @@ void add_bench_select(CLI::App& bench, Command& chosen) {
 
 void add_bench_allocate(CLI::App& bench, Command& chosen) {
     auto options = std::make_shared<AllocateBenchOptions>();
-    auto& command = add_command(bench, group_measure, "allocate", "pools and allocators: threads for themselves, and memory freed elsewhere",
+    auto& command = add_command(bench, group_measure, "allocate",
+                                "pools and allocators: threads for themselves, and memory freed elsewhere",
                                 "weir bench allocate --plot memory.svg");
     add_value(command, "--allocator", options->allocators, "NAME", "only these; else all");
     add_value(command, "--threads", options->threads, "N", "that work for themselves; else 1, 2, 4, ... and all");
@@ -134,10 +147,12 @@ void add_bench_allocate(CLI::App& bench, Command& chosen) {
 
 void add_bench_serialize(CLI::App& bench, Command& chosen) {
     auto options = std::make_shared<SerializeBenchOptions>();
-    auto& command = add_command(bench, group_measure, "serialize", "objects in ROOT's bytes by 1 to n threads, beside ROOT and other libraries",
+    auto& command = add_command(bench, group_measure, "serialize",
+                                "objects in ROOT's bytes by 1 to n threads, beside ROOT and other libraries",
                                 "weir bench serialize --root-python venv/bin/python --plot streaming.svg");
     add_value(command, "--threads", options->threads, "N", "threads that stream; as often as needed");
-    add_value(command, "--candidate", options->candidates, "TEXT", "only those with TEXT in their name; as often as needed");
+    add_value(command, "--candidate", options->candidates, "TEXT",
+              "only those with TEXT in their name; as often as needed");
     add_value(command, "--root-python", options->root_python, "PROGRAM", "a Python interpreter that has ROOT");
     add_value(command, "--peers", options->peers, "DIR", "where weir-bench-boost and others lie; else beside weir");
     add_value(command, "--repetitions", options->repetitions, "N", "visits of each point, interleaved");

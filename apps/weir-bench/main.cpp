@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir-bench NAME ...: what `weir bench NAME ...` becomes. So its command line is that of `weir bench`, in help and errors too.
+// weir-bench NAME ...: what `weir bench NAME ...` becomes. So its command line is that of `weir bench`, in help and
+// errors too.
 #include <array>
 #include <string>
 #include <vector>

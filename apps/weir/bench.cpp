@@ -21,8 +21,10 @@ int become_bench(std::span<char* const> arguments) {
     all.insert(all.end(), arguments.begin(), arguments.end());
     const auto why = become(name, all);
     open_standard_descriptors();
-    complain("weir bench", fmt::format("{}; the benchmarks are a program of their own: build the target weir-bench, or install "
-                                       "weir with it", why.message()));
+    complain("weir bench",
+             fmt::format("{}; the benchmarks are a program of their own: build the target weir-bench, or install "
+                         "weir with it",
+                         why.message()));
     return exit_bad;
 }
 

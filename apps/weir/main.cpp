@@ -33,6 +33,7 @@ int become_whole_program(std::span<char* const> arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return named_command(commands, argc, argv) != nullptr ? run_program(commands, argc, argv)
-                                                          : become_whole_program(std::span(argv, static_cast<std::size_t>(argc)));
+    return named_command(commands, argc, argv) != nullptr
+               ? run_program(commands, argc, argv)
+               : become_whole_program(std::span(argv, static_cast<std::size_t>(argc)));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A selection in C++ for BES III: an event whose drift chamber (sub-detector 0xa1) has many words of data is physics, one
-// whose calorimeter (0xa3) alone is busy goes to the calibration of that, the others are not kept.
+// A selection in C++ for BES III: an event whose drift chamber (sub-detector 0xa1) has many words of data is physics,
+// one whose calorimeter (0xa3) alone is busy goes to the calibration of that, the others are not kept.
 //
 //     g++ -std=c++23 -O2 -fPIC -shared busy_chamber.cpp $(pkg-config --cflags --libs weir-selection) -o busy_chamber.so
 //     [filter.ef-1]

@@ -50,14 +50,18 @@ protected:
         const auto selector = opened->make();
         std::vector<Decision> decisions;
         for (const auto& block : index_.blocks) {
-            const auto bytes = ConstData(contents_).subspan(static_cast<std::size_t>(block.offset), block.separator.size);
+            const auto bytes =
+                ConstData(contents_).subspan(static_cast<std::size_t>(block.offset), block.separator.size);
             const auto whole = event::EventView::parse(bytes, event::Format::event_3_0).value();
             std::vector<Fragment> fragments;
             EXPECT_TRUE(event::for_each_rob(whole, [&](const event::FragmentView& rob) {
                 fragments.push_back({rob.source(), FragmentState::here, rob.bytes()});
             }));
-            const Event event{.run = whole.ids().run, .global_id = whole.ids().global_id, .level1_id = whole.ids().level1_id,
-                              .fragments = fragments, .payload = bytes};
+            const Event event{.run = whole.ids().run,
+                              .global_id = whole.ids().global_id,
+                              .level1_id = whole.ids().level1_id,
+                              .fragments = fragments,
+                              .payload = bytes};
             auto judgement = selector->select(event, {});
             EXPECT_EQ(judgement.trouble, Trouble::none) << judgement.why;
             decisions.push_back(std::move(judgement.decision));
@@ -73,7 +77,8 @@ private:
 TEST_F(Examples, TheCppSelectionCountsTheWordsOfRealEvents) {
     const auto decisions = decide(WEIR_EXAMPLE_LIBRARY);
     ASSERT_EQ(decisions.size(), 10U);
-    EXPECT_EQ(decisions[0].level2_words, (std::vector<std::uint32_t>{405, 400}));  // as `weir show FILE --event 1` lists them
+    EXPECT_EQ(decisions[0].level2_words,
+              (std::vector<std::uint32_t>{405, 400}));  // as `weir show FILE --event 1` lists them
     serial::Reader reader(decisions[0].result);
     const auto findings = reader.read_any<Findings>();
     ASSERT_TRUE(findings) << findings.error().message();
@@ -86,7 +91,8 @@ TEST_F(Examples, TheCppSelectionCountsTheWordsOfRealEvents) {
 }
 
 TEST_F(Examples, ThePythonSelectionDecidesTheSame) {
-    if (std::system("/usr/bin/python3 -c 'import numpy' > /dev/null 2>&1") != 0) GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
+    if (std::system("/usr/bin/python3 -c 'import numpy' > /dev/null 2>&1") != 0)
+        GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
     const auto cpp = decide(WEIR_EXAMPLE_LIBRARY);
     const auto python = decide(WEIR_EXAMPLE_PYTHON);
     ASSERT_EQ(python.size(), cpp.size());

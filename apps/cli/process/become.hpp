@@ -9,7 +9,8 @@
 
 namespace weir::app {
 
-/// The program that lies at `place`, seen from this one's folder. Returns only if it cannot be started, with the reason.
+/// The program that lies at `place`, seen from this one's folder. Returns only if it cannot be started, with the
+/// reason.
 [[nodiscard]] Error become(const std::filesystem::path& place, std::span<char* const> arguments);
 
 }  // namespace weir::app

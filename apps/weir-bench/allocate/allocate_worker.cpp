@@ -60,8 +60,8 @@ Result<AllocateReport> measure_allocate(const std::string& allocator, const std:
     } else {
         command.push_back("LD_PRELOAD=" + file);
     }
-    command.insert(command.end(), {ChildProcess::self(), "allocate", "--worker", pattern, "--allocator",
-                                   allocator, "--threads", fmt::to_string(work.threads), "--time", to_string(work.time),
+    command.insert(command.end(), {ChildProcess::self(), "allocate", "--worker", pattern, "--allocator", allocator,
+                                   "--threads", fmt::to_string(work.threads), "--time", to_string(work.time),
                                    "--memory-max", to_string(work.memory_max)});
     auto worker = ChildProcess::start(command, true);
     if (!worker) return std::unexpected(worker.error());

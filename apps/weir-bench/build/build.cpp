@@ -35,9 +35,12 @@ public:
     explicit Bench(const BuildBenchOptions& options) : options_(options) {}
 
     Result<> all() {
-        const std::array<std::pair<const char*, void (Bench::*)()>, 6> plain{
-            {{"size", &Bench::size}, {"sources", &Bench::sources}, {"loss", &Bench::loss}, {"wakes", &Bench::wakes},
-             {"output", &Bench::output}, {"rate", &Bench::rate}}};
+        const std::array<std::pair<const char*, void (Bench::*)()>, 6> plain{{{"size", &Bench::size},
+                                                                              {"sources", &Bench::sources},
+                                                                              {"loss", &Bench::loss},
+                                                                              {"wakes", &Bench::wakes},
+                                                                              {"output", &Bench::output},
+                                                                              {"rate", &Bench::rate}}};
         for (const auto& [name, series] : plain) {
             if (wanted(name)) (this->*series)();
         }
@@ -64,13 +67,16 @@ private:
         todo_.push_back({series, true, std::move(parameters), [run] { return run_sockets(run); }});
     }
     static json::object named(const BuildRun& run) {
-        return {{"sources", run.farm.sources}, {"fragment", run.farm.rob_size}, {"event", run.farm.sources * run.farm.rob_size},
+        return {{"sources", run.farm.sources},
+                {"fragment", run.farm.rob_size},
+                {"event", run.farm.sources * run.farm.rob_size},
                 {"datagram", run.farm.datagram_max}};
     }
 
     /// Figure 3: fragments of one frame, more and more of them; and fragments of many frames.
     void size() {
-        for (const std::uint32_t sources : options_.quick ? std::vector<std::uint32_t>{50} : std::vector<std::uint32_t>{10, 50, 200, 700}) {
+        for (const std::uint32_t sources :
+             options_.quick ? std::vector<std::uint32_t>{50} : std::vector<std::uint32_t>{10, 50, 200, 700}) {
             auto run = usual();
             run.farm.sources = sources;
             run.farm.rob_size = 1360;  // with what stands around it, one frame
@@ -78,7 +84,8 @@ private:
             ours("size", named(run), run);
             limit("size", named(run), run);
         }
-        for (const std::size_t fragment : options_.quick ? std::vector<std::size_t>{} : std::vector<std::size_t>{5000, 20'000, 60'000}) {
+        for (const std::size_t fragment :
+             options_.quick ? std::vector<std::size_t>{} : std::vector<std::size_t>{5000, 20'000, 60'000}) {
             auto run = usual();
             run.farm.sources = 50;
             run.farm.rob_size = fragment;
@@ -89,11 +96,15 @@ private:
         auto run = usual();  // 1 MB of 200 sources
         ours("size", named(run), run);
         limit("size", named(run), run);
-        todo_.push_back({"size", true, {{"implementation", "limit: one TCP connection"}, {"event", 1'000'000}},
+        todo_.push_back({"size",
+                         true,
+                         {{"implementation", "limit: one TCP connection"}, {"event", 1'000'000}},
                          [duration = run.duration] { return run_tcp(duration, 65'536); }});
     }
     void sources() {
-        for (const std::uint32_t sources : options_.quick ? std::vector<std::uint32_t>{1, 100} : std::vector<std::uint32_t>{1, 4, 16, 64, 200, 400, 800, 1600}) {
+        for (const std::uint32_t sources : options_.quick
+                                               ? std::vector<std::uint32_t>{1, 100}
+                                               : std::vector<std::uint32_t>{1, 4, 16, 64, 200, 400, 800, 1600}) {
             auto run = usual();
             run.farm.sources = sources;
             run.farm.rob_size = 1400;
@@ -102,7 +113,8 @@ private:
         }
     }
     void loss() {
-        for (const double lost : options_.quick ? std::vector<double>{0.0, 0.05} : std::vector<double>{0.0, 0.001, 0.01, 0.02, 0.05, 0.1}) {
+        for (const double lost :
+             options_.quick ? std::vector<double>{0.0, 0.05} : std::vector<double>{0.0, 0.001, 0.01, 0.02, 0.05, 0.1}) {
             auto run = usual();
             run.farm.loss = lost;
             auto parameters = named(run);
@@ -112,8 +124,9 @@ private:
     }
     void wakes() {
         using messaging::InputThread;
-        for (const auto& [name, input] : {std::pair{"one thread", InputThread::none}, std::pair{"per batch", InputThread::wake_per_batch},
-                                          std::pair{"per fragment", InputThread::wake_per_datagram}}) {
+        for (const auto& [name, input] :
+             {std::pair{"one thread", InputThread::none}, std::pair{"per batch", InputThread::wake_per_batch},
+              std::pair{"per fragment", InputThread::wake_per_datagram}}) {
             auto run = usual();
             run.farm.rob_size = 1400;
             run.input = input;
@@ -187,17 +200,23 @@ private:
             for (const auto& result : measured.results) values.push_back(value(result));
             auto parameters = measured.parameters;
             parameters["figure"] = what;
-            rows_.push_back({.name = measured.name, .peer = measured.peer, .parameters = std::move(parameters),
-                             .value = spread_of(values), .unit = unit});
+            rows_.push_back({.name = measured.name,
+                             .peer = measured.peer,
+                             .parameters = std::move(parameters),
+                             .value = spread_of(values),
+                             .unit = unit});
         };
         row("bandwidth", "GB/s", [](const BuildResult& r) { return r.gb_per_s(); });
         row("messages", "1/s", [](const BuildResult& r) { return r.messages_per_s(); });
         row("events", "1/s", [](const BuildResult& r) { return r.events / r.seconds; });
-        row("processor", "CPU-s/GB", [](const BuildResult& r) { return r.bytes > 0 ? r.cpu_seconds / (r.bytes / 1e9) : 0; });
+        row("processor", "CPU-s/GB",
+            [](const BuildResult& r) { return r.bytes > 0 ? r.cpu_seconds / (r.bytes / 1e9) : 0; });
         if (measured.name == "line")
-            row("of the line", "", [](const BuildResult& r) { return r.bytes / r.seconds / static_cast<double>(line_bytes_per_s); });
+            row("of the line", "",
+                [](const BuildResult& r) { return r.bytes / r.seconds / static_cast<double>(line_bytes_per_s); });
         if (measured.peer) return;
-        row("asked again", "of what was asked", [](const BuildResult& r) { return r.asked > 0 ? r.re_requested / r.asked : 0; });
+        row("asked again", "of what was asked",
+            [](const BuildResult& r) { return r.asked > 0 ? r.re_requested / r.asked : 0; });
         row("lost ROBs", "", [](const BuildResult& r) { return r.robs_lost; });
         row("dropped by the kernel", "", [](const BuildResult& r) { return r.kernel_drops; });
         row("wakes", "of a message", [](const BuildResult& r) { return r.messages > 0 ? r.wakes / r.messages : 0; });
@@ -225,7 +244,8 @@ int run_bench_build(const BuildBenchOptions& options) {
         return 1;
     }
     if (options.json) {
-        fmt::print("{}\n", json::serialize(bench_document("build", machine, bench.rows(), {{"repetitions", options.repetitions}})));
+        fmt::print("{}\n", json::serialize(
+                               bench_document("build", machine, bench.rows(), {{"repetitions", options.repetitions}})));
     } else {
         print_machine(machine);
         print_build_rows(bench.rows());

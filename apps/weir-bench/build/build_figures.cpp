@@ -40,42 +40,51 @@ void print_build_rows(const std::vector<BenchRow>& rows) {
         if (text(rows[i], "figure") != "bandwidth") continue;
         if (rows[i].name != series) {
             series = rows[i].name;
-            fmt::print("\n{:<52}{:>22}{:>10}{:>9}{:>10}{:>9}\n", series, "GB/s", "fragm./s", "events/s", "CPU-s/GB", "again %");
+            fmt::print("\n{:<52}{:>22}{:>10}{:>9}{:>10}{:>9}\n", series, "GB/s", "fragm./s", "events/s", "CPU-s/GB",
+                       "again %");
         }
         std::map<std::string, double> figures;
         for (std::size_t k = i; k < rows.size() && (k == i || text(rows[k], "figure") != "bandwidth"); ++k)
             figures[text(rows[k], "figure")] = rows[k].value.median;
         const auto& v = rows[i].value;
-        fmt::print("{:<52}{:>8.3f} ({:.3f}-{:.3f}){:>9.0f}{:>9.0f}{:>10.3f}", what(rows[i]), v.median, v.low, v.high, figures["messages"],
-                   figures["events"], figures["processor"]);
+        fmt::print("{:<52}{:>8.3f} ({:.3f}-{:.3f}){:>9.0f}{:>9.0f}{:>10.3f}", what(rows[i]), v.median, v.low, v.high,
+                   figures["messages"], figures["events"], figures["processor"]);
         if (rows[i].peer) {
             fmt::print("\n");
         } else {
             fmt::print("{:>9.2f}{}\n", figures["asked again"] * 100,
-                       series == "line" ? fmt::format("  {:.2f} of the line, {:.0f} ROBs lost", figures["of the line"], figures["lost ROBs"])
+                       series == "line" ? fmt::format("  {:.2f} of the line, {:.0f} ROBs lost", figures["of the line"],
+                                                      figures["lost ROBs"])
                                         : "");
         }
     }
 }
 
-Result<> draw_build_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows, const Machine& machine) {
+Result<> draw_build_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows,
+                         const Machine& machine) {
     const auto series = [&](const char* name, const char* figure, const char* axis, bool peer, bool one_frame) {
         std::string points;
         for (const auto& row : rows) {
-            if (row.name != name || text(row, "figure") != figure || row.peer != peer || value(row, "sources") == 0) continue;
+            if (row.name != name || text(row, "figure") != figure || row.peer != peer || value(row, "sources") == 0)
+                continue;
             if (std::string(name) == "size" && (value(row, "fragment") < 1400) != one_frame) continue;
             points += fmt::format("{} {} {} {}\n", value(row, axis), row.value.median, row.value.low, row.value.high);
         }
         return points.empty() ? std::string("1 NaN NaN NaN\n") : points;
     };
-    std::string script = fmt::format("set multiplot layout 2,2 title '{}: building events'\nset grid\nset key left top\nset yrange [0:*]\n", machine.processor);
+    std::string script = fmt::format(
+        "set multiplot layout 2,2 title '{}: building events'\nset grid\nset key left top\nset yrange [0:*]\n",
+        machine.processor);
     int block = 0;
-    const auto data = [&](const std::string& points) { script += fmt::format("$d{} << EOD\n{}EOD\n", ++block, points); };
+    const auto data = [&](const std::string& points) {
+        script += fmt::format("$d{} << EOD\n{}EOD\n", ++block, points);
+    };
     const auto plot = [&](const char* labels, std::initializer_list<std::pair<int, const char*>> lines) {
         script += labels;
         std::string all;
         for (const auto& [number, title] : lines)
-            all += fmt::format("{}$d{} using 1:2:3:4 with yerrorlines title '{}'", all.empty() ? "plot " : ", ", number, title);
+            all += fmt::format("{}$d{} using 1:2:3:4 with yerrorlines title '{}'", all.empty() ? "plot " : ", ", number,
+                               title);
         script += all + "\n";
     };
     data(series("size", "bandwidth", "event", false, true));
@@ -88,10 +97,12 @@ Result<> draw_build_rows(const std::filesystem::path& target, const std::vector<
     data(series("sources", "messages", "sources", true, true));
     plot("set xlabel 'sources, 1.4 kB each'\nset ylabel 'fragments/s'\n", {{5, "weir"}, {6, "limit: sockets"}});
     data(series("loss", "bandwidth", "loss", false, true));
-    plot("unset logscale x\nset xlabel 'datagrams lost, each way'\nset ylabel 'input, GB/s'\n", {{7, "weir, 1 MB of 200 sources"}});
+    plot("unset logscale x\nset xlabel 'datagrams lost, each way'\nset ylabel 'input, GB/s'\n",
+         {{7, "weir, 1 MB of 200 sources"}});
     data(series("size", "messages", "event", false, true));
     data(series("size", "messages", "event", true, true));
-    plot("set logscale x\nset xlabel 'bytes of the event'\nset ylabel 'fragments/s'\n", {{8, "weir, 1.4 kB fragments"}, {9, "limit: sockets"}});
+    plot("set logscale x\nset xlabel 'bytes of the event'\nset ylabel 'fragments/s'\n",
+         {{8, "weir, 1.4 kB fragments"}, {9, "limit: sockets"}});
     script += "unset multiplot\n";
     return draw(target, script, 1100, 800);
 }

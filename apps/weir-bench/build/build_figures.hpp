@@ -8,11 +8,11 @@
 #include "figures/machine.hpp"
 #include "figures/rows.hpp"
 #include "weir/base/result.hpp"
-#include "weir/base/result.hpp"
 
 namespace weir::app {
 
 void print_build_rows(const std::vector<BenchRow>& rows);
-[[nodiscard]] Result<> draw_build_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows, const Machine& machine);
+[[nodiscard]] Result<> draw_build_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows,
+                                       const Machine& machine);
 
 }  // namespace weir::app

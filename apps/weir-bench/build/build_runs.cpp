@@ -63,7 +63,9 @@ public:
 class ToDfm final : public messaging::Outbox {
 public:
     explicit ToDfm(messaging::Outbox& others) : others_(others) {}
-    void send(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override { others_.send(to, type, pieces); }
+    void send(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override {
+        others_.send(to, type, pieces);
+    }
     bool post(wire::StationId, wire::DataflowType, std::span<const ConstData>) override { return true; }
 
 private:
@@ -73,19 +75,24 @@ private:
 /// The builder with a DFM that never runs out of events.
 class Logic final : public messaging::MessageHandler {
 public:
-    Logic(const BuildRun& run, messaging::MessageLoop& loop, memory::BufferPool& pool, std::vector<Peer> peers, const Clock& clock)
+    Logic(const BuildRun& run, messaging::MessageLoop& loop, memory::BufferPool& pool, std::vector<Peer> peers,
+          const Clock& clock)
         : run_(run), loop_(loop), outbox_(loop.endpoint()), builder_(options(run), outbox_, pool, sink(run)) {
         peers.push_back({.name = "dfm", .kind = StationKind::assign, .id = dfm});
         builder_.set_peers(peers, clock.now());
         builder_.start_run(bench_run);
     }
-    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override { builder_.on_message(message, now); }
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
+        builder_.on_message(message, now);
+    }
     void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime now) override {
-        for (auto& [ticket, incomplete] : discard_.done) builder_.ended(ticket, incomplete, wire::EventOutcome::stored, "");
+        for (auto& [ticket, incomplete] : discard_.done)
+            builder_.ended(ticket, incomplete, wire::EventOutcome::stored, "");
         discard_.done.clear();
         if (output_) {
-            for (const auto& event : output_->take_ended()) builder_.ended(event.ticket, event.incomplete, event.outcome, event.reason);
+            for (const auto& event : output_->take_ended())
+                builder_.ended(event.ticket, event.incomplete, event.outcome, event.reason);
         }
         assign(now);
         const auto next = builder_.step(now);
@@ -109,8 +116,12 @@ private:
     building::BuiltSink& sink(const BuildRun& run) {
         if (!run.output) return discard_;
         output_ = std::make_unique<building::DeliveryOutput>(
-            building::DeliveryOutputOptions{.name = "sfi", .format = wire::EventFormat::event_5_0,
-                                            .tags = {StreamTag{.type = "physics", .name = "Main", .obeys_lumi_block = true, .robs = {}, .detectors = {}}}, .window = 64_MiB},
+            building::DeliveryOutputOptions{
+                .name = "sfi",
+                .format = wire::EventFormat::event_5_0,
+                .tags = {StreamTag{
+                    .type = "physics", .name = "Main", .obeys_lumi_block = true, .robs = {}, .detectors = {}}},
+                .window = 64_MiB},
             [this] { loop_.call([] {}); });
         return *output_;
     }
@@ -124,10 +135,12 @@ private:
     }
     void assign(SteadyTime now) {
         const auto counts = builder_.counts();
-        std::uint64_t wanted = run_.events_in_hand * 2 - std::min<std::uint64_t>(counts.in_hand, run_.events_in_hand * 2);
+        std::uint64_t wanted =
+            run_.events_in_hand * 2 - std::min<std::uint64_t>(counts.in_hand, run_.events_in_hand * 2);
         if (run_.rate_hz > 0) {
             if (begun_ == SteadyTime{}) begun_ = now;
-            const auto due = static_cast<std::uint64_t>(std::chrono::duration<double>(now - begun_).count() * run_.rate_hz);
+            const auto due =
+                static_cast<std::uint64_t>(std::chrono::duration<double>(now - begun_).count() * run_.rate_hz);
             wanted = std::min(wanted, due > next_ ? due - next_ : 0);
         }
         if (wanted == 0) return;
@@ -195,8 +208,11 @@ Result<BuildResult> run_builder(const BuildRun& run) {
         receiver = std::move(*opened);
         taker.receiver = receiver.get();
         receiver->start();
-        auto set = logic.output()->set_peers({{.name = "ef", .kind = StationKind::filter, .id = wire::StationId{3},
-                                               .events = "127.0.0.1:" + std::to_string(receiver->port())}}, bench_run);
+        auto set = logic.output()->set_peers({{.name = "ef",
+                                               .kind = StationKind::filter,
+                                               .id = wire::StationId{3},
+                                               .events = "127.0.0.1:" + std::to_string(receiver->port())}},
+                                             bench_run);
         if (!set) return std::unexpected(set.error());
     }
     BuildResult result;
@@ -276,19 +292,28 @@ Result<BuildResult> run_sockets(const BuildRun& run) {
             result = {};
         }
         if (now >= end) break;
-        while (outstanding + static_cast<double>(8 * answer) <= static_cast<double>(run.window.count()) || outstanding <= 0) {
-            wire::DataRequest request{.request = ++requests, .kind = wire::RequestKind::building, .events = {}, .robs = {}};
+        while (outstanding + static_cast<double>(8 * answer) <= static_cast<double>(run.window.count()) ||
+               outstanding <= 0) {
+            wire::DataRequest request{
+                .request = ++requests, .kind = wire::RequestKind::building, .events = {}, .robs = {}};
             for (std::uint32_t i = 0; i < 8; ++i) request.events.push_back(Level1Id{event + i});
             std::vector<std::byte> body;
             encode(request, body);
             std::vector<std::byte> datagram(wire::datagram_header_size);
             const ConstData part(body);
-            wire::encode_datagram_header(std::span<std::byte, wire::datagram_header_size>(datagram.data(), wire::datagram_header_size),
-                                   {.type = wire::DataflowType::data_request, .reliable = false, .from = self, .run = bench_run,
-                                    .epoch = wire::Epoch{1}, .to_epoch = {}, .message = requests,
-                                    .message_size = static_cast<std::uint32_t>(body.size()), .offset = 0,
-                                    .part_size = static_cast<std::uint32_t>(body.size())},
-                                   std::span(&part, 1), 0);
+            wire::encode_datagram_header(
+                std::span<std::byte, wire::datagram_header_size>(datagram.data(), wire::datagram_header_size),
+                {.type = wire::DataflowType::data_request,
+                 .reliable = false,
+                 .from = self,
+                 .run = bench_run,
+                 .epoch = wire::Epoch{1},
+                 .to_epoch = {},
+                 .message = requests,
+                 .message_size = static_cast<std::uint32_t>(body.size()),
+                 .offset = 0,
+                 .part_size = static_cast<std::uint32_t>(body.size())},
+                std::span(&part, 1), 0);
             datagram.insert(datagram.end(), body.begin(), body.end());
             const auto& to = addresses[next];
             ::sendto(socket.fd(), datagram.data(), datagram.size(), 0, to.data(), to.size());
@@ -301,7 +326,8 @@ Result<BuildResult> run_sockets(const BuildRun& run) {
             continue;
         }
         for (int i = 0; i < got; ++i) {
-            const auto size = static_cast<double>(headers[static_cast<std::size_t>(i)].msg_len) - wire::datagram_header_size;
+            const auto size =
+                static_cast<double>(headers[static_cast<std::size_t>(i)].msg_len) - wire::datagram_header_size;
             outstanding -= size;
             result.bytes += size;
             result.messages += answers_of_a_datagram;

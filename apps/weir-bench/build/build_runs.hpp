@@ -20,8 +20,8 @@ struct BuildRun {
     Bytes window{4ULL << 20};
     Bytes receive_buffer{16ULL << 20};
     messaging::InputThread input = messaging::InputThread::none;
-    bool output = false;               // built events go on over TCP, as to a filter
-    double rate_hz = 0;                // events a second; 0: as fast as it goes
+    bool output = false;  // built events go on over TCP, as to a filter
+    double rate_hz = 0;   // events a second; 0: as fast as it goes
     std::chrono::milliseconds duration{500};
 };
 
@@ -29,7 +29,7 @@ struct BuildResult {
     double seconds = 0;
     double events = 0, bytes = 0, messages = 0;  // built; of answers; answers
     double asked = 0, re_requested = 0, robs_lost = 0, kernel_drops = 0;
-    double cpu_seconds = 0;            // of the builder's threads
+    double cpu_seconds = 0;  // of the builder's threads
     double wakes = 0;
 
     [[nodiscard]] double gb_per_s() const { return bytes / seconds / 1e9; }

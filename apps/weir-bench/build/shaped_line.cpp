@@ -20,7 +20,9 @@ Result<> command(const std::string& line) {
     auto child = ChildProcess::start(arguments, true);
     if (!child) return std::unexpected(child.error());
     if (const auto status = child->wait(); status.exit_code != 0)
-        return fail(Errc::refused, fmt::format("\"{}\" ended with {}; it needs root, iproute2 and a kernel with veth and tbf", line, status.exit_code));
+        return fail(Errc::refused,
+                    fmt::format("\"{}\" ended with {}; it needs root, iproute2 and a kernel with veth and tbf", line,
+                                status.exit_code));
     return {};
 }
 
@@ -30,11 +32,13 @@ Result<ShapedLine> ShapedLine::lay(const std::string& rate, Bytes queue) {
     ShapedLine line(fmt::format("weir-bench-{}", ::getpid()));
     const auto& name = line.name_;
     const auto near_end = fmt::format("wb{}", ::getpid());
-    for (const auto& step : {fmt::format("ip netns add {}", name), fmt::format("ip link add {} type veth peer name far netns {}", near_end, name),
-                             fmt::format("ip addr add {}/24 dev {}", near_address(), near_end), fmt::format("ip link set {} up", near_end),
-                             fmt::format("ip -n {} addr add {}/24 dev far", name, far_address()),
-                             fmt::format("ip -n {} link set far up", name), fmt::format("ip -n {} link set lo up", name),
-                             fmt::format("tc -n {} qdisc add dev far root tbf rate {} burst 128kb limit {}", name, rate, queue.count())}) {
+    for (const auto& step :
+         {fmt::format("ip netns add {}", name),
+          fmt::format("ip link add {} type veth peer name far netns {}", near_end, name),
+          fmt::format("ip addr add {}/24 dev {}", near_address(), near_end), fmt::format("ip link set {} up", near_end),
+          fmt::format("ip -n {} addr add {}/24 dev far", name, far_address()),
+          fmt::format("ip -n {} link set far up", name), fmt::format("ip -n {} link set lo up", name),
+          fmt::format("tc -n {} qdisc add dev far root tbf rate {} burst 128kb limit {}", name, rate, queue.count())}) {
         if (auto done = command(step); !done) return std::unexpected(done.error());
     }
     return line;

@@ -32,7 +32,8 @@ Result<> enter(const std::string& name) {
     if (name.empty()) return {};
     const auto path = "/var/run/netns/" + name;
     const transport::Socket file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file || ::setns(file.fd(), CLONE_NEWNET) != 0) return fail_errno(errno, "cannot enter the network namespace " + name);
+    if (!file || ::setns(file.fd(), CLONE_NEWNET) != 0)
+        return fail_errno(errno, "cannot enter the network namespace " + name);
     return {};
 }
 
@@ -64,9 +65,11 @@ public:
             if (::epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, socket.fd(), &ready) != 0)
                 return fail_errno(errno, "cannot wait for the sockets of the sources");
             const SourceId source{0x510000 + i};
-            peers_.push_back({.name = fmt::format("ros-{}", i), .kind = StationKind::readout,
+            peers_.push_back({.name = fmt::format("ros-{}", i),
+                              .kind = StationKind::readout,
                               .id = wire::StationId(static_cast<std::uint16_t>(100 + i)),
-                              .dataflow = fmt::format("{}:{}", options_.address, ntohs(address.sin_port)), .events = {},
+                              .dataflow = fmt::format("{}:{}", options_.address, ntohs(address.sin_port)),
+                              .events = {},
                               .sources = {source}});
             sockets_.push_back(std::move(socket));
         }
@@ -95,7 +98,8 @@ private:
         for (int i = 0; i < 8; ++i) {
             sockaddr_in from{};
             socklen_t size = sizeof from;
-            const auto got = ::recvfrom(sockets_[source].fd(), in_.data(), in_.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
+            const auto got =
+                ::recvfrom(sockets_[source].fd(), in_.data(), in_.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
             if (got <= 0) break;
             const auto datagram = ConstData(in_).first(static_cast<std::size_t>(got));
             const auto header = wire::decode_datagram(datagram, 0);
@@ -112,16 +116,23 @@ private:
         store_little(rob_, 4 * 4, 0x510000 + source);
         store_little(rob_, rod_level1_word * 4, number(id));
         wire::DataHead head{.request = request_.request, .level1_id = id, .robs = {}};
-        head.robs.push_back({.source = SourceId{0x510000 + source}, .state = wire::RobState::here,
+        head.robs.push_back({.source = SourceId{0x510000 + source},
+                             .state = wire::RobState::here,
                              .size = static_cast<std::uint32_t>(rob_.size())});
         head_.clear();
         encode(head, head_);
         const auto total = head_.size() + rob_.size();
         const auto room = options_.datagram_max - wire::datagram_header_size;
-        wire::DatagramHeader header{.type = wire::DataflowType::data, .reliable = false,
-                                    .from = wire::StationId(static_cast<std::uint16_t>(100 + source)), .run = asked.run,
-                                    .epoch = wire::Epoch{1}, .to_epoch = asked.epoch, .message = ++messages_,
-                                    .message_size = static_cast<std::uint32_t>(total), .offset = 0, .part_size = 0};
+        wire::DatagramHeader header{.type = wire::DataflowType::data,
+                                    .reliable = false,
+                                    .from = wire::StationId(static_cast<std::uint16_t>(100 + source)),
+                                    .run = asked.run,
+                                    .epoch = wire::Epoch{1},
+                                    .to_epoch = asked.epoch,
+                                    .message = ++messages_,
+                                    .message_size = static_cast<std::uint32_t>(total),
+                                    .offset = 0,
+                                    .part_size = 0};
         for (std::size_t at = 0; at < total; at += room) {
             const auto part = std::min(room, total - at);
             header.offset = static_cast<std::uint32_t>(at);

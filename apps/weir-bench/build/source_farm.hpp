@@ -19,11 +19,11 @@ namespace weir::app {
 
 struct SourceFarmOptions {
     std::string address = "127.0.0.1";
-    std::string network_namespace{};   // named; empty: ours
+    std::string network_namespace{};  // named; empty: ours
     std::uint32_t sources = 200;
-    std::size_t rob_size = 5000;       // bytes, rounded down to words
+    std::size_t rob_size = 5000;  // bytes, rounded down to words
     std::size_t datagram_max = 65'507;
-    double loss = 0;                   // of requests and of answers, each
+    double loss = 0;  // of requests and of answers, each
     std::uint64_t seed = 1;
 };
 
@@ -36,7 +36,9 @@ public:
     [[nodiscard]] const std::vector<Peer>& peers() const noexcept { return peers_; }
     [[nodiscard]] std::uint64_t answers() const noexcept { return answers_.load(std::memory_order_relaxed); }
     /// Of the farm's thread so far.
-    [[nodiscard]] double cpu_seconds() const noexcept { return static_cast<double>(cpu_ns_.load(std::memory_order_relaxed)) / 1e9; }
+    [[nodiscard]] double cpu_seconds() const noexcept {
+        return static_cast<double>(cpu_ns_.load(std::memory_order_relaxed)) / 1e9;
+    }
 
 private:
     class Sources;

@@ -49,7 +49,8 @@ public:
         for (const auto& peer : options_.peers) {
             const auto equals = peer.find('=');
             if (equals == std::string::npos)
-                return fail(Errc::usage, fmt::format("--peer {}: give NAME=FILE, for example libdeflate=/opt/libdeflate.so", peer));
+                return fail(Errc::usage,
+                            fmt::format("--peer {}: give NAME=FILE, for example libdeflate=/opt/libdeflate.so", peer));
             given.push_back({peer.substr(0, equals), peer.substr(equals + 1)});
         }
         auto candidates = sum_candidates(given);
@@ -66,7 +67,10 @@ public:
         for (const auto& place : options_.places) {
             if (place == "core" && !writer_) {
                 const auto cpus = cpu_topology();
-                if (cpus.size() < 2) return fail(Errc::usage, "--from core: this process may run on one processor only; there is no other that could write");
+                if (cpus.size() < 2)
+                    return fail(
+                        Errc::usage,
+                        "--from core: this process may run on one processor only; there is no other that could write");
                 stay_on(cpus.front().number);
                 writer_ = std::make_unique<OtherCore>(cpus[1].number);
             }
@@ -91,15 +95,17 @@ public:
             auto sum = checksum::copy_crc32c(to, all, 0, checksum::Stores::non_temporal);
             keep(sum);
         });
-        for (const auto& [algorithm, peer] : {std::pair{Algorithm::adler32, "zlib"}, std::pair{Algorithm::adler32, "libdeflate"},
-                                              std::pair{Algorithm::crc32c, "isa-l"}}) {
+        for (const auto& [algorithm, peer] :
+             {std::pair{Algorithm::adler32, "zlib"}, std::pair{Algorithm::adler32, "libdeflate"},
+              std::pair{Algorithm::crc32c, "isa-l"}}) {
             for (const auto& candidate : candidates_) {
                 if (candidate.algorithm != algorithm || candidate.implementation != peer) continue;
-                add_copy(fmt::format("memcpy, then {} {}", peer, name(algorithm)), true, [=, repeat = candidate.repeat] {
-                    std::memcpy(to.data(), all.data(), all.size());
-                    auto sum = repeat(to, 1, 0);
-                    keep(sum);
-                });
+                add_copy(fmt::format("memcpy, then {} {}", peer, name(algorithm)), true,
+                         [=, repeat = candidate.repeat] {
+                             std::memcpy(to.data(), all.data(), all.size());
+                             auto sum = repeat(to, 1, 0);
+                             keep(sum);
+                         });
             }
         }
     }
@@ -122,11 +128,15 @@ public:
         prepared("crc64-ecma182", Crc64Combiner(Crc64::ecma182, length));
         using Combine = unsigned long(unsigned long, unsigned long, long);
         const PeerLibrary zlib("libz.so.1");
-        for (const auto& [algorithm, symbol] : {std::pair{"adler32", "adler32_combine"}, std::pair{"crc32", "crc32_combine"}}) {
+        for (const auto& [algorithm, symbol] :
+             {std::pair{"adler32", "adler32_combine"}, std::pair{"crc32", "crc32_combine"}}) {
             if (auto* const run = zlib.find<Combine>(symbol)) {
-                combine32(algorithm, "zlib", true, [run](std::uint32_t a, std::uint32_t b, std::uint64_t n) {
-                    return static_cast<std::uint32_t>(run(a, b, static_cast<long>(n)));
-                }, length);
+                combine32(
+                    algorithm, "zlib", true,
+                    [run](std::uint32_t a, std::uint32_t b, std::uint64_t n) {
+                        return static_cast<std::uint32_t>(run(a, b, static_cast<long>(n)));
+                    },
+                    length);
             }
         }
     }
@@ -152,11 +162,12 @@ public:
     }
 
 private:
-    static constexpr std::size_t written_size = 1 << 20;     // fits the caches next to the core that writes
-    static constexpr std::size_t walked_size = 32 << 20;     // of memory, in one measurement
+    static constexpr std::size_t written_size = 1 << 20;  // fits the caches next to the core that writes
+    static constexpr std::size_t walked_size = 32 << 20;  // of memory, in one measurement
 
     [[nodiscard]] bool wanted(Algorithm algorithm) const {
-        return options_.algorithms.empty() || std::ranges::find(options_.algorithms, name(algorithm)) != options_.algorithms.end();
+        return options_.algorithms.empty() ||
+               std::ranges::find(options_.algorithms, name(algorithm)) != options_.algorithms.end();
     }
 
     /// A peer that gives another sum than ours is not measured beside it: one of both would be wrong.
@@ -166,8 +177,8 @@ private:
         for (const std::size_t size : {1U, 16U, 64U, 100U, 256U, 4099U, 70001U}) {
             const auto data = ConstData(source_.data()).subspan(3, size);
             if (candidate.run(data) != ours->run(data))
-                return fail(Errc::corrupt, fmt::format("{} of {} bytes: {} and weir do not agree", name(candidate.algorithm), size,
-                                                       candidate.implementation));
+                return fail(Errc::corrupt, fmt::format("{} of {} bytes: {} and weir do not agree",
+                                                       name(candidate.algorithm), size, candidate.implementation));
         }
         return {};
     }
@@ -175,62 +186,82 @@ private:
     void add_sum(const SumCandidate& candidate, std::size_t size, const char* memory) {
         const auto data = ConstData(source_.data()).first(size);
         subjects_.push_back({row_of(candidate, size, memory), [=, repeat = candidate.repeat] {
-                                 return static_cast<double>(size) / 1e9 / seconds_of_one([&](std::uint64_t times) { repeat(data, times, 0); });
+                                 return static_cast<double>(size) / 1e9 /
+                                        seconds_of_one([&](std::uint64_t times) { repeat(data, times, 0); });
                              }});
     }
 
     /// Every piece is summed once after it came from memory, or after another core wrote it.
     void add_pieces(const SumCandidate& candidate, std::size_t size, bool written) {
-        subjects_.push_back({row_of(candidate, size, written ? "core" : "pieces"), [=, this, repeat = candidate.repeat] {
-                                 const std::size_t count = std::max<std::size_t>(1, (written ? written_size : walked_size) / size);
-                                 if (walked_ + count * size > source_.data().size()) walked_ = 0;
-                                 const auto data = source_.data().subspan(written ? 0 : walked_, count * size);
-                                 if (written)
-                                     writer_->write(data);
-                                 else
-                                     walked_ += data.size();
-                                 const double begin = thread_seconds();
-                                 repeat(data.first(size), count, size);
-                                 return static_cast<double>(data.size()) / 1e9 / (thread_seconds() - begin);
-                             }});
+        subjects_.push_back(
+            {row_of(candidate, size, written ? "core" : "pieces"), [=, this, repeat = candidate.repeat] {
+                 const std::size_t count = std::max<std::size_t>(1, (written ? written_size : walked_size) / size);
+                 if (walked_ + count * size > source_.data().size()) walked_ = 0;
+                 const auto data = source_.data().subspan(written ? 0 : walked_, count * size);
+                 if (written) writer_->write(data);
+                 else walked_ += data.size();
+                 const double begin = thread_seconds();
+                 repeat(data.first(size), count, size);
+                 return static_cast<double>(data.size()) / 1e9 / (thread_seconds() - begin);
+             }});
     }
 
     static BenchRow row_of(const SumCandidate& candidate, std::size_t size, const char* memory) {
-        return {.name = "throughput", .peer = candidate.peer, .parameters = parameters(name(candidate.algorithm), candidate.implementation, size, memory),
-                .value = {}, .unit = "GB/s"};
+        return {.name = "throughput",
+                .peer = candidate.peer,
+                .parameters = parameters(name(candidate.algorithm), candidate.implementation, size, memory),
+                .value = {},
+                .unit = "GB/s"};
     }
 
     void add_read(std::size_t size, const char* memory) {
         const auto data = ConstData(source_.data()).first(size);
-        add({.name = "throughput", .peer = true, .parameters = parameters("(read)", "limit", size, memory), .value = {}, .unit = "GB/s"}, size, [=] {
-            auto sum = read_all(data);
-            keep(sum);
-        });
+        add({.name = "throughput",
+             .peer = true,
+             .parameters = parameters("(read)", "limit", size, memory),
+             .value = {},
+             .unit = "GB/s"},
+            size, [=] {
+                auto sum = read_all(data);
+                keep(sum);
+            });
     }
 
     void add_copy(std::string what, bool peer, std::function<void()> work) {
-        add({.name = "copy", .peer = peer, .parameters = {{"implementation", std::move(what)}, {"bytes", target_.data().size()}, {"memory", "dram"}},
-             .value = {}, .unit = "GB/s"}, target_.data().size(), std::move(work));
+        add({.name = "copy",
+             .peer = peer,
+             .parameters = {{"implementation", std::move(what)}, {"bytes", target_.data().size()}, {"memory", "dram"}},
+             .value = {},
+             .unit = "GB/s"},
+            target_.data().size(), std::move(work));
     }
 
     void add(BenchRow row, std::size_t bytes, std::function<void()> work) {
-        subjects_.push_back({std::move(row), [bytes, work = std::move(work)] { return static_cast<double>(bytes) / 1e9 / seconds_of(work); }});
+        subjects_.push_back({std::move(row), [bytes, work = std::move(work)] {
+                                 return static_cast<double>(bytes) / 1e9 / seconds_of(work);
+                             }});
     }
 
-    static json::object parameters(std::string_view algorithm, std::string_view implementation, std::size_t bytes, const char* memory) {
+    static json::object parameters(std::string_view algorithm, std::string_view implementation, std::size_t bytes,
+                                   const char* memory) {
         return {{"algorithm", algorithm}, {"implementation", implementation}, {"bytes", bytes}, {"memory", memory}};
     }
 
     template <class Value, class Combine>
     void add_combine(const char* algorithm, const char* how, bool peer, Combine combine) {
-        subjects_.push_back({{.name = "combine", .peer = peer, .parameters = {{"algorithm", algorithm}, {"implementation", how}}, .value = {}, .unit = "ns"},
+        subjects_.push_back({{.name = "combine",
+                              .peer = peer,
+                              .parameters = {{"algorithm", algorithm}, {"implementation", how}},
+                              .value = {},
+                              .unit = "ns"},
                              [combine] {
                                  Value value = 0x1234567;
                                  constexpr int chain = 1000;  // each waits for the one before
                                  return seconds_of([&] {
                                             for (int i = 0; i < chain; ++i) value = combine(value, Value{0x7654321});
                                             keep(value);
-                                        }) / chain * 1e9;
+                                        }) /
+                                        chain * 1e9;
                              }});
     }
     template <class Combine>
@@ -273,17 +304,22 @@ int fail_with(const Error& error) {
 int run_bench_checksum(const ChecksumBenchOptions& options) {
     for (const auto& algorithm : options.algorithms) {
         if (!digest::parse_algorithm(algorithm))
-            return fail_with({Errc::usage, 0, fmt::format("unknown algorithm \"{}\"; there are {}", algorithm, digest::algorithm_names())});
+            return fail_with(
+                {Errc::usage, 0,
+                 fmt::format("unknown algorithm \"{}\"; there are {}", algorithm, digest::algorithm_names())});
     }
     if (options.dram < 64_MiB || options.repetitions == 0)
-        return fail_with({Errc::usage, 0, "--dram must be 64MiB at least, to be beyond the caches, and --repetitions 1"});
+        return fail_with(
+            {Errc::usage, 0, "--dram must be 64MiB at least, to be beyond the caches, and --repetitions 1"});
     for (const auto size : options.sizes) {
         if (size.count() == 0 || size > 64_MiB)
             return fail_with({Errc::usage, 0, fmt::format("--size {}: from 1 to 64MiB", size.count())});
     }
     for (const auto& place : options.places) {
         if (place != "memory" && place != "core")
-            return fail_with({Errc::usage, 0, fmt::format("--from {}: memory or core (the caches of another core, which wrote the data)", place)});
+            return fail_with(
+                {Errc::usage, 0,
+                 fmt::format("--from {}: memory or core (the caches of another core, which wrote the data)", place)});
     }
     const auto machine = Machine::here();  // before this thread stays on one processor
     Bench bench(options);
@@ -298,7 +334,8 @@ int run_bench_checksum(const ChecksumBenchOptions& options) {
         rows.insert(rows.end(), files->begin(), files->end());
     }
     if (options.json) {
-        fmt::print("{}\n", json::serialize(bench_document("checksum", machine, rows, {{"repetitions", options.repetitions}})));
+        fmt::print("{}\n",
+                   json::serialize(bench_document("checksum", machine, rows, {{"repetitions", options.repetitions}})));
     } else {
         print_machine(machine);
         print_checksum_rows(rows);

@@ -26,7 +26,8 @@ struct Line {
 
 using Tables = std::vector<std::pair<std::string, std::vector<Line>>>;
 
-/// Where the data of a row came from: "pieces" of memory, the caches of another "core", or else (hot, and all of memory).
+/// Where the data of a row came from: "pieces" of memory, the caches of another "core", or else (hot, and all of
+/// memory).
 std::string_view place_of(const BenchRow& row) {
     const std::string_view memory = row.parameters.at("memory").as_string();
     return memory == "pieces" || memory == "core" ? memory : std::string_view{};
@@ -41,7 +42,8 @@ Tables tables(const std::vector<BenchRow>& rows, std::string_view place = {}) {
         if (tables.empty() || tables.back().first != algorithm) tables.push_back({algorithm, {}});
         auto& lines = tables.back().second;
         const auto implementation = text(row, "implementation");
-        if (lines.empty() || lines.back().implementation != implementation) lines.push_back({implementation, row.peer, {}});
+        if (lines.empty() || lines.back().implementation != implementation)
+            lines.push_back({implementation, row.peer, {}});
         lines.back().sizes.push_back(&row);
     }
     return tables;
@@ -90,32 +92,38 @@ void print_checksum_rows(const std::vector<BenchRow>& rows) {
     fmt::print("\nmemory to memory{:<28}{:>9} {:>15}\n", "", "GB/s", "(low-high)");
     for (const auto& row : rows) {
         if (row.name == "copy")
-            fmt::print("{:<44}{:>9.2f} {:>7.2f}-{:<7.2f}\n", text(row, "implementation"), row.value.median, row.value.low, row.value.high);
+            fmt::print("{:<44}{:>9.2f} {:>7.2f}-{:<7.2f}\n", text(row, "implementation"), row.value.median,
+                       row.value.low, row.value.high);
     }
     fmt::print("\nsums joined, each waiting for the last{:<6}{:>9} {:>15}\n", "", "ns", "(low-high)");
     for (const auto& row : rows) {
         if (row.name == "combine")
-            fmt::print("{:<16}{:<28}{:>9.1f} {:>7.1f}-{:<7.1f}\n", text(row, "algorithm"), text(row, "implementation"), row.value.median,
-                       row.value.low, row.value.high);
+            fmt::print("{:<16}{:<28}{:>9.1f} {:>7.1f}-{:<7.1f}\n", text(row, "algorithm"), text(row, "implementation"),
+                       row.value.median, row.value.low, row.value.high);
     }
     if (std::ranges::none_of(rows, [](const BenchRow& row) { return row.name == "file"; })) return;
-    fmt::print("\na file, by one thread that reads and sums in turn, or one that reads ahead of one that sums\n{:<44}{:>9} {:>15}\n", "",
-               "GB/s", "(low-high)");
+    fmt::print(
+        "\na file, by one thread that reads and sums in turn, or one that reads ahead of one that sums\n{:<44}{:>9} "
+        "{:>15}\n",
+        "", "GB/s", "(low-high)");
     for (const auto& row : rows) {
         if (row.name == "file")
-            fmt::print("{:<16}{:<14}{:<14}{:>9.2f} {:>7.2f}-{:<7.2f}\n", text(row, "algorithm"), text(row, "reading"), text(row, "through"),
-                       row.value.median, row.value.low, row.value.high);
+            fmt::print("{:<16}{:<14}{:<14}{:>9.2f} {:>7.2f}-{:<7.2f}\n", text(row, "algorithm"), text(row, "reading"),
+                       text(row, "through"), row.value.median, row.value.low, row.value.high);
     }
 }
 
-Result<> draw_checksum_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows, const Machine& machine) {
+Result<> draw_checksum_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows,
+                            const Machine& machine) {
     const auto all = tables(rows);
     const std::size_t columns = all.size() > 1 ? 3 : 1;
     const std::size_t lines = (all.size() + columns - 1) / columns;
-    std::string script = fmt::format("set multiplot layout {},{} title '{}, {}'\nset logscale x 2\nset grid\nset key below\n"
-                                     "set yrange [0:*]\nset ylabel 'GB/s'\nset xtics ('16' 16, '64' 64, '256' 256, '1K' 1024, '4K' 4096, '32K' 32768, "
-                                     "'256K' 262144, '1M' 1048576, 'memory' 8388608)\n",
-                                     lines, columns, machine.processor, machine.kernels);
+    std::string script = fmt::format(
+        "set multiplot layout {},{} title '{}, {}'\nset logscale x 2\nset grid\nset key below\n"
+        "set yrange [0:*]\nset ylabel 'GB/s'\nset xtics ('16' 16, '64' 64, '256' 256, '1K' 1024, '4K' 4096, '32K' "
+        "32768, "
+        "'256K' 262144, '1M' 1048576, 'memory' 8388608)\n",
+        lines, columns, machine.processor, machine.kernels);
     std::size_t block = 0;
     for (const auto& [algorithm, series] : all) {
         std::string plot;
@@ -123,12 +131,13 @@ Result<> draw_checksum_rows(const std::filesystem::path& target, const std::vect
             script += fmt::format("$d{} << EOD\n", block);
             for (const auto* row : line.sizes) {
                 const bool dram = row->parameters.at("memory").as_string() == "dram";
-                script += fmt::format("{} {:.4f} {:.4f} {:.4f}\n", dram ? 8388608 : row->parameters.at("bytes").to_number<std::uint64_t>(),
+                script += fmt::format("{} {:.4f} {:.4f} {:.4f}\n",
+                                      dram ? 8388608 : row->parameters.at("bytes").to_number<std::uint64_t>(),
                                       row->value.median, row->value.low, row->value.high);
             }
             script += "EOD\n";
-            plot += fmt::format("{}$d{} using 1:2 with linespoints lw {} title '{}' noenhanced", plot.empty() ? "plot " : ", ", block,
-                                line.peer ? 1 : 3, line.implementation);
+            plot += fmt::format("{}$d{} using 1:2 with linespoints lw {} title '{}' noenhanced",
+                                plot.empty() ? "plot " : ", ", block, line.peer ? 1 : 3, line.implementation);
             ++block;
         }
         script += fmt::format("set title '{}'\n{}\n", algorithm, plot);

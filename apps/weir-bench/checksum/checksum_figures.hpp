@@ -14,6 +14,7 @@ namespace weir::app {
 void print_checksum_rows(const std::vector<BenchRow>& rows);
 
 /// Throughput against size, one panel an algorithm.
-[[nodiscard]] Result<> draw_checksum_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows, const Machine& machine);
+[[nodiscard]] Result<> draw_checksum_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows,
+                                          const Machine& machine);
 
 }  // namespace weir::app

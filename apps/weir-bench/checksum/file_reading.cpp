@@ -43,7 +43,8 @@ public:
         if (!file) return std::unexpected(file.error());
         const NoisyMemory noise(std::min<std::size_t>(size.count(), 16U << 20));
         for (std::uint64_t at = 0; at < size.count(); at += noise.data().size()) {
-            const auto part = ConstData(noise.data()).first(std::min<std::uint64_t>(noise.data().size(), size.count() - at));
+            const auto part =
+                ConstData(noise.data()).first(std::min<std::uint64_t>(noise.data().size(), size.count() - at));
             if (auto written = file->write_at(at, part); !written) return std::unexpected(written.error());
         }
         if (auto synced = file->sync_data(); !synced) return std::unexpected(synced.error());
@@ -76,14 +77,15 @@ Result<double> measure(const NoiseFile& file, const Way& way) {
     Result<> outcome;
     const SystemClock clock;
     const auto begin = std::chrono::steady_clock::now();
-    fixity::sum_many([&] { return std::exchange(job, std::nullopt); },
-                     [&](const fixity::FileSum& sum) {
-                         if (sum.status != fixity::Status::ok && sum.status != fixity::Status::unverified)
-                             outcome = fail(Errc::io, fmt::format("{}: {}", sum.path, sum.failure ? sum.failure->text : "not read"));
-                         else if (way.cache == Cache::direct && sum.read_through != Cache::direct)
-                             outcome = fail(Errc::unsupported, "no direct reading here");
-                     },
-                     how, one, clock);
+    fixity::sum_many(
+        [&] { return std::exchange(job, std::nullopt); },
+        [&](const fixity::FileSum& sum) {
+            if (sum.status != fixity::Status::ok && sum.status != fixity::Status::unverified)
+                outcome = fail(Errc::io, fmt::format("{}: {}", sum.path, sum.failure ? sum.failure->text : "not read"));
+            else if (way.cache == Cache::direct && sum.read_through != Cache::direct)
+                outcome = fail(Errc::unsupported, "no direct reading here");
+        },
+        how, one, clock);
     if (!outcome) return std::unexpected(outcome.error());
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     return static_cast<double>(file.size().count()) / 1e9 / seconds.count();
@@ -101,12 +103,14 @@ BenchRow row_of(const Way& way) {
 
 }  // namespace
 
-Result<std::vector<BenchRow>> bench_file_reading(const std::filesystem::path& directory, Bytes size, std::size_t repetitions) {
+Result<std::vector<BenchRow>> bench_file_reading(const std::filesystem::path& directory, Bytes size,
+                                                 std::size_t repetitions) {
     const auto file = NoiseFile::make(directory, size);
     if (!file) return std::unexpected(file.error());
     std::vector<Way> ways;
     for (const auto cache : {Cache::keep, Cache::direct}) {
-        for (const auto& algorithm : {std::optional<Algorithm>{}, std::optional(Algorithm::adler32), std::optional(Algorithm::md5)}) {
+        for (const auto& algorithm :
+             {std::optional<Algorithm>{}, std::optional(Algorithm::adler32), std::optional(Algorithm::md5)}) {
             ways.push_back({algorithm, cache, Overlap::never});
             if (algorithm) ways.push_back({algorithm, cache, Overlap::always});
         }

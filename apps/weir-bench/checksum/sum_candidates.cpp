@@ -27,23 +27,26 @@ public:
     template <class Run>
     void add(Algorithm algorithm, std::string implementation, Run run) {
         const bool ours = implementation == "weir";
-        list.push_back({algorithm, std::move(implementation), !ours, [run](ConstData data, std::uint64_t times, std::size_t step) {
-                            std::uint64_t sum = 0;
-                            for (std::uint64_t i = 0; i < times; ++i) {
-                                sum = run(data);
-                                keep(sum);
-                                data = {data.data() + step, data.size()};
-                            }
-                            return sum;
-                        }});
+        list.push_back(
+            {algorithm, std::move(implementation), !ours, [run](ConstData data, std::uint64_t times, std::size_t step) {
+                 std::uint64_t sum = 0;
+                 for (std::uint64_t i = 0; i < times; ++i) {
+                     sum = run(data);
+                     keep(sum);
+                     data = {data.data() + step, data.size()};
+                 }
+                 return sum;
+             }});
     }
     std::vector<SumCandidate> list;
 };
 
 void add_ours(Candidates& to) {
     // Through pointers, as the peers: what has to be looked up is looked up before.
-    const auto add32 = [&](Algorithm algorithm, std::uint32_t (*sum)(const void*, std::size_t, std::uint32_t), std::uint32_t start) {
-        to.add(algorithm, "weir", [=](ConstData data) -> std::uint64_t { return sum(data.data(), data.size(), start); });
+    const auto add32 = [&](Algorithm algorithm, std::uint32_t (*sum)(const void*, std::size_t, std::uint32_t),
+                           std::uint32_t start) {
+        to.add(algorithm, "weir",
+               [=](ConstData data) -> std::uint64_t { return sum(data.data(), data.size(), start); });
     };
     const auto add64 = [&](Algorithm algorithm, std::uint64_t (*sum)(const void*, std::size_t, std::uint64_t)) {
         to.add(algorithm, "weir", [=](ConstData data) { return sum(data.data(), data.size(), 0); });
@@ -54,9 +57,10 @@ void add_ours(Candidates& to) {
     add64(Algorithm::crc64_xz, weir_crc64_xz);
     add64(Algorithm::crc64_nvme, weir_crc64_nvme);
     add64(Algorithm::crc64_ecma182, weir_crc64_ecma182);
-    to.add(Algorithm::cksum, "weir", [](ConstData data) -> std::uint64_t { return weir_cksum(data.data(), data.size()); });
-    for (const auto algorithm : {Algorithm::md5, Algorithm::sha1, Algorithm::sha256, Algorithm::xxh64, Algorithm::xxh3_64,
-                                 Algorithm::xxh3_128, Algorithm::blake3, Algorithm::hwh64})
+    to.add(Algorithm::cksum, "weir",
+           [](ConstData data) -> std::uint64_t { return weir_cksum(data.data(), data.size()); });
+    for (const auto algorithm : {Algorithm::md5, Algorithm::sha1, Algorithm::sha256, Algorithm::xxh64,
+                                 Algorithm::xxh3_64, Algorithm::xxh3_128, Algorithm::blake3, Algorithm::hwh64})
         to.add(algorithm, "weir", [algorithm](ConstData data) { return digest::sum(algorithm, data).number(); });
 }
 
@@ -80,9 +84,11 @@ void add_zlib_ng(Candidates& to, const PeerLibrary& zlib) {
 void add_libdeflate(Candidates& to, const PeerLibrary& deflate) {
     using Sum = std::uint32_t(std::uint32_t, const void*, std::size_t);
     if (auto* const run = deflate.find<Sum>("libdeflate_adler32"))
-        to.add(Algorithm::adler32, "libdeflate", [run](ConstData data) -> std::uint64_t { return run(1, data.data(), data.size()); });
+        to.add(Algorithm::adler32, "libdeflate",
+               [run](ConstData data) -> std::uint64_t { return run(1, data.data(), data.size()); });
     if (auto* const run = deflate.find<Sum>("libdeflate_crc32"))
-        to.add(Algorithm::crc32, "libdeflate", [run](ConstData data) -> std::uint64_t { return run(0, data.data(), data.size()); });
+        to.add(Algorithm::crc32, "libdeflate",
+               [run](ConstData data) -> std::uint64_t { return run(0, data.data(), data.size()); });
 }
 
 /// ISA-L leaves the upper halves of vector registers in use, and whatever runs next pays for it (170 ns a call on
@@ -102,35 +108,46 @@ void add_isal(Candidates& to, const PeerLibrary& isal) {
     using Iscsi = unsigned(unsigned char*, int, unsigned);
     using Crc64 = std::uint64_t(std::uint64_t, const unsigned char*, std::uint64_t);
     if (auto* const run = isal.find<Adler>("isal_adler32")) {
-        to.add(Algorithm::adler32, "isa-l", [run, wide](ConstData data) -> std::uint64_t { return tidied(run(1, bytes_of(data), data.size()), wide); });
+        to.add(Algorithm::adler32, "isa-l", [run, wide](ConstData data) -> std::uint64_t {
+            return tidied(run(1, bytes_of(data), data.size()), wide);
+        });
     }
     if (auto* const run = isal.find<Crc32>("crc32_gzip_refl"))
-        to.add(Algorithm::crc32, "isa-l", [run, wide](ConstData data) -> std::uint64_t { return tidied(run(0, bytes_of(data), data.size()), wide); });
+        to.add(Algorithm::crc32, "isa-l", [run, wide](ConstData data) -> std::uint64_t {
+            return tidied(run(0, bytes_of(data), data.size()), wide);
+        });
     if (auto* const run = isal.find<Crc32>("crc32_ieee")) {
         to.add(Algorithm::cksum, "isa-l", [run, wide](ConstData data) -> std::uint64_t {
             auto sum = ~run(~0U, bytes_of(data), data.size());
             std::array<unsigned char, 8> tail{};
             std::size_t used = 0;
-            for (auto length = data.size(); length != 0; length >>= 8) tail[used++] = static_cast<unsigned char>(length);
+            for (auto length = data.size(); length != 0; length >>= 8)
+                tail[used++] = static_cast<unsigned char>(length);
             return tidied(~(~run(~sum, tail.data(), used)), wide);
         });
     }
     if (auto* const run = isal.find<Iscsi>("crc32_iscsi")) {
         to.add(Algorithm::crc32c, "isa-l", [run, wide](ConstData data) -> std::uint64_t {
-            return tidied(static_cast<std::uint32_t>(~run(const_cast<unsigned char*>(bytes_of(data)), static_cast<int>(data.size()), ~0U)), wide);
+            return tidied(static_cast<std::uint32_t>(
+                              ~run(const_cast<unsigned char*>(bytes_of(data)), static_cast<int>(data.size()), ~0U)),
+                          wide);
         });
     }
     if (auto* const run = isal.find<Crc64>("crc64_ecma_refl")) {
-        to.add(Algorithm::crc64_xz, "isa-l", [run, wide](ConstData data) { return tidied(run(0, bytes_of(data), data.size()), wide); });
+        to.add(Algorithm::crc64_xz, "isa-l",
+               [run, wide](ConstData data) { return tidied(run(0, bytes_of(data), data.size()), wide); });
     }
     if (auto* const run = isal.find<Crc64>("crc64_rocksoft_refl")) {
-        to.add(Algorithm::crc64_nvme, "isa-l", [run, wide](ConstData data) { return tidied(run(0, bytes_of(data), data.size()), wide); });
+        to.add(Algorithm::crc64_nvme, "isa-l",
+               [run, wide](ConstData data) { return tidied(run(0, bytes_of(data), data.size()), wide); });
     } else if (auto* const other = isal.find<Crc64>("crc64_ecma_refl")) {
-        to.add(Algorithm::crc64_nvme, "isa-l (crc64-xz)", [other, wide](ConstData data) { return tidied(other(0, bytes_of(data), data.size()), wide); });
+        to.add(Algorithm::crc64_nvme, "isa-l (crc64-xz)",
+               [other, wide](ConstData data) { return tidied(other(0, bytes_of(data), data.size()), wide); });
         to.list.back().comparable = false;  // 2.30 has no kernel of that polynomial; this is what one would cost
     }
     if (auto* const run = isal.find<Crc64>("crc64_ecma_norm"))
-        to.add(Algorithm::crc64_ecma182, "isa-l", [run, wide](ConstData data) { return tidied(~run(~0ULL, bytes_of(data), data.size()), wide); });
+        to.add(Algorithm::crc64_ecma182, "isa-l",
+               [run, wide](ConstData data) { return tidied(~run(~0ULL, bytes_of(data), data.size()), wide); });
 }
 
 void add_xxhash(Candidates& to, const PeerLibrary& xxhash) {
@@ -157,8 +174,9 @@ void add_openssl(Candidates& to, const PeerLibrary& crypto) {
     using Digest = int(const void*, std::size_t, unsigned char*, unsigned*, const void*, void*);
     auto* const run = crypto.find<Digest>("EVP_Digest");
     if (run == nullptr) return;
-    for (const auto& [algorithm, symbol] : {std::pair{Algorithm::md5, "EVP_md5"}, std::pair{Algorithm::sha1, "EVP_sha1"},
-                                            std::pair{Algorithm::sha256, "EVP_sha256"}}) {
+    for (const auto& [algorithm, symbol] :
+         {std::pair{Algorithm::md5, "EVP_md5"}, std::pair{Algorithm::sha1, "EVP_sha1"},
+          std::pair{Algorithm::sha256, "EVP_sha256"}}) {
         auto* const method = crypto.find<Method>(symbol);
         if (method == nullptr) continue;
         to.add(algorithm, "openssl", [run, chosen = method()](ConstData data) {
@@ -179,9 +197,12 @@ struct Peer {
 };
 
 constexpr Peer peers[] = {
-    {"zlib", "libz.so.1", add_zlib},          {"zlib-ng", "libz-ng.so.2", add_zlib_ng},
-    {"libdeflate", "libdeflate.so.0", add_libdeflate}, {"isa-l", "libisal.so.2", add_isal},
-    {"xxhash", "libxxhash.so.0", add_xxhash}, {"openssl", "libcrypto.so.3", add_openssl},
+    {"zlib", "libz.so.1", add_zlib},
+    {"zlib-ng", "libz-ng.so.2", add_zlib_ng},
+    {"libdeflate", "libdeflate.so.0", add_libdeflate},
+    {"isa-l", "libisal.so.2", add_isal},
+    {"xxhash", "libxxhash.so.0", add_xxhash},
+    {"openssl", "libcrypto.so.3", add_openssl},
 };
 
 }  // namespace
@@ -189,8 +210,11 @@ constexpr Peer peers[] = {
 Result<std::vector<SumCandidate>> sum_candidates(const std::vector<PeerFile>& given) {
     for (const auto& [name, file] : given) {
         if (std::ranges::find(peers, name, &Peer::name) == std::end(peers))
-            return fail(Errc::usage, fmt::format("--peer {}={}: the libraries that can be measured are zlib, zlib-ng, libdeflate, isa-l, "
-                                                 "xxhash and openssl", name, file));
+            return fail(
+                Errc::usage,
+                fmt::format("--peer {}={}: the libraries that can be measured are zlib, zlib-ng, libdeflate, isa-l, "
+                            "xxhash and openssl",
+                            name, file));
     }
     Candidates all;
     add_ours(all);
@@ -201,8 +225,9 @@ Result<std::vector<SumCandidate>> sum_candidates(const std::vector<PeerFile>& gi
         const auto before = all.list.size();
         peer.add(all, library);
         if (is_given && all.list.size() == before)
-            return fail(Errc::usage, fmt::format("--peer {}={}: the file {}; give the path of a shared library of {}", peer.name, file->file,
-                                                 library ? "has none of its functions" : "cannot be loaded", peer.name));
+            return fail(Errc::usage,
+                        fmt::format("--peer {}={}: the file {}; give the path of a shared library of {}", peer.name,
+                                    file->file, library ? "has none of its functions" : "cannot be loaded", peer.name));
     }
     std::vector<SumCandidate> by_algorithm;
     for (const auto algorithm : digest::algorithms) {

@@ -31,8 +31,8 @@ Machine Machine::here() {
     const auto cpus = cpu_topology();
     machine.threads = static_cast<unsigned>(cpus.size());
     machine.cores = static_cast<unsigned>(std::ranges::count(cpus, 0, &LogicalCpu::sibling));
-    machine.memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                           static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+    machine.memory_bytes =
+        static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
     return machine;
 }
 

@@ -26,7 +26,8 @@ template <class Vector>
     }
     std::uint64_t sum = 0;
     for (; at < data.size(); ++at) sum += std::to_integer<std::uint64_t>(data[at]);
-    for (const auto& vector : sums) sum += static_cast<std::uint64_t>(vector[0]) + static_cast<std::uint64_t>(vector[1]);
+    for (const auto& vector : sums)
+        sum += static_cast<std::uint64_t>(vector[0]) + static_cast<std::uint64_t>(vector[1]);
     return sum;
 }
 

@@ -52,7 +52,8 @@ public:
         const auto wanted = asked_.load(std::memory_order_relaxed) + 1;
         asked_.store(wanted, std::memory_order_release);
         asked_.notify_one();
-        for (auto done = done_.load(std::memory_order_acquire); done != wanted; done = done_.load(std::memory_order_acquire))
+        for (auto done = done_.load(std::memory_order_acquire); done != wanted;
+             done = done_.load(std::memory_order_acquire))
             done_.wait(done, std::memory_order_acquire);
     }
 

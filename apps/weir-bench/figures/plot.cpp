@@ -15,7 +15,8 @@ namespace weir::app {
 Result<> draw(const std::filesystem::path& target, const std::string& script, int width, int height) {
     std::string terminal;
     if (target.extension() == ".svg") {
-        terminal = fmt::format("set terminal svg size {},{} dynamic font 'sans-serif,14' background rgb 'white'", width, height);
+        terminal = fmt::format("set terminal svg size {},{} dynamic font 'sans-serif,14' background rgb 'white'", width,
+                               height);
     } else if (target.extension() == ".png") {
         terminal = fmt::format("set terminal pngcairo size {},{} font 'sans-serif,11'", width, height);
     } else {
@@ -32,7 +33,9 @@ Result<> draw(const std::filesystem::path& target, const std::string& script, in
     const auto status = gnuplot->wait();
     std::error_code ignored;
     std::filesystem::remove(script_file, ignored);
-    if (status.exit_code != 0) return fail(Errc::io, fmt::format("gnuplot could not draw {} (exit code {})", target.native(), status.exit_code));
+    if (status.exit_code != 0)
+        return fail(Errc::io,
+                    fmt::format("gnuplot could not draw {} (exit code {})", target.native(), status.exit_code));
     return {};
 }
 

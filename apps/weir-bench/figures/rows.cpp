@@ -11,8 +11,9 @@ namespace weir::app {
 namespace json = boost::json;
 
 json::object to_json(const Machine& machine) {
-    return {{"processor", machine.processor}, {"cores", machine.cores},       {"threads", machine.threads},
-            {"memory_bytes", machine.memory_bytes}, {"kernel", machine.kernel}, {"compiler", machine.compiler},
+    return {{"processor", machine.processor}, {"cores", machine.cores},
+            {"threads", machine.threads},     {"memory_bytes", machine.memory_bytes},
+            {"kernel", machine.kernel},       {"compiler", machine.compiler},
             {"kernels", machine.kernels}};
 }
 

@@ -30,7 +30,8 @@ template <class Repeat>
         repeat(runs);
         const double seconds = thread_seconds() - begin;
         if (seconds >= enough / 2 || runs > (std::uint64_t{1} << 40)) return seconds / static_cast<double>(runs);
-        runs = seconds < enough / 100 ? runs * 20 : static_cast<std::uint64_t>(static_cast<double>(runs) * enough / seconds) + 1;
+        runs = seconds < enough / 100 ? runs * 20
+                                      : static_cast<std::uint64_t>(static_cast<double>(runs) * enough / seconds) + 1;
     }
 }
 

@@ -30,9 +30,7 @@ using namespace checksum;
 constexpr std::array<std::size_t, 10> sizes{1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072, 262144, 1048576};
 constexpr std::size_t handover_size = 16384;
 
-double now() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 class Bench {
 public:
@@ -68,8 +66,11 @@ public:
         std::ranges::sort(trips);
         const double p99 = trips[trips.size() * 99 / 100];
         const auto add = [&](const char* quantile, Spread value) {
-            rows_.push_back({.name = "hand-over", .peer = true, .parameters = {{"quantile", quantile}, {"scheme", "limit: a cache line there and back"}},
-                             .value = value, .unit = "ns"});
+            rows_.push_back({.name = "hand-over",
+                             .peer = true,
+                             .parameters = {{"quantile", quantile}, {"scheme", "limit: a cache line there and back"}},
+                             .value = value,
+                             .unit = "ns"});
         };
         add("median", spread_of(trips));
         add("p99", {p99, p99, p99, trips.size()});
@@ -120,7 +121,11 @@ public:
             below_cutoff.push_back(1e9 * seconds_of([&] { value = below(data, value), keep(value); }));
         }
         const auto add = [&](const char* how, const std::vector<double>& values) {
-            rows_.push_back({.name = "call of 64 bytes", .peer = false, .parameters = {{"how", how}}, .value = spread_of(values), .unit = "ns"});
+            rows_.push_back({.name = "call of 64 bytes",
+                             .peer = false,
+                             .parameters = {{"how", how}},
+                             .value = spread_of(values),
+                             .unit = "ns"});
         };
         add("plain", plain);
         add("switched off", switched_off);
@@ -176,7 +181,8 @@ private:
                     if (writer) writer->write(data);
                     // Its workers are awake then: while one thread summed alone, or another wrote, they fell asleep.
                     if (writer || i == 0)
-                        for (int woken = 0; woken < 3; ++woken) static_cast<void>(seconds(*split, memory_.data().last(handover_size)));
+                        for (int woken = 0; woken < 3; ++woken)
+                            static_cast<void>(seconds(*split, memory_.data().last(handover_size)));
                     together.push_back(seconds(*split, data));
                 }
                 ratios.push_back(spread_of(single).median / spread_of(together).median);
@@ -187,14 +193,19 @@ private:
             if (spread.median < 1) cutoff = 0;
             else if (cutoff == 0) cutoff = size;
             auto made = row("speed-up", Scheme::spin_then_sleep,
-                            {{"kernel", name(kernel)}, {"threads", threads}, {"bytes", size}, {"data", written ? "written" : "hot"},
-                             {"alone_ns", alone_ns}}, spread);
+                            {{"kernel", name(kernel)},
+                             {"threads", threads},
+                             {"bytes", size},
+                             {"data", written ? "written" : "hot"},
+                             {"alone_ns", alone_ns}},
+                            spread);
             made.unit = "times";
             rows_.push_back(std::move(made));
         }
         const auto at = static_cast<double>(cutoff);  // 0: splitting does not win at any size
         auto made = row("cutoff", Scheme::spin_then_sleep,
-                        {{"kernel", name(kernel)}, {"threads", threads}, {"data", written ? "written" : "hot"}}, {at, at, at, 1});
+                        {{"kernel", name(kernel)}, {"threads", threads}, {"data", written ? "written" : "hot"}},
+                        {at, at, at, 1});
         made.unit = "bytes";
         rows_.push_back(std::move(made));
     }
@@ -217,7 +228,8 @@ int run_bench_parallel(const ParallelBenchOptions& options) {
     const auto machine = Machine::here();
     const unsigned threads = options.threads_max > 0 ? options.threads_max : machine.cores;
     if (threads < 2 || threads > ParallelOptions::threads_max || options.repetitions < 31) {
-        fmt::print(stderr, "weir bench: --threads-max must be 2 to {} ({} cores are here) and --repetitions 31 at least\n",
+        fmt::print(stderr,
+                   "weir bench: --threads-max must be 2 to {} ({} cores are here) and --repetitions 31 at least\n",
                    ParallelOptions::threads_max, machine.cores);
         return 2;
     }
@@ -227,7 +239,8 @@ int run_bench_parallel(const ParallelBenchOptions& options) {
     bench.handovers();
     bench.speedups();
     if (options.json) {
-        fmt::print("{}\n", boost::json::serialize(bench_document("parallel", machine, bench.rows(), {{"repetitions", options.repetitions}})));
+        fmt::print("{}\n", boost::json::serialize(bench_document("parallel", machine, bench.rows(),
+                                                                 {{"repetitions", options.repetitions}})));
     } else {
         print_machine(machine);
         print_parallel_rows(bench.rows());

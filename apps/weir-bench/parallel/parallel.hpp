@@ -10,9 +10,9 @@
 namespace weir::app {
 
 struct ParallelBenchOptions {
-    unsigned threads_max = 0;        // that sum, the caller included; 0: one a core
-    std::size_t repetitions = 301;   // calls of each kind, interleaved
-    std::string plot;                // an SVG or PNG file; empty: none
+    unsigned threads_max = 0;       // that sum, the caller included; 0: one a core
+    std::size_t repetitions = 301;  // calls of each kind, interleaved
+    std::string plot;               // an SVG or PNG file; empty: none
     bool json = false;
 };
 

@@ -13,6 +13,7 @@ namespace weir::app {
 void print_parallel_rows(const std::vector<BenchRow>& rows);
 
 /// Speed-up against the size of the event, a panel for each kernel, with the cutoffs marked.
-[[nodiscard]] Result<> draw_parallel_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows, const Machine& machine);
+[[nodiscard]] Result<> draw_parallel_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows,
+                                          const Machine& machine);
 
 }  // namespace weir::app

@@ -31,10 +31,8 @@ const char* get(const char* from, float& value) { return value = mp_decode_float
 const char* get(const char* from, double& value) { return value = mp_decode_double(&from), from; }
 template <class Number>
 const char* get(const char* from, Number& value) {
-    if (mp_typeof(*from) == MP_INT)
-        value = static_cast<Number>(mp_decode_int(&from));
-    else
-        value = static_cast<Number>(mp_decode_uint(&from));
+    if (mp_typeof(*from) == MP_INT) value = static_cast<Number>(mp_decode_int(&from));
+    else value = static_cast<Number>(mp_decode_uint(&from));
     return from;
 }
 

@@ -32,7 +32,8 @@ std::vector<BenchRow> waiting_rows(const ReadoutBenchOptions& options) {
     std::vector<WaitingCase> cases;
     for (const auto latency : options.latencies) {
         for (const auto handlers : options.handlers)
-            for (const auto strategy : strategies) cases.push_back({.handlers = handlers, .strategy = strategy, .latency = latency});
+            for (const auto strategy : strategies)
+                cases.push_back({.handlers = handlers, .strategy = strategy, .latency = latency});
         if (latency.count() == 0) cases.push_back({.handlers = 0, .strategy = WaitStrategy::park, .latency = latency});
     }
     std::vector<Measured> measured(cases.size());
@@ -51,8 +52,16 @@ std::vector<BenchRow> waiting_rows(const ReadoutBenchOptions& options) {
         const boost::json::object parameters{{"strategy", what.handlers == 0 ? "none" : name(what.strategy)},
                                              {"handlers", what.handlers},
                                              {"latency", seconds(what.latency)}};
-        rows.push_back({.name = "request_rate", .peer = false, .parameters = parameters, .value = spread_of(measured[i].rates), .unit = "requests/s"});
-        rows.push_back({.name = "cpu", .peer = false, .parameters = parameters, .value = spread_of(measured[i].cpu), .unit = "s/request"});
+        rows.push_back({.name = "request_rate",
+                        .peer = false,
+                        .parameters = parameters,
+                        .value = spread_of(measured[i].rates),
+                        .unit = "requests/s"});
+        rows.push_back({.name = "cpu",
+                        .peer = false,
+                        .parameters = parameters,
+                        .value = spread_of(measured[i].cpu),
+                        .unit = "s/request"});
         if (what.handlers == goal_handlers && what.latency == goal_latency)
             goal[what.strategy] = {rows[rows.size() - 2].value.median, rows.back().value.median};
     }
@@ -61,7 +70,11 @@ std::vector<BenchRow> waiting_rows(const ReadoutBenchOptions& options) {
         const double best = std::max({park_rate, goal[WaitStrategy::yield].first, goal[WaitStrategy::spin].first});
         const boost::json::object parameters{{"handlers", goal_handlers}, {"latency", seconds(goal_latency)}};
         const auto add = [&](const char* what, double ratio) {
-            rows.push_back({.name = what, .peer = false, .parameters = parameters, .value = {ratio, ratio, ratio, options.repetitions}, .unit = "ratio"});
+            rows.push_back({.name = what,
+                            .peer = false,
+                            .parameters = parameters,
+                            .value = {ratio, ratio, ratio, options.repetitions},
+                            .unit = "ratio"});
         };
         add("park_rate_to_best", park_rate / best);
         add("park_cpu_to_yield", park_cpu / goal[WaitStrategy::yield].second);
@@ -89,7 +102,8 @@ int fail_with(const Error& error) {
 
 int run_bench_readout(const ReadoutBenchOptions& given) {
     const auto options = sized(given);
-    if (options.repetitions == 0 || options.time.count() <= 0) return fail_with({Errc::usage, 0, "at least one repetition of at least 1 ms is needed"});
+    if (options.repetitions == 0 || options.time.count() <= 0)
+        return fail_with({Errc::usage, 0, "at least one repetition of at least 1 ms is needed"});
     const auto machine = Machine::here();
     if (!options.json) print_machine(machine);
     auto rows = waiting_rows(options);

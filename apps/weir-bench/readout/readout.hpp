@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir bench readout`: how request handlers should wait for data (figure 5 of the ATLAS DataFlow paper: request rate and
-// CPU against handlers, for each strategy and latency of the data), and the published load of a readout over real sockets.
+// `weir bench readout`: how request handlers should wait for data (figure 5 of the ATLAS DataFlow paper: request rate
+// and CPU against handlers, for each strategy and latency of the data), and the published load of a readout over real
+// sockets.
 #pragma once
 
 #include <chrono>

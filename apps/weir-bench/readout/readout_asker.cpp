@@ -44,7 +44,8 @@ void ReadoutAsker::on_message(const messaging::IncomingMessage& message, SteadyT
     if (message.type != wire::DataflowType::data || !wire::decode(message.body, view_)) return;
     const auto event = number(view_.head.level1_id);
     if (event - oldest_ >= next_ - oldest_) return;
-    const bool whole = std::ranges::all_of(view_.head.robs, [](const wire::RobPart& part) { return part.state == wire::RobState::here; });
+    const bool whole = std::ranges::all_of(
+        view_.head.robs, [](const wire::RobPart& part) { return part.state == wire::RobState::here; });
     auto& one = at(event);
     bool& open = view_.head.request % 2 == 1 ? one.building : one.level2;
     if (!whole || !open) return;
@@ -82,8 +83,10 @@ std::optional<SteadyTime> ReadoutAsker::step(SteadyTime now) {
             if (one.building) send(wire::RequestKind::building, event);
         }
     }
-    const auto period = options_.rate > 0 ? std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(1 / options_.rate))
-                                          : std::chrono::nanoseconds(0);
+    const auto period =
+        options_.rate > 0
+            ? std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(1 / options_.rate))
+            : std::chrono::nanoseconds(0);
     for (std::uint32_t i = 0; i < step_events; ++i) {
         if (options_.rate > 0 && due_ > now) break;
         if (next_ - oldest_ >= options_.outstanding_max) {

@@ -15,8 +15,8 @@ namespace weir::app {
 struct AskerOptions {
     wire::StationId readout{};
     std::vector<SourceId> sources{};
-    double rate = 0;                     // events/s; 0: as fast as they are answered
-    std::uint32_t events_per_build = 8;  // one of so many is built
+    double rate = 0;                       // events/s; 0: as fast as they are answered
+    std::uint32_t events_per_build = 8;    // one of so many is built
     std::uint32_t outstanding_max = 2048;  // events
     std::uint32_t clear_group = 100;
     std::chrono::milliseconds again{20};  // a request that is not answered is sent again
@@ -25,9 +25,9 @@ struct AskerOptions {
 struct AskerFigures {
     std::uint64_t level2 = 0, building = 0;  // requests that were answered in full
     std::uint64_t bytes = 0;
-    std::uint64_t re_requested = 0;           // not answered in time, or "not yet"
-    std::uint64_t behind = 0;                // events that could not be asked for when they were due
-    std::vector<float> level2_times{};       // from request to answer, s
+    std::uint64_t re_requested = 0;     // not answered in time, or "not yet"
+    std::uint64_t behind = 0;           // events that could not be asked for when they were due
+    std::vector<float> level2_times{};  // from request to answer, s
 };
 
 class ReadoutAsker final : public messaging::MessageHandler {

@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::array strategies{"yield", "spin", "park"};
 
-std::string text(const BenchRow& row, const char* parameter) { return std::string(row.parameters.at(parameter).as_string()); }
+std::string text(const BenchRow& row, const char* parameter) {
+    return std::string(row.parameters.at(parameter).as_string());
+}
 double real(const BenchRow& row, const char* parameter) { return row.parameters.at(parameter).to_number<double>(); }
 
 std::string latency_text(double seconds) {
@@ -33,9 +35,11 @@ std::vector<double> values(const std::vector<BenchRow>& rows, const char* parame
     return all;
 }
 
-const BenchRow* find(const std::vector<BenchRow>& rows, std::string_view name, std::string_view strategy, double handlers, double latency) {
+const BenchRow* find(const std::vector<BenchRow>& rows, std::string_view name, std::string_view strategy,
+                     double handlers, double latency) {
     const auto found = std::ranges::find_if(rows, [&](const BenchRow& row) {
-        return row.name == name && text(row, "strategy") == strategy && real(row, "handlers") == handlers && real(row, "latency") == latency;
+        return row.name == name && text(row, "strategy") == strategy && real(row, "handlers") == handlers &&
+               real(row, "latency") == latency;
     });
     return found == rows.end() ? nullptr : &*found;
 }
@@ -44,7 +48,8 @@ const BenchRow* find(const std::vector<BenchRow>& rows, std::string_view name, s
 
 void print_readout_rows(const std::vector<BenchRow>& rows) {
     for (const auto latency : values(rows, "latency")) {
-        fmt::print("\ndata {}: requests/s, and CPU us a request (all threads)\n{:>9}", latency == 0 ? "there at once" : latency_text(latency) + " late", "handlers");
+        fmt::print("\ndata {}: requests/s, and CPU us a request (all threads)\n{:>9}",
+                   latency == 0 ? "there at once" : latency_text(latency) + " late", "handlers");
         for (const auto* strategy : strategies) fmt::print("{:>22}", strategy);
         fmt::print("\n");
         for (const auto handlers : values(rows, "handlers")) {
@@ -59,8 +64,8 @@ void print_readout_rows(const std::vector<BenchRow>& rows) {
             fmt::print("\n");
         }
         if (const auto* rate = find(rows, "request_rate", "none", 0, latency))
-            fmt::print("  without handlers, answered by the thread that receives: {:.0f}, {:.2f} us\n", rate->value.median,
-                       find(rows, "cpu", "none", 0, latency)->value.median * 1e6);
+            fmt::print("  without handlers, answered by the thread that receives: {:.0f}, {:.2f} us\n",
+                       rate->value.median, find(rows, "cpu", "none", 0, latency)->value.median * 1e6);
     }
     bool headed = false;
     for (const auto& row : rows) {
@@ -69,21 +74,26 @@ void print_readout_rows(const std::vector<BenchRow>& rows) {
         headed = true;
         std::string what;
         for (const auto& [key, value] : row.parameters)
-            what += fmt::format("{}{} {}", what.empty() ? "" : ", ", std::string(key),
-                                value.is_string() ? std::string(value.as_string()) : fmt::format("{:g}", value.to_number<double>()));
-        fmt::print("{:<18} {:>12.6g} {:<12} ({:.6g}-{:.6g})  {}\n", row.name, row.value.median, row.unit, row.value.low, row.value.high, what);
+            what += fmt::format(
+                "{}{} {}", what.empty() ? "" : ", ", std::string(key),
+                value.is_string() ? std::string(value.as_string()) : fmt::format("{:g}", value.to_number<double>()));
+        fmt::print("{:<18} {:>12.6g} {:<12} ({:.6g}-{:.6g})  {}\n", row.name, row.value.median, row.unit, row.value.low,
+                   row.value.high, what);
     }
 }
 
-Result<> draw_readout_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows, const Machine& machine) {
+Result<> draw_readout_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows,
+                           const Machine& machine) {
     const auto latencies = values(rows, "latency");
-    std::string script = fmt::format("set multiplot layout 2,{} title 'Requests of a readout, {} ({} cores)'\nset grid\nset key top left\n"
-                                     "set xlabel 'request handlers'\nset xtics (1,2,4,8,12,16)\nset yrange [0:*]\n",
-                                     latencies.size(), machine.processor, machine.cores);
+    std::string script = fmt::format(
+        "set multiplot layout 2,{} title 'Requests of a readout, {} ({} cores)'\nset grid\nset key top left\n"
+        "set xlabel 'request handlers'\nset xtics (1,2,4,8,12,16)\nset yrange [0:*]\n",
+        latencies.size(), machine.processor, machine.cores);
     std::size_t block = 0;
     for (const auto* what : {"request_rate", "cpu"}) {
         const bool rate = std::string_view(what) == "request_rate";
-        script += rate ? "set ylabel 'requests/s'\n" : "set ylabel 'CPU us a request'\nset logscale y\nset yrange [1:*]\n";
+        script +=
+            rate ? "set ylabel 'requests/s'\n" : "set ylabel 'CPU us a request'\nset logscale y\nset yrange [1:*]\n";
         for (const auto latency : latencies) {
             std::string plot;
             for (const auto* strategy : strategies) {
@@ -91,13 +101,16 @@ Result<> draw_readout_rows(const std::filesystem::path& target, const std::vecto
                 for (const auto handlers : values(rows, "handlers")) {
                     if (const auto* row = find(rows, what, strategy, handlers, latency)) {
                         const double scale = rate ? 1 : 1e6;
-                        script += fmt::format("{} {} {} {}\n", handlers, row->value.median * scale, row->value.low * scale, row->value.high * scale);
+                        script += fmt::format("{} {} {} {}\n", handlers, row->value.median * scale,
+                                              row->value.low * scale, row->value.high * scale);
                     }
                 }
                 script += "EOD\n";
-                plot += fmt::format("{}$d{} using 1:2:3:4 with yerrorlines lw 2 title '{}'", plot.empty() ? "plot " : ", ", block, strategy);
+                plot += fmt::format("{}$d{} using 1:2:3:4 with yerrorlines lw 2 title '{}'",
+                                    plot.empty() ? "plot " : ", ", block, strategy);
             }
-            script += fmt::format("set title 'data {}'\n{}\n", latency == 0 ? "there at once" : latency_text(latency) + " late", plot);
+            script += fmt::format("set title 'data {}'\n{}\n",
+                                  latency == 0 ? "there at once" : latency_text(latency) + " late", plot);
         }
     }
     return draw(target, script + "unset multiplot\n", 400 * static_cast<int>(latencies.size()), 800);

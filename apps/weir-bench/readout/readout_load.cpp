@@ -56,11 +56,15 @@ Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time
     if (!loop) return std::unexpected(std::move(loop.error()));
     const auto readout_address = transport::parse_host_port(station.self().dataflow);
     if (!readout_address) return std::unexpected(readout_address.error());
-    if (auto set = (*loop)->set_peers({{.id = readout_id, .address = *readout_address, .link = messaging::LinkKind::udp, .watched = true}}); !set)
+    if (auto set = (*loop)->set_peers(
+            {{.id = readout_id, .address = *readout_address, .link = messaging::LinkKind::udp, .watched = true}});
+        !set)
         return std::unexpected(std::move(set.error()));
-    Peer asker_peer{.name = "asker", .kind = StationKind::assign, .id = asker_id, .dataflow = {}, .events = {}, .sources = {}};
+    Peer asker_peer{
+        .name = "asker", .kind = StationKind::assign, .id = asker_id, .dataflow = {}, .events = {}, .sources = {}};
     asker_peer.dataflow = fmt::format("127.0.0.1:{}", (*loop)->port());
-    if (auto connected = station.connect({asker_peer}); !connected) return std::unexpected(std::move(connected.error()));
+    if (auto connected = station.connect({asker_peer}); !connected)
+        return std::unexpected(std::move(connected.error()));
     if (auto started = station.start(RunNumber{1}); !started) return std::unexpected(std::move(started.error()));
 
     AskerOptions asker_options{.readout = readout_id, .sources = station.self().sources, .rate = what.rate};
@@ -104,11 +108,13 @@ Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time
     }
     asking.request_stop();
     asking.join();
-    if (auto stopped = station.stop(std::chrono::seconds(5)); !stopped) return std::unexpected(std::move(stopped.error()));
+    if (auto stopped = station.stop(std::chrono::seconds(5)); !stopped)
+        return std::unexpected(std::move(stopped.error()));
     const auto ledger = station.status().ledger;
     if (!ledger.balances() || ledger.in_hand != 0)
-        return fail(Errc::corrupt, fmt::format("the readout's ledger does not balance: received {}, stored {}, in hand {}", ledger.received,
-                                               ledger.stored, ledger.in_hand));
+        return fail(Errc::corrupt,
+                    fmt::format("the readout's ledger does not balance: received {}, stored {}, in hand {}",
+                                ledger.received, ledger.stored, ledger.in_hand));
     if (auto gone = station.disconnect(); !gone) return std::unexpected(std::move(gone.error()));
     if (auto closed = station.unconfigure(); !closed) return std::unexpected(std::move(closed.error()));
     return figures;
@@ -134,13 +140,18 @@ Result<std::vector<BenchRow>> load_rows(const ReadoutBenchOptions& options) {
     }
     std::vector<BenchRow> rows;
     for (std::size_t i = 0; i < cases.size(); ++i) {
-        const boost::json::object parameters{{"load", cases[i].load},
-                                             {"handlers", cases[i].handlers},
-                                             {"answers", cases[i].handlers == 0 || cases[i].direct ? "by the receiving thread" : "by handlers"}};
-        const auto add = [&](const char* what, const char* unit, double LoadFigures::*member) {
+        const boost::json::object parameters{
+            {"load", cases[i].load},
+            {"handlers", cases[i].handlers},
+            {"answers", cases[i].handlers == 0 || cases[i].direct ? "by the receiving thread" : "by handlers"}};
+        const auto add = [&](const char* what, const char* unit, double LoadFigures::* member) {
             std::vector<double> values;
             for (const auto& figures : measured[i]) values.push_back(figures.*member);
-            rows.push_back({.name = what, .peer = false, .parameters = parameters, .value = spread_of(std::move(values)), .unit = unit});
+            rows.push_back({.name = what,
+                            .peer = false,
+                            .parameters = parameters,
+                            .value = spread_of(std::move(values)),
+                            .unit = unit});
         };
         add("level2_rate", "requests/s", &LoadFigures::level2_rate);
         add("building_rate", "requests/s", &LoadFigures::building_rate);

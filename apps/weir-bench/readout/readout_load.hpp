@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The published load of a readout, over UDP on this machine: 24 kHz of level-2 requests (2 of 12 ROBs), 3 kHz of building
-// requests (all 12) and grouped clears; and what the same readout does when it is asked as fast as it answers.
+// The published load of a readout, over UDP on this machine: 24 kHz of level-2 requests (2 of 12 ROBs), 3 kHz of
+// building requests (all 12) and grouped clears; and what the same readout does when it is asked as fast as it answers.
 #pragma once
 
 #include <vector>

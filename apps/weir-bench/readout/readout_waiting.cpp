@@ -13,8 +13,8 @@ namespace {
 
 using namespace readout;
 
-constexpr std::uint32_t robs = 12;          // of the readout, 1 kB each
-constexpr std::uint32_t clear_group = 64;   // events
+constexpr std::uint32_t robs = 12;         // of the readout, 1 kB each
+constexpr std::uint32_t clear_group = 64;  // events
 constexpr SourceId first_source{0x420000};
 
 /// Asks for two ROBs of one event after the other, and clears what was answered.
@@ -70,7 +70,8 @@ WaitingFigures measure_waiting(const WaitingCase& what, std::chrono::nanoseconds
     WaitingFigures figures;
     const auto measured = [&](SteadyTime began, std::chrono::nanoseconds cpu_before) {
         const auto answers = static_cast<double>(std::max<std::uint64_t>(asker.answers(), 1));
-        figures.requests_per_s = static_cast<double>(asker.answers()) / std::chrono::duration<double>(clock.now() - began).count();
+        figures.requests_per_s =
+            static_cast<double>(asker.answers()) / std::chrono::duration<double>(clock.now() - began).count();
         figures.cpu_per_request = std::chrono::duration<double>(cpu_time() - cpu_before).count() / answers;
     };
     if (what.handlers == 0) {
@@ -88,8 +89,9 @@ WaitingFigures measure_waiting(const WaitingCase& what, std::chrono::nanoseconds
         measured(began, cpu_before);
     } else {
         std::counting_semaphore<> made{0};
-        RequestHandlers handlers(store, {.handlers = what.handlers, .strategy = what.strategy, .wait_max = std::chrono::seconds(1)},
-                                 clock, [&] { made.release(); }, [&](Level1Id event, SteadyTime now) { feed.ask(event, now); });
+        RequestHandlers handlers(
+            store, {.handlers = what.handlers, .strategy = what.strategy, .wait_max = std::chrono::seconds(1)}, clock,
+            [&] { made.release(); }, [&](Level1Id event, SteadyTime now) { feed.ask(event, now); });
         const std::uint64_t outstanding = 2 * std::uint64_t{what.handlers} + 8;
         const auto cpu_before = cpu_time();
         const auto began = clock.now();

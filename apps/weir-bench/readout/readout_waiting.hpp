@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One point of figure 5: a readout without a network, asked by one thread for data that comes a set time after they were
-// asked for.
+// One point of figure 5: a readout without a network, asked by one thread for data that comes a set time after they
+// were asked for.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,8 @@ struct WaitingCase {
 
 struct WaitingFigures {
     double requests_per_s = 0;
-    double cpu_per_request = 0;  // seconds of all threads of this process, the asking one and the simulated detector too
+    double cpu_per_request =
+        0;  // seconds of all threads of this process, the asking one and the simulated detector too
 };
 
 [[nodiscard]] WaitingFigures measure_waiting(const WaitingCase& what, std::chrono::nanoseconds time);

@@ -60,14 +60,15 @@ recorder::RecorderOptions recorder_options(const std::filesystem::path& director
 
 Result<Sent> send(std::uint16_t port, std::uint64_t events, const RecordBenchOptions& options) {
     const auto weir = std::filesystem::path(ChildProcess::self()).parent_path() / "weir-whole";
-    auto child = ChildProcess::start({weir.native(), "send", "--to", fmt::format("127.0.0.1:{}", port), "--profile",
-                                      options.workload, "--events", std::to_string(events), "--connections",
-                                      std::to_string(options.connections), "--seed", std::to_string(options.seed), "--run",
-                                      std::to_string(number(bench_run)), "--json"},
-                                     true);
+    auto child = ChildProcess::start(
+        {weir.native(), "send", "--to", fmt::format("127.0.0.1:{}", port), "--profile", options.workload, "--events",
+         std::to_string(events), "--connections", std::to_string(options.connections), "--seed",
+         std::to_string(options.seed), "--run", std::to_string(number(bench_run)), "--json"},
+        true);
     if (!child) return std::unexpected(child.error());
     const auto status = child->wait();
-    if (status.exit_code != 0) return fail(Errc::io, fmt::format("the senders failed (exit code {})", status.exit_code));
+    if (status.exit_code != 0)
+        return fail(Errc::io, fmt::format("the senders failed (exit code {})", status.exit_code));
     boost::system::error_code error;
     const auto document = boost::json::parse(status.output, error);
     if (error) return fail(Errc::corrupt, "the senders did not answer with JSON");
@@ -95,7 +96,8 @@ private:
 };
 
 template <class Serve>
-Result<Measured> with_senders(std::uint16_t port, std::uint64_t events, const RecordBenchOptions& options, Serve&& finish) {
+Result<Measured> with_senders(std::uint16_t port, std::uint64_t events, const RecordBenchOptions& options,
+                              Serve&& finish) {
     const auto before = cpu_time();
     const auto sent = send(port, events, options);
     if (!sent) return std::unexpected(sent.error());
@@ -131,7 +133,8 @@ Result<Measured> measure_sink(std::uint64_t events, const RecordBenchOptions& op
     if (!receiver) return std::unexpected(receiver.error());
     sink.connect(**receiver);
     (*receiver)->start();
-    return with_senders((*receiver)->port(), events, options, [&]() -> Result<> { return (*receiver)->stop(10s), Result<>{}; });
+    return with_senders((*receiver)->port(), events, options,
+                        [&]() -> Result<> { return (*receiver)->stop(10s), Result<>{}; });
 }
 
 Result<Measured> measure_copy(std::uint64_t events, const RecordMedium& medium, const RecordBenchOptions& options) {
@@ -183,8 +186,8 @@ Result<Measured> measure_recorder(std::uint64_t events, const RecordMedium& medi
     return with_senders(recorder.port(), events, options, [&] { return recorder.stop(30s); });
 }
 
-Result<Measured> measure(const RecordSeries& series, const RecordMedium& medium, std::uint64_t events, std::uint64_t bytes,
-                         const RecordBenchOptions& options) {
+Result<Measured> measure(const RecordSeries& series, const RecordMedium& medium, std::uint64_t events,
+                         std::uint64_t bytes, const RecordBenchOptions& options) {
     std::optional<TmpfsMedium::Measurement> pages;
     if (medium.tmpfs) pages.emplace(*medium.tmpfs);
     if (series.name == "sink") return measure_sink(events, options);
@@ -195,16 +198,18 @@ Result<Measured> measure(const RecordSeries& series, const RecordMedium& medium,
 
 std::vector<RecordSeries> series_of(const RecordBenchOptions& options, const std::vector<LogicalCpu>& cpus) {
     std::vector<RecordSeries> series{{"sink", "limit: receive and discard", 0, false, false},
-                               {"write", "limit: write the same bytes from memory", 0, false, false},
-                               {"copy", "limit: receive, copy, write", 0, false, false},
-                               {"off", "recorder without checksums", 0, false, true},
-                               {"receipt", "recorder, summed at receipt", 0, false, true},
-                               {"unsynced", "the same, acknowledged without sync", 0, false, true},
-                               {"original", "recorder, zlib adler32 in one thread a stream", 0, false, true}};
+                                     {"write", "limit: write the same bytes from memory", 0, false, false},
+                                     {"copy", "limit: receive, copy, write", 0, false, false},
+                                     {"off", "recorder without checksums", 0, false, true},
+                                     {"receipt", "recorder, summed at receipt", 0, false, true},
+                                     {"unsynced", "the same, acknowledged without sync", 0, false, true},
+                                     {"original", "recorder, zlib adler32 in one thread a stream", 0, false, true}};
     const auto cores = static_cast<unsigned>(std::ranges::count(cpus, 0, &LogicalCpu::sibling));
-    const auto most = options.checksum_threads_max > 0 ? options.checksum_threads_max : static_cast<unsigned>(cpus.size());
+    const auto most =
+        options.checksum_threads_max > 0 ? options.checksum_threads_max : static_cast<unsigned>(cpus.size());
     for (unsigned n = 1; n <= most; n = n < 4 ? n + 1 : n * 2)
-        series.push_back({"parallel", fmt::format("the same, adler32 split over {} more threads", n), n, n > cores, true});
+        series.push_back(
+            {"parallel", fmt::format("the same, adler32 split over {} more threads", n), n, n > cores, true});
     return series;
 }
 
@@ -218,21 +223,25 @@ Result<std::vector<RecordMedium>> media_of(const RecordBenchOptions& options) {
                 medium.tmpfs = std::move(*mounted);
                 medium.directory = medium.tmpfs->directory();
             } else {
-                fmt::print(stderr, "weir bench: {}: /dev/shm is used, its pages may not have been touched before\n", mounted.error().message());
+                fmt::print(stderr, "weir bench: {}: /dev/shm is used, its pages may not have been touched before\n",
+                           mounted.error().message());
             }
             media.push_back(std::move(medium));
             continue;
         }
         const auto cut = text.find('=');
         if (cut == text.npos || cut == 0 || cut + 1 == text.size())
-            return fail(Errc::usage, fmt::format("\"{}\" is not a medium; write tmpfs, or a name and a directory: disk=/data", text));
+            return fail(
+                Errc::usage,
+                fmt::format("\"{}\" is not a medium; write tmpfs, or a name and a directory: disk=/data", text));
         RecordMedium medium{text.substr(0, cut), text.substr(cut + 1), false, nullptr};
         const ScratchDirectory scratch(medium.directory);
         const auto free = std::filesystem::space(medium.directory).available;
         if (free < options.bytes_per_run.count() * 3 / 2)
-            return fail(Errc::usage, fmt::format("{} has {} free, a run needs {}; choose another directory or a smaller --bytes",
-                                                 medium.directory.native(), human(Bytes{free}),
-                                                 human(options.bytes_per_run * 3 / 2)));
+            return fail(
+                Errc::usage,
+                fmt::format("{} has {} free, a run needs {}; choose another directory or a smaller --bytes",
+                            medium.directory.native(), human(Bytes{free}), human(options.bytes_per_run * 3 / 2)));
         medium.direct = recorder::direct_by_itself(medium.directory);
         media.push_back(std::move(medium));
     }
@@ -247,18 +256,22 @@ int fail_with(const Error& error) {
 }  // namespace
 
 int run_bench_record(const RecordBenchOptions& options) {
-    if (options.workload != "atlas2018") return fail_with({Errc::usage, 0, fmt::format("unknown workload \"{}\"; there is atlas2018", options.workload)});
+    if (options.workload != "atlas2018")
+        return fail_with(
+            {Errc::usage, 0, fmt::format("unknown workload \"{}\"; there is atlas2018", options.workload)});
     const auto media = media_of(options);
     if (!media) return fail_with(media.error());
     const auto machine = Machine::here();
     const auto figures = workload_figures(options.seed);
-    const auto events = std::max<std::uint64_t>(options.connections,
+    const auto events = std::max<std::uint64_t>(
+        options.connections,
         static_cast<std::uint64_t>(static_cast<double>(options.bytes_per_run.count()) / figures.bytes_per_event));
     if (!options.json) {
-        fmt::print("{}: {} cores, {} threads, {}, Linux {}, {}\n{}\n", machine.processor, machine.cores, machine.threads,
-                   human(Bytes{machine.memory_bytes}), machine.kernel, machine.compiler, machine.kernels);
-        fmt::print("{} a run ({} events), {} connections, medians of {} interleaved runs\n\n", human(options.bytes_per_run), events,
-                   options.connections, options.repetitions);
+        fmt::print("{}: {} cores, {} threads, {}, Linux {}, {}\n{}\n", machine.processor, machine.cores,
+                   machine.threads, human(Bytes{machine.memory_bytes}), machine.kernel, machine.compiler,
+                   machine.kernels);
+        fmt::print("{} a run ({} events), {} connections, medians of {} interleaved runs\n\n",
+                   human(options.bytes_per_run), events, options.connections, options.repetitions);
         print_workload(figures);
     }
     const auto series = series_of(options, cpu_topology());
@@ -267,8 +280,10 @@ int run_bench_record(const RecordBenchOptions& options) {
         // The first round warms up (page tables, the file system's own memory) and is not counted.
         for (std::size_t round = 0; round <= options.repetitions; ++round) {
             for (std::size_t s = 0; s < series.size(); ++s) {
-                const auto result = measure(series[s], (*media)[m], round == 0 ? std::max<std::uint64_t>(events / 4, options.connections) : events,
-                                            options.bytes_per_run.count(), options);
+                const auto result =
+                    measure(series[s], (*media)[m],
+                            round == 0 ? std::max<std::uint64_t>(events / 4, options.connections) : events,
+                            options.bytes_per_run.count(), options);
                 if (!result) return fail_with(result.error());
                 if ((*media)[m].tmpfs) {
                     if (auto refilled = (*media)[m].tmpfs->refill(); !refilled) return fail_with(refilled.error());
@@ -296,7 +311,8 @@ int run_bench_record(const RecordBenchOptions& options) {
         print_rows(rows, *media);
     }
     if (options.plot.empty()) return 0;
-    if (auto drawn = draw(options.plot, figure(rows, *media, machine), 1000, 900); !drawn) return fail_with(drawn.error());
+    if (auto drawn = draw(options.plot, figure(rows, *media, machine), 1000, 900); !drawn)
+        return fail_with(drawn.error());
     if (!options.json) fmt::print("drawn: {}\n", options.plot);
     return 0;
 }

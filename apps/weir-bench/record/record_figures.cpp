@@ -14,7 +14,8 @@ namespace {
 
 namespace json = boost::json;
 
-const RecordRow* find(std::span<const RecordRow> rows, const std::string& medium, const std::string& name, unsigned threads = 0) {
+const RecordRow* find(std::span<const RecordRow> rows, const std::string& medium, const std::string& name,
+                      unsigned threads = 0) {
     const auto found = std::ranges::find_if(rows, [&](const RecordRow& row) {
         return row.medium.name == medium && row.series.name == name && (threads == 0 || row.series.threads == threads);
     });
@@ -22,8 +23,9 @@ const RecordRow* find(std::span<const RecordRow> rows, const std::string& medium
 }
 
 json::object machine_json(const Machine& machine) {
-    return {{"processor", machine.processor}, {"cores", machine.cores},       {"threads", machine.threads},
-            {"memory_bytes", machine.memory_bytes}, {"kernel", machine.kernel}, {"compiler", machine.compiler},
+    return {{"processor", machine.processor}, {"cores", machine.cores},
+            {"threads", machine.threads},     {"memory_bytes", machine.memory_bytes},
+            {"kernel", machine.kernel},       {"compiler", machine.compiler},
             {"kernels", machine.kernels}};
 }
 
@@ -43,7 +45,8 @@ WorkloadFigures workload_figures(std::uint64_t seed) {
             ++stream.events_above;
             stream.bytes_above += bytes;
         };
-        add(figures.streams[sampler.profile().streams[planned.stream].type + "_" + sampler.profile().streams[planned.stream].name]);
+        add(figures.streams[sampler.profile().streams[planned.stream].type + "_" +
+                            sampler.profile().streams[planned.stream].name]);
         if (planned.express) add(figures.streams["express_express"]);
         add(figures.all);
     }
@@ -59,8 +62,12 @@ std::string to_json(const Machine& machine, std::span<const RecordRow> rows, con
                         {"peer", !row.series.ours},
                         {"parameters",
                          {{"mode", row.series.name == "unsynced" ? "receipt" : row.series.name},
-                          {"sync", row.series.name != "unsynced"}, {"threads", row.series.threads}, {"smt_siblings", row.series.siblings},
-                          {"workload", options.workload}, {"medium", row.medium.name}, {"direct_io", row.medium.direct}}},
+                          {"sync", row.series.name != "unsynced"},
+                          {"threads", row.series.threads},
+                          {"smt_siblings", row.series.siblings},
+                          {"workload", options.workload},
+                          {"medium", row.medium.name},
+                          {"direct_io", row.medium.direct}}},
                         {"value", spread.median},
                         {"low", spread.low},
                         {"high", spread.high},
@@ -74,10 +81,11 @@ std::string to_json(const Machine& machine, std::span<const RecordRow> rows, con
     }
     json::array streams;
     for (const auto& [name, stream] : figures.streams) {
-        streams.push_back({{"stream", name},
-                           {"bytes_fraction", static_cast<double>(stream.bytes) / static_cast<double>(figures.all.bytes)},
-                           {"events_above_cutoff", static_cast<double>(stream.events_above) / static_cast<double>(stream.events)},
-                           {"bytes_above_cutoff", static_cast<double>(stream.bytes_above) / static_cast<double>(stream.bytes)}});
+        streams.push_back(
+            {{"stream", name},
+             {"bytes_fraction", static_cast<double>(stream.bytes) / static_cast<double>(figures.all.bytes)},
+             {"events_above_cutoff", static_cast<double>(stream.events_above) / static_cast<double>(stream.events)},
+             {"bytes_above_cutoff", static_cast<double>(stream.bytes_above) / static_cast<double>(stream.bytes)}});
     }
     return json::serialize(json::object{{"bench", "record"},
                                         {"machine", machine_json(machine)},
@@ -108,8 +116,9 @@ void print_rows(std::span<const RecordRow> rows, std::span<const RecordMedium> m
         fmt::print("{:<48} {:>6} {:>13} {:>10} {:>6}\n", "", "GB/s", "(low-high)", "CPU-s/GB", "cores");
         for (const auto& row : rows) {
             if (row.medium.name != medium.name) continue;
-            fmt::print("{:<48} {:>6.2f} {:>6.2f}-{:<6.2f} {:>10.3f} {:>6.2f}\n", row.series.description, row.gb_per_s.median,
-                       row.gb_per_s.low, row.gb_per_s.high, row.cpu_per_gb.median, row.cores.median);
+            fmt::print("{:<48} {:>6.2f} {:>6.2f}-{:<6.2f} {:>10.3f} {:>6.2f}\n", row.series.description,
+                       row.gb_per_s.median, row.gb_per_s.low, row.gb_per_s.high, row.cpu_per_gb.median,
+                       row.cores.median);
         }
         const auto* off = find(rows, medium.name, "off");
         const auto* receipt = find(rows, medium.name, "receipt");
@@ -117,14 +126,16 @@ void print_rows(std::span<const RecordRow> rows, std::span<const RecordMedium> m
         const auto* original = find(rows, medium.name, "original");
         const auto* copy = find(rows, medium.name, "copy");
         fmt::print("receipt / off           {:.3f} of the throughput, {:.3f} of the CPU\n",
-                   receipt->gb_per_s.median / off->gb_per_s.median, receipt->cpu_per_gb.median / off->cpu_per_gb.median);
+                   receipt->gb_per_s.median / off->gb_per_s.median,
+                   receipt->cpu_per_gb.median / off->cpu_per_gb.median);
         fmt::print("receipt / unsynced      {:.3f} of the throughput, a sync every {} ms at most\n",
                    receipt->gb_per_s.median / unsynced->gb_per_s.median,
                    recorder::RecorderOptions{}.sync_interval.count());
         fmt::print("original / receipt      {:.3f} of the CPU;  receipt / original  {:.3f} of the throughput\n",
                    original->cpu_per_gb.median / receipt->cpu_per_gb.median,
                    receipt->gb_per_s.median / original->gb_per_s.median);
-        fmt::print("receipt / receive-copy-write  {:.3f} of the throughput\n", receipt->gb_per_s.median / copy->gb_per_s.median);
+        fmt::print("receipt / receive-copy-write  {:.3f} of the throughput\n",
+                   receipt->gb_per_s.median / copy->gb_per_s.median);
     }
 }
 
@@ -135,32 +146,42 @@ std::string figure(std::span<const RecordRow> rows, std::span<const RecordMedium
         script += fmt::format("$split{} << EOD\n0 1\n", m);
         for (const auto& row : rows) {
             if (row.medium.name == media[m].name && row.series.name == "parallel")
-                script += fmt::format("{} {:.4f}\n", row.series.threads, row.gb_per_s.median / original->gb_per_s.median);
+                script +=
+                    fmt::format("{} {:.4f}\n", row.series.threads, row.gb_per_s.median / original->gb_per_s.median);
         }
         script += "EOD\n";
         const auto* receipt = find(rows, media[m].name, "receipt");
         script += fmt::format("receipt{} = {:.4f}\n", m, receipt->gb_per_s.median / original->gb_per_s.median);
     }
     script += fmt::format("set title 'Throughput against checksum threads (original = 1), {} cores'\n", machine.cores);
-    script += "set xlabel 'checksum threads'\nset ylabel 'relative throughput'\nset xtics 1\nset yrange [0:*]\nset xrange [-0.2:*]\nplot ";
+    script +=
+        "set xlabel 'checksum threads'\nset ylabel 'relative throughput'\nset xtics 1\nset yrange [0:*]\nset xrange "
+        "[-0.2:*]\nplot ";
     for (std::size_t m = 0; m < media.size(); ++m) {
-        script += fmt::format("{}$split{} using 1:2 with linespoints lw 2 lc {} title 'parallel, {}', receipt{} with lines lw 2 dt 2 lc {} title 'receipt, {}'",
-                              m > 0 ? ", " : "", m, m + 1, media[m].name, m, m + 1, media[m].name);
+        script += fmt::format(
+            "{}$split{} using 1:2 with linespoints lw 2 lc {} title 'parallel, {}', receipt{} with lines lw 2 dt 2 lc "
+            "{} title 'receipt, {}'",
+            m > 0 ? ", " : "", m, m + 1, media[m].name, m, m + 1, media[m].name);
     }
-    script += "\nunset xlabel\nset title 'Recording atlas2018'\nset ylabel 'GB/s'\nset style data histogram\n"
-              "set style histogram errorbars gap 1\nset style fill solid 0.7\nset xtics auto rotate by -25\nset xrange [*:*]\n";
+    script +=
+        "\nunset xlabel\nset title 'Recording atlas2018'\nset ylabel 'GB/s'\nset style data histogram\n"
+        "set style histogram errorbars gap 1\nset style fill solid 0.7\nset xtics auto rotate by -25\nset xrange "
+        "[*:*]\n";
     for (std::size_t m = 0; m < media.size(); ++m) {
         script += fmt::format("$bars{} << EOD\n", m);
         for (const auto& row : rows) {
             if (row.medium.name != media[m].name) continue;
-            const auto label = row.series.name == "parallel" ? fmt::format("parallel {}", row.series.threads) : row.series.name;
-            script += fmt::format("\"{}\" {:.4f} {:.4f} {:.4f}\n", label, row.gb_per_s.median, row.gb_per_s.low, row.gb_per_s.high);
+            const auto label =
+                row.series.name == "parallel" ? fmt::format("parallel {}", row.series.threads) : row.series.name;
+            script += fmt::format("\"{}\" {:.4f} {:.4f} {:.4f}\n", label, row.gb_per_s.median, row.gb_per_s.low,
+                                  row.gb_per_s.high);
         }
         script += "EOD\n";
     }
     script += "plot ";
     for (std::size_t m = 0; m < media.size(); ++m)
-        script += fmt::format("{}$bars{} using 2:3:4:xtic(1) lc {} title '{}'", m > 0 ? ", " : "", m, m + 1, media[m].name);
+        script +=
+            fmt::format("{}$bars{} using 2:3:4:xtic(1) lc {} title '{}'", m > 0 ? ", " : "", m, m + 1, media[m].name);
     return script + "\nunset multiplot\n";
 }
 

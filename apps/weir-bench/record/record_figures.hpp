@@ -21,10 +21,10 @@ inline constexpr std::uint64_t small_event = 32'000;  // the paper's cutoff
 
 /// One bar of the figure: a limit or a way to record.
 struct RecordSeries {
-    std::string name;         // "sink", "write", "copy", "off", "receipt", "unsynced", "original", "parallel"
+    std::string name;  // "sink", "write", "copy", "off", "receipt", "unsynced", "original", "parallel"
     std::string description;
-    unsigned threads = 0;     // checksum threads of `parallel`
-    bool siblings = false;    // they share cores with others (SMT)
+    unsigned threads = 0;   // checksum threads of `parallel`
+    bool siblings = false;  // they share cores with others (SMT)
     bool ours = true;
 };
 
@@ -54,9 +54,10 @@ struct WorkloadFigures {
 [[nodiscard]] WorkloadFigures workload_figures(std::uint64_t seed);
 void print_workload(const WorkloadFigures& figures);
 void print_rows(std::span<const RecordRow> rows, std::span<const RecordMedium> media);
-[[nodiscard]] std::string to_json(const Machine& machine, std::span<const RecordRow> rows, const WorkloadFigures& figures,
-                                  const RecordBenchOptions& options);
+[[nodiscard]] std::string to_json(const Machine& machine, std::span<const RecordRow> rows,
+                                  const WorkloadFigures& figures, const RecordBenchOptions& options);
 /// For gnuplot. Figure 5 (throughput against checksum threads, `original` = 1) above, the bars of every series below.
-[[nodiscard]] std::string figure(std::span<const RecordRow> rows, std::span<const RecordMedium> media, const Machine& machine);
+[[nodiscard]] std::string figure(std::span<const RecordRow> rows, std::span<const RecordMedium> media,
+                                 const Machine& machine);
 
 }  // namespace weir::app

@@ -121,7 +121,8 @@ delivery::Taken CopySink::take(delivery::IncomingEvent& event) {
             if (!place) {
                 auto created = PlainFile::create(directory_ / (stream_key(tag) + ".plain"), direct_, pool_, writer_);
                 if (!created) {
-                    receiver_->reject({taken.session, taken.meta.sequence}, wire::RejectReason::other, created.error().message());
+                    receiver_->reject({taken.session, taken.meta.sequence}, wire::RejectReason::other,
+                                      created.error().message());
                     return delivery::Taken::yes;
                 }
                 place = std::move(*created);

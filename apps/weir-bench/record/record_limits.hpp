@@ -21,7 +21,9 @@ namespace weir::app {
 class DiscardSink final : public delivery::EventSink {
 public:
     void connect(delivery::Receiver& receiver) { receiver_ = &receiver; }
-    [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::SessionId, const wire::Hello&) override { return std::nullopt; }
+    [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::SessionId, const wire::Hello&) override {
+        return std::nullopt;
+    }
     [[nodiscard]] delivery::Taken take(delivery::IncomingEvent& event) override;
 
 private:
@@ -73,7 +75,9 @@ public:
     CopySink(std::filesystem::path directory, bool direct, recorder::SegmentPool& pool, recorder::BlockWriter& writer)
         : directory_(std::move(directory)), direct_(direct), pool_(pool), writer_(writer) {}
     void connect(delivery::Receiver& receiver) { receiver_ = &receiver; }
-    [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::SessionId, const wire::Hello&) override { return std::nullopt; }
+    [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::SessionId, const wire::Hello&) override {
+        return std::nullopt;
+    }
     [[nodiscard]] delivery::Taken take(delivery::IncomingEvent& event) override;
     [[nodiscard]] Result<> finish();
 

@@ -15,17 +15,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t step = 32ULL << 20;   // of the reserve
+constexpr std::uint64_t step = 32ULL << 20;    // of the reserve
 constexpr std::uint64_t ahead = 128ULL << 20;  // free pages that a measurement always finds
 
 }  // namespace
 
 Result<std::unique_ptr<TmpfsMedium>> TmpfsMedium::mount(Bytes used) {
     std::string pattern = (std::filesystem::temp_directory_path() / "weir-tmpfs-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) return fail_errno(errno, fmt::format("cannot make directory {}", pattern));
+    if (::mkdtemp(pattern.data()) == nullptr)
+        return fail_errno(errno, fmt::format("cannot make directory {}", pattern));
     const std::filesystem::path directory = pattern;
     const auto size = used * 2 + 1_GiB;
-    if (::mount("tmpfs", directory.c_str(), "tmpfs", 0, fmt::format("size={},huge=always", size.count()).c_str()) != 0) {
+    if (::mount("tmpfs", directory.c_str(), "tmpfs", 0, fmt::format("size={},huge=always", size.count()).c_str()) !=
+        0) {
         const int why = errno;
         std::filesystem::remove(directory);
         return fail_errno(why, "cannot mount a tmpfs");
@@ -48,7 +50,7 @@ TmpfsMedium::~TmpfsMedium() {
 }
 
 std::uint64_t TmpfsMedium::free_bytes() const {
-    struct statvfs status {};
+    struct statvfs status{};
     if (::statvfs(directory_.c_str(), &status) != 0) return 0;
     return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
 }

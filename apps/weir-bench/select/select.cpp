@@ -19,7 +19,8 @@ Result<std::vector<BenchRow>> select_rows(const SelectBenchOptions& options) {
     std::vector<SelectCase> cases;
     for (const auto latency : options.latencies)
         for (const auto workers : options.workers)
-            cases.push_back({.workers = workers, .depth = options.depth, .latency = latency, .selection = options.selection});
+            cases.push_back(
+                {.workers = workers, .depth = options.depth, .latency = latency, .selection = options.selection});
     std::vector<std::vector<SelectFigures>> measured(cases.size());
     for (std::size_t repetition = 0; repetition < options.repetitions; ++repetition) {
         for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -35,10 +36,11 @@ Result<std::vector<BenchRow>> select_rows(const SelectBenchOptions& options) {
                                              {"latency", std::chrono::duration<double>(cases[i].latency).count()},
                                              {"depth", cases[i].depth},
                                              {"selection", cases[i].selection}};
-        const auto add = [&](const char* name, double SelectFigures::*figure, const char* unit) {
+        const auto add = [&](const char* name, double SelectFigures::* figure, const char* unit) {
             std::vector<double> values;
             for (const auto& figures : measured[i]) values.push_back(figures.*figure);
-            rows.push_back({.name = name, .peer = false, .parameters = parameters, .value = spread_of(values), .unit = unit});
+            rows.push_back(
+                {.name = name, .peer = false, .parameters = parameters, .value = spread_of(values), .unit = unit});
         };
         add("event_rate", &SelectFigures::events_per_s, "events/s");
         add("cpu", &SelectFigures::cpu_per_event, "s/event");
@@ -73,7 +75,8 @@ int run_bench_select(const SelectBenchOptions& given) {
     }
     const auto machine = Machine::here();
     if (options.json) {
-        fmt::print("{}\n", boost::json::serialize(bench_document("select", machine, *rows, {{"repetitions", options.repetitions}})));
+        fmt::print("{}\n", boost::json::serialize(
+                               bench_document("select", machine, *rows, {{"repetitions", options.repetitions}})));
     } else {
         print_machine(machine);
         print_select_rows(*rows);

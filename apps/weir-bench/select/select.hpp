@@ -14,12 +14,12 @@ struct SelectBenchOptions {
     std::vector<std::uint32_t> workers{1, 2, 4, 8, 16};
     std::vector<std::chrono::nanoseconds> latencies{std::chrono::microseconds(0), std::chrono::microseconds(500),
                                                     std::chrono::milliseconds(5)};
-    std::string selection = "busy:50us";        // what a worker computes for each event
-    std::uint32_t depth = 1;                    // events in the unit for each worker
+    std::string selection = "busy:50us";  // what a worker computes for each event
+    std::uint32_t depth = 1;              // events in the unit for each worker
     std::size_t repetitions = 5;
-    std::chrono::milliseconds time{500};        // of one run
-    bool quick = false;                         // a few points, in less than 3 s
-    std::string plot;                           // an SVG or PNG file; empty: none
+    std::chrono::milliseconds time{500};  // of one run
+    bool quick = false;                   // a few points, in less than 3 s
+    std::string plot;                     // an SVG or PNG file; empty: none
     bool json = false;
 };
 

@@ -29,8 +29,9 @@ std::vector<double> values(const std::vector<BenchRow>& rows, const char* parame
 }
 
 const BenchRow* find(const std::vector<BenchRow>& rows, std::string_view name, double workers, double latency) {
-    const auto found = std::ranges::find_if(
-        rows, [&](const BenchRow& row) { return row.name == name && real(row, "workers") == workers && real(row, "latency") == latency; });
+    const auto found = std::ranges::find_if(rows, [&](const BenchRow& row) {
+        return row.name == name && real(row, "workers") == workers && real(row, "latency") == latency;
+    });
     return found == rows.end() ? nullptr : &*found;
 }
 
@@ -45,16 +46,19 @@ void print_select_rows(const std::vector<BenchRow>& rows) {
         for (const auto latency : values(rows, "latency")) {
             const auto* rate = find(rows, "event_rate", workers, latency);
             const auto* cpu = find(rows, "cpu", workers, latency);
-            if (rate != nullptr && cpu != nullptr) fmt::print("{:>15.0f} {:>8.1f}", rate->value.median, cpu->value.median * 1e6);
+            if (rate != nullptr && cpu != nullptr)
+                fmt::print("{:>15.0f} {:>8.1f}", rate->value.median, cpu->value.median * 1e6);
         }
         fmt::print("\n");
     }
 }
 
-Result<> draw_select_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows, const Machine& machine) {
-    std::string script = fmt::format("set title 'One level-2 processing unit, {} ({} cores)'\nset grid\nset key top left\nset logscale y\n"
-                                     "set xlabel 'worker threads'\nset ylabel 'events/s'\n",
-                                     machine.processor, machine.cores);
+Result<> draw_select_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows,
+                          const Machine& machine) {
+    std::string script = fmt::format(
+        "set title 'One level-2 processing unit, {} ({} cores)'\nset grid\nset key top left\nset logscale y\n"
+        "set xlabel 'worker threads'\nset ylabel 'events/s'\n",
+        machine.processor, machine.cores);
     std::string plot;
     std::size_t block = 0;
     for (const auto latency : values(rows, "latency")) {

@@ -11,6 +11,7 @@
 namespace weir::app {
 
 void print_select_rows(const std::vector<BenchRow>& rows);
-[[nodiscard]] Result<> draw_select_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows, const Machine& machine);
+[[nodiscard]] Result<> draw_select_rows(const std::filesystem::path& target, const std::vector<BenchRow>& rows,
+                                        const Machine& machine);
 
 }  // namespace weir::app

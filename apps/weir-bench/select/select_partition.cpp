@@ -142,7 +142,8 @@ Result<SelectFigures> measure_select(const SelectCase& what, std::chrono::millis
     if (!assigner.loop) return std::unexpected(assigner.loop.error());
     if (!readout.loop) return std::unexpected(readout.loop.error());
 
-    selection::SupervisorStation supervisor({.name = "l2sv", .id = supervisor_id, .loop = loop_of(supervisor_id)}, reports, clock);
+    selection::SupervisorStation supervisor({.name = "l2sv", .id = supervisor_id, .loop = loop_of(supervisor_id)},
+                                            reports, clock);
     selection::UnitStationOptions unit_options;
     unit_options.id = unit_id;
     unit_options.loop = loop_of(unit_id);
@@ -167,7 +168,8 @@ Result<SelectFigures> measure_select(const SelectCase& what, std::chrono::millis
     if (auto started = supervisor.start(run); !started) return std::unexpected(started.error());
 
     // The first events find out the round trips.
-    for (int waited = 0; waited < 100 && unit.status().ledger.stored < what.workers; ++waited) std::this_thread::sleep_for(10ms);
+    for (int waited = 0; waited < 100 && unit.status().ledger.stored < what.workers; ++waited)
+        std::this_thread::sleep_for(10ms);
     std::this_thread::sleep_for(60ms);
     const auto before = unit.status().ledger.stored;
     const auto cpu_before = processor_seconds(accounts);

@@ -20,8 +20,8 @@ struct SelectCase {
 
 struct SelectFigures {
     double events_per_s = 0;
-    double cpu_per_event = 0;       // seconds, of the unit's threads
-    double decision_seconds = 0;    // from giving an event to its verdict
+    double cpu_per_event = 0;     // seconds, of the unit's threads
+    double decision_seconds = 0;  // from giving an event to its verdict
 };
 
 [[nodiscard]] Result<SelectFigures> measure_select(const SelectCase& what, std::chrono::milliseconds time);

@@ -50,7 +50,8 @@ public:
             if (!options_.json) fmt::print(stderr, "round {} of {}\n", round + 1, options_.repetitions);
         }
         for (const auto& place : places_)
-            for (std::size_t more = 0; more < options_.visits_more && points_[place.point].counted() < batches_wanted; ++more)
+            for (std::size_t more = 0; more < options_.visits_more && points_[place.point].counted() < batches_wanted;
+                 ++more)
                 if (auto done = visit(place, more); !done) return done;
         return {};
     }

@@ -116,8 +116,7 @@ Result<SerializeCandidates> find_serialize_candidates(const std::string& peers_f
         }
         if (auto process = start_peer({program.native()}, folder->path(), std::chrono::seconds(20)))
             all.processes.push_back(std::move(*process));
-        else
-            all.notes.push_back(fmt::format("not measured: {}: {}", peer.name, process.error().message()));
+        else all.notes.push_back(fmt::format("not measured: {}: {}", peer.name, process.error().message()));
     }
     if (!root_python.empty()) {
         for (const auto& file : root_sources) {

@@ -115,7 +115,9 @@ std::vector<BenchRow> serialize_rows(const SerializePoints& points) {
             if (point.subject != "event") items = std::stoi(point.subject);
             return boost::json::object{{"candidate", point.candidate},
                                        {"items", items},
-                                       {"layout", says("member-wise") ? "member-wise" : says("object-wise") ? "object-wise" : "its own"},
+                                       {"layout", says("member-wise")   ? "member-wise"
+                                                  : says("object-wise") ? "object-wise"
+                                                                        : "its own"},
                                        {"direction", point.way()},
                                        {"threads", point.threads}};
         };

@@ -19,7 +19,8 @@ std::vector<Corruption> all_corruptions() {
 
 std::uint64_t bits_that_differ(ConstData a, ConstData b) {
     std::uint64_t bits = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) bits += static_cast<std::uint64_t>(std::popcount(std::to_integer<unsigned>(a[i] ^ b[i])));
+    for (std::size_t i = 0; i < a.size(); ++i)
+        bits += static_cast<std::uint64_t>(std::popcount(std::to_integer<unsigned>(a[i] ^ b[i])));
     return bits;
 }
 

@@ -13,8 +13,8 @@
 namespace weir::app {
 namespace {
 
-constexpr std::size_t stride = 16;    // bytes of a word on the bus
-constexpr std::size_t distance = 4;   // bytes between two lanes that are confused
+constexpr std::size_t stride = 16;   // bytes of a word on the bus
+constexpr std::size_t distance = 4;  // bytes between two lanes that are confused
 constexpr std::size_t page = 4096;
 
 unsigned below(Randomness& random, unsigned limit) { return static_cast<unsigned>(random() % limit); }
@@ -22,7 +22,8 @@ unsigned below(Randomness& random, unsigned limit) { return static_cast<unsigned
 std::byte& lane(MutableData data, std::size_t word, std::size_t which) { return data[word * stride + which]; }
 
 void swap_pages(MutableData data, std::size_t a, std::size_t b, std::size_t size) {
-    std::swap_ranges(data.begin() + static_cast<std::ptrdiff_t>(a), data.begin() + static_cast<std::ptrdiff_t>(a + size),
+    std::swap_ranges(data.begin() + static_cast<std::ptrdiff_t>(a),
+                     data.begin() + static_cast<std::ptrdiff_t>(a + size),
                      data.begin() + static_cast<std::ptrdiff_t>(b));
 }
 
@@ -38,9 +39,11 @@ void flip_bits(MutableData data, std::size_t begin, std::size_t span, unsigned c
     for (const auto bit : chosen) flip_bit(data, bit);
 }
 
-Corruption of_lanes(std::string name, std::uint64_t sites, std::function<void(MutableData, unsigned bit, std::size_t word, Randomness&)> one) {
+Corruption of_lanes(std::string name, std::uint64_t sites,
+                    std::function<void(MutableData, unsigned bit, std::size_t word, Randomness&)> one) {
     const auto words = static_cast<std::size_t>(sites);
-    return {std::move(name), words * stride, sites, [one = std::move(one), words](MutableData data, Randomness& random) {
+    return {std::move(name), words * stride, sites,
+            [one = std::move(one), words](MutableData data, Randomness& random) {
                 const unsigned bit = below(random, 8);
                 for (std::size_t word = 0; word < words; ++word) one(data, bit, word, random);
             }};
@@ -81,30 +84,35 @@ void fill(MutableData data, DataKind kind, Randomness& random) {
 
 std::vector<Corruption> lane_corruptions(std::uint64_t sites) {
     std::vector<Corruption> all;
-    all.push_back(of_lanes("bit swapped between two lanes 4 bytes apart", sites, [](MutableData data, unsigned bit, std::size_t word, Randomness&) {
-        auto& a = lane(data, word, 3);
-        auto& b = lane(data, word, 3 + distance);
-        const auto mask = std::byte{1} << bit;
-        const auto difference = (a ^ b) & mask;
-        a ^= difference;
-        b ^= difference;
-    }));
-    all.push_back(of_lanes("byte swapped between the lanes", sites, [](MutableData data, unsigned, std::size_t word, Randomness&) {
-        std::swap(lane(data, word, 3), lane(data, word, 3 + distance));
-    }));
-    all.push_back(of_lanes("two bits swapped inside a byte", sites, [](MutableData data, unsigned bit, std::size_t word, Randomness&) {
-        auto& a = lane(data, word, 3);
-        const auto value = std::to_integer<unsigned>(a);
-        const unsigned other = (bit + 3) % 8;
-        const unsigned differ = (value >> bit ^ value >> other) & 1;
-        a = static_cast<std::byte>(value ^ (differ << bit | differ << other));
-    }));
-    all.push_back(of_lanes("bit of a lane flips at random", sites, [](MutableData data, unsigned bit, std::size_t word, Randomness& random) {
-        if ((random() & 1) != 0) lane(data, word, 3) ^= std::byte{1} << bit;
-    }));
-    all.push_back(of_lanes("bit of a lane stuck at 1", sites, [](MutableData data, unsigned bit, std::size_t word, Randomness&) {
-        lane(data, word, 3) |= std::byte{1} << bit;
-    }));
+    all.push_back(of_lanes("bit swapped between two lanes 4 bytes apart", sites,
+                           [](MutableData data, unsigned bit, std::size_t word, Randomness&) {
+                               auto& a = lane(data, word, 3);
+                               auto& b = lane(data, word, 3 + distance);
+                               const auto mask = std::byte{1} << bit;
+                               const auto difference = (a ^ b) & mask;
+                               a ^= difference;
+                               b ^= difference;
+                           }));
+    all.push_back(of_lanes("byte swapped between the lanes", sites,
+                           [](MutableData data, unsigned, std::size_t word, Randomness&) {
+                               std::swap(lane(data, word, 3), lane(data, word, 3 + distance));
+                           }));
+    all.push_back(of_lanes("two bits swapped inside a byte", sites,
+                           [](MutableData data, unsigned bit, std::size_t word, Randomness&) {
+                               auto& a = lane(data, word, 3);
+                               const auto value = std::to_integer<unsigned>(a);
+                               const unsigned other = (bit + 3) % 8;
+                               const unsigned differ = (value >> bit ^ value >> other) & 1;
+                               a = static_cast<std::byte>(value ^ (differ << bit | differ << other));
+                           }));
+    all.push_back(of_lanes("bit of a lane flips at random", sites,
+                           [](MutableData data, unsigned bit, std::size_t word, Randomness& random) {
+                               if ((random() & 1) != 0) lane(data, word, 3) ^= std::byte{1} << bit;
+                           }));
+    all.push_back(
+        of_lanes("bit of a lane stuck at 1", sites, [](MutableData data, unsigned bit, std::size_t word, Randomness&) {
+            lane(data, word, 3) |= std::byte{1} << bit;
+        }));
     const auto words = static_cast<std::size_t>(sites);
     all.push_back({"bit of a lane one word late", words * stride, sites, [words](MutableData data, Randomness& random) {
                        const auto mask = std::byte{1} << below(random, 8);
@@ -152,9 +160,9 @@ std::vector<Corruption> bit_corruptions() {
     constexpr std::size_t size = 4096;
     std::vector<Corruption> all;
     for (const unsigned count : {1U, 2U, 3U, 4U}) {
-        all.push_back({fmt::format("{} random bit{}", count, count == 1 ? "" : "s"), size, count, [count](MutableData data, Randomness& random) {
-                           flip_bits(data, 0, data.size() * 8, count, random);
-                       }});
+        all.push_back(
+            {fmt::format("{} random bit{}", count, count == 1 ? "" : "s"), size, count,
+             [count](MutableData data, Randomness& random) { flip_bits(data, 0, data.size() * 8, count, random); }});
     }
     all.push_back({"burst of at most 32 bits", size, 1, [](MutableData data, Randomness& random) {
                        const auto begin = random() % (data.size() * 8 - 32);
@@ -165,7 +173,8 @@ std::vector<Corruption> bit_corruptions() {
                        const auto begin = random() % (data.size() - 3 * gap);
                        const auto at = [&](std::size_t i) -> std::byte& { return data[begin + i * gap]; };
                        const auto value = [&](std::size_t i) { return std::to_integer<unsigned>(at(i)); };
-                       if (value(0) == 255 || value(1) == 0 || value(2) == 0 || value(3) == 255) return;  // would wrap around
+                       if (value(0) == 255 || value(1) == 0 || value(2) == 0 || value(3) == 255)
+                           return;  // would wrap around
                        at(0) = static_cast<std::byte>(value(0) + 1);
                        at(1) = static_cast<std::byte>(value(1) - 1);
                        at(2) = static_cast<std::byte>(value(2) - 1);

@@ -118,7 +118,8 @@ std::uint64_t missed_with_salt(std::uint64_t trials, std::uint64_t seed) {
     std::uint64_t missed = 0;
     for (std::uint64_t trial = 0; trial < trials; ++trial) {
         const auto block = static_cast<std::uint32_t>(random());  // its crc32c
-        const std::uint64_t file = random(), from = random() % 1'000'000, to = (from + 1 + random() % 999'999) % 1'000'000;
+        const std::uint64_t file = random(), from = random() % 1'000'000,
+                            to = (from + 1 + random() % 999'999) % 1'000'000;
         const auto salted = [&](std::uint64_t place) {
             std::array<std::byte, 16> salt;
             std::memcpy(salt.data(), &file, 8);
@@ -131,13 +132,17 @@ std::uint64_t missed_with_salt(std::uint64_t trials, std::uint64_t seed) {
 }
 
 void print_cells(const std::vector<Cell>& cells) {
-    fmt::print("{:<45}{:>5} {:<9}{:>8}  {:>9} {:>19}  missed by\n", "damage", "sites", "data", "trials", "adler32", "95 % bounds");
-    fmt::print("{:<45}{:>5} {:<9}{:>8}  {:>9} {:>19}  crc32 crc32c crc64 xxh3  low 12 bits: xxh3 blake3 (expected)\n", "", "", "", "", "misses", "");
+    fmt::print("{:<45}{:>5} {:<9}{:>8}  {:>9} {:>19}  missed by\n", "damage", "sites", "data", "trials", "adler32",
+               "95 % bounds");
+    fmt::print("{:<45}{:>5} {:<9}{:>8}  {:>9} {:>19}  crc32 crc32c crc64 xxh3  low 12 bits: xxh3 blake3 (expected)\n",
+               "", "", "", "", "misses", "");
     for (const auto& cell : cells) {
         const auto f = fraction(cell.missed[0], cell.trials);
-        fmt::print("{:<45}{:>5} {:<9}{:>8}  {:>9.2e} {:>9.1e}-{:<9.1e}  {:>5} {:>6} {:>5} {:>4} {:>18} {:>6} {:>10.1f}\n", cell.corruption,
-                   cell.sites, name(cell.data), cell.trials, f.median, f.low, f.high, cell.missed[1], cell.missed[2], cell.missed[3],
-                   cell.missed[4], cell.missed[5], cell.missed[6], static_cast<double>(cell.trials) / 4096);
+        fmt::print(
+            "{:<45}{:>5} {:<9}{:>8}  {:>9.2e} {:>9.1e}-{:<9.1e}  {:>5} {:>6} {:>5} {:>4} {:>18} {:>6} {:>10.1f}\n",
+            cell.corruption, cell.sites, name(cell.data), cell.trials, f.median, f.low, f.high, cell.missed[1],
+            cell.missed[2], cell.missed[3], cell.missed[4], cell.missed[5], cell.missed[6],
+            static_cast<double>(cell.trials) / 4096);
     }
 }
 
@@ -145,24 +150,33 @@ std::vector<BenchRow> rows_of(const std::vector<Cell>& cells) {
     std::vector<BenchRow> rows;
     for (const auto& cell : cells) {
         for (std::size_t i = 0; i < sums.size(); ++i) {
-            rows.push_back({.name = "undetected", .peer = false,
-                            .parameters = {{"algorithm", sums[i].name}, {"corruption", cell.corruption}, {"sites", cell.sites},
-                                           {"data", name(cell.data)}, {"bytes", cell.bytes}, {"missed", cell.missed[i]}},
-                            .value = fraction(cell.missed[i], cell.trials), .unit = "fraction"});
+            rows.push_back({.name = "undetected",
+                            .peer = false,
+                            .parameters = {{"algorithm", sums[i].name},
+                                           {"corruption", cell.corruption},
+                                           {"sites", cell.sites},
+                                           {"data", name(cell.data)},
+                                           {"bytes", cell.bytes},
+                                           {"missed", cell.missed[i]}},
+                            .value = fraction(cell.missed[i], cell.trials),
+                            .unit = "fraction"});
         }
     }
     return rows;
 }
 
 std::string figure(const std::vector<Cell>& cells) {
-    std::string script = "set logscale xy\nset grid\nset key right center\nset xlabel 'words damaged'\nset ylabel 'undetected fraction'\n"
-                         "set format y '10^{%L}'\nset title 'What adler32 does not see: damage to the lanes of a bus, random data'\n";
+    std::string script =
+        "set logscale xy\nset grid\nset key right center\nset xlabel 'words damaged'\nset ylabel 'undetected "
+        "fraction'\n"
+        "set format y '10^{%L}'\nset title 'What adler32 does not see: damage to the lanes of a bus, random data'\n";
     std::string plot;
     std::size_t block = 0;
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const auto& first = cells[i];
-        const bool seen = std::ranges::any_of(cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(i),
-                                              [&](const Cell& c) { return c.corruption == first.corruption && c.data == first.data; });
+        const bool seen = std::ranges::any_of(
+            cells.begin(), cells.begin() + static_cast<std::ptrdiff_t>(i),
+            [&](const Cell& c) { return c.corruption == first.corruption && c.data == first.data; });
         if (seen || first.data != DataKind::random || first.bytes != first.sites * 16) continue;
         std::string points;
         for (const auto& cell : cells) {
@@ -172,7 +186,8 @@ std::string figure(const std::vector<Cell>& cells) {
         }
         if (points.empty()) continue;
         script += fmt::format("$d{} << EOD\n{}EOD\n", block, points);
-        plot += fmt::format("{}$d{} using 1:2:3:4 with yerrorlines lw 2 title '{}'", plot.empty() ? "plot " : ", ", block, first.corruption);
+        plot += fmt::format("{}$d{} using 1:2:3:4 with yerrorlines lw 2 title '{}'", plot.empty() ? "plot " : ", ",
+                            block, first.corruption);
         ++block;
     }
     return script + plot + ", 2.0**-32 with lines dt 2 lc 'black' title '2^{-32}'\n";
@@ -188,7 +203,8 @@ int run_bench_undetected(const UndetectedBenchOptions& options) {
     std::vector<Cell> cells;
     const auto add = [&](const Corruption& corruption, DataKind data) {
         // About the same bytes for each kind of damage.
-        const auto trials = std::max<std::uint64_t>(100, options.trials * 1024 / std::max<std::uint64_t>(corruption.size, 1024));
+        const auto trials =
+            std::max<std::uint64_t>(100, options.trials * 1024 / std::max<std::uint64_t>(corruption.size, 1024));
         cells.push_back(try_out(corruption, data, trials, options.seed));
         if (!options.json) fmt::print(stderr, "{} on {} data\n", corruption.name, name(data));
     };
@@ -205,26 +221,40 @@ int run_bench_undetected(const UndetectedBenchOptions& options) {
     const auto machine = Machine::here();
     auto rows = rows_of(cells);
     for (const auto& pages : swapped) {
-        rows.push_back({.name = "undetected", .peer = false,
-                        .parameters = {{"algorithm", "adler32"}, {"corruption", "two 4 KiB pages swapped (all pairs)"}, {"sites", 0},
-                                       {"data", name(pages.data)}, {"bytes", 8192}, {"missed", pages.missed}},
-                        .value = fraction(pages.missed, pages.pairs), .unit = "fraction"});
+        rows.push_back({.name = "undetected",
+                        .peer = false,
+                        .parameters = {{"algorithm", "adler32"},
+                                       {"corruption", "two 4 KiB pages swapped (all pairs)"},
+                                       {"sites", 0},
+                                       {"data", name(pages.data)},
+                                       {"bytes", 8192},
+                                       {"missed", pages.missed}},
+                        .value = fraction(pages.missed, pages.pairs),
+                        .unit = "fraction"});
     }
-    rows.push_back({.name = "undetected", .peer = false,
-                    .parameters = {{"algorithm", "crc32c with file and place"}, {"corruption", "block with its sum in a wrong place"},
-                                   {"sites", 0}, {"data", "random"}, {"bytes", 4096}, {"missed", salted}},
-                    .value = fraction(salted, salted_trials), .unit = "fraction"});
+    rows.push_back({.name = "undetected",
+                    .peer = false,
+                    .parameters = {{"algorithm", "crc32c with file and place"},
+                                   {"corruption", "block with its sum in a wrong place"},
+                                   {"sites", 0},
+                                   {"data", "random"},
+                                   {"bytes", 4096},
+                                   {"missed", salted}},
+                    .value = fraction(salted, salted_trials),
+                    .unit = "fraction"});
     if (options.json) {
-        fmt::print("{}\n", json::serialize(bench_document("undetected", machine, rows, {{"seed", options.seed}, {"trials", options.trials}})));
+        fmt::print("{}\n", json::serialize(bench_document("undetected", machine, rows,
+                                                          {{"seed", options.seed}, {"trials", options.trials}})));
     } else {
         print_cells(cells);
         for (const auto& pages : swapped) {
             const auto f = fraction(pages.missed, pages.pairs);
-            fmt::print("\ntwo 4 KiB pages swapped, {} data, all pairs: adler32 misses {} of {}, {:.2e} ({:.1e}-{:.1e})", name(pages.data),
-                       pages.missed, pages.pairs, f.median, f.low, f.high);
+            fmt::print("\ntwo 4 KiB pages swapped, {} data, all pairs: adler32 misses {} of {}, {:.2e} ({:.1e}-{:.1e})",
+                       name(pages.data), pages.missed, pages.pairs, f.median, f.low, f.high);
         }
-        fmt::print("\na block with its crc32c in a wrong place: always missed; with file and place in the sum: {} of {}\n", salted,
-                   salted_trials);
+        fmt::print(
+            "\na block with its crc32c in a wrong place: always missed; with file and place in the sum: {} of {}\n",
+            salted, salted_trials);
     }
     if (options.plot.empty()) return 0;
     if (auto drawn = draw(options.plot, figure(cells), 900, 600); !drawn) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir alarms`: what a recorder, or the hand-off beside it, raised and nobody has acknowledged yet. Asks the station that
-// runs, else reads its file.
+// `weir alarms`: what a recorder, or the hand-off beside it, raised and nobody has acknowledged yet. Asks the station
+// that runs, else reads its file.
 #include <fmt/chrono.h>
 #include <pwd.h>
 #include <unistd.h>
@@ -69,7 +69,8 @@ json::object json_of(const Station& station, const service::Alarm& alarm) {
     return object;
 }
 
-/// Whether it was latched. When the station does not run its file is changed, under the lock that the station would take.
+/// Whether it was latched. When the station does not run its file is changed, under the lock that the station would
+/// take.
 Result<bool> acknowledge(const service::AlarmPlace& place, const std::string& alarm, const std::string& person) {
     if (const auto asked = service::ask_to_acknowledge(place, alarm, person); !asked || *asked) {
         if (!asked) return std::unexpected(asked.error());
@@ -135,9 +136,10 @@ int run_alarms(const Options& options) {
                                             options.directory.native()));
     const auto directories = directories_with_alarms(options.directory);
     if (directories.empty())
-        return fail_missing(me, fmt::format("no recorder and no hand-off keeps its alarms in {}; name the first directory of a "
-                                            "recorder, or that of a run, with --dir",
-                                            options.directory.native()));
+        return fail_missing(
+            me, fmt::format("no recorder and no hand-off keeps its alarms in {}; name the first directory of a "
+                            "recorder, or that of a run, with --dir",
+                            options.directory.native()));
     std::vector<Station> stations;
     for (const auto& directory : directories) {
         stations.push_back({.name = "recorder", .place = {.directory = directory}});
@@ -163,8 +165,9 @@ int run_alarms(const Options& options) {
         for (const auto& alarm : station.alarms) {
             latched += alarm.acknowledged_at ? 0U : 1U;
             list.push_back(json_of(station, alarm));
-            std::vector<std::string> row{alarm.name, alarm.acknowledged_at ? "acknowledged by " + *alarm.acknowledged_by : "LATCHED",
-                                         with_commas(alarm.raised), utc(alarm.last), alarm.report.what};
+            std::vector<std::string> row{
+                alarm.name, alarm.acknowledged_at ? "acknowledged by " + *alarm.acknowledged_by : "LATCHED",
+                with_commas(alarm.raised), utc(alarm.last), alarm.report.what};
             if (several) row.insert(row.begin(), station.place.directory.filename().native());
             table.add(std::move(row));
         }
@@ -172,7 +175,8 @@ int run_alarms(const Options& options) {
     const int code = latched > 0 && options.acknowledge.empty() ? exit_bad : exit_good;
     if (options.json) {
         const auto runs = [&](std::string_view which) {
-            return std::ranges::any_of(stations, [&](const Station& station) { return station.running && station.name == which; });
+            return std::ranges::any_of(
+                stations, [&](const Station& station) { return station.running && station.name == which; });
         };
         print_json(json::object{{"alarms", std::move(list)},
                                 {"latched", latched},
@@ -189,9 +193,11 @@ int run_alarms(const Options& options) {
 
 void add_alarms(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();
-    auto& command = add_command(parent, group_look, "alarms", "lists what a recorder or hand-off raised; acknowledges it",
-                                "weir alarms --dir data --acknowledge \"sequence gap\"");
-    add_value(command, "--dir", options->directory, "D", "first directory of a recorder, running or not; or of a run with several");
+    auto& command =
+        add_command(parent, group_look, "alarms", "lists what a recorder or hand-off raised; acknowledges it",
+                    "weir alarms --dir data --acknowledge \"sequence gap\"");
+    add_value(command, "--dir", options->directory, "D",
+              "first directory of a recorder, running or not; or of a run with several");
     add_value(command, "--acknowledge", options->acknowledge, "NAME", "this alarm was seen and dealt with; it is kept");
     add_value(command, "--by", options->person, "PERSON", "who acknowledges; else the user who runs this");
     add_json_flag(command, options->json);

@@ -40,16 +40,20 @@ Result<fs::path> find_catalogue(const Options& options) {
         std::error_code error;
         if (auto path = catalogue::catalogue_path(place); fs::exists(path, error)) return path;
     }
-    return fail_errno(ENOENT, fmt::format("none of the directories has a catalogue; name the recorder's first directory "
-                                          "with --dir ({} was looked at)", places.front().native()));
+    return fail_errno(ENOENT,
+                      fmt::format("none of the directories has a catalogue; name the recorder's first directory "
+                                  "with --dir ({} was looked at)",
+                                  places.front().native()));
 }
 
 void print_report(const Options& options, const recovery::DrainResult& result, double seconds) {
-    print("{} moved, {} in {:.2f} s ({:.2f} GB/s)\n", counted(result.files, "file"), human(Bytes{result.bytes}), seconds,
-          gb_per_s(result.bytes, seconds));
+    print("{} moved, {} in {:.2f} s ({:.2f} GB/s)\n", counted(result.files, "file"), human(Bytes{result.bytes}),
+          seconds, gb_per_s(result.bytes, seconds));
     if (result.open > 0)
-        print("{} open there: a recorder writes them, or died (weir recover); leave the directory out of its --dir, then "
-              "drain again\n", counted(result.open, "file is", "files are"));
+        print(
+            "{} open there: a recorder writes them, or died (weir recover); leave the directory out of its --dir, then "
+            "drain again\n",
+            counted(result.open, "file is", "files are"));
     if (result.unknown > 0)
         print("{} there that the catalogue does not know; weir recover --rebuild enters them\n",
               counted(result.unknown, "file is", "files are"));
@@ -61,8 +65,9 @@ void print_report(const Options& options, const recovery::DrainResult& result, d
 json::object json_of(const recovery::DrainResult& result, double seconds) {
     json::array failed;
     for (const auto& error : result.failed) failed.emplace_back(json_text(error.message()));
-    return {{"files", result.files},     {"bytes", result.bytes},     {"open", result.open},
-            {"unknown", result.unknown}, {"stopped", result.stopped}, {"failed", std::move(failed)},
+    return {{"files", result.files},     {"bytes", result.bytes},
+            {"open", result.open},       {"unknown", result.unknown},
+            {"stopped", result.stopped}, {"failed", std::move(failed)},
             {"seconds", seconds},        {"gb_per_s", gb_per_s(result.bytes, seconds)}};
 }
 
@@ -93,17 +98,20 @@ int run_drain(const Options& options) {
         print_report(options, *result, seconds);
     }
     for (const auto& error : result->failed) complain(me, error.message());
-    return result->failed.empty() && result->open == 0 && result->unknown == 0 && !result->stopped ? exit_good : exit_bad;
+    return result->failed.empty() && result->open == 0 && result->unknown == 0 && !result->stopped ? exit_good
+                                                                                                   : exit_bad;
 }
 
 }  // namespace
 
 void add_drain(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
-    auto& command = add_command(parent, group_look, "drain", "empties a volume into others, each file proved before it goes",
-                                "weir drain /disk3/data --to /disk1/data /disk2/data");
+    auto& command =
+        add_command(parent, group_look, "drain", "empties a volume into others, each file proved before it goes",
+                    "weir drain /disk3/data --to /disk1/data /disk2/data");
     add_value(command, "volume", options->volume, "VOLUME", "directory to empty").required();
-    add_value(command, "--to", options->targets, "DIR", "directories that take the files, the roomiest first").required();
+    add_value(command, "--to", options->targets, "DIR", "directories that take the files, the roomiest first")
+        .required();
     add_value(command, "--dir", options->directory, "DIR",
               "first directory of the recorder, where its catalogue is (default: where one is found)");
     add_json_flag(command, options->json);

@@ -72,7 +72,8 @@ public:
         if (!blocks) return std::unexpected(blocks.error());
         for (const auto& block : *blocks) {
             const bool complete = block.progress != catalogue::Progress::opened;
-            auto& known = blocks_.try_emplace({block.run, block.stream_type, block.stream_name, block.lumi_block}, true).first->second;
+            auto& known = blocks_.try_emplace({block.run, block.stream_type, block.stream_name, block.lumi_block}, true)
+                              .first->second;
             known = known && complete;
         }
         return {};
@@ -88,8 +89,15 @@ private:
 
 void print_table(const std::vector<catalogue::FileRow>& rows) {
     using enum Table::Align;
-    Table table({{"run", right}, {"stream"}, {"block", right}, {"seq", right}, {"events", right}, {"size", right},
-                 {"adler32"}, {"state"}, {"file"}});
+    Table table({{"run", right},
+                 {"stream"},
+                 {"block", right},
+                 {"seq", right},
+                 {"events", right},
+                 {"size", right},
+                 {"adler32"},
+                 {"state"},
+                 {"file"}});
     std::uint64_t events = 0, bytes = 0;
     for (const auto& row : rows) {
         events += row.events;
@@ -97,7 +105,9 @@ void print_table(const std::vector<catalogue::FileRow>& rows) {
         table.add({fmt::to_string(number(row.run)), row.stream_type + "_" + row.stream_name,
                    fmt::to_string(number(row.lumi_block)), fmt::to_string(row.sequence), with_commas(row.events),
                    human(Bytes{row.bytes}), adler32_of(row), state_of(row),
-                   (std::filesystem::path(row.volume) / row.name).lexically_proximate(std::filesystem::current_path()).native()});
+                   (std::filesystem::path(row.volume) / row.name)
+                       .lexically_proximate(std::filesystem::current_path())
+                       .native()});
     }
     if (!table.empty()) print(table.text());
     print("{}, {}, {}\n", counted(rows.size(), "file"), counted(events, "event"), human(Bytes{bytes}));
@@ -134,8 +144,10 @@ int run_ls(const Options& options) {
         rows.insert(rows.end(), std::make_move_iterator(found->begin()), std::make_move_iterator(found->end()));
         if (!options.complete) continue;
         if (!(*catalogue)->knows_other_recorders())
-            return fail_with(me, {Errc::refused, 0, fmt::format("{} is carried over into a shared catalogue, which alone knows the "
-                                                                "other recorders of its runs; name that one with --catalogue", place)});
+            return fail_with(me, {Errc::refused, 0,
+                                  fmt::format("{} is carried over into a shared catalogue, which alone knows the "
+                                              "other recorders of its runs; name that one with --catalogue",
+                                              place)});
         if (auto added = complete.add(**catalogue, options.run); !added) return fail_with(me, added.error());
     }
     if (options.complete) std::erase_if(rows, [&](const catalogue::FileRow& row) { return !complete.has(row); });
@@ -152,9 +164,10 @@ void add_ls(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
     auto& command = add_command(parent, group_look, "ls", "lists the files that were recorded, from the catalogue",
                                 "weir ls data --run 7 --stream physics_Main");
-    auto& directories =
-        add_value(command, "dir", options->directories, "DIR", "first directory of a recorder: its catalogue is there; or of a run with several");
-    add_value(command, "--catalogue", options->catalogue, "URI", "instead: the one that recorders share, postgresql://...");
+    auto& directories = add_value(command, "dir", options->directories, "DIR",
+                                  "first directory of a recorder: its catalogue is there; or of a run with several");
+    add_value(command, "--catalogue", options->catalogue, "URI",
+              "instead: the one that recorders share, postgresql://...");
     add_value(command, "--run", options->run, "N", "only files of this run");
     add_value(command, "--stream", options->stream, "TYPE_NAME", "only files of this stream");
     add_choice(command, "--state", options->state,
@@ -162,7 +175,8 @@ void add_ls(CLI::App& parent, Command& chosen) {
                 {"closed", catalogue::FileState::closed},
                 {"deleted", catalogue::FileState::deleted}},
                "only files in this state");
-    add_flag(command, "--complete", options->complete, "only files of lumi blocks that every recorder of the run has closed");
+    add_flag(command, "--complete", options->complete,
+             "only files of lumi blocks that every recorder of the run has closed");
     add_json_flag(command, options->json);
     command.callback([options, &directories, &chosen] {
         options->directories_given = directories.count() > 0;

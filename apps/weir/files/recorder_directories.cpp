@@ -42,7 +42,9 @@ std::vector<fs::path> those_with(const fs::path& directory, bool (*has)(const fs
 
 }  // namespace
 
-std::vector<fs::path> directories_with_catalogue(const fs::path& directory) { return those_with(directory, has_catalogue); }
+std::vector<fs::path> directories_with_catalogue(const fs::path& directory) {
+    return those_with(directory, has_catalogue);
+}
 
 std::vector<fs::path> directories_with_alarms(const fs::path& directory) { return those_with(directory, has_alarms); }
 

@@ -102,14 +102,17 @@ Result<recovery::RecoveryResult> recover_directories(const Options& options, con
 Result<recovery::RecoveryResult> recover_file(const fs::path& path, const Options& options, const Clock& clock) {
     const auto directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
     if (path.extension() != ".writing" || path.stem().extension() == ".index")
-        return fail(Errc::usage, fmt::format("{} is not an open raw file; its name has to end in .writing", path.native()));
+        return fail(Errc::usage,
+                    fmt::format("{} is not an open raw file; its name has to end in .writing", path.native()));
     const auto lock = datafile::DirectoryLock::take(directory);
     if (!lock) return std::unexpected(lock.error());
     const auto journals = datafile::JournalWriter::find(directory);
     if (!journals) return std::unexpected(journals.error());
     if (!journals->empty())
-        return fail(Errc::usage, fmt::format("{} has a journal beside it, which knows better what was acknowledged; run "
-                                             "weir recover {}", path.native(), directory.native()));
+        return fail(Errc::usage,
+                    fmt::format("{} has a journal beside it, which knows better what was acknowledged; run "
+                                "weir recover {}",
+                                path.native(), directory.native()));
     auto file = recovery::recover_file_by_walking(directory / path.filename(), clock);
     if (!file) return std::unexpected(std::move(file.error()));
     recovery::RecoveryResult result;
@@ -128,33 +131,40 @@ Result<recovery::RecoveryResult> recover_file(const fs::path& path, const Option
 json::object json_of(const recovery::RecoveryResult& result) {
     json::array files, removed, failed, doubts;
     for (const auto& file : result.files)
-        files.push_back(json::object{{"path", json_text(file.path.native())},
-                                     {"events", file.closed.events},
-                                     {"bytes", file.closed.size},
-                                     {"bytes_cut", file.bytes_cut},
-                                     {"adler32", file.opened.has_adler32 ? json::value(fmt::format("{:08x}", file.closed.adler32))
-                                                                         : json::value(nullptr)},
-                                     {"without_journal", file.without_journal},
-                                     {"rest", file.rest ? json::value(json_text(file.rest->native())) : json::value(nullptr)},
-                                     {"not_in_journal", file.not_in_journal},
-                                     {"senders_unknown", file.walked},
-                                     {"was_closed", file.closed_by_recorder}});
+        files.push_back(
+            json::object{{"path", json_text(file.path.native())},
+                         {"events", file.closed.events},
+                         {"bytes", file.closed.size},
+                         {"bytes_cut", file.bytes_cut},
+                         {"adler32", file.opened.has_adler32 ? json::value(fmt::format("{:08x}", file.closed.adler32))
+                                                             : json::value(nullptr)},
+                         {"without_journal", file.without_journal},
+                         {"rest", file.rest ? json::value(json_text(file.rest->native())) : json::value(nullptr)},
+                         {"not_in_journal", file.not_in_journal},
+                         {"senders_unknown", file.walked},
+                         {"was_closed", file.closed_by_recorder}});
     for (const auto& path : result.removed) removed.emplace_back(json_text(path.native()));
     for (const auto& error : result.failed) failed.emplace_back(json_text(error.message()));
     for (const auto& error : result.doubts) doubts.emplace_back(json_text(error.message()));
-    return {{"files", std::move(files)}, {"removed", std::move(removed)}, {"failed", std::move(failed)}, {"doubts", std::move(doubts)}};
+    return {{"files", std::move(files)},
+            {"removed", std::move(removed)},
+            {"failed", std::move(failed)},
+            {"doubts", std::move(doubts)}};
 }
 
 void print_files(const recovery::RecoveryResult& result) {
     for (const auto& file : result.files) {
         print("{}: {} kept, {} cut{}{}{}{}\n", printable(file.path.native()), counted(file.closed.events, "event"),
               counted(file.bytes_cut, "byte"),
-              file.not_in_journal > 0 ? fmt::format("; {} of the events are in no journal", with_commas(file.not_in_journal)) : "",
+              file.not_in_journal > 0
+                  ? fmt::format("; {} of the events are in no journal", with_commas(file.not_in_journal))
+                  : "",
               file.without_journal ? "; no journal, found by walking the file" : "",
               file.rest ? fmt::format("; what was cut is kept as {}", printable(file.rest->filename().native())) : "",
               file.closed_by_recorder ? "; it was closed already, the catalogue may not have known" : "");
     }
-    for (const auto& path : result.removed) print("{}: removed, it never held an acknowledged event\n", printable(path.native()));
+    for (const auto& path : result.removed)
+        print("{}: removed, it never held an acknowledged event\n", printable(path.native()));
 }
 
 /// What somebody has to know, and whether it was all good.
@@ -166,7 +176,8 @@ int conclude(const recovery::RecoveryResult& result) {
 
 void print_report(const recovery::RecoveryResult& result) {
     print_files(result);
-    if (result.files.empty() && result.removed.empty() && result.failed.empty() && result.doubts.empty()) print("nothing to do\n");
+    if (result.files.empty() && result.removed.empty() && result.failed.empty() && result.doubts.empty())
+        print("nothing to do\n");
 }
 
 /// With --rebuild and --adopt: the whole catalogue, not only what was open.
@@ -192,16 +203,16 @@ int run_rebuild(const Options& options) {
     for (auto& error : rebuilt->failed) rebuilt->recovery.failed.push_back(std::move(error));
     if (options.json) {
         auto document = json_of(rebuilt->recovery);
-        document["catalogue"] = json::object{{"path", json_text(where.native())},
-                                             {"set_aside", opened.set_aside.empty() ? json::value(nullptr)
-                                                                                    : json::value(json_text(opened.set_aside.native()))},
-                                             {"files", rebuilt->files},
-                                             {"files_added", rebuilt->files_added},
-                                             {"runs_added", rebuilt->runs_added}};
+        document["catalogue"] =
+            json::object{{"path", json_text(where.native())},
+                         {"set_aside", opened.set_aside.empty() ? json::value(nullptr)
+                                                                : json::value(json_text(opened.set_aside.native()))},
+                         {"files", rebuilt->files},
+                         {"files_added", rebuilt->files_added},
+                         {"runs_added", rebuilt->runs_added}};
         print_json(document);
     } else {
-        if (!opened.set_aside.empty())
-            print("the damaged catalogue is {} now\n", printable(opened.set_aside.native()));
+        if (!opened.set_aside.empty()) print("the damaged catalogue is {} now\n", printable(opened.set_aside.native()));
         print_files(rebuilt->recovery);
         print("{}: {} read, {} and {} entered\n", printable(where.native()), counted(rebuilt->files, "file"),
               counted(rebuilt->files_added, "file"), counted(rebuilt->runs_added, "run"));
@@ -213,13 +224,16 @@ int run_recover(const Options& options) {
     std::size_t files = 0;
     for (const auto& path : options.adopt) {
         std::error_code error;
-        if (!fs::is_directory(path, error)) return fail_missing(me, fmt::format("--adopt: {} is not a directory", path.native()));
+        if (!fs::is_directory(path, error))
+            return fail_missing(me, fmt::format("--adopt: {} is not a directory", path.native()));
     }
     for (const auto& path : options.paths) {
         std::error_code error;
         const auto status = fs::status(path, error);
         if (!fs::exists(status))
-            return fail_missing(me, fmt::format("{} is not there; name the directories of a recorder, or a .writing file", path.native()));
+            return fail_missing(
+                me,
+                fmt::format("{} is not there; name the directories of a recorder, or a .writing file", path.native()));
         files += fs::is_directory(status) ? 0U : 1U;
     }
     if (files != 0 && files != options.paths.size())
@@ -227,14 +241,17 @@ int run_recover(const Options& options) {
     if (files != 0 && (options.rebuild || !options.adopt.empty()))
         return fail_usage(me, "--rebuild and --adopt are of directories; name the one with the catalogue first");
     if (!options.catalogue.empty() && (options.rebuild || !options.adopt.empty()))
-        return fail_usage(me, "--rebuild and --adopt are of a recorder's own catalogue; a shared one knows all files: leave --catalogue out, "
-                              "or recover the dead recorder's directories with it");
+        return fail_usage(me,
+                          "--rebuild and --adopt are of a recorder's own catalogue; a shared one knows all files: "
+                          "leave --catalogue out, "
+                          "or recover the dead recorder's directories with it");
     if (options.rebuild && !options.adopt.empty())
         return fail_usage(me, "--rebuild and --adopt are two things; adopt first, then rebuild if need be");
     if (options.rebuild || !options.adopt.empty()) return run_rebuild(options);
 
     if (!event::valid_name_part(options.recorder))
-        return fail_usage(me, fmt::format("--recorder: \"{}\" is not a recorder's name; use letters, digits, - and _", options.recorder));
+        return fail_usage(me, fmt::format("--recorder: \"{}\" is not a recorder's name; use letters, digits, - and _",
+                                          options.recorder));
     const SystemClock clock;
     recovery::RecoveryResult result;
     if (files == 0) {
@@ -262,8 +279,8 @@ int run_recover(const Options& options) {
 
 }  // namespace
 
-int recover_directories_of(const std::vector<fs::path>& directories, const std::string& recorder, const std::string& catalogue,
-                           bool json) {
+int recover_directories_of(const std::vector<fs::path>& directories, const std::string& recorder,
+                           const std::string& catalogue, bool json) {
     Options options;
     options.paths = directories;
     options.recorder = recorder;
@@ -274,17 +291,19 @@ int recover_directories_of(const std::vector<fs::path>& directories, const std::
 
 void add_recover(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
-    auto& command = add_command(parent, group_look, "recover", "closes the files that a recorder left open when it died",
-                                "weir recover data");
-    add_value(command, "path", options->paths, "PATH",
-              "all directories of the recorder, the one with the catalogue first; or .writing files that have no journal")
+    auto& command = add_command(parent, group_look, "recover",
+                                "closes the files that a recorder left open when it died", "weir recover data");
+    add_value(
+        command, "path", options->paths, "PATH",
+        "all directories of the recorder, the one with the catalogue first; or .writing files that have no journal")
         .required();
     add_flag(command, "--rebuild", options->rebuild,
              "bring the catalogue back from the files: lost, damaged (it is set aside) or too old");
     add_value(command, "--adopt", options->adopt, "VOLUME",
               "take over directories of a recorder that does not come back, into the catalogue of PATH");
     add_value(command, "--recorder", options->recorder, "NAME", "recorder of files that the catalogue does not know");
-    add_value(command, "--catalogue", options->catalogue, "URI", "that recorders share, postgresql://...: what waits for it is carried over");
+    add_value(command, "--catalogue", options->catalogue, "URI",
+              "that recorders share, postgresql://...: what waits for it is carried over");
     add_json_flag(command, options->json);
     command.callback([options, &chosen] { chosen = [options] { return run_recover(*options); }; });
 }

@@ -55,7 +55,8 @@ Verdict verdict_of(const VerifyPlan& plan, const recovery::VerificationReport& r
     verdict.files = plan.files().size() + plan.files_missing();
     verdict.seconds = seconds;
     verdict.damages = plan.damages();
-    for (const auto& damage : report.damages) (damage.as_received ? verdict.malformed : verdict.damages).push_back(damage);
+    for (const auto& damage : report.damages)
+        (damage.as_received ? verdict.malformed : verdict.damages).push_back(damage);
     std::set<std::filesystem::path> bad;
     for (const auto& damage : verdict.damages) bad.insert(damage.path);
     for (const auto& file : report.files) {
@@ -69,15 +70,20 @@ Verdict verdict_of(const VerifyPlan& plan, const recovery::VerificationReport& r
 
 std::string reasons_of(const catalogue::LedgerRow& row) {
     std::string text;
-    for (const auto& [reason, copies] : row.rejected) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", reason, with_commas(copies));
+    for (const auto& [reason, copies] : row.rejected)
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", reason, with_commas(copies));
     return text.empty() ? "none" : text;
 }
 
 /// copies received = stored + rejected, stream by stream.
 void print_ledgers(const std::vector<VerifyPlan::LedgerProof>& ledgers) {
     if (ledgers.empty()) return;
-    Table table({{"stream"}, {"recorder"}, {"received", Table::Align::right}, {"stored", Table::Align::right},
-                 {"in files", Table::Align::right}, {"rejected"}});
+    Table table({{"stream"},
+                 {"recorder"},
+                 {"received", Table::Align::right},
+                 {"stored", Table::Align::right},
+                 {"in files", Table::Align::right},
+                 {"rejected"}});
     for (const auto& [row, in_files] : ledgers)
         table.add({fmt::format("{}_{}", row.stream_type, row.stream_name), row.recorder, with_commas(row.received),
                    with_commas(row.stored), with_commas(in_files), reasons_of(row)});
@@ -103,7 +109,8 @@ json::array json_of(const std::vector<VerifyPlan::LedgerProof>& ledgers) {
 void print_damages(const std::vector<recovery::Damage>& damages, std::string_view mark) {
     for (const auto& damage : damages) {
         const auto event = damage.event ? fmt::format("event {}, ", *damage.event) : std::string();
-        print("{}: {}offset {}: {}{}\n", printable(damage.path.native()), event, damage.offset, mark, printable(damage.reason));
+        print("{}: {}offset {}: {}{}\n", printable(damage.path.native()), event, damage.offset, mark,
+              printable(damage.reason));
     }
 }
 
@@ -115,7 +122,8 @@ void print_report(const VerifyPlan& plan, const Verdict& verdict, bool by_run) {
     for (const auto& reason : plan.empty()) print("note: {}\n", printable(reason));
     const auto& left_out = plan.left_out();
     if (left_out.open > 0)
-        print("not verified: {} open; they are being written, or their recorder died (weir recover)\n", counted(left_out.open, "file"));
+        print("not verified: {} open; they are being written, or their recorder died (weir recover)\n",
+              counted(left_out.open, "file"));
     for (const auto& path : verdict.released) print("released: {}\n", printable(path.native()));
     if (const auto held = plan.quarantined().size() - verdict.released.size(); held > 0)
         print(
@@ -126,12 +134,14 @@ void print_report(const VerifyPlan& plan, const Verdict& verdict, bool by_run) {
     if (verdict.without_index > 0)
         print("{} without a whole index: structure and the checksums inside the events only\n",
               counted(verdict.without_index, "file"));
-    print("{} of {} good, {}, {} in {:.2f} s ({:.2f} GB/s)\n", with_commas(verdict.good), counted(verdict.files, "file"),
-          counted(verdict.events, "event"), human(Bytes{verdict.bytes}), verdict.seconds,
-          gb_per_s(verdict.bytes, verdict.seconds));
-    if (!verdict.damages.empty()) print("DAMAGED: {}\n", counted(verdict.damages.size(), "thing is", "things are") + " not as recorded");
+    print("{} of {} good, {}, {} in {:.2f} s ({:.2f} GB/s)\n", with_commas(verdict.good),
+          counted(verdict.files, "file"), counted(verdict.events, "event"), human(Bytes{verdict.bytes}),
+          verdict.seconds, gb_per_s(verdict.bytes, verdict.seconds));
+    if (!verdict.damages.empty())
+        print("DAMAGED: {}\n", counted(verdict.damages.size(), "thing is", "things are") + " not as recorded");
     if (!verdict.malformed.empty())
-        print("MALFORMED: {} stored as received, and badly made by the sender\n", counted(verdict.malformed.size(), "event is", "events are"));
+        print("MALFORMED: {} stored as received, and badly made by the sender\n",
+              counted(verdict.malformed.size(), "event is", "events are"));
 }
 
 json::array json_of(const std::vector<recovery::Damage>& damages) {
@@ -241,9 +251,11 @@ void add_verify(CLI::App& parent, Command& chosen) {
     auto& command = add_command(parent, group_look, "verify", "proves that every stored byte is as it was recorded",
                                 "weir verify data --run 7");
     add_value(command, "path", options->paths, "PATH",
-              "directory of a recorder (its catalogue's closed files, and others there), or a raw file").required();
+              "directory of a recorder (its catalogue's closed files, and others there), or a raw file")
+        .required();
     add_value(command, "--run", options->run, "N", "only files of this run");
-    add_value(command, "--catalogue", options->catalogue, "URI", "that recorders share, postgresql://...: its rows and all its ledgers");
+    add_value(command, "--catalogue", options->catalogue, "URI",
+              "that recorders share, postgresql://...: its rows and all its ledgers");
     add_value(command, "-j,--jobs", options->threads, "N", "files that are read side by side; 1 for a spinning disk");
     add_choice(command, "--depth", options->depth,
                {{"none", event::Depth::none}, {"header", event::Depth::header}, {"fragments", event::Depth::fragments}},

@@ -55,7 +55,8 @@ Result<> VerifyPlan::add_shared_directory(const fs::path& directory) {
     const auto before = files_.size();
     if (auto added = add_unknown_files(directory); !added) return added;
     if (files_.size() > before)
-        notes_.push_back(fmt::format("{}: {} of the files are not in the catalogue", directory.native(), files_.size() - before));
+        notes_.push_back(
+            fmt::format("{}: {} of the files are not in the catalogue", directory.native(), files_.size() - before));
     return {};
 }
 
@@ -73,12 +74,14 @@ Result<> VerifyPlan::add_directory(const fs::path& directory) {
         const auto below = add_recorders_below(directory);
         if (!below) return std::unexpected(below.error());
         if (!*below)
-            empty_.push_back(fmt::format("{} has neither a catalogue nor .data files{}; name the directory of a recorder",
-                                         directory.native(), run_ ? fmt::format(" of run {}", number(*run_)) : ""));
+            empty_.push_back(
+                fmt::format("{} has neither a catalogue nor .data files{}; name the directory of a recorder",
+                            directory.native(), run_ ? fmt::format(" of run {}", number(*run_)) : ""));
         return {};
     }
     if (*catalogue && files_.size() > before)
-        notes_.push_back(fmt::format("{}: {} of the files are not in the catalogue", directory.native(), files_.size() - before));
+        notes_.push_back(
+            fmt::format("{}: {} of the files are not in the catalogue", directory.native(), files_.size() - before));
     return {};
 }
 
@@ -139,15 +142,17 @@ void VerifyPlan::add_row(const fs::path& directory, const catalogue::FileRow& ro
             ++left_out_.open;
         } else if (known_.insert(place_of(closed)).second) {
             ++files_missing_;
-            damages_.push_back({path, std::nullopt, 0, "the file is not there; the catalogue has it as OPENED, and what was "
-                                                       "acknowledged in it is gone with it; put it back, then run weir recover"});
+            damages_.push_back({path, std::nullopt, 0,
+                                "the file is not there; the catalogue has it as OPENED, and what was "
+                                "acknowledged in it is gone with it; put it back, then run weir recover"});
         }
     } else if (is_there(path)) {
         add_once(path, row, catalogue);
     } else if (known_.insert(place_of(path)).second) {
         ++files_missing_;
-        damages_.push_back({path, std::nullopt, 0, fmt::format("the file is not there; the catalogue has it as {} with {} events",
-                                                               name(row.file_state), row.events)});
+        damages_.push_back({path, std::nullopt, 0,
+                            fmt::format("the file is not there; the catalogue has it as {} with {} events",
+                                        name(row.file_state), row.events)});
     }
 }
 
@@ -170,12 +175,15 @@ Result<> VerifyPlan::check_ledgers(const fs::path& path, catalogue::Catalogue& c
             for (const auto& [reason, copies] : ledger.rejected) rejected += copies;
             ledgers_.push_back({ledger, held[stream]});
             if (ledger.received != ledger.stored + rejected)
-                damages_.push_back({path, std::nullopt, 0, fmt::format("{}: {} copies were received, but {} stored and {} rejected",
-                                                                       where, ledger.received, ledger.stored, rejected)});
+                damages_.push_back({path, std::nullopt, 0,
+                                    fmt::format("{}: {} copies were received, but {} stored and {} rejected", where,
+                                                ledger.received, ledger.stored, rejected)});
             if (held[stream] < ledger.stored)
-                damages_.push_back({path, std::nullopt, 0, fmt::format("{}: {} copies were stored, its files hold {}", where,
-                                                                       ledger.stored, held[stream])});
-            const auto too_many = fmt::format("{}: its files hold {} events, the ledger counts {}", where, held[stream], ledger.stored);
+                damages_.push_back(
+                    {path, std::nullopt, 0,
+                     fmt::format("{}: {} copies were stored, its files hold {}", where, ledger.stored, held[stream])});
+            const auto too_many =
+                fmt::format("{}: its files hold {} events, the ledger counts {}", where, held[stream], ledger.stored);
             if (held[stream] > ledger.stored && run.mode == "rebuilt") notes_.push_back(too_many);
             else if (held[stream] > ledger.stored) damages_.push_back({path, std::nullopt, 0, too_many});
         }
@@ -197,8 +205,9 @@ Result<> VerifyPlan::add_unknown_files(const fs::path& directory) {
                 "whose it is",
                 path.native()));
         if (path.extension().native().starts_with(".cut-"))
-            damages_.push_back({path, std::nullopt, 0, "recovery has set this aside: it may hold acknowledged events; look at it, then "
-                                                       "remove it"});
+            damages_.push_back({path, std::nullopt, 0,
+                                "recovery has set this aside: it may hold acknowledged events; look at it, then "
+                                "remove it"});
     }
     if (error) return fail_errno(error.value(), fmt::format("cannot read directory {}", directory.native()));
     std::ranges::sort(found);

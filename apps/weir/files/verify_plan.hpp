@@ -35,8 +35,8 @@ public:
 
     /// Files that are not proved, and why not.
     struct LeftOut {
-        std::uint64_t open = 0;         // still written, or their recorder died
-        std::uint64_t deleted = 0;      // on purpose, after a transfer
+        std::uint64_t open = 0;     // still written, or their recorder died
+        std::uint64_t deleted = 0;  // on purpose, after a transfer
     };
     [[nodiscard]] const LeftOut& left_out() const noexcept { return left_out_; }
     /// Files among files() that the catalogue has as QUARANTINED: somebody has to find out why.

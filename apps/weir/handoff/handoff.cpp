@@ -243,7 +243,8 @@ void add_handoff(CLI::App& parent, Command& chosen) {
     auto& poll = add_value(command, "--poll", o.poll, "TIME", "how often the catalogue is looked at");
     auto& alarm = add_value(command, "--alarm-age", o.alarm_age, "TIME", "of a file that waits, before it is an alarm");
     auto& tries = add_value(command, "--tries", o.tries, "N", "with --once: of a file before it is given up");
-    auto& catalogue = add_value(command, "--catalogue", s.catalogue, "URI", "as its recorder has it: postgresql://..., a file");
+    auto& catalogue =
+        add_value(command, "--catalogue", s.catalogue, "URI", "as its recorder has it: postgresql://..., a file");
     auto& recorder = add_value(command, "--recorder", s.recorder, "NAME", "only files of this recorder");
     for (auto* option : {&checksum, &answer, &first, &most, &poll, &alarm, &tries, &catalogue, &recorder}) {
         option->group(more_options);

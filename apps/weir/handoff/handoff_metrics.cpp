@@ -30,8 +30,8 @@ service::Metrics::Collection collect_handoff(service::Metrics& metrics, const ha
                      real(summary.files_transferred));
         sink.counter("weir_handoff_quarantined_files_total", "files found damaged here, and not handed over", {},
                      real(summary.files_quarantined));
-        sink.counter("weir_handoff_files_without_sum_total", "files not handed over: the catalogue has no sum of them", {},
-                     real(summary.files_without_sum));
+        sink.counter("weir_handoff_files_without_sum_total", "files not handed over: the catalogue has no sum of them",
+                     {}, real(summary.files_without_sum));
         sink.counter("weir_handoff_deleted_files_total", "files deleted here", {}, real(summary.files_deleted));
         sink.counter("weir_handoff_deleted_bytes_total", "bytes of files deleted here", {},
                      real(summary.bytes_deleted));

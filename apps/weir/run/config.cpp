@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir config check | schema | effective`: a partition file checked as `weir run` checks it, the keys there are, and what
-// is in effect.
+// `weir config check | schema | effective`: a partition file checked as `weir run` checks it, the keys there are, and
+// what is in effect.
 #include <fmt/format.h>
 
 #include <memory>
@@ -34,14 +34,17 @@ int run_check(const ConfigOptions& options) {
     if (options.json) {
         json::array stations;
         for (const auto& station : partition->stations)
-            stations.push_back({{"name", json_text(station.name)}, {"kind", name(station.kind)}, {"id", static_cast<std::uint16_t>(station.id)},
+            stations.push_back({{"name", json_text(station.name)},
+                                {"kind", name(station.kind)},
+                                {"id", static_cast<std::uint16_t>(station.id)},
                                 {"line", station.line}});
         print_json(json::object{{"stations", stations}});
         return exit_good;
     }
     Table table({{"id", Table::Align::right}, {"kind"}, {"station"}, {"line", Table::Align::right}});
     for (const auto& station : partition->stations)
-        table.add({fmt::to_string(static_cast<std::uint16_t>(station.id)), name(station.kind), station.name, fmt::to_string(station.line)});
+        table.add({fmt::to_string(static_cast<std::uint16_t>(station.id)), name(station.kind), station.name,
+                   fmt::to_string(station.line)});
     print(table.text());
     print("{}: good, {}\n", options.partition.native(), counted(partition->stations.size(), "station"));
     return exit_good;
@@ -86,18 +89,23 @@ int run_effective(const ConfigOptions& options) {
         settings->declare(table, station.section());
         stations.push_back(std::move(settings));
     }
-    if (!found) return fail_missing("weir config effective", fmt::format("{} has no station \"{}\"", options.partition.native(), options.station));
-    if (auto read = table.read_text(*text, options.partition.native()); !read) return fail_with("weir config effective", read.error());
+    if (!found)
+        return fail_missing("weir config effective",
+                            fmt::format("{} has no station \"{}\"", options.partition.native(), options.station));
+    if (auto read = table.read_text(*text, options.partition.native()); !read)
+        return fail_with("weir config effective", read.error());
     print(table.effective());
     return exit_good;
 }
 
-void add_part(CLI::App& parent, Command& chosen, const std::string& name, const std::string& description, int (*run)(const ConfigOptions&),
-              bool reads) {
+void add_part(CLI::App& parent, Command& chosen, const std::string& name, const std::string& description,
+              int (*run)(const ConfigOptions&), bool reads) {
     const auto options = std::make_shared<ConfigOptions>();
-    auto& command = add_command(parent, group_stations, name, description, "weir config " + name + (reads ? " partition.toml" : ""));
+    auto& command = add_command(parent, group_stations, name, description,
+                                "weir config " + name + (reads ? " partition.toml" : ""));
     if (reads) add_value(command, "partition", options->partition, "PARTITION", "the partition's TOML file").required();
-    if (name == "effective") add_value(command, "--name", options->station, "NAME", "only this station, and what all share");
+    if (name == "effective")
+        add_value(command, "--name", options->station, "NAME", "only this station, and what all share");
     if (name == "check") add_json_flag(command, options->json);
     command.callback([options, run, &chosen] { chosen = [options, run] { return run(*options); }; });
 }
@@ -105,12 +113,15 @@ void add_part(CLI::App& parent, Command& chosen, const std::string& name, const 
 }  // namespace
 
 void add_config(CLI::App& parent, Command& chosen) {
-    auto& command = add_command(parent, group_stations, "config", "checks a partition file, lists its keys, shows what is in effect",
+    auto& command = add_command(parent, group_stations, "config",
+                                "checks a partition file, lists its keys, shows what is in effect",
                                 "weir config check partition.toml");
     command.require_subcommand(1);
-    add_part(command, chosen, "check", "what weir run checks before it starts anything; the first mistake is one line", run_check, true);
+    add_part(command, chosen, "check", "what weir run checks before it starts anything; the first mistake is one line",
+             run_check, true);
     add_part(command, chosen, "schema", "every key with its kind, default and meaning, as Markdown", run_schema, false);
-    add_part(command, chosen, "effective", "every key with its value; what differs from the default is marked", run_effective, true);
+    add_part(command, chosen, "effective", "every key with its value; what differs from the default is marked",
+             run_effective, true);
 }
 
 }  // namespace weir::app

@@ -70,7 +70,8 @@ private:
     static std::string time_of_line(WallTime when) {
         const auto seconds = std::chrono::floor<std::chrono::seconds>(when);
         const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(when - seconds).count();
-        return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)), milliseconds);
+        return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
+                           milliseconds);
     }
     /// Without "error run: ": who reads the terminal sees that it is run control.
     static std::string on_terminal(const service::Report& report, const std::string& text) {
@@ -86,10 +87,16 @@ private:
     const Clock& clock_;
 };
 
-control::LaunchRequest launch_of(const control::StationEntry& station, const RunOptions& options, const RunDirectory& directory) {
+control::LaunchRequest launch_of(const control::StationEntry& station, const RunOptions& options,
+                                 const RunDirectory& directory) {
     control::LaunchRequest request{station.name, {}, directory.log_of(station.name)};
     auto& arguments = request.arguments;
-    arguments = {ChildProcess::self(), name(station.kind), options.partition.native(), "--name", station.name, "--id",
+    arguments = {ChildProcess::self(),
+                 name(station.kind),
+                 options.partition.native(),
+                 "--name",
+                 station.name,
+                 "--id",
                  fmt::to_string(number(station.id))};
     if (const auto files = directory.files_of(station))
         arguments.insert(arguments.end(), {"--dir", files->native(), "--create"});
@@ -104,7 +111,8 @@ control::LaunchRequest launch_of(const control::StationEntry& station, const Run
 /// Drives the partition until it is down. The thread that launches stations is this one: they end with it.
 class Foreground {
 public:
-    Foreground(const RunOptions& options, control::RunControl& control, ProgressLine& line) : options_(options), control_(control), line_(line) {}
+    Foreground(const RunOptions& options, control::RunControl& control, ProgressLine& line)
+        : options_(options), control_(control), line_(line) {}
 
     /// A second signal waits for nothing any more.
     void drive(Signals& signals) {
@@ -116,7 +124,9 @@ public:
             next(now);
             show(now);
             if (!signals.wait(20ms)) continue;
-            if (interrupted_) return control_.abandon("interrupted twice: the stations were killed, and what they had in hand is lost");
+            if (interrupted_)
+                return control_.abandon(
+                    "interrupted twice: the stations were killed, and what they had in hand is lost");
             interrupted_ = true;
             control_.shut_down("interrupted");
         }
@@ -127,19 +137,22 @@ private:
         if (now.state == control::PartitionState::ready && !options_.wait) {
             if (now.runs > 0) {
                 control_.shut_down("the run is over");
-            } else if (const auto run = control_.start({options_.comment, {}}); !run && run.error().code != Errc::refused) {
+            } else if (const auto run = control_.start({options_.comment, {}});
+                       !run && run.error().code != Errc::refused) {
                 complain(command_name, run.error().message());
                 control_.shut_down(run.error().message());
             }
         }
-        if (now.state == control::PartitionState::running && options_.duration > 0ms && now.seconds >= std::chrono::duration<double>(options_.duration).count())
+        if (now.state == control::PartitionState::running && options_.duration > 0ms &&
+            now.seconds >= std::chrono::duration<double>(options_.duration).count())
             static_cast<void>(control_.stop("the time is over", control::Drain::complete));
     }
 
     void show(const control::PartitionView& now) {
         if (!line_.due()) return;
         if (now.run != before_.run || now.seconds - before_.seconds >= 1) before_ = std::exchange(last_, now);
-        line_.show(now.run == RunNumber{} ? fmt::format("partition is {}", name(now.state)) : progress_text(now, before_));
+        line_.show(now.run == RunNumber{} ? fmt::format("partition is {}", name(now.state))
+                                          : progress_text(now, before_));
     }
 
     const RunOptions& options_;
@@ -149,11 +162,15 @@ private:
     bool interrupted_ = false;
 };
 
-int report(const RunOptions& options, const control::PartitionView& end, const std::filesystem::path& directory, const RunLogSink& log) {
+int report(const RunOptions& options, const control::PartitionView& end, const std::filesystem::path& directory,
+           const RunLogSink& log) {
     if (!end.last) {
         if (options.wait && !end.failure) return exit_good;  // nobody began a run
-        return fail_with(command_name, Error{Errc::io, 0, fmt::format("{}; what the stations said is in {}", end.failure ? "the partition did not come up" : "no run was begun",
-                                                                      (directory / "log").native())});
+        return fail_with(command_name,
+                         Error{Errc::io, 0,
+                               fmt::format("{}; what the stations said is in {}",
+                                           end.failure ? "the partition did not come up" : "no run was begun",
+                                           (directory / "log").native())});
     }
     if (options.json) {
         print_json(result_json(*end.last, directory));
@@ -171,10 +188,12 @@ int run_run(RunOptions& options) {
     std::error_code failed;
     options.partition = std::filesystem::absolute(options.partition, failed);
     for (auto& source : options.sources) {
-        if (!std::filesystem::exists(source, failed)) return fail_missing(command_name, fmt::format("{} is not there", source.native()));
+        if (!std::filesystem::exists(source, failed))
+            return fail_missing(command_name, fmt::format("{} is not there", source.native()));
         source = std::filesystem::absolute(source, failed);
     }
-    if (!std::filesystem::exists(options.partition, failed)) return fail_missing(command_name, fmt::format("{} is not there", options.partition.native()));
+    if (!std::filesystem::exists(options.partition, failed))
+        return fail_missing(command_name, fmt::format("{} is not there", options.partition.native()));
     const auto partition = check_partition(options.partition, options.sources);
     if (!partition) return fail_with(command_name, partition.error());
     const auto settings = read_run_settings(options.partition);
@@ -183,7 +202,8 @@ int run_run(RunOptions& options) {
     if (!directory) return fail_with(command_name, directory.error());
     auto numbers = control::RunNumbers::open(directory->path());
     if (!numbers) return fail_with(command_name, numbers.error());
-    control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues(), control::OpenRun(directory->path() / "run-open.json"));
+    control::CatalogueKeeper keeper(std::move(*numbers), directory->catalogues(),
+                                    control::OpenRun(directory->path() / "run-open.json"));
 
     std::signal(SIGPIPE, SIG_IGN);
     Signals signals;  // before any thread begins
@@ -199,7 +219,8 @@ int run_run(RunOptions& options) {
     control::LocalLauncher launcher;
     control::HttpLinks links;
     control::RunControl control(
-        *partition, settings->options, [&](const control::StationEntry& station) { return launch_of(station, options, *directory); }, launcher, links,
+        *partition, settings->options,
+        [&](const control::StationEntry& station) { return launch_of(station, options, *directory); }, launcher, links,
         keeper, reports, log, clock);
     const auto collection = control::collect_partition(metrics, control);
     const auto server = service::HttpServer::start({.listen = options.listen},
@@ -207,7 +228,9 @@ int run_run(RunOptions& options) {
     if (!server) return fail_with(command_name, server.error());
     const auto place = RunPlace::announce(directory->path(), server->address(), partition->name);
     if (!place) return fail_with(command_name, place.error());
-    if (options.wait) complain(command_name, fmt::format("run control is at {}; weir run start --dir {}", server->address(), directory->path().native()));
+    if (options.wait)
+        complain(command_name, fmt::format("run control is at {}; weir run start --dir {}", server->address(),
+                                           directory->path().native()));
 
     Foreground foreground(options, control, line);
     foreground.drive(signals);
@@ -219,8 +242,9 @@ int run_run(RunOptions& options) {
 
 void add_run(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<RunOptions>();
-    auto& command = add_command(parent, group_stations, "run", "all stations of a partition on this machine, with run control",
-                                "weir run examples/replay.toml --source F --events 1000 --dir D");
+    auto& command =
+        add_command(parent, group_stations, "run", "all stations of a partition on this machine, with run control",
+                    "weir run examples/replay.toml --source F --events 1000 --dir D");
     add_value(command, "partition", options->partition, "PARTITION", "the partition's TOML file");
     add_value(command, "--dir", options->directory, "D", "for recorded files, logs and run numbers");
     add_value(command, "--source", options->sources, "FILE", "raw files that readouts replay");

@@ -11,7 +11,8 @@
 
 namespace weir::app {
 
-Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& directory, const control::Partition& partition) {
+Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& directory,
+                                           const control::Partition& partition) {
     RunDirectory result;
     std::error_code failed;
     result.directory_ = std::filesystem::absolute(directory, failed);

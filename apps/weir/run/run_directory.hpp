@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies where below the directory of a weir run: D/log/NAME.log, D/run-number, D/run-control.json; the recorder's files
-// in D itself, or, when there are several recorders, in D/NAME of each, unless their sections name directories.
+// What lies where below the directory of a weir run: D/log/NAME.log, D/run-number, D/run-control.json; the recorder's
+// files in D itself, or, when there are several recorders, in D/NAME of each, unless their sections name directories.
 #pragma once
 
 #include <filesystem>
@@ -16,10 +16,13 @@ namespace weir::app {
 class RunDirectory {
 public:
     /// Makes what is not there.
-    [[nodiscard]] static Result<RunDirectory> prepare(const std::filesystem::path& directory, const control::Partition& partition);
+    [[nodiscard]] static Result<RunDirectory> prepare(const std::filesystem::path& directory,
+                                                      const control::Partition& partition);
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return directory_; }
-    [[nodiscard]] std::filesystem::path log_of(const std::string& name) const { return directory_ / "log" / (name + ".log"); }
+    [[nodiscard]] std::filesystem::path log_of(const std::string& name) const {
+        return directory_ / "log" / (name + ".log");
+    }
     /// For --dir of a recorder; nothing: its section names directories, or it is another station.
     [[nodiscard]] std::optional<std::filesystem::path> files_of(const control::StationEntry& station) const;
     [[nodiscard]] std::vector<control::OpenCatalogue> catalogues() const;

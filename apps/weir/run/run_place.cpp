@@ -17,7 +17,8 @@ constexpr const char* file_name = "run-control.json";
 
 }  // namespace
 
-Result<RunPlace> RunPlace::announce(const std::filesystem::path& directory, const std::string& address, const std::string& partition) {
+Result<RunPlace> RunPlace::announce(const std::filesystem::path& directory, const std::string& address,
+                                    const std::string& partition) {
     const auto text = boost::json::serialize(boost::json::object{
                           {"control", address}, {"pid", ::getpid()}, {"partition", json::safe(partition)}}) +
                       "\n";
@@ -27,7 +28,8 @@ Result<RunPlace> RunPlace::announce(const std::filesystem::path& directory, cons
     auto file = File::open(fresh, File::Mode::open_or_create);
     if (!file) return std::unexpected(file.error());
     if (auto empty = file->truncate(0); !empty) return std::unexpected(empty.error());
-    if (auto written = file->write_at(0, std::as_bytes(std::span(text))); !written) return std::unexpected(written.error());
+    if (auto written = file->write_at(0, std::as_bytes(std::span(text))); !written)
+        return std::unexpected(written.error());
     std::error_code failed;
     std::filesystem::rename(fresh, path, failed);
     if (failed) return fail_errno(failed.value(), fmt::format("cannot write {}", path.native()));
@@ -43,8 +45,10 @@ Result<std::string> RunPlace::find(const std::filesystem::path& directory) {
     const auto path = directory / file_name;
     const auto text = read_text(path, 64_KiB);
     if (!text) {
-        return fail(Errc::refused, fmt::format("no run control works in {}: there is no {}; begin with weir run PARTITION.toml --dir {}",
-                                               directory.native(), file_name, directory.native()));
+        return fail(
+            Errc::refused,
+            fmt::format("no run control works in {}: there is no {}; begin with weir run PARTITION.toml --dir {}",
+                        directory.native(), file_name, directory.native()));
     }
     const auto document = json::parse(*text);
     if (!document) return std::unexpected(document.error());

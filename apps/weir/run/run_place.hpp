@@ -12,7 +12,8 @@ namespace weir::app {
 class RunPlace {
 public:
     /// Writes the file; it goes when this goes.
-    [[nodiscard]] static Result<RunPlace> announce(const std::filesystem::path& directory, const std::string& address, const std::string& partition);
+    [[nodiscard]] static Result<RunPlace> announce(const std::filesystem::path& directory, const std::string& address,
+                                                   const std::string& partition);
     RunPlace(RunPlace&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
     RunPlace& operator=(RunPlace&&) = delete;
     ~RunPlace();

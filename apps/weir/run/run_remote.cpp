@@ -57,7 +57,8 @@ Result<json::value> wait_for(const service::ControlClient& client, std::initiali
         if (!partition) return partition;
         const auto state = state_of(*partition);
         if (std::ranges::find(states, state) != states.end()) return partition;
-        if (std::chrono::steady_clock::now() > end) return fail(Errc::limit, fmt::format("the partition is {} after {}", state, to_string(at_most)));
+        if (std::chrono::steady_clock::now() > end)
+            return fail(Errc::limit, fmt::format("the partition is {} after {}", state, to_string(at_most)));
         std::this_thread::sleep_for(50ms);
     }
 }
@@ -84,7 +85,8 @@ int show_result(const RemoteOptions& options, const json::value& partition) {
     } else {
         show(options, partition);
         if (problems != nullptr && problems->is_array()) {
-            for (const auto& problem : problems->get_array()) complain(me(options), problem.is_string() ? std::string_view(problem.get_string()) : "");
+            for (const auto& problem : problems->get_array())
+                complain(me(options), problem.is_string() ? std::string_view(problem.get_string()) : "");
         }
     }
     return good ? exit_good : exit_bad;
@@ -97,8 +99,10 @@ int tell_end(const RemoteOptions& options) {
     if (options.json) {
         print_json(json::object{{"state", "down"}});
     } else {
-        print("the run is over, and run control has ended; weir ls {} shows its files, weir run log --dir {} what was said\n", options.directory.native(),
-              options.directory.native());
+        print(
+            "the run is over, and run control has ended; weir ls {} shows its files, weir run log --dir {} what was "
+            "said\n",
+            options.directory.native(), options.directory.native());
     }
     return exit_good;
 }
@@ -119,7 +123,8 @@ int run_remote(const RemoteOptions& options) {
     json::object parameters;
     for (const auto& parameter : options.parameters) {
         const auto equals = parameter.find('=');
-        if (equals == parameter.npos || equals == 0) return fail_usage(me(options), fmt::format("\"{}\" is not a parameter; write NAME=VALUE", parameter));
+        if (equals == parameter.npos || equals == 0)
+            return fail_usage(me(options), fmt::format("\"{}\" is not a parameter; write NAME=VALUE", parameter));
         parameters[json_text(parameter.substr(0, equals))] = json_text(parameter.substr(equals + 1));
     }
     if (!parameters.empty()) command["parameters"] = std::move(parameters);
@@ -168,7 +173,8 @@ int print_log_files(const RemoteOptions& options, const std::vector<std::filesys
 std::vector<std::filesystem::path> log_files(const std::filesystem::path& directory) {
     std::vector<std::filesystem::path> files;
     std::error_code absent;
-    for (std::filesystem::directory_iterator entry(directory / "log", absent), end; !absent && entry != end; entry.increment(absent)) {
+    for (std::filesystem::directory_iterator entry(directory / "log", absent), end; !absent && entry != end;
+         entry.increment(absent)) {
         if (entry->path().extension() == ".log") files.push_back(entry->path());
     }
     std::ranges::sort(files);
@@ -192,7 +198,9 @@ int run_log(const RemoteOptions& options) {
         }
         json::Fields fields(*page, "the answer");
         const auto* lines = fields.array("lines", 100'000);
-        if (lines == nullptr) return fail_with(me(options), fields.result() ? Error{Errc::corrupt, 0, "no lines in the answer"} : fields.result().error());
+        if (lines == nullptr)
+            return fail_with(me(options), fields.result() ? Error{Errc::corrupt, 0, "no lines in the answer"}
+                                                          : fields.result().error());
         for (const auto& line : *lines) {
             if (options.json) {
                 print_json(line);
@@ -217,18 +225,22 @@ void add_run_remote(CLI::App& run, Command& chosen) {
         const char* name;
         const char* help;
     };
-    for (const auto& [name, help] : {Word{"status", "how the partition and its stations are"}, Word{"start", "begins a run"}, Word{"stop", "stops the run"},
-                                     Word{"pause", "no more triggers"}, Word{"resume", "triggers again"}, Word{"replace", "ends a station and starts it again"},
-                                     Word{"log", "what the stations said"}}) {
+    for (const auto& [name, help] :
+         {Word{"status", "how the partition and its stations are"}, Word{"start", "begins a run"},
+          Word{"stop", "stops the run"}, Word{"pause", "no more triggers"}, Word{"resume", "triggers again"},
+          Word{"replace", "ends a station and starts it again"}, Word{"log", "what the stations said"}}) {
         auto options = std::make_shared<RemoteOptions>();
         options->command = name;
         const bool replace = options->command == "replace";
-        auto& command = add_command(run, group_stations, name, help, fmt::format("weir run {} {}--dir D", name, replace ? "ef-1 " : ""));
-        if (replace) add_value(command, "station", options->station, "STATION", "its name in the partition file").required();
+        auto& command = add_command(run, group_stations, name, help,
+                                    fmt::format("weir run {} {}--dir D", name, replace ? "ef-1 " : ""));
+        if (replace)
+            add_value(command, "station", options->station, "STATION", "its name in the partition file").required();
         add_value(command, "--dir", options->directory, "D", "where weir run works");
         if (options->command == "start") {
             add_value(command, "--comment", options->comment, "TEXT", "goes into the catalogue with the run");
-            add_value(command, "--parameter", options->parameters, "NAME=VALUE", "goes into the catalogue with the run");
+            add_value(command, "--parameter", options->parameters, "NAME=VALUE",
+                      "goes into the catalogue with the run");
             add_value(command, "--wait", options->wait, "TIME", "at most, until it runs");
         } else if (options->command == "stop") {
             add_value(command, "--reason", options->reason, "TEXT", "goes into the catalogue with the run");
@@ -238,7 +250,9 @@ void add_run_remote(CLI::App& run, Command& chosen) {
         }
         add_json_flag(command, options->json);
         const bool log = options->command == "log";
-        command.callback([options, log, &chosen] { chosen = [options, log] { return log ? run_log(*options) : run_remote(*options); }; });
+        command.callback([options, log, &chosen] {
+            chosen = [options, log] { return log ? run_log(*options) : run_remote(*options); };
+        });
     }
 }
 

@@ -22,7 +22,8 @@ double counter(const control::PartitionView& view, const std::string& name) {
     double sum = 0;
     for (const auto& station : view.stations) {
         const auto found = station.report.status.counters.find(name);
-        if (station.entry.kind == StationKind::record && found != station.report.status.counters.end()) sum += found->second;
+        if (station.entry.kind == StationKind::record && found != station.report.status.counters.end())
+            sum += found->second;
     }
     return sum;
 }
@@ -52,7 +53,8 @@ double real_of(const json::object& object, const char* key) {
 std::uint64_t rejected_of(const json::object& ledger) {
     std::uint64_t sum = 0;
     if (const auto* rejected = ledger.if_contains("rejected"); rejected != nullptr && rejected->is_object()) {
-        for (const auto& [reason, count] : rejected->get_object()) sum += number_of(rejected->get_object(), std::string(reason).c_str());
+        for (const auto& [reason, count] : rejected->get_object())
+            sum += number_of(rejected->get_object(), std::string(reason).c_str());
     }
     return sum;
 }
@@ -65,12 +67,14 @@ std::string progress_text(const control::PartitionView& now, const control::Part
     const auto bytes = counter(now, "bytes_stored");
     std::uint32_t restarts = 0;
     for (const auto& station : now.stations) restarts += station.restarts;
-    return fmt::format("run {}  {}  {} of {} events built  {:.0f}/s  {} recorded in {}  {}{}{}", number(now.run), name(now.state),
-                       with_commas(now.events.built), with_commas(now.events.triggers), seconds > 0 ? static_cast<double>(events) / seconds : 0.0,
-                       with_commas(now.events.recorded), counted(static_cast<std::uint64_t>(counter(now, "files")), "file"),
-                       human(Bytes{static_cast<std::uint64_t>(bytes)}),
-                       now.events.incomplete > 0 ? fmt::format("  {} INCOMPLETE", with_commas(now.events.incomplete)) : "",
-                       restarts > 0 ? fmt::format("  {} restarted", counted(restarts, "station")) : "");
+    return fmt::format(
+        "run {}  {}  {} of {} events built  {:.0f}/s  {} recorded in {}  {}{}{}", number(now.run), name(now.state),
+        with_commas(now.events.built), with_commas(now.events.triggers),
+        seconds > 0 ? static_cast<double>(events) / seconds : 0.0, with_commas(now.events.recorded),
+        counted(static_cast<std::uint64_t>(counter(now, "files")), "file"),
+        human(Bytes{static_cast<std::uint64_t>(bytes)}),
+        now.events.incomplete > 0 ? fmt::format("  {} INCOMPLETE", with_commas(now.events.incomplete)) : "",
+        restarts > 0 ? fmt::format("  {} restarted", counted(restarts, "station")) : "");
 }
 
 json::object result_json(const control::RunResult& result, const std::filesystem::path& directory) {
@@ -81,21 +85,29 @@ json::object result_json(const control::RunResult& result, const std::filesystem
 
 void print_result(const control::RunResult& result, const std::filesystem::path& directory) {
     print("run {}: {}, after {:.1f} s\n\n", number(result.run), result.reason, result.seconds);
-    Table stations({{"station"}, {"kind"}, {"counts"}, {"received", Table::Align::right}, {"stored", Table::Align::right}, {"rejected"},
+    Table stations({{"station"},
+                    {"kind"},
+                    {"counts"},
+                    {"received", Table::Align::right},
+                    {"stored", Table::Align::right},
+                    {"rejected"},
                     {"restarts", Table::Align::right}});
     for (const auto& s : result.stations) {
-        stations.add({s.name, name(s.kind), s.ledger.what, with_commas(s.ledger.received), with_commas(s.ledger.stored), rejected_text(s.ledger),
-                      s.restarts > 0 ? with_commas(s.restarts) : ""});
+        stations.add({s.name, name(s.kind), s.ledger.what, with_commas(s.ledger.received), with_commas(s.ledger.stored),
+                      rejected_text(s.ledger), s.restarts > 0 ? with_commas(s.restarts) : ""});
     }
     print(stations.text());
     const auto& e = result.events;
-    print("\nevents    {} triggers: {} accepted, {} rejected; {} built, {} of them incomplete; {} recorded\n", with_commas(e.triggers),
-          with_commas(e.accepted), with_commas(e.rejected), with_commas(e.built), with_commas(e.incomplete), with_commas(e.recorded));
-    print("recorded  {} in {}, {:.3f} GB/s, below {}\n", human(Bytes{result.bytes_stored}), counted(result.files, "file"),
-          gb_per_s(result.bytes_stored, result.seconds), directory.native());
+    print("\nevents    {} triggers: {} accepted, {} rejected; {} built, {} of them incomplete; {} recorded\n",
+          with_commas(e.triggers), with_commas(e.accepted), with_commas(e.rejected), with_commas(e.built),
+          with_commas(e.incomplete), with_commas(e.recorded));
+    print("recorded  {} in {}, {:.3f} GB/s, below {}\n", human(Bytes{result.bytes_stored}),
+          counted(result.files, "file"), gb_per_s(result.bytes_stored, result.seconds), directory.native());
     if (const auto& s = result.selection; s.forced() > 0 || s.hanging > 0)
-        print("selection {} decisions forced: {} threw, {} timed out, {} crashed, {} with a unit that died; {} hanging\n", with_commas(s.forced()),
-              with_commas(s.threw), with_commas(s.timed_out), with_commas(s.crashed), with_commas(s.unjudged), with_commas(s.hanging));
+        print(
+            "selection {} decisions forced: {} threw, {} timed out, {} crashed, {} with a unit that died; {} hanging\n",
+            with_commas(s.forced()), with_commas(s.threw), with_commas(s.timed_out), with_commas(s.crashed),
+            with_commas(s.unjudged), with_commas(s.hanging));
     for (const auto& alarm : result.alarms) print("alarm     {}\n", printable(alarm));
     if (result.good()) return print("\nall well: every ledger balances\n");
     print("\nNOT ALL WELL\n");
@@ -107,8 +119,16 @@ void print_status(const json::object& partition) {
     if (number_of(partition, "run") > 0) print(", run {}", number_of(partition, "run"));
     if (const auto comment = text_of(partition, "comment"); !comment.empty()) print(": {}", printable(comment));
     print("\n\n");
-    Table table({{"station"}, {"kind"}, {"state"}, {"received", Table::Align::right}, {"rate/s", Table::Align::right}, {"stored", Table::Align::right},
-                 {"rejected", Table::Align::right}, {"in hand", Table::Align::right}, {"restarts", Table::Align::right}, {"control"}});
+    Table table({{"station"},
+                 {"kind"},
+                 {"state"},
+                 {"received", Table::Align::right},
+                 {"rate/s", Table::Align::right},
+                 {"stored", Table::Align::right},
+                 {"rejected", Table::Align::right},
+                 {"in hand", Table::Align::right},
+                 {"restarts", Table::Align::right},
+                 {"control"}});
     if (const auto* stations = partition.if_contains("stations"); stations != nullptr && stations->is_array()) {
         for (const auto& value : stations->as_array()) {
             const auto* station = value.if_object();
@@ -116,8 +136,9 @@ void print_status(const json::object& partition) {
             const auto* ledger = station->if_contains("ledger");
             const json::object none;
             const auto& counts = ledger != nullptr && ledger->is_object() ? ledger->get_object() : none;
-            table.add({text_of(*station, "name"), text_of(*station, "kind"), text_of(*station, "state"), with_commas(number_of(counts, "received")),
-                       fmt::format("{:.0f}", real_of(*station, "rate")), with_commas(number_of(counts, "stored")), with_commas(rejected_of(counts)),
+            table.add({text_of(*station, "name"), text_of(*station, "kind"), text_of(*station, "state"),
+                       with_commas(number_of(counts, "received")), fmt::format("{:.0f}", real_of(*station, "rate")),
+                       with_commas(number_of(counts, "stored")), with_commas(rejected_of(counts)),
                        with_commas(number_of(counts, "in_hand")), with_commas(number_of(*station, "restarts")),
                        text_of(*station, "control")});
         }

@@ -10,7 +10,8 @@
 
 namespace weir::app {
 
-/// "run 7  running  12,345 events  3,210/s  12,000 recorded in 2 files  1.2 GB". `before`: an earlier look, for the rates.
+/// "run 7  running  12,345 events  3,210/s  12,000 recorded in 2 files  1.2 GB". `before`: an earlier look, for the
+/// rates.
 [[nodiscard]] std::string progress_text(const control::PartitionView& now, const control::PartitionView& before);
 
 [[nodiscard]] json::object result_json(const control::RunResult& result, const std::filesystem::path& directory);

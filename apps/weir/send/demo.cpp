@@ -67,16 +67,20 @@ Result<> prepare(const std::filesystem::path& directory) {
         for (const auto& entry : std::filesystem::directory_iterator(directory)) {
             const auto name = entry.path().filename().native();
             if (name != marker && name != "weir.lock") std::filesystem::remove(entry.path(), error);
-            if (error) return fail_errno(error.value(), fmt::format("cannot remove {} of the demo before", entry.path().native()));
+            if (error)
+                return fail_errno(error.value(),
+                                  fmt::format("cannot remove {} of the demo before", entry.path().native()));
         }
     } else if (std::filesystem::exists(directory, error) && !std::filesystem::is_empty(directory, error)) {
-        return fail(Errc::usage, fmt::format("directory {} is not empty and not of an earlier demo; choose another with --dir",
-                                             directory.native()));
+        return fail(Errc::usage,
+                    fmt::format("directory {} is not empty and not of an earlier demo; choose another with --dir",
+                                directory.native()));
     }
     std::filesystem::create_directories(directory, error);
     std::ofstream(directory / marker) << "A demo of weir recorded here. The next demo empties this directory.\n";
     if (!std::filesystem::exists(directory / marker, error))
-        return fail(Errc::usage, fmt::format("cannot write into directory {}; choose another with --dir", directory.native()));
+        return fail(Errc::usage,
+                    fmt::format("cannot write into directory {}; choose another with --dir", directory.native()));
     return {};
 }
 
@@ -138,8 +142,9 @@ Result<> send_for(const DemoOptions& options, recorder::Recorder& recorder, Sign
         if (!line.due()) continue;
         const auto now = clock.now();
         const auto seconds = std::chrono::duration<double>(now - time_before).count();
-        line.show(fmt::format("recording {} at {:.2f} GB/s, {} s left", human(Bytes{bytes}), gb_per_s(bytes - bytes_before, seconds),
-                              std::chrono::duration_cast<std::chrono::seconds>(options.duration - (now - begin)).count()));
+        line.show(fmt::format(
+            "recording {} at {:.2f} GB/s, {} s left", human(Bytes{bytes}), gb_per_s(bytes - bytes_before, seconds),
+            std::chrono::duration_cast<std::chrono::seconds>(options.duration - (now - begin)).count()));
         bytes_before = bytes;
         time_before = now;
     }
@@ -187,7 +192,8 @@ Result<> verify(const DemoOptions& options, const Clock& clock, Outcome& outcome
 json::object to_json(const Outcome& o, const DemoOptions& options) {
     json::array streams;
     for (const auto& s : o.recorder.streams) {
-        streams.push_back({{"name", s.name}, {"copies", s.copies.stored}, {"bytes", s.copies.bytes_stored}, {"files", s.files}});
+        streams.push_back(
+            {{"name", s.name}, {"copies", s.copies.stored}, {"bytes", s.copies.bytes_stored}, {"files", s.files}});
     }
     return {{"run", number(o.run)},
             {"seconds", o.seconds},
@@ -203,22 +209,27 @@ json::object to_json(const Outcome& o, const DemoOptions& options) {
 
 void print_report(const Outcome& o, const DemoOptions& options, const std::vector<std::string>& volumes) {
     print("run {} in {}\n\n", number(o.run), fmt::join(volumes, ", "));
-    Table streams({{"stream"}, {"copies", Table::Align::right}, {"bytes", Table::Align::right}, {"files", Table::Align::right}});
+    Table streams(
+        {{"stream"}, {"copies", Table::Align::right}, {"bytes", Table::Align::right}, {"files", Table::Align::right}});
     for (const auto& s : o.recorder.streams)
         streams.add({s.name, with_commas(s.copies.stored), human(Bytes{s.copies.bytes_stored}), with_commas(s.files)});
     print(streams.text());
-    print("\nevents    sent {}, acknowledged {}, rejected {}\n", with_commas(o.sent), with_commas(o.acknowledged), with_commas(o.rejected));
+    print("\nevents    sent {}, acknowledged {}, rejected {}\n", with_commas(o.sent), with_commas(o.acknowledged),
+          with_commas(o.rejected));
     print("copies    expected {}, stored {}\n", with_commas(o.copies_expected), with_commas(o.recorder.copies_stored));
     print("recorded  {} in {:.1f} s: {:.2f} GB/s, every event on stable storage before it was acknowledged\n",
           human(Bytes{o.recorder.bytes_stored}), o.seconds, gb_per_s(o.recorder.bytes_stored, o.seconds));
     print("verified  {} of {}, every byte ({:.1f} s, {:.2f} GB/s)\n", o.verification.files_good(),
-          counted(o.recorder.files, "file"), o.verification_seconds, gb_per_s(o.bytes_verified, o.verification_seconds));
+          counted(o.recorder.files, "file"), o.verification_seconds,
+          gb_per_s(o.bytes_verified, o.verification_seconds));
     for (const auto& damage : o.verification.damages)
         print("DAMAGE    {} offset {}: {}\n", damage.path.native(), damage.offset, printable(damage.reason));
     if (!o.good()) return print("\nNOT ALL WELL: the numbers above do not agree\n");
     const std::filesystem::path typed = program_invocation_name;
-    const auto program = typed.has_parent_path() ? typed.lexically_proximate(std::filesystem::current_path()).native() : typed.native();
-    print("\nall well. Next:\n  {0} ls {1}\n  {0} verify {1}\n  {0} record --help\n", program, options.directory.native());
+    const auto program =
+        typed.has_parent_path() ? typed.lexically_proximate(std::filesystem::current_path()).native() : typed.native();
+    print("\nall well. Next:\n  {0} ls {1}\n  {0} verify {1}\n  {0} record --help\n", program,
+          options.directory.native());
 }
 
 int run_demo(const DemoOptions& options) {

@@ -122,10 +122,8 @@ void watch(const SendOptions& options, Sending& sending, Signals& signals, std::
     bool stopping = false;
     while (!sending.wait(100ms)) {
         if (signals.wait(0ns)) {
-            if (std::exchange(stopping, true))
-                sending.abandon();
-            else
-                sending.stop();
+            if (std::exchange(stopping, true)) sending.abandon();
+            else sending.stop();
         }
         if (line.due()) line.show(status_line(options, sending, events));
     }
@@ -133,7 +131,9 @@ void watch(const SendOptions& options, Sending& sending, Signals& signals, std::
 
 json::object to_json(const AnswerTimes& times) {
     const auto seconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); };
-    return {{"median", seconds(times.quantile(0.5))}, {"p99", seconds(times.quantile(0.99))}, {"max", seconds(times.longest())}};
+    return {{"median", seconds(times.quantile(0.5))},
+            {"p99", seconds(times.quantile(0.99))},
+            {"max", seconds(times.longest())}};
 }
 
 json::object to_json(const SendingCounts& counts, const AnswerTimes& times, RunNumber run) {
@@ -199,12 +199,14 @@ Result<std::string> find_name(const SendOptions& options) {
     if (!tls) return std::unexpected(tls.error());
     auto name = tls->certificate_name();
     if (!wire::valid_sender_name(name))
-        return fail(Errc::usage, fmt::format("{} has no name that a sender can have; give one with --name", options.tls.certificate.native()));
+        return fail(Errc::usage, fmt::format("{} has no name that a sender can have; give one with --name",
+                                             options.tls.certificate.native()));
     return name;
 }
 
 /// The run that is being recorded. Nothing: a signal came first.
-Result<std::optional<RunNumber>> ask_for_run(const SendOptions& options, const std::string& name, Signals& signals, const Clock& clock) {
+Result<std::optional<RunNumber>> ask_for_run(const SendOptions& options, const std::string& name, Signals& signals,
+                                             const Clock& clock) {
     auto sender = delivery::Sender::open({.host = to_string(options.to),
                                           .name = name,
                                           .join_run = true,
@@ -215,7 +217,8 @@ Result<std::optional<RunNumber>> ask_for_run(const SendOptions& options, const s
     while (!signals.wait(0ns)) {
         const auto run = (*sender)->run(100ms);
         if (!run || *run) return run;
-        if (line.due()) line.show(fmt::format("waiting for {}: {}", to_string(options.to), (*sender)->stats().last_problem));
+        if (line.due())
+            line.show(fmt::format("waiting for {}: {}", to_string(options.to), (*sender)->stats().last_problem));
     }
     return std::nullopt;
 }
@@ -225,7 +228,7 @@ int run_send(const SendOptions& options) {
     const auto name = find_name(options);
     if (!name) return fail_with(command_name, name.error());
     allow_open_files(3 * std::uint64_t{options.connections} + 64);  // a connection takes three
-    Signals signals;  // before any thread begins
+    Signals signals;                                                // before any thread begins
     const SystemClock clock;
     auto source = options.files.empty() ? open_workload(options, clock) : open_replay(options);
     if (!source) return fail_with(command_name, source.error());
@@ -234,7 +237,9 @@ int run_send(const SendOptions& options) {
     if (!options.run && !options.keep_ids) {  // ids are kept in the run that they are of
         const auto run = ask_for_run(options, *name, signals, clock);
         if (!run) return fail_with(command_name, run.error());
-        if (!*run) return fail_with(command_name, {Errc::io, 0, fmt::format("ended by a signal before {} answered", to_string(options.to))});
+        if (!*run)
+            return fail_with(command_name,
+                             {Errc::io, 0, fmt::format("ended by a signal before {} answered", to_string(options.to))});
         (*source)->set_run(**run);
     }
     const auto events = options.events ? options.events : (*source)->events_once();
@@ -258,11 +263,13 @@ int run_send(const SendOptions& options) {
               counted(counts.sent, "event"), number((*source)->run()), with_commas(counts.acknowledged),
               with_commas(counts.rejected), human(Bytes{counts.bytes}), counts.seconds,
               gb_per_s(counts.bytes_answered, counts.seconds));
-        const auto milliseconds = [](std::chrono::nanoseconds time) { return std::chrono::duration<double, std::milli>(time).count(); };
+        const auto milliseconds = [](std::chrono::nanoseconds time) {
+            return std::chrono::duration<double, std::milli>(time).count();
+        };
         const auto& times = (*sending)->answer_times();
         if (times.count() > 0)
-            print("answered after {:.1f} ms (median), {:.1f} ms (99 %), {:.1f} ms (the longest)\n", milliseconds(times.quantile(0.5)),
-                  milliseconds(times.quantile(0.99)), milliseconds(times.longest()));
+            print("answered after {:.1f} ms (median), {:.1f} ms (99 %), {:.1f} ms (the longest)\n",
+                  milliseconds(times.quantile(0.5)), milliseconds(times.quantile(0.99)), milliseconds(times.longest()));
     }
     return judge(options, **sending, counts);
 }

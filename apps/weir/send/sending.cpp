@@ -22,12 +22,9 @@ std::int64_t nanoseconds(SteadyTime time) { return time.time_since_epoch().count
 /// The same format in the words of the delivery protocol.
 wire::EventFormat to_wire(event::Format format) noexcept {
     switch (format) {
-        case event::Format::event_5_0:
-            return wire::EventFormat::event_5_0;
-        case event::Format::event_3_0:
-            return wire::EventFormat::event_3_0;
-        case event::Format::opaque:
-            break;
+        case event::Format::event_5_0: return wire::EventFormat::event_5_0;
+        case event::Format::event_3_0: return wire::EventFormat::event_3_0;
+        case event::Format::opaque: break;
     }
     return wire::EventFormat::opaque;
 }
@@ -43,7 +40,8 @@ struct Sent {
 Sending::Sending(SendingOptions options, workload::EventSource& source, const Clock& clock)
     : options_(std::move(options)), source_(source), clock_(clock), pacer_(options_.rate_hz) {}
 
-Result<std::unique_ptr<Sending>> Sending::start(SendingOptions options, workload::EventSource& source, const Clock& clock) {
+Result<std::unique_ptr<Sending>> Sending::start(SendingOptions options, workload::EventSource& source,
+                                                const Clock& clock) {
     if (options.connections == 0 || options.connections > connections_max)
         return weir::fail(Errc::usage, fmt::format("{} connections cannot be had; choose 1 to {}", options.connections,
                                                    connections_max));
@@ -105,7 +103,8 @@ bool Sending::send(workload::SourcedEvent event) {
         due = clock_.now();
     }
     const delivery::Piece payload{.data = event.data,
-                                  .owner = std::allocate_shared<const Sent>(memory::MigratingAllocator<Sent>(pool_), due, std::move(event.owner))};
+                                  .owner = std::allocate_shared<const Sent>(memory::MigratingAllocator<Sent>(pool_),
+                                                                            due, std::move(event.owner))};
     const auto copies = event.tags.size();
     if (!group_->send({.global_id = event.global_id,
                        .level1_id = event.level1_id,

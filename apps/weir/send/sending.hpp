@@ -84,7 +84,8 @@ public:
     /// Why a sender failed for good (refused by the recorder, gave up): the first, which stopped all.
     [[nodiscard]] std::optional<Error> failure() const;
 
-    /// How long events waited for their answers, from the moment that the rate gave them, or else from when they were ready.
+    /// How long events waited for their answers, from the moment that the rate gave them, or else from when they were
+    /// ready.
     [[nodiscard]] const AnswerTimes& answer_times() const noexcept { return answer_times_; }
 
     [[nodiscard]] static const Clock& default_clock();
@@ -102,10 +103,10 @@ private:
     const Clock& clock_;
     RatePacer pacer_;
     AnswerTimes answer_times_;
-    std::stop_source stop_;                          // of those that send
-    std::atomic<std::uint64_t> next_event_{0};       // relaxed: only the number counts
-    std::atomic<std::uint64_t> copies_{0};           // relaxed, the same
-    std::atomic<std::int64_t> first_sent_ns_{0};     // relaxed: for the statistics
+    std::stop_source stop_;                       // of those that send
+    std::atomic<std::uint64_t> next_event_{0};    // relaxed: only the number counts
+    std::atomic<std::uint64_t> copies_{0};        // relaxed, the same
+    std::atomic<std::int64_t> first_sent_ns_{0};  // relaxed: for the statistics
     std::atomic<std::int64_t> last_answer_ns_{0};
     std::atomic<std::int64_t> ended_ns_{0};
 
@@ -118,7 +119,8 @@ private:
 
     memory::MigratingPool pool_{{.chunk = 128_KiB}};  // of what threads that send make and those of answers free
     std::optional<delivery::SenderGroup> group_;
-    std::vector<std::jthread> threads_;  // that send, and one that waits; the last member: they end before what they use is gone
+    std::vector<std::jthread>
+        threads_;  // that send, and one that waits; the last member: they end before what they use is gone
 };
 
 }  // namespace weir::app

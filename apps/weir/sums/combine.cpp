@@ -37,7 +37,8 @@ Result<digest::Digest> parse_whole(digest::Algorithm algorithm, const std::strin
     auto sum = digest::Digest::parse(algorithm, text, decimal);
     const auto digits = 2 * digest::digest_size(algorithm);
     if (sum && !decimal && text.size() != digits)
-        return fail(Errc::usage, fmt::format("\"{}\" has {}, and a {} has {}; write its leading zeros", text, counted(text.size(), "digit"), digest::name(algorithm), digits));
+        return fail(Errc::usage, fmt::format("\"{}\" has {}, and a {} has {}; write its leading zeros", text,
+                                             counted(text.size(), "digit"), digest::name(algorithm), digits));
     return sum;
 }
 
@@ -56,7 +57,9 @@ Result<std::vector<Piece>> read_pieces(const std::filesystem::path& path, digest
         std::istringstream words(line);
         std::string sum_text, length_text, more;
         if (!(words >> sum_text)) continue;
-        const auto wrong = [&](std::string_view why) { return fail(Errc::usage, fmt::format("{}:{}: {}", path.native(), number, why)); };
+        const auto wrong = [&](std::string_view why) {
+            return fail(Errc::usage, fmt::format("{}:{}: {}", path.native(), number, why));
+        };
         Bytes length;
         if (!(words >> length_text) || words >> more) return wrong("a line is SUM LENGTH, as in 024d0127 4096");
         if (const auto read = read_value(length_text, length); !read) return wrong(read.error().context);
@@ -72,9 +75,12 @@ Result<std::vector<Piece>> read_pieces(const std::filesystem::path& path, digest
 /// The two pieces of the command line.
 Result<std::vector<Piece>> named_pieces(const Options& options, digest::Algorithm algorithm) {
     if (options.sum_a.empty() || options.sum_b.empty() || !options.length_b)
-        return fail(Errc::usage, "SUM_A SUM_B LENGTH_B are needed, or --pieces FILE; weir combine --help shows an example");
+        return fail(Errc::usage,
+                    "SUM_A SUM_B LENGTH_B are needed, or --pieces FILE; weir combine --help shows an example");
     if (algorithm == digest::Algorithm::cksum && !options.length_a)
-        return fail(Errc::usage, "a cksum has the length in it, so LENGTH_A is needed too: weir combine cksum SUM_A SUM_B LENGTH_B LENGTH_A");
+        return fail(Errc::usage,
+                    "a cksum has the length in it, so LENGTH_A is needed too: weir combine cksum SUM_A SUM_B LENGTH_B "
+                    "LENGTH_A");
     const auto a = parse_whole(algorithm, options.sum_a, options.decimal);
     if (!a) return fail(Errc::usage, "SUM_A: " + a.error().context);
     const auto b = parse_whole(algorithm, options.sum_b, options.decimal);
@@ -83,16 +89,22 @@ Result<std::vector<Piece>> named_pieces(const Options& options, digest::Algorith
 }
 
 int run_combine(const Options& options) {
-    if (options.algorithm.values.size() != 1) return fail_usage(me, "ALGORITHM is one; name one of adler32, crc32, cksum, crc32c, crc64-xz, crc64-nvme, crc64-ecma182");
+    if (options.algorithm.values.size() != 1)
+        return fail_usage(
+            me, "ALGORITHM is one; name one of adler32, crc32, cksum, crc32c, crc64-xz, crc64-nvme, crc64-ecma182");
     const auto algorithm = options.algorithm.values.front();
-    if (options.decimal && algorithm != digest::Algorithm::cksum) return fail_usage(me, "--decimal: only a cksum is written in decimal digits");
-    if (!options.pieces.empty() && !options.sum_a.empty()) return fail_usage(me, "--pieces: the pieces stand in its file; leave out SUM_A and what follows");
-    const auto pieces = options.pieces.empty() ? named_pieces(options, algorithm) : read_pieces(options.pieces, algorithm, options.decimal);
+    if (options.decimal && algorithm != digest::Algorithm::cksum)
+        return fail_usage(me, "--decimal: only a cksum is written in decimal digits");
+    if (!options.pieces.empty() && !options.sum_a.empty())
+        return fail_usage(me, "--pieces: the pieces stand in its file; leave out SUM_A and what follows");
+    const auto pieces = options.pieces.empty() ? named_pieces(options, algorithm)
+                                               : read_pieces(options.pieces, algorithm, options.decimal);
     if (!pieces) return fail_with(me, pieces.error());
     Result<digest::Digest> sum = pieces->front().sum;
     auto length = pieces->front().length;
     for (const auto& piece : std::span(*pieces).subspan(1)) {
-        if (piece.length > std::numeric_limits<std::uint64_t>::max() - length) return fail_usage(me, "the pieces are longer than any file");
+        if (piece.length > std::numeric_limits<std::uint64_t>::max() - length)
+            return fail_usage(me, "the pieces are longer than any file");
         sum = digest::combine(*sum, piece.sum, piece.length, length);
         if (!sum) return fail_with(me, sum.error());
         length += piece.length;
@@ -107,14 +119,18 @@ int run_combine(const Options& options) {
 
 void add_combine(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
-    auto& command = add_command(parent, group_look, "combine", "the sum of two pieces from their sums, without reading them",
-                                "weir combine adler32 024d0127 024c0126 3");
-    add_value(command, "algorithm", options->algorithm, "ALGORITHM", "adler32, crc32, cksum, crc32c, crc64-xz, crc64-nvme or crc64-ecma182").required();
+    auto& command =
+        add_command(parent, group_look, "combine", "the sum of two pieces from their sums, without reading them",
+                    "weir combine adler32 024d0127 024c0126 3");
+    add_value(command, "algorithm", options->algorithm, "ALGORITHM",
+              "adler32, crc32, cksum, crc32c, crc64-xz, crc64-nvme or crc64-ecma182")
+        .required();
     add_value(command, "sum_a", options->sum_a, "SUM_A", "of the first piece");
     add_value(command, "sum_b", options->sum_b, "SUM_B", "of the piece behind it");
     add_value(command, "length_b", options->length_b, "LENGTH_B", "bytes of the second piece: 1234, 4KiB");
     add_value(command, "length_a", options->length_a, "LENGTH_A", "bytes of the first piece; cksum needs it");
-    add_value(command, "--pieces", options->pieces, "FILE", "any number of pieces in order instead, a line each: SUM LENGTH; - is stdin");
+    add_value(command, "--pieces", options->pieces, "FILE",
+              "any number of pieces in order instead, a line each: SUM LENGTH; - is stdin");
     add_flag(command, "--decimal", options->decimal, "sums are decimal numbers, as cksum prints them");
     add_json_flag(command, options->json);
     command.callback([options, &chosen] { chosen = [options] { return run_combine(*options); }; });

@@ -16,7 +16,9 @@ namespace {
 constexpr std::size_t list_piece = 1U << 16;
 
 /// A pipe can be read once.
-fixity::Failure read_once(std::string_view what) { return {std::nullopt, 0, fmt::format("{} can be read only once; name it once", what)}; }
+fixity::Failure read_once(std::string_view what) {
+    return {std::nullopt, 0, fmt::format("{} can be read only once; name it once", what)};
+}
 
 }  // namespace
 
@@ -25,7 +27,7 @@ bool is_stdin(std::string_view path) noexcept {
 }
 
 bool can_be_read_twice(const std::string& path) {
-    struct stat status {};
+    struct stat status{};
     return path != "-" && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
@@ -47,8 +49,9 @@ std::optional<fixity::Job> job_of(fixity::WalkItem item, bool follow) {
 }
 
 SumNames::SumNames(NameSettings settings) : settings_(std::move(settings)), stdin_taken_(is_stdin(settings_.list)) {
-    struct stat status {};
-    if (!settings_.list.empty() && (stdin_taken_ ? ::fstat(STDIN_FILENO, &status) : ::stat(settings_.list.c_str(), &status)) == 0)
+    struct stat status{};
+    if (!settings_.list.empty() &&
+        (stdin_taken_ ? ::fstat(STDIN_FILENO, &status) : ::stat(settings_.list.c_str(), &status)) == 0)
         static_cast<void>(is_taken(status));
 }
 
@@ -60,7 +63,7 @@ std::optional<fixity::Job> SumNames::next() {
         }
         auto path = next_path();
         if (!path) return std::nullopt;
-        struct stat status {};
+        struct stat status{};
         const bool is_there = (*path == "-" ? ::fstat(STDIN_FILENO, &status) : ::stat(path->c_str(), &status)) == 0;
         if (settings_.recurse && *path != "-" && is_there && S_ISDIR(status.st_mode)) {
             walk_.emplace(std::move(*path), settings_.follow);

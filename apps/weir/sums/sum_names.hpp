@@ -21,9 +21,9 @@ namespace weir::app {
 struct NameSettings {
     std::vector<std::string> paths;
     bool recurse = false;
-    bool follow = false;      // symbolic links met by recursion
-    std::string list;         // a file with more names, "-" for stdin
-    bool list_zero = false;   // they end with NUL, not with a line
+    bool follow = false;     // symbolic links met by recursion
+    std::string list;        // a file with more names, "-" for stdin
+    bool list_zero = false;  // they end with NUL, not with a line
 };
 
 /// "-", or stdin by a name that the system gives it.

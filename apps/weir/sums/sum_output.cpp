@@ -38,10 +38,11 @@ std::FILE* open_temporary(const std::filesystem::path& path, std::filesystem::pa
 
 /// The new file is for the same people as the one that it replaces.
 void take_over_rights(int fd, const std::filesystem::path& replaced) noexcept {
-    struct stat status {};
+    struct stat status{};
     if (::lstat(replaced.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
     auto mode = status.st_mode & 07777U;
-    if (::fchown(fd, status.st_uid, status.st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), status.st_gid) != 0) mode &= ~070U;  // of another group
+    if (::fchown(fd, status.st_uid, status.st_gid) != 0 && ::fchown(fd, static_cast<uid_t>(-1), status.st_gid) != 0)
+        mode &= ~070U;  // of another group
     static_cast<void>(::fchmod(fd, mode));
 }
 
@@ -49,14 +50,19 @@ void take_over_rights(int fd, const std::filesystem::path& replaced) noexcept {
 
 SumOutput::SumOutput(std::FILE* file, std::filesystem::path path, std::filesystem::path temporary)
     : file_(file), path_(std::move(path)), temporary_(std::move(temporary)) {
-    struct stat status {};
+    struct stat status{};
     written_ = regular(::fstat(::fileno(file), &status), status);
-    if (!temporary_.empty()) replaced_ = regular(::lstat(path_.c_str(), &status), status);  // of a link only the link goes
+    if (!temporary_.empty())
+        replaced_ = regular(::lstat(path_.c_str(), &status), status);  // of a link only the link goes
 }
 
-bool SumOutput::is_own(const fixity::FileStamp& stamp) const noexcept { return same_file(written_, stamp) || same_file(replaced_, stamp); }
+bool SumOutput::is_own(const fixity::FileStamp& stamp) const noexcept {
+    return same_file(written_, stamp) || same_file(replaced_, stamp);
+}
 
-bool SumOutput::has_own_name(const fixity::FileStamp& stamp) const noexcept { return same_file(temporary_.empty() ? written_ : replaced_, stamp); }
+bool SumOutput::has_own_name(const fixity::FileStamp& stamp) const noexcept {
+    return same_file(temporary_.empty() ? written_ : replaced_, stamp);
+}
 
 bool SumOutput::failed() const noexcept { return path_.empty() ? output_errno() != 0 : error_ != 0; }
 
@@ -67,7 +73,8 @@ Result<SumOutput> SumOutput::open(const std::filesystem::path& path) {
     const bool direct = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
     std::filesystem::path temporary;
     auto* file = direct ? std::fopen(path.c_str(), "we") : open_temporary(path, temporary);
-    if (file == nullptr) return fail_errno(errno, fmt::format("cannot write {}; choose another place with -o", path.native()));
+    if (file == nullptr)
+        return fail_errno(errno, fmt::format("cannot write {}; choose another place with -o", path.native()));
     if (!temporary.empty()) take_over_rights(::fileno(file), path);
     return SumOutput(file, path, std::move(temporary));
 }

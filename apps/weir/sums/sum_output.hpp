@@ -39,7 +39,7 @@ private:
     SumOutput(std::FILE* file, std::filesystem::path path, std::filesystem::path temporary);
 
     std::unique_ptr<std::FILE, Close> file_;
-    std::filesystem::path path_, temporary_;  // empty: not renamed
+    std::filesystem::path path_, temporary_;               // empty: not renamed
     std::optional<fixity::FileStamp> written_, replaced_;  // when it was opened; regular files only
     int error_ = 0;
 };

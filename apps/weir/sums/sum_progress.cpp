@@ -19,7 +19,7 @@ SumProgress::SumProgress(const Clock& clock, std::string what, fixity::JobSource
     // Without a thread for it the amount stays unknown.
     static_cast<void>(start_thread(counter_, [this, names = std::move(names)](const std::stop_token& stop) {
         while (auto job = stop.stop_requested() ? std::nullopt : names()) {
-            struct stat status {};
+            struct stat status{};
             if (job->settled || ::stat(job->path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
             bytes_total_.fetch_add(static_cast<std::uint64_t>(status.st_size), std::memory_order_relaxed);
             files_total_.fetch_add(1, std::memory_order_relaxed);
@@ -39,7 +39,10 @@ std::string SumProgress::text() const {
     const auto total = bytes_total_.load(std::memory_order_relaxed);
     auto text = fmt::format("{}  {}", what_, human(Bytes{done}));
     if (known) text += fmt::format(" of {}", human(Bytes{total}));
-    if (known && total > 0) text += fmt::format(" ({} %)", std::min<std::uint64_t>(100, static_cast<std::uint64_t>(100.0 * static_cast<double>(done) / static_cast<double>(total))));
+    if (known && total > 0)
+        text += fmt::format(" ({} %)",
+                            std::min<std::uint64_t>(100, static_cast<std::uint64_t>(100.0 * static_cast<double>(done) /
+                                                                                    static_cast<double>(total))));
     text += fmt::format(", {}", counted(files_, "file"));
     if (known) text += fmt::format(" of {}", with_commas(files_total_.load(std::memory_order_relaxed)));
     if (seconds > 0) text += fmt::format(", {:.2f} GB/s", gb_per_s(done, seconds));

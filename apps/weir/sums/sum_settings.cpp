@@ -32,7 +32,8 @@ Result<> read_value(std::string_view text, AlgorithmList& to) {
         } else {
             const auto algorithm = digest::parse_algorithm(word);
             if (!algorithm)
-                return fail(Errc::usage, fmt::format("\"{}\" is not one of {}, all{}", word, digest::algorithm_names(), did_you_mean(word, known)));
+                return fail(Errc::usage, fmt::format("\"{}\" is not one of {}, all{}", word, digest::algorithm_names(),
+                                                     did_you_mean(word, known)));
             if (std::ranges::find(to.values, *algorithm) == to.values.end()) to.values.push_back(*algorithm);
         }
         if (word.size() == text.size()) return {};
@@ -47,26 +48,35 @@ std::string shown_value(const AlgorithmList& list) {
 }
 
 void add_read_options(CLI::App& command, ReadSettings& settings) {
-    add_value(command, "-j,--jobs", settings.threads, "N", "threads (default: 1 on a spinning disk, else as many as cores)");
+    add_value(command, "-j,--jobs", settings.threads, "N",
+              "threads (default: 1 on a spinning disk, else as many as cores)");
     add_flag(command, "--direct", settings.direct, "read the medium, not the page cache").group(more_options);
-    add_flag(command, "--nocache", settings.no_cache, "what was not cached before is not afterwards").group(more_options);
-    add_flag(command, "--paranoid", settings.paranoid, "every sum is also made by portable code, and must be the same").group(more_options);
-    add_flag(command, "--idle", settings.idle, "take processors and disks only when nobody else wants them").group(more_options);
-    add_value(command, "--bwlimit", settings.per_second, "SIZE", "read at most this much a second: 500MB").group(more_options);
+    add_flag(command, "--nocache", settings.no_cache, "what was not cached before is not afterwards")
+        .group(more_options);
+    add_flag(command, "--paranoid", settings.paranoid, "every sum is also made by portable code, and must be the same")
+        .group(more_options);
+    add_flag(command, "--idle", settings.idle, "take processors and disks only when nobody else wants them")
+        .group(more_options);
+    add_value(command, "--bwlimit", settings.per_second, "SIZE", "read at most this much a second: 500MB")
+        .group(more_options);
 }
 
 Result<> ReadPlan::check(const ReadSettings& settings) {
     if (settings.threads && (*settings.threads == 0 || *settings.threads > threads_max))
         return fail(Errc::usage, fmt::format("--jobs: choose 1 to {}", threads_max));
-    if (settings.per_second && settings.per_second->count() == 0) return fail(Errc::usage, "--bwlimit 0 reads nothing; leave it out for no limit");
-    if (settings.direct && settings.no_cache) return fail(Errc::usage, "--direct and --nocache cannot be used together");
+    if (settings.per_second && settings.per_second->count() == 0)
+        return fail(Errc::usage, "--bwlimit 0 reads nothing; leave it out for no limit");
+    if (settings.direct && settings.no_cache)
+        return fail(Errc::usage, "--direct and --nocache cannot be used together");
     return {};
 }
 
 ReadPlan::ReadPlan(const ReadSettings& settings, const Clock& clock) {
     if (settings.per_second) limit_.emplace(clock, *settings.per_second);
     reading_.limit = limit_ ? &*limit_ : nullptr;
-    reading_.cache = settings.direct ? fixity::Cache::direct : settings.no_cache ? fixity::Cache::drop : fixity::Cache::keep;
+    reading_.cache = settings.direct     ? fixity::Cache::direct
+                     : settings.no_cache ? fixity::Cache::drop
+                                         : fixity::Cache::keep;
     reading_.cross_check = settings.paranoid;
     reading_.stop = stop_is_pending;
     reading_.thread_refused = [this] { thread_refused_.store(true, std::memory_order_relaxed); };
@@ -75,16 +85,22 @@ ReadPlan::ReadPlan(const ReadSettings& settings, const Clock& clock) {
 
 void ReadPlan::warn_of_threads(std::string_view command) const {
     if (thread_refused_.load(std::memory_order_relaxed))
-        complain(command, "warning: the system gave no more threads (a limit of processes or of memory); the work was done with fewer");
+        complain(command,
+                 "warning: the system gave no more threads (a limit of processes or of memory); the work was done with "
+                 "fewer");
 }
 
 void become_idle(std::string_view command, const ReadSettings& settings) {
     if (!settings.idle) return;
-    const auto say = [&](const char* what) { complain(command, fmt::format("warning: --idle: cannot {}: {}; --bwlimit helps too", what, std::strerror(errno))); };
-    const struct sched_param none {};
+    const auto say = [&](const char* what) {
+        complain(command,
+                 fmt::format("warning: --idle: cannot {}: {}; --bwlimit helps too", what, std::strerror(errno)));
+    };
+    const struct sched_param none{};
     if (::sched_setscheduler(0, SCHED_IDLE, &none) != 0) say("leave the processors to others");
     // Threads inherit both. The C library has no function for this one.
-    if (::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0)) != 0) say("leave the disks to others");
+    if (::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0)) != 0)
+        say("leave the disks to others");
 }
 
 Result<> sums_are_right(std::span<const digest::Algorithm> of) {

@@ -26,23 +26,29 @@ std::string wrong_sums(const FileSum& file) {
     std::string text;
     const auto& expected = *file.expected;
     const auto add = [&text](std::string part) { text += (text.empty() ? "" : ", ") + std::move(part); };
-    if (expected.size && *expected.size != file.size) add(fmt::format("it has {} bytes, expected {}", file.size, *expected.size));
+    if (expected.size && *expected.size != file.size)
+        add(fmt::format("it has {} bytes, expected {}", file.size, *expected.size));
     for (const auto& claimed : expected.sums) {
         const auto* made = sum_of(file, claimed.algorithm());
-        if (made != nullptr && *made != claimed) add(fmt::format("{} is {}, expected {}", digest::name(claimed.algorithm()), made->hex(), claimed.hex()));
+        if (made != nullptr && *made != claimed)
+            add(fmt::format("{} is {}, expected {}", digest::name(claimed.algorithm()), made->hex(), claimed.hex()));
     }
-    const auto is_made = [&](const digest::Digest& claimed) { return std::ranges::find(file.sums, claimed) != file.sums.end(); };
+    const auto is_made = [&](const digest::Digest& claimed) {
+        return std::ranges::find(file.sums, claimed) != file.sums.end();
+    };
     if (!expected.one_of.empty() && std::ranges::none_of(expected.one_of, is_made)) {
         std::string names;
-        for (const auto& claimed : expected.one_of) names += (names.empty() ? "" : ", ") + std::string(digest::name(claimed.algorithm()));
+        for (const auto& claimed : expected.one_of)
+            names += (names.empty() ? "" : ", ") + std::string(digest::name(claimed.algorithm()));
         add(fmt::format("none of {} is {}", names, expected.one_of.front().hex()));
     }
     if (!expected.blocks.empty()) {
         if (const auto first = fixity::first_difference(expected.blocks, file.blocks)) {
             const auto count = fixity::differences(expected.blocks, file.blocks);
-            add(fmt::format("{} of {}, the first at offset {}, {}", count == 1 ? "1 block differs" : fmt::format("{} blocks differ", count),
-                            std::max(expected.blocks.sums.size(), file.blocks.sums.size()), *first * expected.blocks.block,
-                            to_string(Bytes{expected.blocks.block}) + " each"));
+            add(fmt::format("{} of {}, the first at offset {}, {}",
+                            count == 1 ? "1 block differs" : fmt::format("{} blocks differ", count),
+                            std::max(expected.blocks.sums.size(), file.blocks.sums.size()),
+                            *first * expected.blocks.block, to_string(Bytes{expected.blocks.block}) + " each"));
         }
     }
     return text;
@@ -129,7 +135,8 @@ std::string summary(const SumVerdict& verdict, double seconds) {
     add(verdict.links, "links not followed");
     add(verdict.malformed, "malformed");
     if (verdict.interrupted) text += ", then interrupted";
-    return text + fmt::format("; {} in {:.2f} s ({:.2f} GB/s)", human(Bytes{verdict.bytes}), seconds, gb_per_s(verdict.bytes, seconds));
+    return text + fmt::format("; {} in {:.2f} s ({:.2f} GB/s)", human(Bytes{verdict.bytes}), seconds,
+                              gb_per_s(verdict.bytes, seconds));
 }
 
 std::string complaint(const FileSum& file) {
@@ -138,15 +145,21 @@ std::string complaint(const FileSum& file) {
         case Status::missing: return fmt::format("{} is not there: {}", file.path, why);
         case Status::skipped: return fmt::format("{} is {}; it was skipped", file.path, why);
         case Status::changed:
-            return fmt::format("{} changed while it was read: {}; no sum was made, try again when nobody writes it", file.path, why);
+            return fmt::format("{} changed while it was read: {}; no sum was made, try again when nobody writes it",
+                               file.path, why);
         case Status::error:
             if (file.failure && file.failure->offset)
-                return fmt::format("cannot read {} at offset {}: {} (errno {}); no sum was made, try a copy of it", file.path,
-                                   *file.failure->offset, why, file.failure->os_errno);
-            if (file.failure && file.failure->os_errno == EISDIR && file.expected) return fmt::format("{} is a directory, and the manifest has the sum of a file; nothing was checked", file.path);
-            if (file.failure && file.failure->os_errno == EISDIR) return fmt::format("{} is a directory; -r sums what is in it", file.path);
-            if (file.failure && file.failure->os_errno == 0) return fmt::format("no sum of {} was made: {}", file.path, why);
-            return fmt::format("cannot open {}: {} (errno {}); no sum was made", file.path, why, file.failure ? file.failure->os_errno : 0);
+                return fmt::format("cannot read {} at offset {}: {} (errno {}); no sum was made, try a copy of it",
+                                   file.path, *file.failure->offset, why, file.failure->os_errno);
+            if (file.failure && file.failure->os_errno == EISDIR && file.expected)
+                return fmt::format("{} is a directory, and the manifest has the sum of a file; nothing was checked",
+                                   file.path);
+            if (file.failure && file.failure->os_errno == EISDIR)
+                return fmt::format("{} is a directory; -r sums what is in it", file.path);
+            if (file.failure && file.failure->os_errno == 0)
+                return fmt::format("no sum of {} was made: {}", file.path, why);
+            return fmt::format("cannot open {}: {} (errno {}); no sum was made", file.path, why,
+                               file.failure ? file.failure->os_errno : 0);
         default: return {};
     }
 }
@@ -157,20 +170,25 @@ std::string finding(const FileSum& file) {
         case Status::mismatch: {
             auto text = file.expected ? wrong_sums(file) : std::string();
             if (!file.attributes.mismatches.empty())
-                text += (text.empty() ? "" : ", ") + fmt::format("{} is not of these bytes", joined(file.attributes.mismatches));
+                text += (text.empty() ? "" : ", ") +
+                        fmt::format("{} is not of these bytes", joined(file.attributes.mismatches));
             return fmt::format("MISMATCH ({})", text);
         }
         case Status::missing: return "MISSING";
         case Status::error:
-            return file.failure && file.failure->offset ? fmt::format("ERROR (at offset {}: {})", *file.failure->offset, file.failure->text)
-                                                        : fmt::format("ERROR ({})", file.failure ? file.failure->text : "");
+            return file.failure && file.failure->offset
+                       ? fmt::format("ERROR (at offset {}: {})", *file.failure->offset, file.failure->text)
+                       : fmt::format("ERROR ({})", file.failure ? file.failure->text : "");
         case Status::changed: return fmt::format("CHANGED ({})", file.failure ? file.failure->text : "");
-        case Status::stale: return fmt::format("STALE ({}: made of an older state of the file)", joined(file.attributes.stale));
+        case Status::stale:
+            return fmt::format("STALE ({}: made of an older state of the file)", joined(file.attributes.stale));
         case Status::unverified:
-            return fmt::format("UNVERIFIED ({})", file.failure ? file.failure->text : "there is no sum to hold it against");
+            return fmt::format("UNVERIFIED ({})",
+                               file.failure ? file.failure->text : "there is no sum to hold it against");
         case Status::unchanged: return "UNCHANGED (not read: its attribute is current, and as expected)";
         case Status::extra: return "EXTRA (no manifest names it)";
-        case Status::moved: return fmt::format("MOVED (its bytes are those of {}, which is not at its place)", printable(file.same_as));
+        case Status::moved:
+            return fmt::format("MOVED (its bytes are those of {}, which is not at its place)", printable(file.same_as));
         case Status::duplicate: return fmt::format("DUPLICATE (its bytes are those of {})", printable(file.same_as));
         case Status::skipped: return "SKIPPED";
         case Status::stopped: return "STOPPED";
@@ -195,8 +213,10 @@ std::string json_fields(const FileSum& file) {
         more["line"] = expected.line;
         if (!expected.blocks.empty() && !file.blocks.empty()) {
             const auto first = fixity::first_difference(expected.blocks, file.blocks);
-            json::object blocks{{"size", expected.blocks.block}, {"number", expected.blocks.sums.size()},
-                                {"different", fixity::differences(expected.blocks, file.blocks)}, {"first_offset", nullptr}};
+            json::object blocks{{"size", expected.blocks.block},
+                                {"number", expected.blocks.sums.size()},
+                                {"different", fixity::differences(expected.blocks, file.blocks)},
+                                {"first_offset", nullptr}};
             if (first) blocks["first_offset"] = *first * expected.blocks.block;
             more["damage"] = std::move(blocks);
         }
@@ -204,9 +224,15 @@ std::string json_fields(const FileSum& file) {
     if (!file.attributes.stored.empty()) {
         json::array stored;
         for (const auto& one : file.attributes.stored) {
-            const bool wrong = std::ranges::find(file.attributes.mismatches, one.attribute) != file.attributes.mismatches.end();
-            stored.push_back(json::object{{"name", one.attribute}, {"algorithm", digest::name(one.sum.algorithm())}, {"sum", one.sum.hex()},
-                                          {"status", !one.current ? "stale" : wrong ? "mismatch" : file.attributes.taken ? "taken" : "ok"}});
+            const bool wrong =
+                std::ranges::find(file.attributes.mismatches, one.attribute) != file.attributes.mismatches.end();
+            stored.push_back(json::object{{"name", one.attribute},
+                                          {"algorithm", digest::name(one.sum.algorithm())},
+                                          {"sum", one.sum.hex()},
+                                          {"status", !one.current            ? "stale"
+                                                     : wrong                 ? "mismatch"
+                                                     : file.attributes.taken ? "taken"
+                                                                             : "ok"}});
         }
         more["attributes"] = std::move(stored);
     }
@@ -215,10 +241,22 @@ std::string json_fields(const FileSum& file) {
 }
 
 std::string json_fields(const SumVerdict& verdict, double seconds) {
-    const json::object more{{"ok", verdict.ok}, {"mismatch", verdict.mismatch}, {"missing", verdict.missing}, {"errors", verdict.error},
-                            {"changed", verdict.changed}, {"unverified", verdict.unverified}, {"stale", verdict.stale}, {"unchanged", verdict.unchanged}, {"extra", verdict.extra}, {"moved", verdict.moved}, {"duplicate", verdict.duplicate}, {"malformed", verdict.malformed},
+    const json::object more{{"ok", verdict.ok},
+                            {"mismatch", verdict.mismatch},
+                            {"missing", verdict.missing},
+                            {"errors", verdict.error},
+                            {"changed", verdict.changed},
+                            {"unverified", verdict.unverified},
+                            {"stale", verdict.stale},
+                            {"unchanged", verdict.unchanged},
+                            {"extra", verdict.extra},
+                            {"moved", verdict.moved},
+                            {"duplicate", verdict.duplicate},
+                            {"malformed", verdict.malformed},
                             {"skipped", json::object{{"special", verdict.special}, {"links", verdict.links}}},
-                            {"interrupted", verdict.interrupted}, {"bytes", verdict.bytes}, {"seconds", seconds},
+                            {"interrupted", verdict.interrupted},
+                            {"bytes", verdict.bytes},
+                            {"seconds", seconds},
                             {"gb_per_s", gb_per_s(verdict.bytes, seconds)}};
     const auto text = json::serialize(more);
     return "," + text.substr(1, text.size() - 2);

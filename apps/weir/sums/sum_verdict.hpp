@@ -21,20 +21,22 @@ inline constexpr int exit_interrupted = 130;
 
 struct SumVerdict {
     std::uint64_t ok = 0, mismatch = 0, missing = 0, error = 0, changed = 0, unverified = 0, stale = 0;
-    std::uint64_t unchanged = 0;  // not read, their attributes are current and as the manifest says
-    std::uint64_t extra = 0;      // no file of a manifest
+    std::uint64_t unchanged = 0;             // not read, their attributes are current and as the manifest says
+    std::uint64_t extra = 0;                 // no file of a manifest
     std::uint64_t moved = 0, duplicate = 0;  // the same, with the bytes of one
-    std::uint64_t not_stored = 0; // of the others: their sums were to become attributes and did not
-    std::uint64_t taken = 0;      // of the unverified: sums from attributes
-    std::uint64_t special = 0;    // FIFOs, sockets, devices that recursion met
-    std::uint64_t links = 0;      // symbolic links that it did not follow
+    std::uint64_t not_stored = 0;            // of the others: their sums were to become attributes and did not
+    std::uint64_t taken = 0;                 // of the unverified: sums from attributes
+    std::uint64_t special = 0;               // FIFOs, sockets, devices that recursion met
+    std::uint64_t links = 0;                 // symbolic links that it did not follow
     std::uint64_t stopped = 0;
     std::uint64_t malformed = 0;  // lines, or whole manifests
     std::uint64_t bytes = 0;
     bool interrupted = false;
 
     void count(const fixity::FileSum& file);
-    [[nodiscard]] std::uint64_t files() const noexcept { return ok + mismatch + missing + error + changed + unverified + stale + unchanged; }
+    [[nodiscard]] std::uint64_t files() const noexcept {
+        return ok + mismatch + missing + error + changed + unverified + stale + unchanged;
+    }
     /// The worst there was: mismatch before read errors, changed files, malformed manifests, missing files.
     [[nodiscard]] int exit_code() const noexcept;
 };

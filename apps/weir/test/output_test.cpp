@@ -14,7 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(PrintableText, KeepsWordsOfEveryLanguage) {
-    for (const std::string text : {"physics_Main", "Büchse", "Ω→ππ", "日本", "\U0001F600", ""}) EXPECT_EQ(printable(text), text);
+    for (const std::string text : {"physics_Main", "Büchse", "Ω→ππ", "日本", "\U0001F600", ""})
+        EXPECT_EQ(printable(text), text);
 }
 
 TEST(PrintableText, MakesControlCharactersVisible) {

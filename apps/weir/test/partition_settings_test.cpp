@@ -70,19 +70,26 @@ TEST(PartitionSettings, AStationsNumberIsItsPlaceInTheFileUnlessItIsGiven) {
 }
 
 TEST(PartitionSettings, EveryMistakeIsOneLineWithItsPlace) {
-    EXPECT_EQ(mistake("[record.rec-1]\n[reedout.x]\n"), "p.toml:2: unknown section [reedout]; did you mean \"readout\"?");
-    EXPECT_EQ(mistake("[record.rec-1]\nmemroy = \"1GiB\"\n"), "p.toml:2: unknown key \"memroy\" in [record.rec-1]; did you mean \"memory\"?");
+    EXPECT_EQ(mistake("[record.rec-1]\n[reedout.x]\n"),
+              "p.toml:2: unknown section [reedout]; did you mean \"readout\"?");
+    EXPECT_EQ(mistake("[record.rec-1]\nmemroy = \"1GiB\"\n"),
+              "p.toml:2: unknown key \"memroy\" in [record.rec-1]; did you mean \"memory\"?");
     EXPECT_EQ(mistake("[record.rec-1]\n[data]\nformat = \"event-4.0\"\n"),
               "p.toml:3: data.format = \"event-4.0\" is none of \"event-5.0\", \"event-3.0\"");
-    EXPECT_THAT(mistake("[record.rec-1]\n[data]\nsources = [\"x\"]\n"), HasSubstr("p.toml:3: data.sources: \"x\" is no source"));
+    EXPECT_THAT(mistake("[record.rec-1]\n[data]\nsources = [\"x\"]\n"),
+                HasSubstr("p.toml:3: data.sources: \"x\" is no source"));
     EXPECT_THAT(mistake("[record.rec-1]\n[data]\nsources = [\"0x1\", \"1\"]\n"), HasSubstr("0x1 stands there twice"));
-    EXPECT_THAT(mistake("[record.rec-1]\n[data]\nlevel1_offset = [\"0x1\"]\n"), HasSubstr("p.toml:3: data.level1_offset: \"0x1\" is not SOURCE:N"));
-    EXPECT_THAT(mistake("[record.rec-1]\nlisten = \"9000\"\n"), HasSubstr("p.toml:2: record.rec-1.listen: \"9000\" is not an address"));
-    EXPECT_THAT(mistake("[record.rec-1]\ntls_ca = \"ca.pem\"\n"), HasSubstr("p.toml:1: [record.rec-1]: the stations that send to it speak plain TCP"));
+    EXPECT_THAT(mistake("[record.rec-1]\n[data]\nlevel1_offset = [\"0x1\"]\n"),
+                HasSubstr("p.toml:3: data.level1_offset: \"0x1\" is not SOURCE:N"));
+    EXPECT_THAT(mistake("[record.rec-1]\nlisten = \"9000\"\n"),
+                HasSubstr("p.toml:2: record.rec-1.listen: \"9000\" is not an address"));
+    EXPECT_THAT(mistake("[record.rec-1]\ntls_ca = \"ca.pem\"\n"),
+                HasSubstr("p.toml:1: [record.rec-1]: the stations that send to it speak plain TCP"));
     EXPECT_EQ(mistake("[record.rec-1]\n[readout.rec-1]\n"),
               "p.toml:2: a second station \"rec-1\"; the first is in line 1, and names are unique in a partition");
     EXPECT_THAT(mistake("[record]\nmemory = \"1GiB\"\n"), HasSubstr("p.toml:1: [record] has no name"));
-    EXPECT_THAT(mistake("[record.rec-1]\nmemory = \"1MiB\"\n"), HasSubstr("p.toml:1: [record.rec-1]: memory of 1MiB is too small"));
+    EXPECT_THAT(mistake("[record.rec-1]\nmemory = \"1MiB\"\n"),
+                HasSubstr("p.toml:1: [record.rec-1]: memory of 1MiB is too small"));
     EXPECT_THAT(mistake("[record.rec-1\n"), HasSubstr("p.toml:1"));
 }
 

@@ -24,7 +24,7 @@ using testing::IsEmpty;
 class Terminal {
 public:
     Terminal() {
-        struct winsize size {};
+        struct winsize size{};
         size.ws_col = 60;
         size.ws_row = 24;
         int program = -1;

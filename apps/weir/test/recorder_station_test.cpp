@@ -31,13 +31,15 @@ protected:
         station.reset();
         std::filesystem::remove_all(directory);
     }
-    service::StationAnswer ask(service::StationFrame& frame, service::Transition transition, std::uint32_t run = 0, bool again = false) {
+    service::StationAnswer ask(service::StationFrame& frame, service::Transition transition, std::uint32_t run = 0,
+                               bool again = false) {
         service::StationRequest request{.transition = transition, .again = again};
         if (transition == service::Transition::start) request.run = RunNumber{run};
         return frame.request(std::move(request));
     }
 
-    const std::filesystem::path directory = std::filesystem::path(testing::TempDir()) / ("recorder_station_test." + std::to_string(::getpid()));
+    const std::filesystem::path directory =
+        std::filesystem::path(testing::TempDir()) / ("recorder_station_test." + std::to_string(::getpid()));
     SystemClock clock;
     service::Metrics metrics;
     service::Reports reports{"rec-1", clock, {}};
@@ -67,7 +69,8 @@ TEST_F(RecorderInAPartition, RecordsSeveralRunsOnOnePort) {
     }
     const auto again = ask(*frame, service::Transition::start, 42);
     EXPECT_EQ(again.outcome, Outcome::failed) << "a closed run's number is refused";
-    EXPECT_EQ(ask(*frame, service::Transition::start, 42, true).outcome, Outcome::done) << "but for who goes on with it";
+    EXPECT_EQ(ask(*frame, service::Transition::start, 42, true).outcome, Outcome::done)
+        << "but for who goes on with it";
     EXPECT_EQ(ask(*frame, service::Transition::stop).outcome, Outcome::done);
     EXPECT_EQ(frame->state(), service::StationState::connected);
     EXPECT_EQ(ask(*frame, service::Transition::start, 43).outcome, Outcome::done);

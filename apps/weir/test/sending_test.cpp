@@ -32,8 +32,8 @@ public:
         const std::scoped_lock lock(mutex_);
         if (underway_ == underway_max_) return std::nullopt;
         ++underway_;
-        auto* const bytes = new std::vector<std::byte>(
-            larger_each_ != 0 && n % larger_each_ == 0 ? 101 : 100, std::byte{7});
+        auto* const bytes =
+            new std::vector<std::byte>(larger_each_ != 0 && n % larger_each_ == 0 ? 101 : 100, std::byte{7});
         std::shared_ptr<const void> owner(bytes->data(), [this, bytes](const void*) {
             delete bytes;
             const std::scoped_lock release(mutex_);

@@ -41,7 +41,7 @@ enum {
     WEIR_NOT_COMBINABLE = -2,    /* adler32 and the CRCs can be combined, the others cannot */
     WEIR_INVALID = -3,           /* an argument contradicts this header, or a text is not a value */
     WEIR_NO_MEMORY = -4,
-    WEIR_TOO_SMALL = -5          /* the space for a text is too small */
+    WEIR_TOO_SMALL = -5 /* the space for a text is too small */
 };
 
 /* One line in English. Never NULL; lives as long as the library. */
@@ -53,7 +53,8 @@ WEIR_API const char* weir_version(void);
 /* ---- algorithms ------------------------------------------------------------------------------------------ */
 
 /* adler32 crc32 cksum crc32c crc64-xz crc64-nvme crc64-ecma182 md5 sha1 sha256 xxh64 xxh3-64 xxh3-128 blake3
- * hwh64 sha224 sha384 sha512 sha3-256 blake2b (512 bits, as b2sum) xxh32. "crc32" is zlib's; POSIX's, which XRootD calls crc32, is "cksum". */
+ * hwh64 sha224 sha384 sha512 sha3-256 blake2b (512 bits, as b2sum) xxh32. "crc32" is zlib's; POSIX's, which XRootD
+ * calls crc32, is "cksum". */
 
 WEIR_API size_t weir_algorithm_count(void);
 
@@ -168,13 +169,13 @@ enum {
 /* Begin with WEIR_PARALLEL_OPTIONS_INIT: a zero means the default, and struct_size lets later versions of the
  * library add members behind these. */
 typedef struct weir_parallel_options {
-    size_t struct_size;  /* sizeof(weir_parallel_options) of the caller */
-    uint32_t threads;    /* workers beside the caller, who always sums one part; at most 64; 0: off */
-    uint32_t scheme;     /* WEIR_SCHEME_... */
-    size_t cutoff;       /* bytes from which a call is split; 0: measured when the object is made */
-    uint64_t spin_ns;    /* scheme (iv): how long a worker looks out before it sleeps; 0: 50000 */
+    size_t struct_size;   /* sizeof(weir_parallel_options) of the caller */
+    uint32_t threads;     /* workers beside the caller, who always sums one part; at most 64; 0: off */
+    uint32_t scheme;      /* WEIR_SCHEME_... */
+    size_t cutoff;        /* bytes from which a call is split; 0: measured when the object is made */
+    uint64_t spin_ns;     /* scheme (iv): how long a worker looks out before it sleeps; 0: 50000 */
     uint32_t zlib_kernel; /* 1: sum with zlib's loop, for comparison; 0: with ours */
-    uint32_t pin;        /* 1: each worker stays on one processor, physical cores first */
+    uint32_t pin;         /* 1: each worker stays on one processor, physical cores first */
 } weir_parallel_options;
 
 #define WEIR_PARALLEL_OPTIONS_INIT {sizeof(weir_parallel_options), 0, 0, 0, 0, 0, 0}

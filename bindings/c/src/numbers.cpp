@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// adler32 and the CRCs as numbers, and made while copying. The sums call their kernels without a function between, which
-// would be noticed with 16 bytes.
+// adler32 and the CRCs as numbers, and made while copying. The sums call their kernels without a function between,
+// which would be noticed with 16 bytes.
 #include "values.hpp"
 #include "weir/checksum/adler32.hpp"
 #include "weir/checksum/chosen.hpp"

@@ -83,8 +83,8 @@ void weir_summer_reset(weir_summer* summer) { summer->sums.reset(); }
 
 void weir_summer_free(weir_summer* summer) { delete summer; }
 
-int weir_combine(const char* name, const weir_value* a, const weir_value* b, uint64_t length_of_b,
-                 uint64_t length_of_a, weir_value* whole) {
+int weir_combine(const char* name, const weir_value* a, const weir_value* b, uint64_t length_of_b, uint64_t length_of_a,
+                 weir_value* whole) {
     const auto algorithm = c::algorithm_of(name);
     if (!algorithm) return WEIR_UNKNOWN_ALGORITHM;
     if (!digest::combinable(*algorithm)) return WEIR_NOT_COMBINABLE;

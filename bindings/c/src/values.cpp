@@ -94,5 +94,6 @@ uint64_t weir_value_number(const weir_value* value) {
 }
 
 int weir_value_equal(const weir_value* a, const weir_value* b) {
-    return a->size == b->size && a->size <= WEIR_VALUE_SIZE_MAX && std::memcmp(a->bytes, b->bytes, a->size) == 0 ? 1 : 0;
+    return a->size == b->size && a->size <= WEIR_VALUE_SIZE_MAX && std::memcmp(a->bytes, b->bytes, a->size) == 0 ? 1
+                                                                                                                 : 0;
 }

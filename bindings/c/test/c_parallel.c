@@ -17,7 +17,8 @@ struct call {
 static void* sum_often(void* argument) {
     struct call* call = argument;
     for (size_t size = 1; size <= data_size; size = size * 3 + 1)
-        if (weir_parallel_adler32_sum(call->object, call->data, size, 1) != weir_adler32(call->data, size, 1)) ++call->wrong;
+        if (weir_parallel_adler32_sum(call->object, call->data, size, 1) != weir_adler32(call->data, size, 1))
+            ++call->wrong;
     return NULL;
 }
 

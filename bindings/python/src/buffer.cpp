@@ -7,7 +7,8 @@ namespace weir::python {
 namespace {
 
 std::string kind_of(nanobind::handle object) {
-    return nanobind::cast<std::string>(nanobind::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))).attr("__name__"));
+    return nanobind::cast<std::string>(
+        nanobind::handle(reinterpret_cast<PyObject*>(Py_TYPE(object.ptr()))).attr("__name__"));
 }
 
 }  // namespace
@@ -18,7 +19,8 @@ Buffer::Buffer(nanobind::handle object) {
         throw nanobind::python_error();
     }
     if (PyObject_CheckBuffer(object.ptr()) == 0) {
-        const auto message = "an object with bytes is needed (bytes, bytearray, memoryview, array, ...), not '" + kind_of(object) + "'";
+        const auto message =
+            "an object with bytes is needed (bytes, bytearray, memoryview, array, ...), not '" + kind_of(object) + "'";
         PyErr_SetString(PyExc_TypeError, message.c_str());
         throw nanobind::python_error();
     }
@@ -35,7 +37,8 @@ Buffer::Buffer(nanobind::handle object) {
     }
     // Each kind of object has its own words for bytes that do not lie side by side.
     PyErr_Clear();
-    const auto message = "the bytes of this '" + kind_of(object) + "' do not lie side by side; make a contiguous copy first";
+    const auto message =
+        "the bytes of this '" + kind_of(object) + "' do not lie side by side; make a contiguous copy first";
     PyErr_SetString(PyExc_BufferError, message.c_str());
     throw nanobind::python_error();
 }

@@ -44,8 +44,8 @@ fixity::FileSum sum_of(fixity::Job job) {
     fixity::FileSum result;
     {
         const nb::gil_scoped_release release;
-        sum_many([&] { return std::exchange(next, std::nullopt); }, [&](fixity::FileSum file) { result = std::move(file); },
-                 how, parallel, clock, look_for_signals);
+        sum_many([&] { return std::exchange(next, std::nullopt); },
+                 [&](fixity::FileSum file) { result = std::move(file); }, how, parallel, clock, look_for_signals);
     }
     if (interrupted) throw nb::python_error();
     return result;
@@ -76,9 +76,10 @@ nb::dict sum(nb::handle path, nb::handle names) {
 }  // namespace
 
 void bind_file(nb::module_& module) {
-    module.def("sum", &sum, nb::arg("path"), nb::arg("algorithms") = "adler32",
-               "{name: hexadecimal digits} of a file, in one reading of it. OSError when anything could not be read or\n"
-               "when the file changed meanwhile.");
+    module.def(
+        "sum", &sum, nb::arg("path"), nb::arg("algorithms") = "adler32",
+        "{name: hexadecimal digits} of a file, in one reading of it. OSError when anything could not be read or\n"
+        "when the file changed meanwhile.");
 }
 
 }  // namespace weir::python

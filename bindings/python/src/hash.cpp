@@ -55,21 +55,28 @@ void bind_hash(nb::module_& module) {
         .def_prop_ro("digest_size", [](const Hash& hash) { return digest::digest_size(hash.algorithm()); })
         .def_prop_ro("block_size", [](const Hash& hash) { return block_size(hash.algorithm()); })
         .def("update", &update, nb::arg("data").none(), "Adds data; other threads run meanwhile.")
-        .def("digest", [](const Hash& hash) { return bytes_of(value(hash)); }, "The value of everything added so far.")
-        .def("hexdigest", [](const Hash& hash) { return value(hash).hex(); }, "The same in lower-case digits.")
-        .def("copy", [](const Hash& hash) {
-            nb::gil_scoped_release release;
-            return hash.copy();
-        }, "An object that goes on from here alone.")
-        .def("__repr__", [](const Hash& hash) {
-            return "<weir.Hash '" + std::string(digest::name(hash.algorithm())) + "'>";
-        });
+        .def(
+            "digest", [](const Hash& hash) { return bytes_of(value(hash)); }, "The value of everything added so far.")
+        .def(
+            "hexdigest", [](const Hash& hash) { return value(hash).hex(); }, "The same in lower-case digits.")
+        .def(
+            "copy",
+            [](const Hash& hash) {
+                nb::gil_scoped_release release;
+                return hash.copy();
+            },
+            "An object that goes on from here alone.")
+        .def("__repr__",
+             [](const Hash& hash) { return "<weir.Hash '" + std::string(digest::name(hash.algorithm())) + "'>"; });
 
-    module.def("new", [](std::string_view name, nb::handle data) {
-        Hash hash(algorithm_of(name));
-        update(hash, data);
-        return hash;
-    }, nb::arg("name"), nb::arg("data").none() = nb::bytes("", 0), "A Hash of this algorithm, with the data added.");
+    module.def(
+        "new",
+        [](std::string_view name, nb::handle data) {
+            Hash hash(algorithm_of(name));
+            update(hash, data);
+            return hash;
+        },
+        nb::arg("name"), nb::arg("data").none() = nb::bytes("", 0), "A Hash of this algorithm, with the data added.");
 }
 
 }  // namespace weir::python

@@ -38,11 +38,16 @@ void bind_numbers(nb::module_& module) {
     define<crc32c, std::uint32_t>(module, "crc32c", 0, "CRC-32C (Castagnoli), continuing from value.");
     define<crc64_xz, std::uint64_t>(module, "crc64_xz", 0, "The CRC-64 of xz, continuing from value.");
     define<crc64_nvme, std::uint64_t>(module, "crc64_nvme", 0, "The CRC-64 of NVMe and S3, continuing from value.");
-    define<crc64_ecma182, std::uint64_t>(module, "crc64_ecma182", 0, "The CRC-64 of ECMA-182 and EOS, continuing from value.");
-    module.def("cksum", [](nb::handle object) {
-        const Buffer buffer(object);
-        return without_gil(buffer.data(), [&] { return cksum(buffer.data()); });
-    }, nb::arg("data").none(), "POSIX's cksum, which XRootD calls crc32. It holds the length, so it does not continue.");
+    define<crc64_ecma182, std::uint64_t>(module, "crc64_ecma182", 0,
+                                         "The CRC-64 of ECMA-182 and EOS, continuing from value.");
+    module.def(
+        "cksum",
+        [](nb::handle object) {
+            const Buffer buffer(object);
+            return without_gil(buffer.data(), [&] { return cksum(buffer.data()); });
+        },
+        nb::arg("data").none(),
+        "POSIX's cksum, which XRootD calls crc32. It holds the length, so it does not continue.");
 }
 
 }  // namespace weir::python

@@ -32,7 +32,8 @@ nb::object combine(std::string_view name, nb::handle a, nb::handle b, std::uint6
     const auto algorithm = algorithm_of(name);
     if (algorithm == digest::Algorithm::cksum && !length_a)
         throw nb::value_error("cksum has the length in its value: length_a is needed");
-    const auto whole = digest::combine(digest_of(algorithm, a), digest_of(algorithm, b), length_b, length_a.value_or(0));
+    const auto whole =
+        digest::combine(digest_of(algorithm, a), digest_of(algorithm, b), length_b, length_a.value_or(0));
     if (!whole) throw nb::value_error(whole.error().message().c_str());
     return shaped_like(a, *whole);
 }

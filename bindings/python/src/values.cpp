@@ -15,7 +15,8 @@ namespace weir::python {
 digest::Algorithm algorithm_of(std::string_view name) {
     if (const auto algorithm = digest::parse_algorithm(name)) return *algorithm;
     throw nb::value_error(("there is no algorithm '" + std::string(name.substr(0, 80)) + "'; there are " +
-                           std::string(digest::algorithm_names())).c_str());
+                           std::string(digest::algorithm_names()))
+                              .c_str());
 }
 
 std::vector<digest::Algorithm> algorithms_of(nb::handle names) {
@@ -60,7 +61,8 @@ digest::Digest digest_of(digest::Algorithm algorithm, nb::handle value) {
     }
     const Buffer bytes(value);
     if (bytes.data().size() != size) {
-        throw nb::value_error(("a value of " + std::string(digest::name(algorithm)) + " has " + std::to_string(size) + " bytes").c_str());
+        throw nb::value_error(
+            ("a value of " + std::string(digest::name(algorithm)) + " has " + std::to_string(size) + " bytes").c_str());
     }
     return digest::Digest::of_bytes(algorithm, bytes.data());
 }

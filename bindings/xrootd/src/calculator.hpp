@@ -5,9 +5,9 @@
 #include <array>
 #include <string>
 
+#include <XrdCks/XrdCksCalc.hh>
 #include "names.hpp"
 #include "weir/digest/summer.hpp"
-#include <XrdCks/XrdCksCalc.hh>
 
 namespace weir::xrootd {
 

@@ -28,8 +28,13 @@ struct Recycle {
 /// To the server's log, which has its stderr.
 void say(const char* path, const Failure& failure) {
     if (failure.offset)
-        std::fputs(fmt::format("weir-xrdcks: cannot sum {} at offset {}: {}; no sum was made\n", path, *failure.offset, failure.text).c_str(), stderr);
-    else std::fputs(fmt::format("weir-xrdcks: cannot sum {}: {}; no sum was made\n", path, failure.text).c_str(), stderr);
+        std::fputs(fmt::format("weir-xrdcks: cannot sum {} at offset {}: {}; no sum was made\n", path, *failure.offset,
+                               failure.text)
+                       .c_str(),
+                   stderr);
+    else
+        std::fputs(fmt::format("weir-xrdcks: cannot sum {}: {}; no sum was made\n", path, failure.text).c_str(),
+                   stderr);
 }
 
 void update(XrdCksCalc& calculator, ConstData data) {
@@ -47,12 +52,17 @@ std::expected<std::int64_t, Failure> sum(const std::string& path, XrdCksCalc& ca
     if (!file) return std::unexpected(file.error());
     const auto& before = file->stamp();
     calculator.Init();
-    const auto bytes = fixity::PieceReader(how).read(*file, 0, before.size, [&](ConstData data) { update(calculator, data); });
+    const auto bytes =
+        fixity::PieceReader(how).read(*file, 0, before.size, [&](ConstData data) { update(calculator, data); });
     if (!bytes) return std::unexpected(bytes.error());
     const auto after = fixity::stamp_of(file->fd());
     if (!after) return std::unexpected(Failure{*bytes, after.error().os_errno, after.error().message()});
-    if (*after != before) return std::unexpected(Failure{*bytes, EBUSY, "it changed while it was read: " + fixity::difference(before, *after)});
-    if (*bytes < before.size) return std::unexpected(Failure{*bytes, EIO, fmt::format("it has {} bytes, but only {} could be read", before.size, *bytes)});
+    if (*after != before)
+        return std::unexpected(
+            Failure{*bytes, EBUSY, "it changed while it was read: " + fixity::difference(before, *after)});
+    if (*bytes < before.size)
+        return std::unexpected(
+            Failure{*bytes, EIO, fmt::format("it has {} bytes, but only {} could be read", before.size, *bytes)});
     return before.mtime_ns / 1'000'000'000;
 }
 
@@ -73,7 +83,9 @@ int Manager::Calc(const char* path, XrdCksData& data, int store) {
         calculator->Type(size);
         if (data.Set(static_cast<const void*>(calculator->Final()), size) == 0) return -EOVERFLOW;
         data.fmTime = *made;
-        const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+        const auto now =
+            std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+                .count();
         data.csTime = static_cast<int>(std::clamp<std::int64_t>(now - *made, 0, std::numeric_limits<int>::max()));
         // Of the file as it was when it was opened: what is written behind that makes the attribute stale.
         if (store != 0) static_cast<void>(cksPI.Set(path, data, 1));
@@ -85,7 +97,9 @@ int Manager::Calc(const char* path, XrdCksData& data, int store) {
 
 int Manager::Ver(const char* path, XrdCksData& data) {
     XrdCksData stored;
-    if (const char* const kind = *data.Name != '\0' ? data.Name : cksPI.Name(); kind == nullptr || stored.Set(kind) == 0) return -ENOTSUP;
+    if (const char* const kind = *data.Name != '\0' ? data.Name : cksPI.Name();
+        kind == nullptr || stored.Set(kind) == 0)
+        return -ENOTSUP;
     if (cksPI.Get(path, stored) <= 0) {
         if (const int failed = Calc(path, stored, 1); failed != 0) return failed;
     }

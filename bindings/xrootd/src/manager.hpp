@@ -12,8 +12,10 @@ namespace weir::xrootd {
 
 class Manager final : public XrdCksWrapper {
 public:
-    /// `below` outlives it. `root`: what stands in front of the names that the server gives, which are those of clients.
-    Manager(XrdCks& below, XrdSysError* messages, std::string root) : XrdCksWrapper(below, messages), root_(std::move(root)) {}
+    /// `below` outlives it. `root`: what stands in front of the names that the server gives, which are those of
+    /// clients.
+    Manager(XrdCks& below, XrdSysError* messages, std::string root)
+        : XrdCksWrapper(below, messages), root_(std::move(root)) {}
 
     // The numbers are those of XrdCks: 0 or a negative errno; Ver() is 1 when the value is right, 0 when it is not.
     int Calc(const char* path, XrdCksData& sum, int store) override;

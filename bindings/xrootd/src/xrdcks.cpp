@@ -11,24 +11,24 @@
 #include <sstream>
 #include <string_view>
 
+#include <XrdVersion.hh>
 #include "calculator.hpp"
 #include "manager.hpp"
 #include "names.hpp"
-#include <XrdVersion.hh>
 
 class XrdOucEnv;
 class XrdSysError;
 
 #pragma GCC visibility push(default)
-XrdVERSIONINFO(XrdCksCalcInit, weir-xrdcks)  // looked up before the entry point, to see that the versions fit
-XrdVERSIONINFO(XrdCksAdd2, weir-xrdcks)
+XrdVERSIONINFO(XrdCksCalcInit, weir - xrdcks)  // looked up before the entry point, to see that the versions fit
+    XrdVERSIONINFO(XrdCksAdd2, weir - xrdcks)
 #pragma GCC visibility pop
 
-// The header documents the name as the second argument; the server and the client of XRootD 5 pass it as the
-// third, behind the configuration file. Whichever of them names a checksum is taken.
-extern "C" __attribute__((visibility("default"))) XrdCksCalc* XrdCksCalcInit(XrdSysError* /*messages*/,
-                                                                             const char* second, const char* third,
-                                                                             const char* parameters) {
+    // The header documents the name as the second argument; the server and the client of XRootD 5 pass it as the
+    // third, behind the configuration file. Whichever of them names a checksum is taken.
+    extern "C"
+    __attribute__((visibility("default"))) XrdCksCalc* XrdCksCalcInit(XrdSysError* /*messages*/, const char* second,
+                                                                      const char* third, const char* parameters) {
     using namespace weir::xrootd;
     try {
         for (const char* name : {third, second}) {
@@ -53,12 +53,18 @@ std::optional<std::string> local_root(const char* configuration) {
         std::string key, value;
         words >> key >> value;
         if (key == "oss.namelib") {
-            std::fputs("weir-xrdcks: oss.namelib maps names in a way that it does not know; take `ofs.ckslib KIND` lines without ++\n", stderr);
+            std::fputs(
+                "weir-xrdcks: oss.namelib maps names in a way that it does not know; take `ofs.ckslib KIND` lines "
+                "without ++\n",
+                stderr);
             return std::nullopt;
         }
         if (key != "oss.localroot") continue;
         if (root && *root != value) {
-            std::fputs("weir-xrdcks: the configuration has several oss.localroot; say which: ofs.ckslib ++ FILE localroot=PATH\n", stderr);
+            std::fputs(
+                "weir-xrdcks: the configuration has several oss.localroot; say which: ofs.ckslib ++ FILE "
+                "localroot=PATH\n",
+                stderr);
             return std::nullopt;
         }
         root = value;
@@ -69,8 +75,9 @@ std::optional<std::string> local_root(const char* configuration) {
 }  // namespace
 
 // `parameters`: what stands behind the path in the line: nothing, or localroot=PATH in place of the configuration's.
-extern "C" __attribute__((visibility("default"))) XrdCks* XrdCksAdd2(XrdCks& below, XrdSysError* messages, const char* configuration,
-                                                                     const char* parameters, XrdOucEnv* /*environment*/) {
+extern "C" __attribute__((visibility("default"))) XrdCks* XrdCksAdd2(XrdCks& below, XrdSysError* messages,
+                                                                     const char* configuration, const char* parameters,
+                                                                     XrdOucEnv* /*environment*/) {
     try {
         std::string_view text = parameters == nullptr ? "" : parameters;
         while (!text.empty() && (text.back() == ' ' || text.back() == '\n')) text.remove_suffix(1);

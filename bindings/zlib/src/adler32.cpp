@@ -31,8 +31,8 @@ std::uint32_t reduced(std::uint32_t value) noexcept {
     if (buffer == nullptr) return start;  // the question for the initial value
     const auto value = static_cast<std::uint32_t>(adler);
     if (length == 1) return of_one_byte(value, *buffer);
-    return weir::checksum::ChosenKernel<weir::checksum::adler32_kernels>::run({reinterpret_cast<const std::byte*>(buffer), length},
-                                                                              reduced(value));
+    return weir::checksum::ChosenKernel<weir::checksum::adler32_kernels>::run(
+        {reinterpret_cast<const std::byte*>(buffer), length}, reduced(value));
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ constexpr auto table = [] {
 /// Of both functions: one that calls the other would go through the table of what other libraries may replace.
 [[gnu::always_inline]] inline uLong sum(uLong crc, const Bytef* buffer, z_size_t length) noexcept {
     if (buffer == nullptr) return 0;  // the question for the initial value
-    return weir::checksum::ChosenKernel<weir::checksum::crc32_kernels>::run({reinterpret_cast<const std::byte*>(buffer), length},
-                                                                            static_cast<std::uint32_t>(crc));
+    return weir::checksum::ChosenKernel<weir::checksum::crc32_kernels>::run(
+        {reinterpret_cast<const std::byte*>(buffer), length}, static_cast<std::uint32_t>(crc));
 }
 
 }  // namespace
@@ -59,7 +59,8 @@ uLong crc32_combine_gen(z_off_t length2) noexcept { return crc32_combine_gen64(l
 
 uLong crc32_combine_op(uLong crc1, uLong crc2, uLong op) noexcept {
     if (op == 0) return 0;  // the operator of a negative length
-    return multiply(static_cast<std::uint32_t>(op), static_cast<std::uint32_t>(crc1)) ^ static_cast<std::uint32_t>(crc2);
+    return multiply(static_cast<std::uint32_t>(op), static_cast<std::uint32_t>(crc1)) ^
+           static_cast<std::uint32_t>(crc2);
 }
 
 const z_crc_t* get_crc_table() noexcept { return table.data(); }

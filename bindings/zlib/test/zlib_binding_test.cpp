@@ -89,9 +89,11 @@ TEST_F(ZlibBinding, EverySmallLengthAndAlignmentGivesZlibsValue) {
         for (std::size_t size = 0; size < 700; ++size) {
             const auto start = value();
             ASSERT_EQ(ours.adler32(start, &data[offset], static_cast<unsigned>(size)),
-                      zlib.adler32(start, &data[offset], static_cast<unsigned>(size))) << start << ", " << size << " at " << offset;
+                      zlib.adler32(start, &data[offset], static_cast<unsigned>(size)))
+                << start << ", " << size << " at " << offset;
             ASSERT_EQ(ours.crc32(start, &data[offset], static_cast<unsigned>(size)),
-                      zlib.crc32(start, &data[offset], static_cast<unsigned>(size))) << start << ", " << size << " at " << offset;
+                      zlib.crc32(start, &data[offset], static_cast<unsigned>(size)))
+                << start << ", " << size << " at " << offset;
         }
     }
 }
@@ -121,7 +123,8 @@ TEST_F(ZlibBinding, CombinesAreZlibsForAnyValuesAndLengths) {
     for (int round = 0; round < 20000; ++round) {
         const auto a = value(), b = value();
         const auto length = static_cast<long>(random() >> (1 + random() % 63));
-        ASSERT_EQ(ours.adler32_combine(a, b, length), zlib.adler32_combine(a, b, length)) << a << ' ' << b << ' ' << length;
+        ASSERT_EQ(ours.adler32_combine(a, b, length), zlib.adler32_combine(a, b, length))
+            << a << ' ' << b << ' ' << length;
         ASSERT_EQ(ours.adler32_combine64(a, b, length), zlib.adler32_combine64(a, b, length));
         ASSERT_EQ(ours.crc32_combine(a, b, length), zlib.crc32_combine(a, b, length)) << a << ' ' << b << ' ' << length;
         ASSERT_EQ(ours.crc32_combine64(a, b, length), zlib.crc32_combine64(a, b, length));
@@ -162,7 +165,8 @@ public:
         if (area == MAP_FAILED) return;
         bytes_ = static_cast<unsigned char*>(area);
         for (std::size_t at = 0; at < size_; at += block.size())
-            if (mmap(bytes_ + at, block.size(), PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) bytes_ = nullptr;
+            if (mmap(bytes_ + at, block.size(), PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
+                bytes_ = nullptr;
         close(file);
     }
     ~Repeated() {
@@ -183,7 +187,8 @@ TEST_F(ZlibBinding, LengthsAbove4GibAreWhole) {
     const auto block = bytes(std::size_t{1} << 26);
     const auto block_size = static_cast<long>(block.size());
     const Repeated whole(block, 65);  // 4 GiB and one block
-    if (whole.data() == nullptr) GTEST_SKIP() << "NOT TESTED: lengths above 4 GiB, for which this process has no address space (ulimit -v)";
+    if (whole.data() == nullptr)
+        GTEST_SKIP() << "NOT TESTED: lengths above 4 GiB, for which this process has no address space (ulimit -v)";
 
     const auto adler_block = zlib.adler32_z(1, block.data(), block.size());
     const auto crc_block = zlib.crc32_z(0, block.data(), block.size());
@@ -210,7 +215,8 @@ TEST_F(ZlibBinding, ManyThreadsMayBeginAtOnce) {
     for (auto& count : wrong) {
         threads.emplace_back([&] {
             for (int round = 0; round < 100; ++round)
-                count += ours.adler32_z(1, data.data(), data.size()) != adler || ours.crc32_z(0, data.data(), data.size()) != crc;
+                count += ours.adler32_z(1, data.data(), data.size()) != adler ||
+                         ours.crc32_z(0, data.data(), data.size()) != crc;
         });
     }
     threads.clear();

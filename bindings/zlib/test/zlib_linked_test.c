@@ -19,7 +19,8 @@ int main(void) {
     uLongf packed_size = compressBound(size), back_size = size;
     Bytef* packed = malloc(packed_size);
     if (packed == NULL) return 1;
-    if (!comes_from((void*)(size_t)&adler32, "libweir-zlib") || !comes_from((void*)(size_t)&crc32_combine_op, "libweir-zlib"))
+    if (!comes_from((void*)(size_t)&adler32, "libweir-zlib") ||
+        !comes_from((void*)(size_t)&crc32_combine_op, "libweir-zlib"))
         return puts("the sums are not those of libweir-zlib"), 1;
     if (!comes_from((void*)(size_t)&deflate, "libz")) return puts("deflate is not zlib's"), 1;
     if (compress(packed, &packed_size, data, size) != Z_OK) return puts("compress failed"), 1;

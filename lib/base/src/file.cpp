@@ -89,7 +89,8 @@ Result<std::size_t> File::read_some_at(std::uint64_t offset, MutableData to) con
     while (done < to.size()) {
         const auto got = system_->pread(fd_, to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return fail_errno(errno, fmt::format("cannot read {} at offset {}", path_.native(), offset + done));
+        if (got < 0)
+            return fail_errno(errno, fmt::format("cannot read {} at offset {}", path_.native(), offset + done));
         if (got == 0) break;
         done += static_cast<std::size_t>(got);
     }
@@ -100,18 +101,21 @@ Result<> File::read_at(std::uint64_t offset, MutableData to) const {
     const auto got = read_some_at(offset, to);
     if (!got) return std::unexpected(got.error());
     if (*got == to.size()) return {};
-    return fail(Errc::truncated, fmt::format("{} ends at offset {}, {} bytes before what was asked for",
-                                             path_.native(), offset + *got, to.size() - *got));
+    return fail(Errc::truncated, fmt::format("{} ends at offset {}, {} bytes before what was asked for", path_.native(),
+                                             offset + *got, to.size() - *got));
 }
 
 Result<> File::write_at(std::uint64_t offset, ConstData from) {
     std::size_t done = 0;
     while (done < from.size()) {
-        const auto put = system_->pwrite(fd_, from.data() + done, from.size() - done, static_cast<off_t>(offset + done));
+        const auto put =
+            system_->pwrite(fd_, from.data() + done, from.size() - done, static_cast<off_t>(offset + done));
         if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return fail_errno(errno, fmt::format("cannot write {} at offset {}", path_.native(), offset + done));
-        if (put == 0) return fail(Errc::io, fmt::format("cannot write {} at offset {}: nothing was taken",
-                                                        path_.native(), offset + done));
+        if (put < 0)
+            return fail_errno(errno, fmt::format("cannot write {} at offset {}", path_.native(), offset + done));
+        if (put == 0)
+            return fail(Errc::io,
+                        fmt::format("cannot write {} at offset {}: nothing was taken", path_.native(), offset + done));
         done += static_cast<std::size_t>(put);
     }
     return {};
@@ -128,7 +132,7 @@ Result<> File::truncate(std::uint64_t size) {
 }
 
 Result<std::uint64_t> File::size() const {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(fd_, &status) == 0) return static_cast<std::uint64_t>(status.st_size);
     return fail_errno(errno, fmt::format("cannot stat {}", path_.native()));
 }
@@ -168,7 +172,7 @@ Result<> remove_file(const std::filesystem::path& path, FileSystem& system) {
 }
 
 Result<Bytes> free_space(const std::filesystem::path& path, FileSystem& system) {
-    struct ::statvfs status {};
+    struct ::statvfs status{};
     if (system.statvfs(path.c_str(), &status) != 0)
         return fail_errno(errno, fmt::format("cannot ask for the free space of {}", path.native()));
     return Bytes{static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize};

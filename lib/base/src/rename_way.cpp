@@ -28,7 +28,7 @@ int rename_by(RenameWay way, const char* from, const char* to) noexcept {
         case RenameWay::link: return ::link(from, to) == 0 ? ::unlink(from) : -1;
         case RenameWay::look: break;
     }
-    struct ::stat there {};
+    struct ::stat there{};
     if (::lstat(to, &there) == 0) return errno = EEXIST, -1;
     return errno == ENOENT ? ::rename(from, to) : -1;
 }
@@ -52,7 +52,8 @@ Result<RenameWay> find_rename_way(const std::filesystem::path& directory) {
         if (renamed == 0) return way;
         if (!lacks_way(why)) return fail_errno(why, fmt::format("cannot rename in {}", directory.native()));
     }
-    return fail(Errc::unsupported, fmt::format("{} lies on a file system that cannot rename files; choose another", directory.native()));
+    return fail(Errc::unsupported,
+                fmt::format("{} lies on a file system that cannot rename files; choose another", directory.native()));
 }
 
 }  // namespace weir

@@ -41,7 +41,8 @@ Result<StreamTag> parse_stream_key(std::string_view text) {
         return tag;
     }
     return fail(Errc::usage, fmt::format("\"{}\" is not a stream; write type_name of letters, digits and '-', "
-                                         "for example physics_Main", text));
+                                         "for example physics_Main",
+                                         text));
 }
 
 }  // namespace weir

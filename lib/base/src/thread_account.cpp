@@ -58,7 +58,10 @@ const char* name(WaitCause cause) noexcept {
 }
 
 ThreadAccount::ThreadAccount(std::string thread_name, std::size_t spans_max)
-    : thread_(std::move(thread_name)), began_(std::chrono::steady_clock::now()), processor_clock_(processor_clock()), ring_(spans_max) {}
+    : thread_(std::move(thread_name)),
+      began_(std::chrono::steady_clock::now()),
+      processor_clock_(processor_clock()),
+      ring_(spans_max) {}
 
 void ThreadAccount::begin_wait(WaitCause cause, SteadyTime now) noexcept {
     waiting_ = true;
@@ -75,7 +78,8 @@ void ThreadAccount::end_wait(SteadyTime now) noexcept {
     const auto which = static_cast<std::size_t>(cause_);
     version_.fetch_add(1, std::memory_order_acq_rel);
     waiting_since_.store(0, std::memory_order_release);
-    waited_[which].store(waited_[which].load(std::memory_order_relaxed) + ticks(now) - began, std::memory_order_release);
+    waited_[which].store(waited_[which].load(std::memory_order_relaxed) + ticks(now) - began,
+                         std::memory_order_release);
     waits_[which].store(waits_[which].load(std::memory_order_relaxed) + 1, std::memory_order_release);
     version_.fetch_add(1, std::memory_order_release);
     if (!ring_.empty()) keep_span(name(cause_), true, time_of(began), now);
@@ -99,7 +103,8 @@ std::vector<ThreadSpan> ThreadAccount::spans() const {
     for (auto n = last - std::min<std::uint64_t>(last, ring_.size()); n < last; ++n) {
         const auto& slot = ring_[n % ring_.size()];
         const auto* what = slot.what.load(std::memory_order_acquire);
-        ThreadSpan span{what, slot.wait.load(std::memory_order_acquire), time_of(slot.began.load(std::memory_order_acquire)),
+        ThreadSpan span{what, slot.wait.load(std::memory_order_acquire),
+                        time_of(slot.began.load(std::memory_order_acquire)),
                         time_of(slot.ended.load(std::memory_order_acquire))};
         if (what == nullptr) continue;
         // Overwritten meanwhile: the thread has gone round, and this slot holds a later span, or a mixture.
@@ -123,8 +128,10 @@ ThreadAccount::Times ThreadAccount::times(SteadyTime now) const {
     const auto ended = ended_.load(std::memory_order_acquire);
     times.ended = ended != 0;
     const auto until = times.ended ? time_of(ended) : now;
-    times.processor = std::chrono::nanoseconds(times.ended ? processor_at_end_.load(std::memory_order_relaxed) : read_clock(processor_clock_));
-    for (int tries = 0; tries < 1000; ++tries) {  // a thread that does nothing but wait and wake is rare; then a glance must do
+    times.processor = std::chrono::nanoseconds(times.ended ? processor_at_end_.load(std::memory_order_relaxed)
+                                                           : read_clock(processor_clock_));
+    for (int tries = 0; tries < 1000;
+         ++tries) {  // a thread that does nothing but wait and wake is rare; then a glance must do
         const auto before = version_.load(std::memory_order_acquire);
         for (std::size_t i = 0; i < wait_cause_count; ++i) {
             times.waited[i] = std::chrono::nanoseconds(waited_[i].load(std::memory_order_acquire));
@@ -133,7 +140,9 @@ ThreadAccount::Times ThreadAccount::times(SteadyTime now) const {
         const auto since = waiting_since_.load(std::memory_order_acquire);
         const auto cause = waiting_for_.load(std::memory_order_acquire);
         if (before % 2 != 0 || version_.load(std::memory_order_relaxed) != before) continue;
-        if (since != 0) times.waited[cause] += std::max(std::chrono::nanoseconds{0}, std::chrono::nanoseconds(until - time_of(since)));
+        if (since != 0)
+            times.waited[cause] +=
+                std::max(std::chrono::nanoseconds{0}, std::chrono::nanoseconds(until - time_of(since)));
         break;
     }
     auto waited = std::chrono::nanoseconds{0};

@@ -30,23 +30,27 @@ std::string thread_trace(const ThreadAccounts& accounts, std::string_view proces
     const auto pid = ::getpid();
     auto first = SteadyTime::max();
     for (const auto& account : all) first = std::min(first, account->began());
-    std::string text = fmt::format(R"({{"traceEvents":[{{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", pid,
-                                   in_quotes(process_name));
+    std::string text =
+        fmt::format(R"({{"traceEvents":[{{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", pid,
+                    in_quotes(process_name));
     int thread = 0;
     for (const auto& account : all) {
         ++thread;
         fmt::format_to(std::back_inserter(text), R"(,
-{{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", pid, thread, in_quotes(account->thread()));
+{{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})",
+                       pid, thread, in_quotes(account->thread()));
         for (const auto& span : account->spans()) {
             fmt::format_to(std::back_inserter(text), R"(,
-{{"ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}}})", in_quotes(span.what), span.wait ? "wait" : "work", pid,
-                           thread, microseconds(span.began - first), microseconds(span.ended - span.began));
+{{"ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f}}})",
+                           in_quotes(span.what), span.wait ? "wait" : "work", pid, thread,
+                           microseconds(span.began - first), microseconds(span.ended - span.began));
         }
     }
     return text += "\n]}\n";
 }
 
-Result<> write_thread_trace(const ThreadAccounts& accounts, std::string_view process_name, const std::filesystem::path& path) {
+Result<> write_thread_trace(const ThreadAccounts& accounts, std::string_view process_name,
+                            const std::filesystem::path& path) {
     auto file = File::open(path, File::Mode::open_or_create);
     if (!file) return std::unexpected(file.error());
     if (auto empty = file->truncate(0); !empty) return empty;

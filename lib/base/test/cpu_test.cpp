@@ -8,8 +8,14 @@ namespace {
 
 TEST(Cpu, PhysicalCoresComeBeforeTheirSiblings) {
     // Two sockets of two cores with two threads each, numbered as Linux usually does.
-    const auto order = order_by_core({{0, 0, 0, 0}, {1, 1, 0, 0}, {2, 0, 1, 0}, {3, 1, 1, 0},
-                                      {4, 0, 0, 0}, {5, 1, 0, 0}, {6, 0, 1, 0}, {7, 1, 1, 0}});
+    const auto order = order_by_core({{0, 0, 0, 0},
+                                      {1, 1, 0, 0},
+                                      {2, 0, 1, 0},
+                                      {3, 1, 1, 0},
+                                      {4, 0, 0, 0},
+                                      {5, 1, 0, 0},
+                                      {6, 0, 1, 0},
+                                      {7, 1, 1, 0}});
     std::vector<int> numbers;
     std::vector<int> siblings;
     for (const auto& cpu : order) {

@@ -20,7 +20,11 @@ TEST(StreamTag, WordsThatCouldLeaveTheDirectoryAreRefused) {
 }
 
 TEST(StreamTag, APartialTagWantsOnlyItsRobsAndDetectors) {
-    StreamTag tag{.type = "calibration", .name = "Tile", .obeys_lumi_block = false, .robs = {SourceId{0x420001}}, .detectors = {0x51}};
+    StreamTag tag{.type = "calibration",
+                  .name = "Tile",
+                  .obeys_lumi_block = false,
+                  .robs = {SourceId{0x420001}},
+                  .detectors = {0x51}};
     EXPECT_TRUE(tag.partial());
     EXPECT_TRUE(tag.wants(SourceId{0x420001}));
     EXPECT_TRUE(tag.wants(SourceId{0x510007}));

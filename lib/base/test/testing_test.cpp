@@ -127,10 +127,8 @@ TEST_F(TestingTest, OfWhatWasNotSyncedNothingIsLeftAtWorstAndAllAtBest) {
             EXPECT_FALSE(file.write_at(0, as_data("late")).has_value());
         }
         disk_.restore(kept, 1);
-        if (kept == Kept::nothing)
-            EXPECT_EQ(files(), (Files{{"f", "synced"}}));
-        else
-            EXPECT_EQ(files(), (Files{{"f", "synced and not"}, {"new", "x"}}));
+        if (kept == Kept::nothing) EXPECT_EQ(files(), (Files{{"f", "synced"}}));
+        else EXPECT_EQ(files(), (Files{{"f", "synced and not"}, {"new", "x"}}));
         std::filesystem::remove(directory_ / "f");
     }
 }

@@ -114,9 +114,7 @@ TEST(ThreadAccounts, TimesNeverFallWhileTheThreadWaitsAndWakes) {
 TEST(ThreadTrace, HoldsTheLatestSpansOfEachThreadWithItsName) {
     ThreadAccounts accounts(4);
     {
-        const NamedThread thread(&accounts, "in\"put\n", [] {
-            const ScopedWork work("assemble");
-        });
+        const NamedThread thread(&accounts, "in\"put\n", [] { const ScopedWork work("assemble"); });
     }
     const ThreadAccounts::Entry entry(accounts, "main");
     for (int i = 0; i < 10; ++i) const ScopedWait wait(WaitCause::disk);

@@ -22,7 +22,8 @@ void Assigner::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     std::map<wire::StationId, Readout> readouts;
     supervisor_.reset();
     for (const auto& peer : peers) {
-        if (peer.kind == StationKind::build) builders[peer.id] = builders_.contains(peer.id) ? builders_[peer.id] : Builder{};
+        if (peer.kind == StationKind::build)
+            builders[peer.id] = builders_.contains(peer.id) ? builders_[peer.id] : Builder{};
         if (peer.kind == StationKind::readout) readouts[peer.id] = std::move(readouts_[peer.id]);
         if (peer.kind == StationKind::supervise) supervisor_ = peer.id;
     }
@@ -60,7 +61,8 @@ void Assigner::on_message(const messaging::IncomingMessage& message, SteadyTime 
 void Assigner::on_peer(wire::StationId peer, PeerChange change, SteadyTime now) {
     if (const auto builder = builders_.find(peer); builder != builders_.end() && change != PeerChange::appeared) {
         take_back(peer, change == PeerChange::restarted ? "was started again" : "is silent", now);
-        // What the silent one was given is counted against it until it says more: then its credit has grown by what it ended.
+        // What the silent one was given is counted against it until it says more: then its credit has grown by what it
+        // ended.
         if (change == PeerChange::restarted) builder->second = {};
         builder->second.alive = false;
     }
@@ -150,7 +152,8 @@ void Assigner::take_back(wire::StationId builder, const char* why, SteadyTime no
     counts_.waiting += back.size();
     counts_.reassigned += back.size();
     if (reports_.size() < reports_max)
-        reports_.push_back(fmt::format("builder {} {}: its {} events are given to others", number(builder), why, back.size()));
+        reports_.push_back(
+            fmt::format("builder {} {}: its {} events are given to others", number(builder), why, back.size()));
     for (auto& event : back) waiting_.push_front(std::move(event));
 }
 
@@ -172,7 +175,9 @@ std::optional<SteadyTime> Assigner::step(SteadyTime now) {
 
 /// The builder with the most credit takes the next events, as many as bring it level with the others; one message each.
 void Assigner::assign_what_can_be() {
-    const auto room = [](const Builder& b) { return b.alive && !b.full && b.credit > b.assigned ? b.credit - b.assigned : 0; };
+    const auto room = [](const Builder& b) {
+        return b.alive && !b.full && b.credit > b.assigned ? b.credit - b.assigned : 0;
+    };
     for (auto& [id, builder] : builders_) builder.full = false;
     while (!waiting_.empty()) {
         auto best = builders_.end();
@@ -188,8 +193,10 @@ void Assigner::assign_what_can_be() {
         }
         if (best == builders_.end()) return;
         auto& [id, builder] = *best;
-        const auto level = std::max<std::uint64_t>(room(builder) - std::min(room(builder), second), 8);  // not one message for each event
-        const auto count = static_cast<std::size_t>(std::min({level, room(builder), std::uint64_t{64}, std::uint64_t{waiting_.size()}}));
+        const auto level = std::max<std::uint64_t>(room(builder) - std::min(room(builder), second),
+                                                   8);  // not one message for each event
+        const auto count = static_cast<std::size_t>(
+            std::min({level, room(builder), std::uint64_t{64}, std::uint64_t{waiting_.size()}}));
         wire::Assign assign;
         for (std::size_t i = 0; i < count; ++i) assign.events.push_back(waiting_[i].ticket);
         buffer_.clear();
@@ -215,7 +222,8 @@ void Assigner::done_with(Level1Id id, SteadyTime now) {
     done_.insert(place(id));
     for (auto& [station, readout] : readouts_) {
         if (readout.to_clear.empty()) readout.since = now;
-        if (readout.to_clear.size() < wire::clear_events_max) readout.to_clear.push_back(id);  // beyond: `oldest` says it
+        if (readout.to_clear.size() < wire::clear_events_max)
+            readout.to_clear.push_back(id);  // beyond: `oldest` says it
     }
 }
 
@@ -242,10 +250,13 @@ void Assigner::send_clears(SteadyTime now) {
 /// A total that grows as events become final, so that a message that is lost or late does no harm.
 void Assigner::tell_credit() {
     if (!supervisor_) return;
-    const auto final_events = decided_by_supervisor_ - std::min<std::uint64_t>(decided_by_supervisor_, counts_.waiting + counts_.assigned);
+    const auto final_events =
+        decided_by_supervisor_ - std::min<std::uint64_t>(decided_by_supervisor_, counts_.waiting + counts_.assigned);
     const auto credit = final_events + options_.events_max;
     const auto told = accept_credit_told_;
-    if (told != 0 && credit < told + options_.events_max / 16 && !(counts_.waiting + counts_.assigned == 0 && credit > told)) return;
+    if (told != 0 && credit < told + options_.events_max / 16 &&
+        !(counts_.waiting + counts_.assigned == 0 && credit > told))
+        return;
     buffer_.clear();
     encode(wire::AcceptCredit{.credit = credit}, buffer_);
     if (outbox_.post(*supervisor_, DataflowType::accept_credit, buffer_)) accept_credit_told_ = credit;
@@ -263,7 +274,8 @@ Sequence Assigner::place(Level1Id id) noexcept {
 
 void Assigner::give_up() {
     if (counts_.waiting + counts_.assigned > 0)
-        reports_.push_back(fmt::format("{} events were given up: the run had to end", counts_.waiting + counts_.assigned));
+        reports_.push_back(
+            fmt::format("{} events were given up: the run had to end", counts_.waiting + counts_.assigned));
     counts_.given_up += counts_.waiting + counts_.assigned;
     for (const auto& event : waiting_) events_.given_up.insert(event.ticket.global_id);
     for (const auto& [id, event] : assigned_) events_.given_up.insert(event.ticket.global_id);

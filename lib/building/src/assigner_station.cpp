@@ -28,8 +28,11 @@ public:
     [[nodiscard]] service::StationEvents events() const {
         if (assigner_.ledger().in_hand > 0) return {};
         const auto& events = assigner_.events();
-        return {{"accepted", events.accepted}, {"rejected", events.rejected}, {"refused", events.refused},
-                {"failed", events.failed}, {"given up", events.given_up}};
+        return {{"accepted", events.accepted},
+                {"rejected", events.rejected},
+                {"refused", events.refused},
+                {"failed", events.failed},
+                {"given up", events.given_up}};
     }
     void tell() override {
         for (auto& report : assigner_.take_reports()) warn(reports_, std::move(report));
@@ -52,7 +55,8 @@ private:
     /// What was said is known to those who go on and live. The supervisor has stopped by then: it takes no credit.
     [[nodiscard]] bool heard_by_all() {
         return std::ranges::all_of(peers_, [&](const Peer& peer) {
-            return peer.kind == StationKind::supervise || !loop_.endpoint().heard(peer.id) || loop_.endpoint().posts_under_way(peer.id) == 0;
+            return peer.kind == StationKind::supervise || !loop_.endpoint().heard(peer.id) ||
+                   loop_.endpoint().posts_under_way(peer.id) == 0;
         });
     }
 
@@ -70,16 +74,21 @@ AssignerStation::~AssignerStation() { static_cast<void>(disconnect()); }
 
 Result<> AssignerStation::configure() {
     const std::vector kinds{StationKind::build, StationKind::readout, StationKind::supervise};
-    auto loop = messaging::StationLoop::open({.thread = "dfm", .loop = options_.loop, .link = options_.link,
-                                              .speaks_with = kinds, .watches = kinds}, clock_);
+    auto loop = messaging::StationLoop::open(
+        {.thread = "dfm", .loop = options_.loop, .link = options_.link, .speaks_with = kinds, .watches = kinds},
+        clock_);
     if (!loop) return std::unexpected(loop.error());
     loop_ = std::move(*loop);
     return {};
 }
 
 Peer AssignerStation::self() const {
-    return {.name = options_.name, .kind = StationKind::assign, .id = options_.id,
-            .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = {},
+    return {.name = options_.name,
+            .kind = StationKind::assign,
+            .id = options_.id,
+            .dataflow = loop_ ? loop_->address() : "",
+            .events = {},
+            .sources = {},
             .tcp = options_.link == messaging::LinkKind::tcp};
 }
 

@@ -16,7 +16,7 @@ using wire::RobState;
 namespace {
 constexpr std::size_t builder_reports_max = 100;
 constexpr auto nobody = ~std::uint32_t{0};
-}
+}  // namespace
 
 Builder::Builder(const BuilderOptions& options, messaging::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink)
     : options_(options), outbox_(outbox), pool_(pool), sink_(sink), window_(options.window) {}
@@ -33,9 +33,8 @@ void Builder::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
         readouts.push_back({.id = peer.id, .name = peer.name, .first = position, .sources = peer.sources});
         position += static_cast<std::uint32_t>(peer.sources.size());
     }
-    const bool same = std::ranges::equal(readouts, readouts_, [](const Readout& a, const Readout& b) {
-        return a.id == b.id && a.sources == b.sources;
-    });
+    const bool same = std::ranges::equal(
+        readouts, readouts_, [](const Readout& a, const Readout& b) { return a.id == b.id && a.sources == b.sources; });
     if (same && !readouts_.empty()) return;
     // Another detector: what is being built for the old one is begun again.
     for (auto& assembly : assemblies_) {
@@ -115,11 +114,12 @@ void Builder::assigned(const wire::Assign& message, SteadyTime now) {
     begin_events(now);
 }
 
-/// As many as may be, and then, when as many have ended as one request can ask for: one by one each would cost each readout a
-/// request of its own.
+/// As many as may be, and then, when as many have ended as one request can ask for: one by one each would cost each
+/// readout a request of its own.
 bool Builder::may_begin() noexcept {
     if (building_ >= options_.building_max) refilling_ = false;
-    else if (building_ + std::min(options_.request_events, options_.building_max / 4 + 1) <= options_.building_max) refilling_ = true;
+    else if (building_ + std::min(options_.request_events, options_.building_max / 4 + 1) <= options_.building_max)
+        refilling_ = true;
     return refilling_;
 }
 
@@ -131,7 +131,8 @@ void Builder::begin_events(SteadyTime now) {
         if (std::max<std::uint64_t>(stats.in_use.count(), begun * event_size_) + event_size_ > stats.limit.count() &&
             (stats.in_use.count() > 0 || begun > 0))
             return;
-        if (by_level1_.contains(number(tickets_.front().level1_id))) return;  // the same id again: after the one before it
+        if (by_level1_.contains(number(tickets_.front().level1_id)))
+            return;  // the same id again: after the one before it
         auto ticket = std::move(tickets_.front());
         tickets_.pop_front();
         begin(std::move(ticket), now);
@@ -238,7 +239,8 @@ void Builder::answered(const messaging::IncomingMessage& message, SteadyTime now
         ++counts_.no_memory;  // it stays asked for, and is asked again when its time is over
         return;
     }
-    readout.answer_size = readout.answer_size == 0 ? message.body.size() : (readout.answer_size * 7 + message.body.size()) / 8;
+    readout.answer_size =
+        readout.answer_size == 0 ? message.body.size() : (readout.answer_size * 7 + message.body.size()) / 8;
     largest_answer_ = std::max(readout.answer_size, largest_answer_ - (largest_answer_ + 1023) / 1024);
     if (asked) {
         if (data_.head.request == slot.request) window_.answered(slot.booked, now - slot.at), slot.booked = 0;
@@ -248,7 +250,8 @@ void Builder::answered(const messaging::IncomingMessage& message, SteadyTime now
     slot_done(assembly, from);
     while (!readout.asked.empty()) {  // what came in turn needs no look any more
         const auto* first = find(readout.asked.front(), from);
-        if (first != nullptr && first->state == SlotState::asked && first->request == readout.asked.front().request) break;
+        if (first != nullptr && first->state == SlotState::asked && first->request == readout.asked.front().request)
+            break;
         readout.asked.pop_front();
     }
     if (!readout.asked.empty() && readout.asked.front().overtaken >= readout.reordering) look_for_losses(from, now);
@@ -263,7 +266,8 @@ void Builder::offer() {
     }
 }
 
-void Builder::ended(const wire::EventTicket& ticket, bool incomplete, wire::EventOutcome outcome, const std::string& reason) {
+void Builder::ended(const wire::EventTicket& ticket, bool incomplete, wire::EventOutcome outcome,
+                    const std::string& reason) {
     if (held_ > 0) --held_;
     if (outcome == wire::EventOutcome::stored) {
         ++counts_.stored;

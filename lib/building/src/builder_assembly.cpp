@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers become an event: what of them is kept, what is checked of each ROB, what stands in place of those that are lost.
+// Answers become an event: what of them is kept, what is checked of each ROB, what stands in place of those that are
+// lost.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,9 +87,10 @@ void Builder::check(Assembly& assembly, std::uint32_t position, SourceId source,
     const auto expected = number(assembly.ticket.level1_id) + static_cast<std::uint32_t>(rule.level1_offset);
     if (number(rod->level1_id()) == expected) return;
     if (counts_.level1_mismatches++ == 0 || !assembly.level1_mismatch)
-        report(fmt::format("source 0x{:06x} counts level-1 id {} in event {}, where {} is expected; give it a level1_offset, or "
-                           "look at its electronics", number(source), number(rod->level1_id()),
-                           number(assembly.ticket.level1_id), expected));
+        report(fmt::format(
+            "source 0x{:06x} counts level-1 id {} in event {}, where {} is expected; give it a level1_offset, or "
+            "look at its electronics",
+            number(source), number(rod->level1_id()), number(assembly.ticket.level1_id), expected));
     assembly.level1_mismatch = true;
 }
 
@@ -110,8 +112,11 @@ void Builder::complete(std::uint32_t index) {
         std::vector<std::byte> empty;
         const auto level1 = number(ticket.level1_id) + static_cast<std::uint32_t>(rules_[i].level1_offset);
         const auto made = event::append_lost_rob(empty,
-                                                 {.source = sources_[i], .run = run_, .level1_id = Level1Id{level1},
-                                                  .bunch_crossing_id = ticket.bunch_crossing_id, .trigger_type = ticket.trigger_type},
+                                                 {.source = sources_[i],
+                                                  .run = run_,
+                                                  .level1_id = Level1Id{level1},
+                                                  .bunch_crossing_id = ticket.bunch_crossing_id,
+                                                  .trigger_type = ticket.trigger_type},
                                                  {.format = options_.format});
         WEIR_ASSERT(made.has_value());
         const auto room = event.memory.copy(empty);
@@ -128,7 +133,10 @@ void Builder::complete(std::uint32_t index) {
     counts_.robs_lost += event.robs_lost;
     event::EventFields fields;
     fields.format = options_.format;
-    fields.ids = {.run = run_, .global_id = ticket.global_id, .level1_id = ticket.level1_id, .lumi_block = ticket.lumi_block,
+    fields.ids = {.run = run_,
+                  .global_id = ticket.global_id,
+                  .level1_id = ticket.level1_id,
+                  .lumi_block = ticket.lumi_block,
                   .time = {.seconds = ticket.seconds, .nanoseconds = ticket.nanoseconds}};
     fields.source = options_.source;
     std::uint32_t status = assembly.level1_mismatch ? event::status::level1_id : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a builder asks: readouts take turns, several events go into one request, what is on its way is bounded, and what does
-// not come in time is asked for again.
+// How a builder asks: readouts take turns, several events go into one request, what is on its way is bounded, and what
+// does not come in time is asked for again.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,8 +35,9 @@ void Builder::ask(SteadyTime now) {
     }
 }
 
-/// Before a readout has answered, rather too much than too little: ten windows that are asked for at once come so late that they seem
-/// lost. But two readouts whose first answers are lost must not fill a small window, when others have answered.
+/// Before a readout has answered, rather too much than too little: ten windows that are asked for at once come so late
+/// that they seem lost. But two readouts whose first answers are lost must not fill a small window, when others have
+/// answered.
 std::uint64_t Builder::expected_size(const Readout& readout) const noexcept {
     constexpr std::uint64_t unknown = 64 << 10;
     if (readout.answer_size > 0) return readout.answer_size;
@@ -44,8 +45,8 @@ std::uint64_t Builder::expected_size(const Readout& readout) const noexcept {
     return std::min(unknown, window_.size() / 2);
 }
 
-/// What is to be asked for goes into one request, for which room is waited for: as soon as there is some for one answer, each
-/// event would cost a request (RFC 1122, 4.2.3.3, is about the same). Of a small window a quarter.
+/// What is to be asked for goes into one request, for which room is waited for: as soon as there is some for one
+/// answer, each event would cost a request (RFC 1122, 4.2.3.3, is about the same). Of a small window a quarter.
 std::uint64_t Builder::next_request_bytes(const Readout& readout) const noexcept {
     const auto events = std::min<std::size_t>({readout.to_ask.size(), options_.request_events, wire::request_events_max,
                                                options_.source_requests_max - readout.outstanding});
@@ -59,7 +60,8 @@ std::size_t Builder::ask_one(Readout& readout, std::uint32_t index, SteadyTime n
     request_.kind = wire::RequestKind::building;
     request_.events.clear();
     const auto most = std::min<std::size_t>(options_.request_events, wire::request_events_max);
-    while (!readout.to_ask.empty() && request_.events.size() < most && readout.outstanding < options_.source_requests_max) {
+    while (!readout.to_ask.empty() && request_.events.size() < most &&
+           readout.outstanding < options_.source_requests_max) {
         if (!request_.events.empty() && !window_.room(expected_size(readout))) break;
         auto next = readout.to_ask.front();
         readout.to_ask.pop_front();
@@ -97,20 +99,22 @@ void Builder::end_asking(Readout& readout, Slot& slot) {
 }
 
 void Builder::run_on(SteadyTime now) {
-    constexpr std::chrono::nanoseconds step_max = std::chrono::milliseconds(3);  // steps come every millisecond, at least
+    constexpr std::chrono::nanoseconds step_max =
+        std::chrono::milliseconds(3);  // steps come every millisecond, at least
     if (last_step_ != SteadyTime{}) ran_ += std::min<std::chrono::nanoseconds>(now - last_step_, step_max);
     last_step_ = now;
 }
 
-/// Twice the longest trip, and for as long as reask_min the line may stand still. One slow readout holds up the asking again of
-/// the others by a bounded factor only.
+/// Twice the longest trip, and for as long as reask_min the line may stand still. One slow readout holds up the asking
+/// again of the others by a bounded factor only.
 std::chrono::nanoseconds Builder::least_wait() const noexcept {
-    const std::chrono::nanoseconds least = options_.reask_min, most = std::min<std::chrono::nanoseconds>(8 * least, options_.reask_max);
+    const std::chrono::nanoseconds least = options_.reask_min,
+                                   most = std::min<std::chrono::nanoseconds>(8 * least, options_.reask_max);
     return std::clamp(2 * longest_trip_ + least, std::min(least, most), most);
 }
 
-/// A request is one sample, however many events it asks for. Eight that are alike would make the variation small, and the
-/// wait so short that the next longer trip is taken for a loss.
+/// A request is one sample, however many events it asks for. Eight that are alike would make the variation small, and
+/// the wait so short that the next longer trip is taken for a loss.
 void Builder::time_trip(Readout& readout, const Slot& slot, std::uint64_t request, SteadyTime now) {
     if (readout.timed_request != request) {
         if (readout.timed_trip.count() > 0) readout.trip.sample(readout.timed_trip);
@@ -160,11 +164,13 @@ void Builder::note_order(Readout& readout, const Slot& slot, std::uint32_t assem
     }
 }
 
-/// Up to where an answer is only slow. One slow readout holds up the asking again of the others by a bounded factor only.
+/// Up to where an answer is only slow. One slow readout holds up the asking again of the others by a bounded factor
+/// only.
 Builder::Lag Builder::patience(const Readout& readout, unsigned repetitions) const noexcept {
     constexpr std::chrono::nanoseconds least = std::chrono::milliseconds(1);
     const auto most = std::max<std::chrono::nanoseconds>(least, 8 * options_.reask_min);
-    // Readouts do not answer in exactly the order in which they are asked, but what is on its way at once bounds by how much.
+    // Readouts do not answer in exactly the order in which they are asked, but what is on its way at once bounds by how
+    // much.
     const auto on_their_way = window_.size() / (options_.request_events * expected_size(readout));
     const auto least_requests = std::min<std::uint64_t>(on_their_way, readouts_.size() / 2);
     const auto once = std::max(std::clamp(2 * longest_lag_.time, least, most), 2 * readout.lag.time);
@@ -175,7 +181,8 @@ Builder::Lag Builder::patience(const Readout& readout, unsigned repetitions) con
 /// Each repetition doubles the time, unless the readout answers: one that is away is asked less and less often.
 bool Builder::was_overtaken(const Readout& readout, const Ask& ask, unsigned repetitions) const noexcept {
     if (readout.answered > ask.ran) repetitions = 0;
-    return ask.overtaken >= readout.reordering || lag_behind(ask.ran, ask.request).beyond(patience(readout, repetitions));
+    return ask.overtaken >= readout.reordering ||
+           lag_behind(ask.ran, ask.request).beyond(patience(readout, repetitions));
 }
 
 /// While the readout answers others in turn, it is only slow (RFC 6298, 5.3); and after a pause of all, all begin anew.
@@ -184,8 +191,8 @@ bool Builder::is_silent(const Readout& readout, const Ask& ask, unsigned repetit
     return silent >= readout.trip.wait(repetitions, least_wait(), options_.reask_max);
 }
 
-/// An answer at the first asking shows that the pause is over; one to a repetition that what was asked before it is lost: then twice as
-/// many are tried, as in slow start (RFC 5681).
+/// An answer at the first asking shows that the pause is over; one to a repetition that what was asked before it is
+/// lost: then twice as many are tried, as in slow start (RFC 5681).
 void Builder::note_answer(Readout& readout, const Slot& slot) noexcept {
     if (slot.repeated) {
         tries_left_ = std::min(tries_left_ + 2, tries_most);
@@ -208,7 +215,8 @@ void Builder::look_for_losses(std::uint32_t index, SteadyTime now) {
     const auto seems_lost = [&](const Ask& ask, unsigned repetitions) {
         return was_overtaken(readout, ask, repetitions) || (tries_left_ > 0 && is_silent(readout, ask, repetitions));
     };
-    // The one in front waits for longest and was overtaken most often: if it is not lost at its first repetition, none is.
+    // The one in front waits for longest and was overtaken most often: if it is not lost at its first repetition, none
+    // is.
     if (!readout.asked.empty() && seems_lost(readout.asked.front(), 0)) {
         lost_asks_.clear();
         std::erase_if(readout.asked, [&](const Ask& ask) {
@@ -219,7 +227,8 @@ void Builder::look_for_losses(std::uint32_t index, SteadyTime now) {
             lost_asks_.push_back(ask);
             return true;
         });
-        for (std::size_t i = lost_asks_.size(); i-- > 0;) lost_on_the_way(index, lost_asks_[i]);  // the oldest is asked first
+        for (std::size_t i = lost_asks_.size(); i-- > 0;)
+            lost_on_the_way(index, lost_asks_[i]);  // the oldest is asked first
     }
     while (!readout.resting.empty()) {
         const auto ask = readout.resting.front();
@@ -293,8 +302,10 @@ void Builder::run_out(Assembly& assembly, SteadyTime, bool suspects_only) {
         if (!readout.suspect) {
             readout.suspect = true;
             ++suspects_;
-            report(fmt::format("readout {} has not answered for event {} within {}; until it answers its ROBs are empty, with status "
-                               "bits", readout.name, number(assembly.ticket.level1_id), to_string(options_.event_deadline)));
+            report(fmt::format(
+                "readout {} has not answered for event {} within {}; until it answers its ROBs are empty, with status "
+                "bits",
+                readout.name, number(assembly.ticket.level1_id), to_string(options_.event_deadline)));
         }
         release(assembly, i, true);
         slot_done(assembly, i);

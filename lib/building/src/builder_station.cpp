@@ -15,7 +15,9 @@ class BuilderStation::Logic final : public messaging::StationLogic {
 public:
     Logic(BuilderStation& station)
         : station_(station),
-          output_(station.options_.output, [this] { woken(); }, [this](std::string text) { warn(station_.reports_, std::move(text)); }),
+          output_(
+              station.options_.output, [this] { woken(); },
+              [this](std::string text) { warn(station_.reports_, std::move(text)); }),
           sampled_(output_, station.samples_, station.clock_),
           builder_(station.options_.builder, station.loop_->endpoint(), station.loop_->pool(), sampled_) {}
 
@@ -110,9 +112,12 @@ BuilderStation::BuilderStation(BuilderStationOptions options, service::Reports& 
 BuilderStation::~BuilderStation() { static_cast<void>(disconnect()); }
 
 Result<> BuilderStation::configure() {
-    messaging::StationLoopOptions options{.thread = "builder", .loop = options_.loop, .link = options_.link,
+    messaging::StationLoopOptions options{.thread = "builder",
+                                          .loop = options_.loop,
+                                          .link = options_.link,
                                           .speaks_with = {StationKind::assign, StationKind::readout},
-                                          .watches = {StationKind::assign}, .memory = options_.memory};
+                                          .watches = {StationKind::assign},
+                                          .memory = options_.memory};
     options.loop.gather = answers_gather;
     if (options_.probe) options.probe = options_.probe_deadline;
     auto loop = messaging::StationLoop::open(std::move(options), clock_);
@@ -122,8 +127,12 @@ Result<> BuilderStation::configure() {
 }
 
 Peer BuilderStation::self() const {
-    return {.name = options_.name, .kind = StationKind::build, .id = options_.id,
-            .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = {},
+    return {.name = options_.name,
+            .kind = StationKind::build,
+            .id = options_.id,
+            .dataflow = loop_ ? loop_->address() : "",
+            .events = {},
+            .sources = {},
             .tcp = options_.link == messaging::LinkKind::tcp};
 }
 

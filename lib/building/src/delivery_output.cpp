@@ -22,7 +22,8 @@ EndedEvent end_of(const BuiltEvent& event, std::optional<wire::RejectReason> rea
 
 }  // namespace
 
-DeliveryOutput::DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken, std::function<void(std::string)> report)
+DeliveryOutput::DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken,
+                               std::function<void(std::string)> report)
     : options_(std::move(options)), woken_(std::move(woken)), report_(std::move(report)) {}
 
 DeliveryOutput::~DeliveryOutput() = default;
@@ -47,8 +48,10 @@ Result<> DeliveryOutput::set_peers(const std::vector<Peer>& peers, RunNumber run
     }
     const bool filters = std::ranges::any_of(peers, [](const Peer& peer) { return peer.kind == StationKind::filter; });
     auto receivers = peers;
-    std::erase_if(receivers, [&](const Peer& peer) { return peer.kind != (filters ? StationKind::filter : StationKind::record); });
-    return group_->set_receivers(filters ? delivery::Choice::least_loaded : delivery::Choice::by_event, std::move(receivers));
+    std::erase_if(receivers,
+                  [&](const Peer& peer) { return peer.kind != (filters ? StationKind::filter : StationKind::record); });
+    return group_->set_receivers(filters ? delivery::Choice::least_loaded : delivery::Choice::by_event,
+                                 std::move(receivers));
 }
 
 bool DeliveryOutput::take(std::unique_ptr<BuiltEvent>& event) {

@@ -216,8 +216,10 @@ TEST_F(AssignerTest, AReadoutThatComesBackHearsWhereTheRunIs) {
 TEST_F(AssignerTest, TheLevel1CounterMayWrap) {
     MemoryOutbox box;
     Assigner wrapping({.events_max = 100, .clear_group = 4, .first_level1 = Level1Id{0xffff'fffe}}, box);
-    wrapping.set_peers({{.name = "sfi-1", .kind = StationKind::build, .id = sfi1}, {.name = "l2sv", .kind = StationKind::supervise, .id = supervisor},
-                        {.name = "ros-1", .kind = StationKind::readout, .id = ros}}, now);
+    wrapping.set_peers({{.name = "sfi-1", .kind = StationKind::build, .id = sfi1},
+                        {.name = "l2sv", .kind = StationKind::supervise, .id = supervisor},
+                        {.name = "ros-1", .kind = StationKind::readout, .id = ros}},
+                       now);
     wrapping.start_run();
     wire::Accept message;
     for (const std::uint32_t id : {0xffff'fffeU, 0xffff'ffffU, 0U, 1U}) message.rejected.push_back(Level1Id{id});

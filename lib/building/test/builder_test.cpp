@@ -43,10 +43,11 @@ struct BuilderTest : testing::Test {
     void SetUp() override { make(); }
     void make() {
         builder = std::make_unique<Builder>(options, outbox, pool, sink);
-        builder->set_peers({{.name = "dfm", .kind = StationKind::assign, .id = dfm},
-                            {.name = "ros-1", .kind = StationKind::readout, .id = ros1, .sources = {source_a, source_b}},
-                            {.name = "ros-2", .kind = StationKind::readout, .id = ros2, .sources = {source_c}}},
-                           now);
+        builder->set_peers(
+            {{.name = "dfm", .kind = StationKind::assign, .id = dfm},
+             {.name = "ros-1", .kind = StationKind::readout, .id = ros1, .sources = {source_a, source_b}},
+             {.name = "ros-2", .kind = StationKind::readout, .id = ros2, .sources = {source_c}}},
+            now);
         builder->start_run(RunNumber{7});
     }
     void step(std::chrono::milliseconds by = 0ms) {
@@ -67,8 +68,10 @@ struct BuilderTest : testing::Test {
     static std::vector<std::byte> rob(SourceId source, std::uint32_t level1, std::size_t words = 20) {
         std::vector<std::byte> bytes;
         std::vector<std::uint32_t> data(words);
-        for (std::size_t i = 0; i < words; ++i) data[i] = number(source) * 1000 + level1 * 100 + static_cast<std::uint32_t>(i);
-        EXPECT_TRUE(event::append_rob(bytes, {.source = source, .run = RunNumber{7}, .level1_id = Level1Id{level1}}, data));
+        for (std::size_t i = 0; i < words; ++i)
+            data[i] = number(source) * 1000 + level1 * 100 + static_cast<std::uint32_t>(i);
+        EXPECT_TRUE(
+            event::append_rob(bytes, {.source = source, .run = RunNumber{7}, .level1_id = Level1Id{level1}}, data));
         return bytes;
     }
     /// Answers an event at a readout; a source with another state has no bytes.
@@ -79,7 +82,8 @@ struct BuilderTest : testing::Test {
         for (const auto source : from == ros1 ? std::vector{source_a, source_b} : std::vector{source_c}) {
             const auto bytes = rob(source, level1_in_rod == 0 ? event : level1_in_rod, rob_words);
             const bool here = state == RobState::here;
-            head.robs.push_back({.source = source, .state = state, .size = here ? static_cast<std::uint32_t>(bytes.size()) : 0});
+            head.robs.push_back(
+                {.source = source, .state = state, .size = here ? static_cast<std::uint32_t>(bytes.size()) : 0});
             if (here) robs.insert(robs.end(), bytes.begin(), bytes.end());
         }
         std::vector<std::byte> message;
@@ -95,7 +99,8 @@ struct BuilderTest : testing::Test {
     }
     std::vector<wire::EventEnd> told() {
         std::vector<wire::EventEnd> all;
-        for (auto& [to, message] : outbox.take<wire::Built>(DataflowType::built)) all.insert(all.end(), message.events.begin(), message.events.end());
+        for (auto& [to, message] : outbox.take<wire::Built>(DataflowType::built))
+            all.insert(all.end(), message.events.begin(), message.events.end());
         return all;
     }
 };
@@ -255,7 +260,8 @@ TEST_F(BuilderTest, AReadoutThatIsAwayIsAskedLessAndLessOften) {
         }
         step(1ms);
     }
-    EXPECT_LE(builder->counts().re_requested, 10U * options.source_requests_max) << "of those that it may be asked for at once";
+    EXPECT_LE(builder->counts().re_requested, 10U * options.source_requests_max)
+        << "of those that it may be asked for at once";
 }
 
 TEST_F(BuilderTest, AnEventThatWaitsOnlyForWhatGotLostKeepsNoOtherFromBeginning) {
@@ -410,7 +416,8 @@ TEST_F(BuilderTest, OneLargeAnswerDoesNotForEverBoundWhatAnUnknownReadoutIsAsked
     }
     ASSERT_EQ(sink.events.size(), 2001U);
     builder->set_peers({{.name = "dfm", .kind = StationKind::assign, .id = dfm},
-                        {.name = "ros-3", .kind = StationKind::readout, .id = ros3, .sources = {source_c}}}, now);
+                        {.name = "ros-3", .kind = StationKind::readout, .id = ros3, .sources = {source_c}}},
+                       now);
     assign(3000, 8);
     const auto requests = outbox.take<wire::DataRequest>(DataflowType::data_request);
     ASSERT_EQ(requests.size(), 1U);
@@ -462,8 +469,10 @@ TEST_F(BuilderTest, ARobThatIsNoneIsReplacedAndTheEventSaysSo) {
             continue;
         }
         std::vector<std::byte> message;
-        encode(wire::DataHead{.request = request.request, .level1_id = Level1Id{3},
-                              .robs = {{.source = source_c, .state = RobState::here, .size = 64}}}, message);
+        encode(wire::DataHead{.request = request.request,
+                              .level1_id = Level1Id{3},
+                              .robs = {{.source = source_c, .state = RobState::here, .size = 64}}},
+               message);
         message.resize(message.size() + 64, std::byte{0x5a});
         builder->on_message({.from = to, .type = DataflowType::data, .run = RunNumber{7}, .body = message}, now);
     }

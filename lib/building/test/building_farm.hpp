@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole building farm in one thread: a supervisor that accepts everything, a DFM, builders, readouts, and a place where
-// built events become final, over a simulated network.
+// A whole building farm in one thread: a supervisor that accepts everything, a DFM, builders, readouts, and a place
+// where built events become final, over a simulated network.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +21,21 @@ using testing::SimulatedStation;
 
 inline constexpr RunNumber farm_run{7};
 inline constexpr wire::StationId supervisor_id{1}, dfm_id{2};
-[[nodiscard]] constexpr wire::StationId builder_id(unsigned i) { return wire::StationId(static_cast<std::uint16_t>(10 + i)); }
-[[nodiscard]] constexpr wire::StationId readout_id(unsigned i) { return wire::StationId(static_cast<std::uint16_t>(100 + i)); }
-[[nodiscard]] constexpr SourceId source_id(unsigned readout, unsigned k) { return SourceId{0x510000 + readout * 16 + k}; }
+[[nodiscard]] constexpr wire::StationId builder_id(unsigned i) {
+    return wire::StationId(static_cast<std::uint16_t>(10 + i));
+}
+[[nodiscard]] constexpr wire::StationId readout_id(unsigned i) {
+    return wire::StationId(static_cast<std::uint16_t>(100 + i));
+}
+[[nodiscard]] constexpr SourceId source_id(unsigned readout, unsigned k) {
+    return SourceId{0x510000 + readout * 16 + k};
+}
 
 /// The ROB of a source for an event: the same bytes whenever it is asked for.
 inline std::vector<std::byte> farm_rob(SourceId source, Level1Id id, std::size_t words) {
     std::vector<std::uint32_t> data(words);
-    for (std::size_t i = 0; i < words; ++i) data[i] = number(source) * 2654435761U + number(id) * 40503U + static_cast<std::uint32_t>(i);
+    for (std::size_t i = 0; i < words; ++i)
+        data[i] = number(source) * 2654435761U + number(id) * 40503U + static_cast<std::uint32_t>(i);
     std::vector<std::byte> rob;
     static_cast<void>(event::append_rob(rob, {.source = source, .run = farm_run, .level1_id = id}, data));
     return rob;
@@ -40,7 +47,8 @@ public:
     explicit FarmSupervisor(std::uint64_t events) : events_(events) {}
     void on_message(const messaging::IncomingMessage& message, SteadyTime) override {
         wire::AcceptCredit credit;
-        if (message.type == wire::DataflowType::accept_credit && decode(message.body, credit)) credit_ = std::max(credit_, credit.credit);
+        if (message.type == wire::DataflowType::accept_credit && decode(message.body, credit))
+            credit_ = std::max(credit_, credit.credit);
     }
     void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime now) override {
@@ -94,7 +102,8 @@ private:
         std::vector<std::byte> robs;
         for (unsigned k = 0; k < sources_; ++k) {
             const auto rob = gone ? std::vector<std::byte>{} : farm_rob(source_id(index_, k), id, words_);
-            head.robs.push_back({.source = source_id(index_, k), .state = gone ? wire::RobState::cleared : wire::RobState::here,
+            head.robs.push_back({.source = source_id(index_, k),
+                                 .state = gone ? wire::RobState::cleared : wire::RobState::here,
                                  .size = static_cast<std::uint32_t>(rob.size())});
             robs.insert(robs.end(), rob.begin(), rob.end());
         }
@@ -118,7 +127,10 @@ class FarmBuilder final : public messaging::MessageHandler, public BuiltSink {
 public:
     FarmBuilder(SimulatedStation& self, const BuilderOptions& options, const std::vector<Peer>& peers, FarmStore& store,
                 std::chrono::nanoseconds final_after)
-        : clock_(self.clock()), store_(store), final_after_(final_after), builder(options, self.endpoint(), self.pool(), *this) {
+        : clock_(self.clock()),
+          store_(store),
+          final_after_(final_after),
+          builder(options, self.endpoint(), self.pool(), *this) {
         builder.set_peers(peers, clock_.now());
         builder.start_run(farm_run);
     }
@@ -127,8 +139,12 @@ public:
         held_.push_back({clock_.now() + final_after_, std::move(event)});
         return true;
     }
-    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override { builder.on_message(message, now); }
-    void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override { builder.on_peer(peer, change, now); }
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
+        builder.on_message(message, now);
+    }
+    void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override {
+        builder.on_peer(peer, change, now);
+    }
     std::optional<SteadyTime> step(SteadyTime now) override {
         while (!held_.empty() && held_.front().first <= now) {
             auto& event = *held_.front().second;
@@ -182,7 +198,8 @@ struct Farm {
         });
         for (unsigned i = 0; i < shape.builders; ++i) {
             net.add(builder_id(i), [this, i](SimulatedStation& self) {
-                auto made = std::make_unique<FarmBuilder>(self, shape.builder, peers, store, std::chrono::milliseconds(5));
+                auto made =
+                    std::make_unique<FarmBuilder>(self, shape.builder, peers, store, std::chrono::milliseconds(5));
                 builders[i] = &made->builder;
                 return made;
             });

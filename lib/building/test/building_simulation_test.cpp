@@ -24,10 +24,14 @@ TEST(BuildingSimulation, WithoutFaultsEveryEventIsBuiltOnceAndNothingIsAskedTwic
 
 TEST(BuildingSimulation, LossDoublesDamageAndReorderingCostNoEventAndNoBit) {
     for (std::uint64_t seed = 1; seed <= 15; ++seed) {
-        const NetworkFaults faults{.loss = 0.01 * static_cast<double>(seed % 11), .duplicate = 0.05, .corrupt = 0.02, .late = 0.02,
+        const NetworkFaults faults{.loss = 0.01 * static_cast<double>(seed % 11),
+                                   .duplicate = 0.05,
+                                   .corrupt = 0.02,
+                                   .late = 0.02,
                                    .jitter = 200us};
         FarmShape shape{.events = 150, .words = seed % 2 == 0 ? 40U : 900U};
-        shape.builder.event_deadline = 60s;  // two of three answers of eight parts get lost or damaged: some need more than 20 tries
+        shape.builder.event_deadline =
+            60s;  // two of three answers of eight parts get lost or damaged: some need more than 20 tries
         Farm farm(seed, faults, shape);
         ASSERT_TRUE(farm.run(60s)) << "seed " << seed;
         EXPECT_EQ(farm.exact(), 150U) << "seed " << seed;

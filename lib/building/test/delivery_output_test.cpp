@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 
 transport::ReservedPort any_port() { return transport::ReservedPort::take({"127.0.0.1", 0}).value(); }
 
-/// A filter that takes everything, and answers with what it is told to, or not at all. The first senders may be refused.
+/// A filter that takes everything, and answers with what it is told to, or not at all. The first senders may be
+/// refused.
 class FilterStandIn final : public delivery::EventSink {
 public:
     explicit FilterStandIn(bool answers, std::optional<wire::RejectReason> reason = {},
@@ -45,7 +46,9 @@ public:
         return delivery::Taken::yes;
     }
     [[nodiscard]] Peer peer(std::uint16_t id, const std::string& name = "ef") const {
-        return {.name = name, .kind = StationKind::filter, .id = wire::StationId{id},
+        return {.name = name,
+                .kind = StationKind::filter,
+                .id = wire::StationId{id},
                 .events = "127.0.0.1:" + std::to_string(receiver->port())};
     }
     std::atomic<int> events{0};
@@ -64,9 +67,11 @@ struct DeliveryOutputTest : testing::Test {
     std::atomic<int> woken{0};
     SteadyTime now{1h};
     memory::BufferPool pool{16_MiB};
-    DeliveryOutput output{{.name = "sfi", .format = wire::EventFormat::opaque,
-                           .tags = {StreamTag{.type = "physics", .name = "Main", .obeys_lumi_block = true, .robs = {}, .detectors = {}}}},
-                          [this] { ++woken; }};
+    DeliveryOutput output{
+        {.name = "sfi",
+         .format = wire::EventFormat::opaque,
+         .tags = {StreamTag{.type = "physics", .name = "Main", .obeys_lumi_block = true, .robs = {}, .detectors = {}}}},
+        [this] { ++woken; }};
 
     std::unique_ptr<BuiltEvent> event(std::uint64_t id) {
         auto made = std::make_unique<BuiltEvent>();

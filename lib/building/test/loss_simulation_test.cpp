@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What loss costs a builder, and what it repeats without any: a builder, readouts that answer at once, and one line between
-// them that carries an answer in 5 us, one behind the other. Time moves only here, and the seed decides what is lost.
+// What loss costs a builder, and what it repeats without any: a builder, readouts that answer at once, and one line
+// between them that carries an answer in 5 us, one behind the other. Time moves only here, and the seed decides what is
+// lost.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -22,12 +23,12 @@ constexpr SourceId first_source{0x510000};
 constexpr std::size_t words = 20;
 
 struct LineFaults {
-    double loss = 0;                               // of requests and of answers, each
-    std::chrono::nanoseconds stall{0}, every{0};   // the line stands still for so long, so often
-    std::chrono::nanoseconds late{0};              // one readout in ten answers so much later than the others
-    std::chrono::nanoseconds delay = 20us, jitter{0};      // of each answer: at least, and up to so much more
-    std::chrono::nanoseconds pause{0}, pause_every{0};     // the builder stands still for so long, so often
-    std::chrono::nanoseconds absence{0}, absence_every{0}; // the first readout does
+    double loss = 0;                                        // of requests and of answers, each
+    std::chrono::nanoseconds stall{0}, every{0};            // the line stands still for so long, so often
+    std::chrono::nanoseconds late{0};                       // one readout in ten answers so much later than the others
+    std::chrono::nanoseconds delay = 20us, jitter{0};       // of each answer: at least, and up to so much more
+    std::chrono::nanoseconds pause{0}, pause_every{0};      // the builder stands still for so long, so often
+    std::chrono::nanoseconds absence{0}, absence_every{0};  // the first readout does
 };
 
 class Line final : public messaging::Outbox, public BuiltSink {
@@ -36,21 +37,25 @@ public:
         : faults_(faults), options_(options), random_(seed), builder_(options_, *this, pool_, *this), built_(0) {
         std::vector<Peer> peers{{.name = "dfm", .kind = StationKind::assign, .id = dfm}};
         for (std::uint32_t i = 0; i < readouts; ++i)
-            peers.push_back({.name = "ros-" + std::to_string(i), .kind = StationKind::readout,
-                             .id = wire::StationId(static_cast<std::uint16_t>(first_readout + i)), .sources = {source(i)}});
+            peers.push_back({.name = "ros-" + std::to_string(i),
+                             .kind = StationKind::readout,
+                             .id = wire::StationId(static_cast<std::uint16_t>(first_readout + i)),
+                             .sources = {source(i)}});
         builder_.set_peers(peers, now_);
         builder_.start_run(RunNumber{7});
     }
 
     void run_for(std::chrono::nanoseconds time) {
         for (const auto end = now_ + time; now_ < end;) {
-            for (const auto& [ticket, incomplete] : done_) builder_.ended(ticket, incomplete, wire::EventOutcome::stored, "");
+            for (const auto& [ticket, incomplete] : done_)
+                builder_.ended(ticket, incomplete, wire::EventOutcome::stored, "");
             done_.clear();
             assign();
             const auto again = builder_.step(now_).value_or(end);
             now_ = std::max(now_ + 1us, std::min({again, end, line_.empty() ? end : line_.begin()->first}));
             now_ = awake(now_, faults_.pause, faults_.pause_every);
-            for (; !line_.empty() && line_.begin()->first <= now_; line_.erase(line_.begin())) deliver(line_.begin()->second);
+            for (; !line_.empty() && line_.begin()->first <= now_; line_.erase(line_.begin()))
+                deliver(line_.begin()->second);
         }
     }
     [[nodiscard]] std::uint64_t built() const noexcept { return built_; }
@@ -67,7 +72,8 @@ public:
         for (const auto event : request.events) {
             if (lost()) continue;
             free_ = std::max(free_, now_ + faults_.delay) + 5us;
-            if (faults_.every.count() > 0 && free_ > next_stall_) free_ += faults_.stall, next_stall_ = free_ + faults_.every;
+            if (faults_.every.count() > 0 && free_ > next_stall_)
+                free_ += faults_.stall, next_stall_ = free_ + faults_.every;
             line_.emplace(arrival(readout), Answer{readout, request.request, event});
         }
     }
@@ -116,14 +122,21 @@ private:
     void deliver(const Answer& answer) {
         rob_.clear();
         const std::vector<std::uint32_t> data(words, answer.readout);
-        ASSERT_TRUE(event::append_rob(rob_, {.source = source(answer.readout), .run = RunNumber{7}, .level1_id = answer.event}, data));
+        ASSERT_TRUE(event::append_rob(
+            rob_, {.source = source(answer.readout), .run = RunNumber{7}, .level1_id = answer.event}, data));
         bytes_.clear();
-        encode(wire::DataHead{.request = answer.request, .level1_id = answer.event,
-                              .robs = {{.source = source(answer.readout), .state = wire::RobState::here,
-                                        .size = static_cast<std::uint32_t>(rob_.size())}}}, bytes_);
+        encode(wire::DataHead{.request = answer.request,
+                              .level1_id = answer.event,
+                              .robs = {{.source = source(answer.readout),
+                                        .state = wire::RobState::here,
+                                        .size = static_cast<std::uint32_t>(rob_.size())}}},
+               bytes_);
         bytes_.insert(bytes_.end(), rob_.begin(), rob_.end());
         builder_.on_message({.from = wire::StationId(static_cast<std::uint16_t>(first_readout + answer.readout)),
-                             .type = DataflowType::data, .run = RunNumber{7}, .body = bytes_}, now_);
+                             .type = DataflowType::data,
+                             .run = RunNumber{7},
+                             .body = bytes_},
+                            now_);
     }
 
     const LineFaults faults_;
@@ -131,7 +144,7 @@ private:
     std::mt19937_64 random_;
     memory::BufferPool pool_{256_MiB};
     SteadyTime now_{1h};
-    SteadyTime free_{};        // the line, from then on
+    SteadyTime free_{};  // the line, from then on
     SteadyTime next_stall_{1h + 10ms};
     std::multimap<SteadyTime, Answer> line_;
     std::vector<std::pair<wire::EventTicket, bool>> done_;
@@ -150,7 +163,8 @@ BuilderOptions options() {
     return options;
 }
 
-/// Events built with these faults, of those without the loss; when the builder has found out that its window is not what causes the loss.
+/// Events built with these faults, of those without the loss; when the builder has found out that its window is not
+/// what causes the loss.
 double goodput(const LineFaults& faults, std::uint32_t readouts, std::uint64_t seed = 1) {
     auto lossless = faults;
     lossless.loss = 0;
@@ -188,7 +202,8 @@ TEST(LossSimulation, ATenthAndAFifthOfRequestsAndOfAnswersLostCostLessThanAQuart
     for (const double loss : {0.1, 0.2}) {
         for (const auto readouts : {20U, 200U}) {
             for (std::uint64_t seed = 1; seed <= 2; ++seed)
-                EXPECT_GE(goodput({.loss = loss}, readouts, seed), 0.75) << loss << ", " << readouts << " readouts, seed " << seed;
+                EXPECT_GE(goodput({.loss = loss}, readouts, seed), 0.75)
+                    << loss << ", " << readouts << " readouts, seed " << seed;
         }
     }
 }
@@ -196,11 +211,14 @@ TEST(LossSimulation, ATenthAndAFifthOfRequestsAndOfAnswersLostCostLessThanAQuart
 TEST(LossSimulation, HeavyLossStopsNothingWhenTheLineTheBuilderOrAReadoutStandsStillOrAnswersComeInAnotherOrder) {
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
         EXPECT_GE(goodput({.loss = 0.1, .stall = 9ms, .every = 30ms}, 200, seed), 0.75) << "line, seed " << seed;
-        EXPECT_GE(goodput({.loss = 0.2, .pause = 8ms, .pause_every = 20ms}, 100, seed), 0.6) << "builder, seed " << seed;
+        EXPECT_GE(goodput({.loss = 0.2, .pause = 8ms, .pause_every = 20ms}, 100, seed), 0.6)
+            << "builder, seed " << seed;
         EXPECT_GE(goodput({.loss = 0.1, .stall = 8ms, .every = 11ms, .pause = 8ms, .pause_every = 10ms}, 20, seed), 0.6)
             << "line and builder, seed " << seed;
-        EXPECT_GE(goodput({.loss = 0.2, .absence = 4ms, .absence_every = 20ms}, 20, seed), 0.6) << "readout, seed " << seed;
-        EXPECT_GE(goodput({.loss = 0.1, .delay = 300us, .jitter = 500us}, 200, seed), 0.75) << "another order, seed " << seed;
+        EXPECT_GE(goodput({.loss = 0.2, .absence = 4ms, .absence_every = 20ms}, 20, seed), 0.6)
+            << "readout, seed " << seed;
+        EXPECT_GE(goodput({.loss = 0.1, .delay = 300us, .jitter = 500us}, 200, seed), 0.75)
+            << "another order, seed " << seed;
     }
 }
 

@@ -21,7 +21,9 @@ class MemoryOutbox final : public messaging::Outbox {
 public:
     using messaging::Outbox::post;
     using messaging::Outbox::send;
-    void send(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override { keep(to, type, pieces, false); }
+    void send(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override {
+        keep(to, type, pieces, false);
+    }
     bool post(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override {
         if (full) return false;
         keep(to, type, pieces, true);
@@ -59,7 +61,8 @@ private:
 
 /// Gives a handler a message as if it had come.
 template <class Message>
-void give(messaging::MessageHandler& to, wire::StationId from, wire::DataflowType type, const Message& message, SteadyTime now) {
+void give(messaging::MessageHandler& to, wire::StationId from, wire::DataflowType type, const Message& message,
+          SteadyTime now) {
     std::vector<std::byte> bytes;
     encode(message, bytes);
     to.on_message({.from = from, .type = type, .run = RunNumber{1}, .body = bytes}, now);

@@ -13,32 +13,88 @@
 namespace weir::catalogue {
 
 // One for each method that changes something, with its parameters.
-struct OpenRun { RunStart start; };
-struct CloseRun { RunNumber run{}; std::string recorder; WallTime at{}; };
-struct PutRun { RunRow row; };
-struct SetRunParameter { RunNumber run{}; std::string name; std::string value; };
-struct CloseLumiBlock { RunNumber run{}; std::string recorder; LumiBlock block{}; };  // of older programs: nothing is done
+struct OpenRun {
+    RunStart start;
+};
+struct CloseRun {
+    RunNumber run{};
+    std::string recorder;
+    WallTime at{};
+};
+struct PutRun {
+    RunRow row;
+};
+struct SetRunParameter {
+    RunNumber run{};
+    std::string name;
+    std::string value;
+};
+struct CloseLumiBlock {
+    RunNumber run{};
+    std::string recorder;
+    LumiBlock block{};
+};                   // of older programs: nothing is done
 struct SetOverlap {  // of older programs: nothing is done
     RunNumber run{};
     std::string first, second, kind;
     std::uint64_t events_first = 0, events_second = 0, events_both = 0;
 };
-struct FileOpening { FileRow file; };
-struct FileClosing { FileClose file; std::vector<SessionMark> marks; std::vector<LedgerRow> ledgers; };
-struct FileTransferred { Guid guid; };
-struct FileDeleted { Guid guid; };  // as older programs noted it: wherever the file is
-struct SetFileHealth { Guid guid; FileHealth health{}; };
-struct FileMoved { Guid guid; std::string volume; std::string name; };
-struct ForgetFile { Guid guid; };
-struct PutFile { FileRow file; };
-struct SetTransfer { TransferRow row; };
-struct SetMarks { std::vector<SessionMark> marks; };
-struct SetLedger { LedgerRow row; };
-struct AddToLedger { LedgerRow row; };
-struct FileDeletedAt { Guid guid; std::string volume; std::string name; };
-struct CloseBlocks { BlocksClosed closed; };
-struct FileClosingShared { FileClosing closing; };  // with FileClose::shared
-struct PutFileShared { FileRow file; SharedEvents shared; };
+struct FileOpening {
+    FileRow file;
+};
+struct FileClosing {
+    FileClose file;
+    std::vector<SessionMark> marks;
+    std::vector<LedgerRow> ledgers;
+};
+struct FileTransferred {
+    Guid guid;
+};
+struct FileDeleted {
+    Guid guid;
+};  // as older programs noted it: wherever the file is
+struct SetFileHealth {
+    Guid guid;
+    FileHealth health{};
+};
+struct FileMoved {
+    Guid guid;
+    std::string volume;
+    std::string name;
+};
+struct ForgetFile {
+    Guid guid;
+};
+struct PutFile {
+    FileRow file;
+};
+struct SetTransfer {
+    TransferRow row;
+};
+struct SetMarks {
+    std::vector<SessionMark> marks;
+};
+struct SetLedger {
+    LedgerRow row;
+};
+struct AddToLedger {
+    LedgerRow row;
+};
+struct FileDeletedAt {
+    Guid guid;
+    std::string volume;
+    std::string name;
+};
+struct CloseBlocks {
+    BlocksClosed closed;
+};
+struct FileClosingShared {
+    FileClosing closing;
+};  // with FileClose::shared
+struct PutFileShared {
+    FileRow file;
+    SharedEvents shared;
+};
 
 /// The order is that of the kinds in the stored bytes: a new one goes to the end.
 using CatalogueChange =

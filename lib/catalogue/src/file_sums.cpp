@@ -14,27 +14,11 @@ struct Width {
     std::size_t digits;
 };
 
-constexpr std::array<Width, 21> widths{{{"adler32", 8},
-                                        {"crc32", 8},
-                                        {"cksum", 8},
-                                        {"crc32c", 8},
-                                        {"crc64-xz", 16},
-                                        {"crc64-nvme", 16},
-                                        {"crc64-ecma182", 16},
-                                        {"md5", 32},
-                                        {"sha1", 40},
-                                        {"sha256", 64},
-                                        {"xxh64", 16},
-                                        {"xxh3-64", 16},
-                                        {"xxh3-128", 32},
-                                        {"blake3", 64},
-                                        {"hwh64", 16},
-                                        {"sha224", 56},
-                                        {"sha384", 96},
-                                        {"sha512", 128},
-                                        {"sha3-256", 64},
-                                        {"blake2b", 128},
-                                        {"xxh32", 8}}};
+constexpr std::array<Width, 21> widths{
+    {{"adler32", 8},        {"crc32", 8},     {"cksum", 8},  {"crc32c", 8},  {"crc64-xz", 16}, {"crc64-nvme", 16},
+     {"crc64-ecma182", 16}, {"md5", 32},      {"sha1", 40},  {"sha256", 64}, {"xxh64", 16},    {"xxh3-64", 16},
+     {"xxh3-128", 32},      {"blake3", 64},   {"hwh64", 16}, {"sha224", 56}, {"sha384", 96},   {"sha512", 128},
+     {"sha3-256", 64},      {"blake2b", 128}, {"xxh32", 8}}};
 
 constexpr std::size_t digits_max = 128;  // of an algorithm that is not in the list
 

@@ -13,8 +13,9 @@ namespace weir::catalogue {
 
 Result<HandOffLock> HandOffLock::take(const std::filesystem::path& catalogue) {
     const auto directory = catalogue.parent_path();
-    const auto path = catalogue == catalogue_path(directory) ? directory / "weir-handoff.lock"
-                                                             : std::filesystem::path(catalogue.native() + ".handoff-lock");
+    const auto path = catalogue == catalogue_path(directory)
+                          ? directory / "weir-handoff.lock"
+                          : std::filesystem::path(catalogue.native() + ".handoff-lock");
     auto file = File::open(path, File::Mode::open_or_create);
     if (!file) return std::unexpected(file.error());
     if (::flock(file->fd(), LOCK_EX | LOCK_NB) != 0) {

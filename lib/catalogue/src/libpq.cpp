@@ -17,7 +17,8 @@ std::string load() {
         const char* text = ::dlerror();
         return std::string(text != nullptr ? text : "no reason given");
     };
-    void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);  // for good: its own threads and handlers may outlast a catalogue
+    void* const handle =
+        ::dlopen(library, RTLD_NOW | RTLD_LOCAL);  // for good: its own threads and handlers may outlast a catalogue
     if (handle == nullptr) return reason();
     std::string missing;
     const auto get = [&]<class Function>(Function*& to, const char* name) {
@@ -63,9 +64,10 @@ Result<> load_libpq() {
     static std::string why_not;
     std::call_once(once, [] { why_not = load(); });
     if (why_not.empty()) return {};
-    return fail(Errc::unsupported, fmt::format("a catalogue in PostgreSQL needs its client library, which cannot be loaded ({}); "
-                                               "install the package libpq5",
-                                               why_not));
+    return fail(Errc::unsupported,
+                fmt::format("a catalogue in PostgreSQL needs its client library, which cannot be loaded ({}); "
+                            "install the package libpq5",
+                            why_not));
 }
 
 }  // namespace weir::catalogue::sql

@@ -284,8 +284,8 @@ Result<> QueuedCatalogue::claim(const std::string& recorder) {
 
 /// Those that were closed when this recorder joined: both catalogues say the same.
 Result<> QueuedCatalogue::blocks_closed_below(const RunStart& start, std::uint64_t& below) {
-    const auto found = shared_->database().number_of("SELECT blocks_closed_below FROM runs WHERE run = ? AND recorder = ?",
-                                                     {start.run, start.recorder});
+    const auto found = shared_->database().number_of(
+        "SELECT blocks_closed_below FROM runs WHERE run = ? AND recorder = ?", {start.run, start.recorder});
     if (!found) return std::unexpected(found.error());
     below = found->value_or(0);
     return {};
@@ -354,9 +354,10 @@ Result<std::unique_ptr<Catalogue>> open_queued_catalogue(const std::filesystem::
         const auto shared = is_shared(**own);
         if (!shared) return std::unexpected(shared.error());
         if (!*shared)
-            return fail(Errc::refused, fmt::format("catalogue {} is not carried over into a shared one; leave --catalogue "
-                                                   "out, as its recorder does",
-                                                   path.native()));
+            return fail(Errc::refused,
+                        fmt::format("catalogue {} is not carried over into a shared one; leave --catalogue "
+                                    "out, as its recorder does",
+                                    path.native()));
     }
     return QueuedCatalogue::open(std::move(*own), uri, std::move(options));
 }

@@ -101,7 +101,8 @@ Result<std::optional<std::uint64_t>> Database::number_of(std::string_view statem
 Error Database::damaged(std::string_view what) const {
     return {Errc::corrupt, 0,
             fmt::format("catalogue {} is damaged ({}); it can be rebuilt from the files, a recorder's own by "
-                        "weir recover --rebuild", name(), what)};
+                        "weir recover --rebuild",
+                        name(), what)};
 }
 
 Result<Transaction> Transaction::begin(Database& database) {

@@ -132,8 +132,8 @@ public:
     [[nodiscard]] virtual Result<> commit() = 0;
     virtual void rollback() noexcept = 0;
 
-    /// Outside of a transaction. False: a power cut may take the last commits back, the newest first; the next one that is
-    /// synced brings those before it to stable storage too. A database may sync all of them all the same.
+    /// Outside of a transaction. False: a power cut may take the last commits back, the newest first; the next one that
+    /// is synced brings those before it to stable storage too. A database may sync all of them all the same.
     [[nodiscard]] virtual Result<> sync_commits(bool) { return {}; }
 
     /// Whether the next call finds a connection, as far as is known.

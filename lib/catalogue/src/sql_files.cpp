@@ -46,7 +46,8 @@ FileRow read_file_row(sql::Rows& rows) {
 
 Result<> check_amounts(std::uint64_t events, std::uint64_t bytes) {
     if (sql::fits(events) && sql::fits(bytes)) return {};
-    return fail(Errc::limit, fmt::format("a file of {} events and {} bytes is larger than the catalogue can say", events, bytes));
+    return fail(Errc::limit,
+                fmt::format("a file of {} events and {} bytes is larger than the catalogue can say", events, bytes));
 }
 
 Result<std::vector<FileSum>> normal_sums(const std::vector<FileSum>& sums) {
@@ -94,8 +95,9 @@ Result<std::vector<FileRow>> SqlCatalogue::files_in_lock(std::string_view where,
         WEIR_TRY(rows->row_ok());
         if (found.empty() || found.back().guid != row.guid) {
             if (found.size() == rows_max_)
-                return fail(Errc::limit, fmt::format("more than {} files match in catalogue {}; ask for a run or a stream",
-                                                     rows_max_, database_.name()));
+                return fail(Errc::limit,
+                            fmt::format("more than {} files match in catalogue {}; ask for a run or a stream",
+                                        rows_max_, database_.name()));
             found.push_back(std::move(row));
         }
         if (sum) found.back().sums.push_back(std::move(*sum));
@@ -147,24 +149,44 @@ Result<std::vector<FileRow>> SqlCatalogue::files(const FileQuery& query) {
 
 Result<> SqlCatalogue::write_stream_and_block(const FileRow& file) {
     // A new row takes the state of its run, so that a rebuilt catalogue has no open stream in a closed run.
-    WEIR_TRY(database_.execute("INSERT INTO streams SELECT run, recorder, ?, ?, state FROM runs WHERE run = ? AND "
-                               "recorder = ? ON CONFLICT DO NOTHING",
-                               {file.stream_type, file.stream_name, file.run, file.recorder}));
-    WEIR_TRY(database_.execute("INSERT INTO lumi_blocks (run, recorder, stream_type, stream_name, lumi_block, state, closed_us) "
-                               "SELECT run, recorder, ?, ?, ?, state, ended_us FROM runs WHERE run = ? AND "
-                               "recorder = ? ON CONFLICT DO NOTHING",
-                               {file.stream_type, file.stream_name, file.lumi_block, file.run, file.recorder}));
+    WEIR_TRY(
+        database_.execute("INSERT INTO streams SELECT run, recorder, ?, ?, state FROM runs WHERE run = ? AND "
+                          "recorder = ? ON CONFLICT DO NOTHING",
+                          {file.stream_type, file.stream_name, file.run, file.recorder}));
+    WEIR_TRY(database_.execute(
+        "INSERT INTO lumi_blocks (run, recorder, stream_type, stream_name, lumi_block, state, closed_us) "
+        "SELECT run, recorder, ?, ?, ?, state, ended_us FROM runs WHERE run = ? AND "
+        "recorder = ? ON CONFLICT DO NOTHING",
+        {file.stream_type, file.stream_name, file.lumi_block, file.run, file.recorder}));
     return {};
 }
 
 Result<> SqlCatalogue::write_file(const FileRow& file) {
     WEIR_TRY(database_.execute(
         "INSERT INTO files (guid, volume, name, run, recorder, stream_type, stream_name, lumi_block, sequence, format, "
-        "events, bytes, event_bytes, first_event, last_event, file_state, transfer_state, file_health, opened_us, closed_us) "
+        "events, bytes, event_bytes, first_event, last_event, file_state, transfer_state, file_health, opened_us, "
+        "closed_us) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        {file.guid, file.volume, file.name, file.run, file.recorder, file.stream_type, file.stream_name, file.lumi_block,
-         file.sequence, file.format, file.events, file.bytes, file.event_bytes, file.first_event, file.last_event, name(file.file_state),
-         name(file.transfer_state), name(file.file_health), file.opened, file.closed}));
+        {file.guid,
+         file.volume,
+         file.name,
+         file.run,
+         file.recorder,
+         file.stream_type,
+         file.stream_name,
+         file.lumi_block,
+         file.sequence,
+         file.format,
+         file.events,
+         file.bytes,
+         file.event_bytes,
+         file.first_event,
+         file.last_event,
+         name(file.file_state),
+         name(file.transfer_state),
+         name(file.file_health),
+         file.opened,
+         file.closed}));
     return {};
 }
 
@@ -183,7 +205,8 @@ Result<> SqlCatalogue::write_shared(const Guid& guid, const SharedEvents& shared
     for (const auto& [stream, events] : shared) {
         WEIR_TRY(check_text("the stream that shares events", stream, word_size_max));
         WEIR_TRY(check_amounts(events, 0));
-        WEIR_TRY(database_.execute("INSERT INTO file_shares (guid, stream, events) VALUES (?, ?, ?)", {guid, stream, events}));
+        WEIR_TRY(database_.execute("INSERT INTO file_shares (guid, stream, events) VALUES (?, ?, ?)",
+                                   {guid, stream, events}));
     }
     return {};
 }
@@ -214,20 +237,25 @@ Result<> SqlCatalogue::file_opened(const FileRow& file) {
         if (!known) return std::unexpected(known.error());
         const auto mine = std::ranges::find(*known, file.recorder, &RunRow::recorder);
         if (mine == known->end() || mine->state != OpenState::opened)
-            return refused(file, fmt::format("cannot be opened: run {} is not open at {}", number(file.run), file.recorder));
+            return refused(file,
+                           fmt::format("cannot be opened: run {} is not open at {}", number(file.run), file.recorder));
         const auto there = database_.number_of("SELECT count(*) FROM files WHERE guid = ? OR (volume = ? AND name = ?)",
                                                {file.guid, file.volume, file.name});
         if (!there) return std::unexpected(there.error());
-        if (*there != 0U) return refused(file, fmt::format("is in the catalogue already (GUID {})", to_string(file.guid)));
+        if (*there != 0U)
+            return refused(file, fmt::format("is in the catalogue already (GUID {})", to_string(file.guid)));
 
         WEIR_TRY(write_stream_and_block(file));
         // A file that comes late opens its stream and its lumi block again.
-        WEIR_TRY(database_.execute("UPDATE streams SET state = 'OPENED' WHERE run = ? AND recorder = ? AND stream_type = ? AND "
-                                   "stream_name = ?",
-                                   {file.run, file.recorder, file.stream_type, file.stream_name}));
-        WEIR_TRY(database_.execute("UPDATE lumi_blocks SET state = 'OPENED', closed_us = NULL WHERE run = ? AND recorder = ? AND stream_type = ? "
-                                   "AND stream_name = ? AND lumi_block = ?",
-                                   {file.run, file.recorder, file.stream_type, file.stream_name, file.lumi_block}));
+        WEIR_TRY(database_.execute(
+            "UPDATE streams SET state = 'OPENED' WHERE run = ? AND recorder = ? AND stream_type = ? AND "
+            "stream_name = ?",
+            {file.run, file.recorder, file.stream_type, file.stream_name}));
+        WEIR_TRY(
+            database_.execute("UPDATE lumi_blocks SET state = 'OPENED', closed_us = NULL WHERE run = ? AND recorder = "
+                              "? AND stream_type = ? "
+                              "AND stream_name = ? AND lumi_block = ?",
+                              {file.run, file.recorder, file.stream_type, file.stream_name, file.lumi_block}));
         auto row = file;
         row.file_state = FileState::opened;
         row.transfer_state = TransferState::on_disk;
@@ -241,7 +269,7 @@ Result<> SqlCatalogue::file_opened(const FileRow& file) {
 }
 
 Result<> SqlCatalogue::file_closed(const FileClose& file, std::span<const SessionMark> marks,
-                                      std::span<const LedgerRow> ledgers) {
+                                   std::span<const LedgerRow> ledgers) {
     WEIR_TRY(check_text("the volume of the file", file.volume, path_size_max));
     WEIR_TRY(check_text("the name of the file", file.name, path_size_max));
     WEIR_TRY(check_amounts(file.events, std::max(file.bytes, file.event_bytes)));
@@ -252,18 +280,20 @@ Result<> SqlCatalogue::file_closed(const FileClose& file, std::span<const Sessio
         if (!known) return std::unexpected(known.error());
 
         if (known->file_state == FileState::opened) {
-            WEIR_TRY(database_.execute(
-                "UPDATE files SET volume = ?, name = ?, events = ?, bytes = ?, event_bytes = ?, first_event = ?, last_event = ?, "
-                "file_health = ?, file_state = 'CLOSED', closed_us = ? WHERE guid = ?",
-                {file.volume, file.name, file.events, file.bytes, file.event_bytes, file.first_event, file.last_event,
-                 name(file.file_health), file.at, file.guid}));
+            WEIR_TRY(
+                database_.execute("UPDATE files SET volume = ?, name = ?, events = ?, bytes = ?, event_bytes = ?, "
+                                  "first_event = ?, last_event = ?, "
+                                  "file_health = ?, file_state = 'CLOSED', closed_us = ? WHERE guid = ?",
+                                  {file.volume, file.name, file.events, file.bytes, file.event_bytes, file.first_event,
+                                   file.last_event, name(file.file_health), file.at, file.guid}));
             WEIR_TRY(write_sums(file.guid, *sums));
             WEIR_TRY(write_shared(file.guid, file.shared));
             for (const auto& row : ledgers) WEIR_TRY(write_ledger(row, true));
         } else if (known->events != file.events || known->bytes != file.bytes ||
                    known->event_bytes != file.event_bytes || known->sums != *sums) {
-            return refused(*known, fmt::format("was closed already with other content ({} events, {} bytes; now {} and {})",
-                                               known->events, known->bytes, file.events, file.bytes));
+            return refused(*known,
+                           fmt::format("was closed already with other content ({} events, {} bytes; now {} and {})",
+                                       known->events, known->bytes, file.events, file.bytes));
         }
         WEIR_TRY(write_marks(marks));
         return {};
@@ -271,7 +301,7 @@ Result<> SqlCatalogue::file_closed(const FileClose& file, std::span<const Sessio
 }
 
 Result<> SqlCatalogue::change_file(const Guid& guid, std::string_view assignment,
-                                      std::initializer_list<sql::Value> values) {
+                                   std::initializer_list<sql::Value> values) {
     std::vector<sql::Value> all(values);
     all.emplace_back(guid);
     WEIR_TRY(database_.execute(fmt::format("UPDATE files SET {} WHERE guid = ?", assignment), all));
@@ -318,11 +348,13 @@ Result<> SqlCatalogue::file_moved(const Guid& guid, const std::string& volume, c
         const auto known = known_file(guid);
         if (!known) return std::unexpected(known.error());
         if (known->file_state != FileState::closed)
-            return refused(*known, fmt::format("cannot become {}/{}: it is {}", volume, new_name, name(known->file_state)));
+            return refused(*known,
+                           fmt::format("cannot become {}/{}: it is {}", volume, new_name, name(known->file_state)));
         const auto taken = database_.number_of("SELECT count(*) FROM files WHERE volume = ? AND name = ? AND guid <> ?",
                                                {volume, new_name, guid});
         if (!taken) return std::unexpected(taken.error());
-        if (*taken != 0U) return refused(*known, fmt::format("cannot become {}/{}: another file has that name", volume, new_name));
+        if (*taken != 0U)
+            return refused(*known, fmt::format("cannot become {}/{}: another file has that name", volume, new_name));
         WEIR_TRY(change_file(guid, "volume = ?, name = ?", {volume, new_name}));
         return {};
     });
@@ -355,10 +387,12 @@ Result<> SqlCatalogue::put_file(const FileRow& file, const SharedEvents& shared)
     const auto sums = normal_sums(file.sums);
     if (!sums) return std::unexpected(sums.error());
     return change([&]() -> Result<> {
-        const auto run_known = database_.number_of("SELECT count(*) FROM runs WHERE run = ? AND recorder = ?", {file.run, file.recorder});
+        const auto run_known =
+            database_.number_of("SELECT count(*) FROM runs WHERE run = ? AND recorder = ?", {file.run, file.recorder});
         if (!run_known) return std::unexpected(run_known.error());
         if (*run_known == 0U)
-            return refused(file, fmt::format("belongs to run {} of {}, which is not in the catalogue", number(file.run), file.recorder));
+            return refused(file, fmt::format("belongs to run {} of {}, which is not in the catalogue", number(file.run),
+                                             file.recorder));
         const std::array<sql::Value, 1> guid{file.guid};
         const auto known = files_in_lock("f.guid = ?", guid);
         if (!known) return std::unexpected(known.error());
@@ -366,12 +400,14 @@ Result<> SqlCatalogue::put_file(const FileRow& file, const SharedEvents& shared)
         if (!known->empty() && known->front().bytes == file.bytes) {
             const auto& before = known->front();
             row.file_health = std::max(row.file_health, before.file_health);
-            if (row.file_state == FileState::closed) row.transfer_state = std::max(row.transfer_state, before.transfer_state);
+            if (row.file_state == FileState::closed)
+                row.transfer_state = std::max(row.transfer_state, before.transfer_state);
         }
         const auto reader_state = reader_state_of(file.guid);
         if (!reader_state) return std::unexpected(reader_state.error());
         WEIR_TRY(database_.execute("DELETE FROM files WHERE guid = ?", {file.guid}));
-        const auto taken = database_.number_of("SELECT count(*) FROM files WHERE volume = ? AND name = ?", {file.volume, file.name});
+        const auto taken =
+            database_.number_of("SELECT count(*) FROM files WHERE volume = ? AND name = ?", {file.volume, file.name});
         if (!taken) return std::unexpected(taken.error());
         if (*taken != 0U) return refused(file, "is in the catalogue already, with another GUID");
         WEIR_TRY(write_stream_and_block(row));

@@ -13,7 +13,8 @@ Result<> SqlCatalogue::write_marks(std::span<const SessionMark> marks) {
         WEIR_TRY(check_text("the incarnation of the sender", mark.incarnation, word_size_max));
         if (!mark.durable.empty()) WEIR_TRY(check_text("the durable sequences", mark.durable, long_text_size_max));
         WEIR_TRY(database_.execute(
-            "INSERT INTO lane_marks (recorder, run, sender, incarnation, connection, durable) VALUES (?, ?, ?, ?, ?, ?) "
+            "INSERT INTO lane_marks (recorder, run, sender, incarnation, connection, durable) VALUES (?, ?, ?, ?, ?, "
+            "?) "
             "ON CONFLICT (recorder, run, sender, incarnation, connection) DO UPDATE SET durable = excluded.durable",
             {mark.recorder, mark.run, mark.sender, mark.incarnation, mark.connection, mark.durable}));
     }
@@ -29,9 +30,10 @@ Result<> SqlCatalogue::set_marks(std::span<const SessionMark> marks) {
 
 Result<std::vector<SessionMark>> SqlCatalogue::marks(RunNumber run) {
     const std::lock_guard lock(mutex_);
-    auto rows = database_.query("SELECT recorder, run, sender, incarnation, connection, durable FROM lane_marks "
-                                "WHERE run = ? ORDER BY recorder, sender, incarnation, connection",
-                                {run});
+    auto rows = database_.query(
+        "SELECT recorder, run, sender, incarnation, connection, durable FROM lane_marks "
+        "WHERE run = ? ORDER BY recorder, sender, incarnation, connection",
+        {run});
     if (!rows) return std::unexpected(std::move(rows.error()));
     std::vector<SessionMark> found;
     while (true) {
@@ -57,8 +59,9 @@ Result<> SqlCatalogue::write_ledger(const LedgerRow& row, bool add) {
         return fail(Errc::limit, fmt::format("a count of stream {}_{} in run {} is larger than the catalogue can say",
                                              row.stream_type, row.stream_name, number(row.run)));
     if (!add) {
-        WEIR_TRY(database_.execute("DELETE FROM ledgers WHERE run = ? AND recorder = ? AND stream_type = ? AND stream_name = ?",
-                                   {row.run, row.recorder, row.stream_type, row.stream_name}));
+        WEIR_TRY(database_.execute(
+            "DELETE FROM ledgers WHERE run = ? AND recorder = ? AND stream_type = ? AND stream_name = ?",
+            {row.run, row.recorder, row.stream_type, row.stream_name}));
     }
     WEIR_TRY(database_.execute(
         "INSERT INTO ledgers (run, recorder, stream_type, stream_name, received, stored) VALUES (?, ?, ?, ?, ?, ?) "
@@ -92,8 +95,10 @@ Result<> SqlCatalogue::add_to_ledger(const LedgerRow& row) {
 Result<std::vector<LedgerRow>> SqlCatalogue::ledgers(RunNumber run) {
     const std::lock_guard lock(mutex_);
     auto rows = database_.query(
-        "SELECT l.run, l.recorder, l.stream_type, l.stream_name, l.received, l.stored, r.reason, r.copies FROM ledgers l "
-        "LEFT JOIN ledger_rejections r ON r.run = l.run AND r.recorder = l.recorder AND r.stream_type = l.stream_type AND "
+        "SELECT l.run, l.recorder, l.stream_type, l.stream_name, l.received, l.stored, r.reason, r.copies FROM ledgers "
+        "l "
+        "LEFT JOIN ledger_rejections r ON r.run = l.run AND r.recorder = l.recorder AND r.stream_type = l.stream_type "
+        "AND "
         "r.stream_name = l.stream_name WHERE l.run = ? ORDER BY l.recorder, l.stream_type, l.stream_name, r.reason",
         {run});
     if (!rows) return std::unexpected(std::move(rows.error()));
@@ -115,9 +120,10 @@ Result<std::vector<LedgerRow>> SqlCatalogue::ledgers(RunNumber run) {
 
 Result<std::vector<StreamOverlap>> SqlCatalogue::overlaps(RunNumber run) {
     const std::lock_guard lock(mutex_);
-    auto rows = database_.query("SELECT run, first_stream, second_stream, events_first, events_second, events_both "
-                                "FROM reader_overlaps WHERE run = ? ORDER BY first_stream, second_stream",
-                                {run});
+    auto rows = database_.query(
+        "SELECT run, first_stream, second_stream, events_first, events_second, events_both "
+        "FROM reader_overlaps WHERE run = ? ORDER BY first_stream, second_stream",
+        {run});
     if (!rows) return std::unexpected(std::move(rows.error()));
     std::vector<StreamOverlap> found;
     while (true) {
@@ -132,7 +138,8 @@ Result<std::vector<StreamOverlap>> SqlCatalogue::overlaps(RunNumber run) {
 
 Result<std::vector<ReaderState>> SqlCatalogue::reader_states() {
     constexpr std::string_view all =
-        "SELECT run, recorder, '' AS stream_type, '' AS stream_name, NULL AS lumi_block, NULL AS guid, reader_state FROM runs "
+        "SELECT run, recorder, '' AS stream_type, '' AS stream_name, NULL AS lumi_block, NULL AS guid, reader_state "
+        "FROM runs "
         "WHERE reader_state <> '' UNION ALL "
         "SELECT run, recorder, stream_type, stream_name, lumi_block, NULL, reader_state FROM lumi_blocks "
         "WHERE reader_state <> '' UNION ALL "
@@ -146,7 +153,8 @@ Result<std::vector<ReaderState>> SqlCatalogue::reader_states() {
         if (!more) return std::unexpected(more.error());
         if (!*more) return found;
         if (found.size() == rows_max_)
-            return fail(Errc::limit, fmt::format("catalogue {} holds more than {} states of readers", database_.name(), rows_max_));
+            return fail(Errc::limit,
+                        fmt::format("catalogue {} holds more than {} states of readers", database_.name(), rows_max_));
         ReaderState row;
         row.run = rows->run(0);
         row.recorder = rows->text(1);
@@ -166,10 +174,10 @@ Result<> SqlCatalogue::set_reader_state(const ReaderState& state) {
         if (state.file) {
             WEIR_TRY(database_.execute("UPDATE files SET reader_state = ? WHERE guid = ?", {state.state, *state.file}));
         } else if (state.lumi_block) {
-            WEIR_TRY(database_.execute("UPDATE lumi_blocks SET reader_state = ? WHERE run = ? AND recorder = ? AND "
-                                       "stream_type = ? AND stream_name = ? AND lumi_block = ?",
-                                       {state.state, state.run, state.recorder, state.stream_type, state.stream_name,
-                                        *state.lumi_block}));
+            WEIR_TRY(database_.execute(
+                "UPDATE lumi_blocks SET reader_state = ? WHERE run = ? AND recorder = ? AND "
+                "stream_type = ? AND stream_name = ? AND lumi_block = ?",
+                {state.state, state.run, state.recorder, state.stream_type, state.stream_name, *state.lumi_block}));
         } else {
             WEIR_TRY(database_.execute("UPDATE runs SET reader_state = ? WHERE run = ? AND recorder = ?",
                                        {state.state, state.run, state.recorder}));

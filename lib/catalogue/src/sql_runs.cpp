@@ -28,7 +28,8 @@ Result<std::vector<RunRow>> SqlCatalogue::runs_in_lock(std::optional<RunNumber> 
     constexpr std::string_view all =
         "SELECT run, recorder, state, mode, relaxations, started_us, ended_us FROM runs ORDER BY run, recorder";
     constexpr std::string_view one =
-        "SELECT run, recorder, state, mode, relaxations, started_us, ended_us FROM runs WHERE run = ? ORDER BY recorder";
+        "SELECT run, recorder, state, mode, relaxations, started_us, ended_us FROM runs WHERE run = ? ORDER BY "
+        "recorder";
     auto rows = run ? database_.query(one, {*run}) : database_.query(all);
     if (!rows) return std::unexpected(std::move(rows.error()));
     std::vector<RunRow> found;
@@ -37,8 +38,8 @@ Result<std::vector<RunRow>> SqlCatalogue::runs_in_lock(std::optional<RunNumber> 
         if (!more) return std::unexpected(more.error());
         if (!*more) return found;
         if (found.size() == rows_max_)
-            return fail(Errc::limit, fmt::format("catalogue {} holds more than {} runs; ask for one", database_.name(),
-                                                 rows_max_));
+            return fail(Errc::limit,
+                        fmt::format("catalogue {} holds more than {} runs; ask for one", database_.name(), rows_max_));
         RunRow row;
         row.run = rows->run(0);
         row.recorder = rows->text(1);
@@ -59,7 +60,8 @@ Result<std::vector<RunRow>> SqlCatalogue::runs(std::optional<RunNumber> run) {
 
 Result<RunNumber> SqlCatalogue::free_run_in_lock() {
     const auto highest = database_.number_of(
-        "SELECT max(run) FROM (SELECT run FROM runs UNION ALL SELECT run FROM files UNION ALL SELECT run FROM lane_marks) "
+        "SELECT max(run) FROM (SELECT run FROM runs UNION ALL SELECT run FROM files UNION ALL SELECT run FROM "
+        "lane_marks) "
         "AS known");
     if (!highest) return std::unexpected(highest.error());
     if (!*highest) return RunNumber{1};
@@ -104,7 +106,8 @@ Result<RunNumber> SqlCatalogue::open_free_run(const RunStart& start) {
 Result<RunOpening> SqlCatalogue::write_run_start(const RunStart& start) {
     WEIR_TRY(check_text("the name of the recorder", start.recorder, word_size_max));
     WEIR_TRY(check_text("the mode of the run", start.mode, word_size_max));
-    if (!start.relaxations.empty()) WEIR_TRY(check_text("the relaxations of the run", start.relaxations, word_size_max));
+    if (!start.relaxations.empty())
+        WEIR_TRY(check_text("the relaxations of the run", start.relaxations, word_size_max));
     const auto known = runs_in_lock(start.run);
     if (!known) return std::unexpected(known.error());
 
@@ -120,31 +123,34 @@ Result<RunOpening> SqlCatalogue::write_run_start(const RunStart& start) {
     }
     if (mine == known->end()) {
         // Blocks that were closed when this recorder joined stay complete: it has had nothing of them.
-        WEIR_TRY(database_.execute("INSERT INTO runs (run, recorder, state, mode, relaxations, started_us, blocks_closed_below) "
-                                   "VALUES (?, ?, 'OPENED', ?, ?, ?, "
-                                   "(SELECT coalesce(max(r.blocks_closed_below), 0) FROM runs r WHERE r.run = ?))",
-                                   {start.run, start.recorder, start.mode, start.relaxations, start.at, start.run}));
+        WEIR_TRY(database_.execute(
+            "INSERT INTO runs (run, recorder, state, mode, relaxations, started_us, blocks_closed_below) "
+            "VALUES (?, ?, 'OPENED', ?, ?, ?, "
+            "(SELECT coalesce(max(r.blocks_closed_below), 0) FROM runs r WHERE r.run = ?))",
+            {start.run, start.recorder, start.mode, start.relaxations, start.at, start.run}));
         return RunOpening::fresh;
     }
     if (closed(*mine)) {
-        WEIR_TRY(database_.execute("UPDATE streams SET state = 'OPENED' WHERE run = ? AND recorder = ? AND state = 'CLOSED'",
-                                   {start.run, start.recorder}));
+        WEIR_TRY(
+            database_.execute("UPDATE streams SET state = 'OPENED' WHERE run = ? AND recorder = ? AND state = 'CLOSED'",
+                              {start.run, start.recorder}));
         WEIR_TRY(database_.execute("UPDATE runs SET state = 'OPENED', ended_us = NULL WHERE run = ? AND recorder = ?",
                                    {start.run, start.recorder}));
     }
-    WEIR_TRY(database_.execute("UPDATE runs SET mode = ?, relaxations = ? WHERE run = ? AND recorder = ?",
-                               {joined(mine->mode, start.mode), joined(mine->relaxations, start.relaxations), start.run,
-                                start.recorder}));
+    WEIR_TRY(database_.execute(
+        "UPDATE runs SET mode = ?, relaxations = ? WHERE run = ? AND recorder = ?",
+        {joined(mine->mode, start.mode), joined(mine->relaxations, start.relaxations), start.run, start.recorder}));
     return RunOpening::continued;
 }
 
 Result<> SqlCatalogue::refuse_open_files(RunNumber run, const std::string& recorder) {
-    const auto open = database_.number_of("SELECT count(*) FROM files WHERE run = ? AND recorder = ? AND file_state = 'OPENED'",
-                                          {run, recorder});
+    const auto open = database_.number_of(
+        "SELECT count(*) FROM files WHERE run = ? AND recorder = ? AND file_state = 'OPENED'", {run, recorder});
     if (!open) return std::unexpected(open.error());
     if (*open == 0U) return {};
-    return fail(Errc::refused, fmt::format("run {} cannot be closed at {}: files of it are still open ({}); close them first",
-                                           number(run), recorder, open->value_or(0)));
+    return fail(Errc::refused,
+                fmt::format("run {} cannot be closed at {}: files of it are still open ({}); close them first",
+                            number(run), recorder, open->value_or(0)));
 }
 
 Result<> SqlCatalogue::close_run(RunNumber run, const std::string& recorder, WallTime at) {
@@ -157,10 +163,12 @@ Result<> SqlCatalogue::close_run(RunNumber run, const std::string& recorder, Wal
                         fmt::format("run {} was never opened at {}; look at the list of runs", number(run), recorder));
         if (mine->state == OpenState::closed) return {};
         WEIR_TRY(refuse_open_files(run, recorder));
-        WEIR_TRY(database_.execute("UPDATE lumi_blocks SET state = 'CLOSED', closed_us = ? WHERE run = ? AND recorder = ? AND "
-                                   "state = 'OPENED'",
-                                   {at, run, recorder}));
-        WEIR_TRY(database_.execute("UPDATE streams SET state = 'CLOSED' WHERE run = ? AND recorder = ?", {run, recorder}));
+        WEIR_TRY(database_.execute(
+            "UPDATE lumi_blocks SET state = 'CLOSED', closed_us = ? WHERE run = ? AND recorder = ? AND "
+            "state = 'OPENED'",
+            {at, run, recorder}));
+        WEIR_TRY(
+            database_.execute("UPDATE streams SET state = 'CLOSED' WHERE run = ? AND recorder = ?", {run, recorder}));
         WEIR_TRY(database_.execute("UPDATE runs SET state = 'CLOSED', ended_us = ? WHERE run = ? AND recorder = ?",
                                    {at, run, recorder}));
         return {};
@@ -171,7 +179,8 @@ Result<> SqlCatalogue::put_run(const RunRow& row) {
     WEIR_TRY(check_text("the name of the recorder", row.recorder, word_size_max));
     return change([&]() -> Result<> {
         WEIR_TRY(database_.execute(
-            "INSERT INTO runs (run, recorder, state, mode, relaxations, started_us, ended_us) VALUES (?, ?, ?, ?, ?, ?, ?) "
+            "INSERT INTO runs (run, recorder, state, mode, relaxations, started_us, ended_us) VALUES (?, ?, ?, ?, ?, "
+            "?, ?) "
             "ON CONFLICT (run, recorder) DO UPDATE SET state = excluded.state, mode = excluded.mode, "
             "relaxations = excluded.relaxations, started_us = excluded.started_us, ended_us = excluded.ended_us",
             {row.run, row.recorder, name(row.state), row.mode, row.relaxations, row.started, row.ended}));
@@ -183,9 +192,10 @@ Result<> SqlCatalogue::set_run_parameter(RunNumber run, const std::string& name,
     WEIR_TRY(check_text("the name of the parameter", name, word_size_max));
     if (!value.empty()) WEIR_TRY(check_text("the value of the parameter", value, long_text_size_max));
     return change([&]() -> Result<> {
-        WEIR_TRY(database_.execute("INSERT INTO run_parameters (run, name, value) VALUES (?, ?, ?) "
-                                   "ON CONFLICT (run, name) DO UPDATE SET value = excluded.value",
-                                   {run, name, value}));
+        WEIR_TRY(
+            database_.execute("INSERT INTO run_parameters (run, name, value) VALUES (?, ?, ?) "
+                              "ON CONFLICT (run, name) DO UPDATE SET value = excluded.value",
+                              {run, name, value}));
         return {};
     });
 }
@@ -208,9 +218,10 @@ Result<std::map<std::string, std::string>> SqlCatalogue::run_parameters(RunNumbe
 
 Result<std::vector<StreamRow>> SqlCatalogue::streams(RunNumber run) {
     const std::lock_guard lock(mutex_);
-    auto rows = database_.query("SELECT run, recorder, stream_type, stream_name, state FROM streams WHERE run = ? "
-                                "ORDER BY recorder, stream_type, stream_name",
-                                {run});
+    auto rows = database_.query(
+        "SELECT run, recorder, stream_type, stream_name, state FROM streams WHERE run = ? "
+        "ORDER BY recorder, stream_type, stream_name",
+        {run});
     if (!rows) return std::unexpected(std::move(rows.error()));
     std::vector<StreamRow> found;
     while (true) {
@@ -225,9 +236,10 @@ Result<std::vector<StreamRow>> SqlCatalogue::streams(RunNumber run) {
 
 Result<std::vector<LumiBlockRow>> SqlCatalogue::lumi_blocks(RunNumber run) {
     const std::lock_guard lock(mutex_);
-    auto rows = database_.query("SELECT run, recorder, stream_type, stream_name, lumi_block, state FROM lumi_blocks "
-                                "WHERE run = ? ORDER BY recorder, stream_type, stream_name, lumi_block",
-                                {run});
+    auto rows = database_.query(
+        "SELECT run, recorder, stream_type, stream_name, lumi_block, state FROM lumi_blocks "
+        "WHERE run = ? ORDER BY recorder, stream_type, stream_name, lumi_block",
+        {run});
     if (!rows) return std::unexpected(std::move(rows.error()));
     std::vector<LumiBlockRow> found;
     while (true) {
@@ -242,19 +254,24 @@ Result<std::vector<LumiBlockRow>> SqlCatalogue::lumi_blocks(RunNumber run) {
 }
 
 Result<> SqlCatalogue::lumi_blocks_closed(const BlocksClosed& closed) {
-    if (!sql::fits(closed.below)) return fail(Errc::limit, fmt::format("there is no lumi block below {}", closed.below));
+    if (!sql::fits(closed.below))
+        return fail(Errc::limit, fmt::format("there is no lumi block below {}", closed.below));
     return change([&]() -> Result<> {
         for (const auto& block : closed.blocks) {
             WEIR_TRY(database_.execute(
-                "UPDATE lumi_blocks SET state = 'CLOSED', closed_us = ? WHERE run = ? AND recorder = ? AND stream_type = ? AND "
+                "UPDATE lumi_blocks SET state = 'CLOSED', closed_us = ? WHERE run = ? AND recorder = ? AND stream_type "
+                "= ? AND "
                 "stream_name = ? AND lumi_block = ? AND state = 'OPENED' AND NOT EXISTS (SELECT 1 FROM files f WHERE "
-                "f.run = lumi_blocks.run AND f.recorder = lumi_blocks.recorder AND f.stream_type = lumi_blocks.stream_type AND "
-                "f.stream_name = lumi_blocks.stream_name AND f.lumi_block = lumi_blocks.lumi_block AND f.file_state = 'OPENED')",
+                "f.run = lumi_blocks.run AND f.recorder = lumi_blocks.recorder AND f.stream_type = "
+                "lumi_blocks.stream_type AND "
+                "f.stream_name = lumi_blocks.stream_name AND f.lumi_block = lumi_blocks.lumi_block AND f.file_state = "
+                "'OPENED')",
                 {closed.at, closed.run, closed.recorder, block.stream_type, block.stream_name, block.lumi_block}));
         }
-        WEIR_TRY(database_.execute("UPDATE runs SET blocks_closed_below = ? WHERE run = ? AND recorder = ? AND "
-                                   "blocks_closed_below < ?",
-                                   {closed.below, closed.run, closed.recorder, closed.below}));
+        WEIR_TRY(
+            database_.execute("UPDATE runs SET blocks_closed_below = ? WHERE run = ? AND recorder = ? AND "
+                              "blocks_closed_below < ?",
+                              {closed.below, closed.run, closed.recorder, closed.below}));
         return {};
     });
 }
@@ -275,8 +292,9 @@ Result<std::vector<BlockProgress>> SqlCatalogue::block_progress(std::optional<Ru
         if (found.size() == rows_max_)
             return fail(Errc::limit, fmt::format("catalogue {} holds more than {} lumi blocks; ask for one run",
                                                  database_.name(), rows_max_));
-        BlockProgress row{rows->run(0),  rows->text(1), rows->text(2), LumiBlock{rows->u32(3)}, rows->word(4, &parse_progress),
-                          rows->u64(5), rows->u64(6),  rows->u64(7)};
+        BlockProgress row{
+            rows->run(0), rows->text(1), rows->text(2), LumiBlock{rows->u32(3)}, rows->word(4, &parse_progress),
+            rows->u64(5), rows->u64(6),  rows->u64(7)};
         WEIR_TRY(rows->row_ok());
         found.push_back(std::move(row));
     }

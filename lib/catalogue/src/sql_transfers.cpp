@@ -67,11 +67,13 @@ Result<> SqlCatalogue::set_transfer(const TransferRow& given) {
             if (*done != 0U) return refused(fmt::format("is TRANSFERRED to {} already", row->destination));
         }
         WEIR_TRY(database_.execute(
-            "INSERT INTO transfers (guid, destination, state, attempts, next_try_us, bytes, algorithm, checksum, url, error, "
+            "INSERT INTO transfers (guid, destination, state, attempts, next_try_us, bytes, algorithm, checksum, url, "
+            "error, "
             "first_try_us, changed_us, verified_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
             "ON CONFLICT (guid, destination) DO UPDATE SET state = excluded.state, attempts = excluded.attempts, "
             "next_try_us = excluded.next_try_us, bytes = excluded.bytes, algorithm = excluded.algorithm, "
-            "checksum = excluded.checksum, url = excluded.url, error = excluded.error, first_try_us = excluded.first_try_us, "
+            "checksum = excluded.checksum, url = excluded.url, error = excluded.error, first_try_us = "
+            "excluded.first_try_us, "
             "changed_us = excluded.changed_us, verified_us = excluded.verified_us",
             {row->guid, row->destination, name(row->state), row->attempts, row->next_try, row->bytes, row->algorithm,
              row->checksum, row->url, row->error, row->first_try, row->changed, row->verified}));
@@ -96,8 +98,9 @@ Result<std::vector<TransferRow>> SqlCatalogue::transfers(const TransferQuery& qu
         auto row = read_transfer_row(*rows);
         WEIR_TRY(rows->row_ok());
         if (found.size() == rows_max_)
-            return fail(Errc::limit, fmt::format("more than {} transfers match in catalogue {}; ask for a destination or a state",
-                                                 rows_max_, database_.name()));
+            return fail(Errc::limit,
+                        fmt::format("more than {} transfers match in catalogue {}; ask for a destination or a state",
+                                    rows_max_, database_.name()));
         found.push_back(std::move(row));
     }
 }

@@ -29,7 +29,8 @@ Result<Schema> recognised(sql::SqliteDatabase& database) {
     const auto& path = database.path().native();
     if (*id != catalogue_application_id)
         return fail(Errc::corrupt, fmt::format("{} is a database, but not a catalogue of weir; give another name, "
-                                               "or move it away: a catalogue can be rebuilt from the files", path));
+                                               "or move it away: a catalogue can be rebuilt from the files",
+                                               path));
     if (*version == 1U) return Schema::version_1;
     if (*version == 2U) return Schema::version_2;
     if (*version < catalogue_schema_version)

@@ -121,7 +121,8 @@ Result<> SqliteDatabase::script(const char* statements) {
     return {};
 }
 
-// In WAL mode NORMAL syncs at checkpoints only; the log keeps the order of the commits (sqlite.org/pragma.html#pragma_synchronous).
+// In WAL mode NORMAL syncs at checkpoints only; the log keeps the order of the commits
+// (sqlite.org/pragma.html#pragma_synchronous).
 Result<> SqliteDatabase::sync_commits(bool sync) {
     auto set = script(sync ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
     sync_is_due_ = sync && !set;
@@ -205,15 +206,13 @@ Error SqliteDatabase::failure(int code) const {
     switch (code & 0xff) {
         case SQLITE_CORRUPT:
         case SQLITE_NOTADB:
-        case SQLITE_FORMAT:
-            return damaged(reason);
+        case SQLITE_FORMAT: return damaged(reason);
         case SQLITE_BUSY:
         case SQLITE_LOCKED:
             return {Errc::io, EBUSY,
                     fmt::format("catalogue {} is locked by another process for longer than {}; find the one that hangs",
                                 path_.native(), to_string(std::chrono::nanoseconds{busy_timeout_}))};
-        case SQLITE_FULL:
-            return {Errc::io, ENOSPC, fmt::format("cannot write catalogue {}", path_.native())};
+        case SQLITE_FULL: return {Errc::io, ENOSPC, fmt::format("cannot write catalogue {}", path_.native())};
         case SQLITE_IOERR:
             return {Errc::io, sqlite3_system_errno(handle_.get()),
                     fmt::format("cannot read or write catalogue {} ({})", path_.native(), reason)};
@@ -226,8 +225,7 @@ Error SqliteDatabase::failure(int code) const {
         case SQLITE_TOOBIG:
             return {Errc::limit, 0,
                     fmt::format("a value in catalogue {} is larger than {} bytes", path_.native(), value_size_max)};
-        default:
-            return {Errc::io, 0, fmt::format("catalogue {} failed: {}", path_.native(), reason)};
+        default: return {Errc::io, 0, fmt::format("catalogue {} failed: {}", path_.native(), reason)};
     }
 }
 

@@ -63,7 +63,11 @@ TEST_F(CatalogueChanges, EachKindIsReadBackAsItWasWritten) {
 TEST_F(CatalogueChanges, TheBytesAreThoseOfTheDocument) {
     std::string guid;
     for (const char digit : to_string(Guid{})) guid += digit == '-' ? "2d" : "30";
-    EXPECT_EQ(encode(ForgetFile{Guid{}}), "0100000000000000" "0c00000000000000" "2400000000000000" + guid);
+    EXPECT_EQ(encode(ForgetFile{Guid{}}),
+              "0100000000000000"
+              "0c00000000000000"
+              "2400000000000000" +
+                  guid);
 }
 
 TEST_F(CatalogueChanges, ADeletionThatAnOlderProgramNotedIsStillMade) {

@@ -74,7 +74,8 @@ TEST_F(CatalogueCrash, KilledAtAnyMomentEachCloseIsWholeAndNoneThatWasReportedIs
                     const auto file = file_of(1, round * 1'000'000 + i);
                     const std::vector<SessionMark> marks{mark_of(1, file.sequence, "1-3")};
                     const std::vector<LedgerRow> ledgers{ledger_of(1, 3, 3)};
-                    if (!(*opened)->file_opened(file) || !(*opened)->file_closed(close_of(file), marks, ledgers)) return;
+                    if (!(*opened)->file_opened(file) || !(*opened)->file_closed(close_of(file), marks, ledgers))
+                        return;
                     if (::write(ends[1], "x", 1) != 1) return;
                 }
             },
@@ -102,8 +103,8 @@ TEST_F(CatalogueCrash, KilledAtAnyMomentEachCloseIsWholeAndNoneThatWasReportedIs
     }
     ASSERT_GT(reported, 0U) << "no round got as far as a commit: the test proves nothing on this machine";
     EXPECT_GE(closed, reported);
-    EXPECT_LE(closed, reported + 8);    // at most one per kill was committed and not reported
-    EXPECT_LE(left_open, 8U);           // and at most one per kill was being written
+    EXPECT_LE(closed, reported + 8);  // at most one per kill was committed and not reported
+    EXPECT_LE(left_open, 8U);         // and at most one per kill was being written
     EXPECT_EQ(catalogue->marks(RunNumber{1}).value().size(), closed);
     EXPECT_EQ(good(catalogue->ledgers(RunNumber{1})).at(0).stored, 3 * closed);
 }

@@ -26,10 +26,12 @@ TEST_F(CatalogueFiles, ChangesMadeTogetherAreAllThereOrNone) {
     });
     EXPECT_EQ(refused.error().code, Errc::refused);
     EXPECT_FALSE(catalogue->file(file.guid).value().has_value());
-    ASSERT_TRUE(catalogue->together([&]() -> Result<> {
-        if (auto opened = catalogue->file_opened(file); !opened) return opened;
-        return catalogue->file_closed(close_of(file));
-    }).has_value());
+    ASSERT_TRUE(catalogue
+                    ->together([&]() -> Result<> {
+                        if (auto opened = catalogue->file_opened(file); !opened) return opened;
+                        return catalogue->file_closed(close_of(file));
+                    })
+                    .has_value());
     EXPECT_EQ(catalogue->file(file.guid).value()->file_state, FileState::closed);
 }
 

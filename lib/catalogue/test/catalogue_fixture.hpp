@@ -64,7 +64,9 @@ protected:
         return std::move(opened.value());
     }
 
-    static constexpr WallTime time_of(std::int64_t seconds) { return WallTime{std::chrono::seconds{1'700'000'000 + seconds}}; }
+    static constexpr WallTime time_of(std::int64_t seconds) {
+        return WallTime{std::chrono::seconds{1'700'000'000 + seconds}};
+    }
 
     static RunStart start(std::uint32_t run, std::string recorder = "recorder-1") {
         return {RunNumber{run}, std::move(recorder), "receipt", "", time_of(0), false};

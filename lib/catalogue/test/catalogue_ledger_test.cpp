@@ -16,7 +16,8 @@ TEST_F(CatalogueLedger, AddingSumsUpAndSettingReplaces) {
     EXPECT_EQ(catalogue_->ledgers(RunNumber{17}).value(),
               std::vector<LedgerRow>{ledger_of(17, 15, 12, {{"malformed", 1}, {"late", 2}})});
     ASSERT_TRUE(catalogue_->set_ledger(ledger_of(17, 3, 2, {{"duplicate", 1}})).has_value());
-    EXPECT_EQ(catalogue_->ledgers(RunNumber{17}).value(), std::vector<LedgerRow>{ledger_of(17, 3, 2, {{"duplicate", 1}})});
+    EXPECT_EQ(catalogue_->ledgers(RunNumber{17}).value(),
+              std::vector<LedgerRow>{ledger_of(17, 3, 2, {{"duplicate", 1}})});
 }
 
 TEST_F(CatalogueLedger, EachStreamHasItsOwn) {
@@ -31,7 +32,8 @@ TEST_F(CatalogueLedger, ACountThatCannotBeKeptIsALimitNotAWrap) {
     EXPECT_EQ(code_of(catalogue_->set_ledger(ledger_of(17, 0x8000'0000'0000'0000, 0))), Errc::limit);
     ASSERT_TRUE(catalogue_->set_ledger(ledger_of(17, 0x7fff'ffff'ffff'ffff, 0)).has_value());
     EXPECT_FALSE(catalogue_->add_to_ledger(ledger_of(17, 1, 1)).has_value());
-    EXPECT_EQ(catalogue_->ledgers(RunNumber{17}).value(), std::vector<LedgerRow>{ledger_of(17, 0x7fff'ffff'ffff'ffff, 0)});
+    EXPECT_EQ(catalogue_->ledgers(RunNumber{17}).value(),
+              std::vector<LedgerRow>{ledger_of(17, 0x7fff'ffff'ffff'ffff, 0)});
 }
 
 TEST_F(CatalogueLedger, MarksOutliveTheFilesAndAreReplacedBySession) {

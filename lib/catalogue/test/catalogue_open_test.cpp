@@ -68,7 +68,8 @@ TEST_F(CatalogueOpen, ACatalogueOfVersion1IsBroughtForwardAndKeepsWhatItHas) {
         ASSERT_TRUE(catalogue->file_opened(file).has_value());
         ASSERT_TRUE(catalogue->file_closed(close_of(file)).has_value());
     }
-    raw("DROP VIEW reader_files; DROP VIEW reader_recorder_blocks; DROP VIEW reader_blocks; DROP VIEW reader_recorder_runs; "
+    raw("DROP VIEW reader_files; DROP VIEW reader_recorder_blocks; DROP VIEW reader_blocks; DROP VIEW "
+        "reader_recorder_runs; "
         "DROP VIEW reader_runs; DROP VIEW reader_overlaps; DROP VIEW reader_rejections; DROP TABLE file_shares; "
         "ALTER TABLE runs DROP COLUMN blocks_closed_below; ALTER TABLE runs DROP COLUMN reader_state; "
         "ALTER TABLE lumi_blocks DROP COLUMN closed_us; ALTER TABLE lumi_blocks DROP COLUMN reader_state; "
@@ -129,14 +130,16 @@ TEST_F(CatalogueOpen, AValueThatCannotBeIsDamageNotAMisreading) {
     auto catalogue = open();
     ASSERT_TRUE(catalogue->open_run(start(1)).has_value());
     ASSERT_TRUE(catalogue->file_opened(file_of(1)).has_value());
-    for (const char* change : {"UPDATE files SET guid = 'no guid'", "UPDATE files SET sequence = -1",
-                               "UPDATE files SET first_event = '12'", "UPDATE files SET opened_us = 9223372036854775807"}) {
+    for (const char* change :
+         {"UPDATE files SET guid = 'no guid'", "UPDATE files SET sequence = -1", "UPDATE files SET first_event = '12'",
+          "UPDATE files SET opened_us = 9223372036854775807"}) {
         raw(change);
         const auto files = catalogue->files();
         ASSERT_FALSE(files.has_value()) << change;
         EXPECT_EQ(files.error().code, Errc::corrupt) << change;
         EXPECT_EQ(code_of(catalogue->check()), Errc::corrupt) << change;
-        raw("UPDATE files SET guid = '00000000-0000-0000-0000-000000000000', sequence = 1, first_event = NULL, opened_us = 1");
+        raw("UPDATE files SET guid = '00000000-0000-0000-0000-000000000000', sequence = 1, first_event = NULL, "
+            "opened_us = 1");
         ASSERT_TRUE(catalogue->files().has_value()) << change;
     }
 }

@@ -134,8 +134,9 @@ TEST_F(CatalogueRuns, StreamsAndLumiBlocksFollowTheFiles) {
     EXPECT_EQ(catalogue->lumi_blocks(RunNumber{2}).value().at(0).state, OpenState::opened);  // a file of it is open
     ASSERT_TRUE(catalogue->file_closed(close_of(file)).has_value());
     ASSERT_TRUE(catalogue->lumi_blocks_closed(block).has_value());
-    EXPECT_EQ(catalogue->lumi_blocks(RunNumber{2}).value(),
-              (std::vector<LumiBlockRow>{{RunNumber{2}, "recorder-1", "physics", "Main", LumiBlock{7}, OpenState::closed}}));
+    EXPECT_EQ(
+        catalogue->lumi_blocks(RunNumber{2}).value(),
+        (std::vector<LumiBlockRow>{{RunNumber{2}, "recorder-1", "physics", "Main", LumiBlock{7}, OpenState::closed}}));
     EXPECT_EQ(catalogue->streams(RunNumber{2}).value(),
               (std::vector<StreamRow>{{RunNumber{2}, "recorder-1", "physics", "Main", OpenState::opened}}));
 
@@ -166,8 +167,9 @@ TEST_F(CatalogueRuns, ABlockIsCompleteWhenEveryRecorderOfTheRunHasClosedItAndTra
     closed("recorder-1", 0, true);
     EXPECT_EQ(progress(), Progress::opened);
     closed("recorder-2", 8, false);
-    EXPECT_EQ(good(catalogue->block_progress(std::nullopt)),
-              (std::vector<BlockProgress>{{run, "physics", "Main", LumiBlock{7}, Progress::complete, 1, 3, 4'000'000'000}}));
+    EXPECT_EQ(
+        good(catalogue->block_progress(std::nullopt)),
+        (std::vector<BlockProgress>{{run, "physics", "Main", LumiBlock{7}, Progress::complete, 1, 3, 4'000'000'000}}));
     ASSERT_TRUE(catalogue->open_run(start(2, "recorder-3")).has_value());  // joins: what was complete stays complete
     EXPECT_EQ(progress(), Progress::complete);
 
@@ -189,10 +191,9 @@ TEST_F(CatalogueRuns, WhatAReaderNotedStaysWhenRowsAreWrittenAnew) {
     const auto file = file_of(2);
     ASSERT_TRUE(catalogue->file_opened(file).has_value());
     ASSERT_TRUE(catalogue->file_closed(close_of(file)).has_value());
-    const std::vector<ReaderState> states{
-        {RunNumber{2}, "recorder-1", "", "", {}, {}, "SEEN"},
-        {RunNumber{2}, "recorder-1", "physics", "Main", LumiBlock{7}, {}, "RUNNING"},
-        {RunNumber{2}, "recorder-1", "physics", "Main", {}, file.guid, "DONE"}};
+    const std::vector<ReaderState> states{{RunNumber{2}, "recorder-1", "", "", {}, {}, "SEEN"},
+                                          {RunNumber{2}, "recorder-1", "physics", "Main", LumiBlock{7}, {}, "RUNNING"},
+                                          {RunNumber{2}, "recorder-1", "physics", "Main", {}, file.guid, "DONE"}};
     for (const auto& state : states) ASSERT_TRUE(catalogue->set_reader_state(state).has_value());
     ASSERT_TRUE(catalogue->put_run(catalogue->runs().value().at(0)).has_value());
     ASSERT_TRUE(catalogue->put_file(catalogue->file(file.guid).value().value()).has_value());

@@ -61,7 +61,8 @@ protected:
 };
 
 TEST_F(Queued, WhoWorksBesideARecorderMakesNothingAndDoesNotBeginToShare) {
-    const QueuedCatalogueOptions beside{.shared = {}, .retry = std::chrono::milliseconds{20}, .begin = false, .report = {}};
+    const QueuedCatalogueOptions beside{
+        .shared = {}, .retry = std::chrono::milliseconds{20}, .begin = false, .report = {}};
     EXPECT_FALSE(open_queued_catalogue(directory_ / "own.sqlite", uri_, beside).has_value());
     EXPECT_FALSE(std::filesystem::exists(directory_ / "own.sqlite"));
     ASSERT_TRUE(open_sqlite_catalogue(directory_ / "own.sqlite").has_value());

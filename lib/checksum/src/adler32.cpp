@@ -7,7 +7,9 @@
 
 namespace weir::checksum {
 
-std::uint32_t adler32(ConstData data, std::uint32_t value) noexcept { return ChosenKernel<adler32_kernels>::run(data, value); }
+std::uint32_t adler32(ConstData data, std::uint32_t value) noexcept {
+    return ChosenKernel<adler32_kernels>::run(data, value);
+}
 
 std::string_view adler32_name() noexcept {
     static const SumKernel& kernel = ChosenKernel<adler32_kernels>::kernel();

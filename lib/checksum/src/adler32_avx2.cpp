@@ -88,7 +88,7 @@ struct Short {
     }
 };
 
-constexpr std::size_t shortest = 64;     // below, half a vector is as fast, and needs no clearing of upper halves
+constexpr std::size_t shortest = 64;  // below, half a vector is as fast, and needs no clearing of upper halves
 constexpr std::size_t short_max = 1536;
 
 template <bool prefetch>

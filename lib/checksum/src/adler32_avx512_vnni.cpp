@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // adler32 on AVX-512 with VNNI. vpdpbusd multiplies unsigned by signed bytes and adds four products to a
 // lane of 32 bits, so the sums (factors of one) and the weighted bytes need one instruction a vector each, and nothing
-// is added but the sums before each turn. Four vectors are summed side by side, so that no instruction waits for the one
-// before. The bytes that do not fill a vector come first, with the weights that they have at their end, and then the
-// vectors that do not fill a turn: a message may begin with zeros. Up to 512 bytes one chain is faster, because its lanes
-// need no more than one reduction; all that is short has one, of both sums at once.
+// is added but the sums before each turn. Four vectors are summed side by side, so that no instruction waits for the
+// one before. The bytes that do not fill a vector come first, with the weights that they have at their end, and then
+// the vectors that do not fill a turn: a message may begin with zeros. Up to 512 bytes one chain is faster, because its
+// lanes need no more than one reduction; all that is short has one, of both sums at once.
 //
-// Lines are asked for ahead only where that helps (CpuFeatures::prefetch_helps): Emerald Rapids reads a sixth faster from
-// memory with it, Zen 5 a third faster without.
+// Lines are asked for ahead only where that helps (CpuFeatures::prefetch_helps): Emerald Rapids reads a sixth faster
+// from memory with it, Zen 5 a third faster without.
 //
 // A copy on the way takes units of two vectors, 128 bytes (adler32_dots.hpp). The factors are signed and end at 127, so
 // the first byte gets 127 of its 128, and extra_weight the rest.
@@ -77,18 +77,22 @@ alignas(64) constexpr auto weights = [] {  // 64 ... 1, then zeros
 }();
 
 /// The first 1 to 63 bytes, in lanes that are empty: their sum in lanes of 64 bits, and weighted in lanes of 32.
-[[gnu::always_inline]] inline void take_rest(const std::byte* at, std::size_t rest, __m512i& sum, __m512i& weighted) noexcept {
+[[gnu::always_inline]] inline void take_rest(const std::byte* at, std::size_t rest, __m512i& sum,
+                                             __m512i& weighted) noexcept {
     const auto bytes = _mm512_maskz_loadu_epi8(_bzhi_u64(~std::uint64_t{0}, static_cast<unsigned>(rest)), at);
     sum = _mm512_sad_epu8(bytes, _mm512_setzero_si512());
-    weighted = _mm512_dpbusd_epi32(_mm512_setzero_si512(), bytes, _mm512_loadu_si512(weights.data() + (vector_width - rest)));
+    weighted =
+        _mm512_dpbusd_epi32(_mm512_setzero_si512(), bytes, _mm512_loadu_si512(weights.data() + (vector_width - rest)));
 }
 
 /// A message up to here: no sum of all lanes reaches 2^32, so lanes may overflow and the totals are still right.
 constexpr std::size_t short_max = 4096;
 static_assert(std::uint64_t{255} * short_max * (short_max + 1) / 2 + (short_max + 1) * 65535 < std::uint64_t{1} << 32);
 
-/// `sums` has the total in each lane of 64 bits, `weighted` in each of 32. Both are added up at once, in the two halves of a word.
-[[gnu::always_inline]] inline std::uint32_t short_end(__m512i sums, __m512i weighted, std::size_t size, std::uint32_t value) noexcept {
+/// `sums` has the total in each lane of 64 bits, `weighted` in each of 32. Both are added up at once, in the two halves
+/// of a word.
+[[gnu::always_inline]] inline std::uint32_t short_end(__m512i sums, __m512i weighted, std::size_t size,
+                                                      std::uint32_t value) noexcept {
     const auto pairs = _mm512_add_epi32(weighted, _mm512_slli_epi64(weighted, 32));  // their sum in the upper halves
     const auto both = _mm512_mask_blend_epi32(0xaaaa, sums, pairs);
     const auto half = _mm256_add_epi32(_mm512_castsi512_si256(both), _mm512_extracti64x4_epi64(both, 1));
@@ -130,8 +134,9 @@ class Chains {
     static constexpr std::size_t width = vector_width;
     static constexpr std::size_t columns = 4;
     static constexpr std::size_t turn = columns * width;
-    // A lane of `sums` grows by 4 * 255 a turn, so one of `before` by that times n^2 / 2 in n turns (and what came before
-    // them, three vectors and a part of one, each time); one of `weighted` by the products of the largest weights.
+    // A lane of `sums` grows by 4 * 255 a turn, so one of `before` by that times n^2 / 2 in n turns (and what came
+    // before them, three vectors and a part of one, each time); one of `weighted` by the products of the largest
+    // weights.
     static constexpr std::size_t turns_max = 2048;
     static_assert(std::uint64_t{4 * 255} * (turns_max + columns) * (turns_max + columns) < std::uint64_t{1} << 32);
     static_assert(std::uint64_t{255 * (64 + 63 + 62 + 61)} * (turns_max + columns) < std::uint64_t{1} << 31);
@@ -156,7 +161,8 @@ public:
             std::size_t turns = static_cast<std::size_t>(end - at) / turn;
             if (turns > turns_max) turns = turns_max;
             if constexpr (prefetch) {
-                for (; turns != 0 && static_cast<std::size_t>(end - at) >= turn + adler32_prefetch_ahead; --turns, at += turn)
+                for (; turns != 0 && static_cast<std::size_t>(end - at) >= turn + adler32_prefetch_ahead;
+                     --turns, at += turn)
                     lanes.take_turn<true>(at);
             }
             for (; turns != 0; --turns, at += turn) lanes.take_turn<false>(at);
@@ -217,14 +223,15 @@ private:
         }
     }
 
-    /// Of the four columns, whose vectors lie one behind the other in a turn: those of the first weigh three widths more
-    /// than `weighted` has, and so on.
+    /// Of the four columns, whose vectors lie one behind the other in a turn: those of the first weigh three widths
+    /// more than `weighted` has, and so on.
     [[nodiscard]] Vector in_turn() const noexcept {
         const auto first_two = _mm512_add_epi32(sums_[0], sums_[1]);
         return _mm512_add_epi32(_mm512_add_epi32(first_two, first_two), _mm512_add_epi32(sums_[0], sums_[2]));
     }
     [[nodiscard]] static Vector of_all(const Vector* columns_of) noexcept {
-        return _mm512_add_epi32(_mm512_add_epi32(columns_of[0], columns_of[1]), _mm512_add_epi32(columns_of[2], columns_of[3]));
+        return _mm512_add_epi32(_mm512_add_epi32(columns_of[0], columns_of[1]),
+                                _mm512_add_epi32(columns_of[2], columns_of[3]));
     }
     // For short_end().
     [[nodiscard]] Vector short_sums() const noexcept {
@@ -265,7 +272,8 @@ struct StreamUnits {
 
 }  // namespace
 
-std::uint32_t copy_adler32_avx512_vnni(std::byte* to, const std::byte* from, std::size_t size, std::uint32_t value) noexcept {
+std::uint32_t copy_adler32_avx512_vnni(std::byte* to, const std::byte* from, std::size_t size,
+                                       std::uint32_t value) noexcept {
     return adler32_over<Adler32Dots<Avx512Vnni>>({from, size}, value, StreamUnits{to, from});
 }
 

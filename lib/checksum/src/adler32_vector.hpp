@@ -107,7 +107,8 @@ std::uint32_t adler32_over(ConstData data, std::uint32_t value, const Tap& tap =
         std::size_t turns = units / Lanes::turn < Lanes::turns_max - 1 ? units / Lanes::turn : Lanes::turns_max - 1;
         if constexpr (prefetch) {
             constexpr std::size_t turn_size = Lanes::turn * Lanes::width;
-            for (; turns != 0 && static_cast<std::size_t>(whole_end - at) >= turn_size + adler32_prefetch_ahead; --turns)
+            for (; turns != 0 && static_cast<std::size_t>(whole_end - at) >= turn_size + adler32_prefetch_ahead;
+                 --turns)
                 adler32_take_turn<true>(lanes, at, tap);
         }
         for (; turns != 0; --turns) adler32_take_turn<false>(lanes, at, tap);

@@ -10,10 +10,10 @@
 #include <immintrin.h>
 #endif
 
-#include "weir/checksum/chosen.hpp"
 #include "implementations.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/checksum/adler32.hpp"
+#include "weir/checksum/chosen.hpp"
 #include "weir/checksum/crc32c.hpp"
 #include "weir/checksum/kernels.hpp"
 
@@ -84,12 +84,16 @@ void copy_lines_portable(std::byte* to, const std::byte* from, std::size_t size,
     if (size != 0) std::memcpy(to, from, size);
 }
 
-std::uint32_t copy_adler32_in_blocks(std::byte* to, const std::byte* from, std::size_t size, std::uint32_t value) noexcept {
-    return in_blocks(to, {from, size}, value, [](ConstData block, std::uint32_t start) { return adler32(block, start); });
+std::uint32_t copy_adler32_in_blocks(std::byte* to, const std::byte* from, std::size_t size,
+                                     std::uint32_t value) noexcept {
+    return in_blocks(to, {from, size}, value,
+                     [](ConstData block, std::uint32_t start) { return adler32(block, start); });
 }
 
-std::uint32_t copy_crc32c_in_blocks(std::byte* to, const std::byte* from, std::size_t size, std::uint32_t value) noexcept {
-    return in_blocks(to, {from, size}, value, [](ConstData block, std::uint32_t start) { return crc32c(block, start); });
+std::uint32_t copy_crc32c_in_blocks(std::byte* to, const std::byte* from, std::size_t size,
+                                    std::uint32_t value) noexcept {
+    return in_blocks(to, {from, size}, value,
+                     [](ConstData block, std::uint32_t start) { return crc32c(block, start); });
 }
 
 std::uint32_t copy_adler32(MutableData to, ConstData from, std::uint32_t value, Stores stores) noexcept {

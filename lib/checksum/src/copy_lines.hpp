@@ -22,7 +22,8 @@ void copy_lines_over(std::byte* to, const std::byte* from, std::size_t size, std
     const std::byte* const end = from + size;
     const std::size_t all = size + behind;
     const std::size_t fetching = all > copy_prefetch_ahead ? all - copy_prefetch_ahead : 0;
-    for (const std::byte* const until = from + (fetching < size ? fetching / 64 * 64 : size); from != until; from += 64, to += 64) {
+    for (const std::byte* const until = from + (fetching < size ? fetching / 64 * 64 : size); from != until;
+         from += 64, to += 64) {
         __builtin_prefetch(from + copy_prefetch_ahead);
         copy_line<V>(to, from);
     }

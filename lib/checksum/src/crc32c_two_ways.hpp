@@ -81,15 +81,13 @@ private:
         for (std::size_t step = 0; step < steps; ++step) {
             for (std::size_t line = 0; line < share; line += 64)
                 // Beyond the data at its end: addresses only, as numbers.
-                __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + step * share + line + Unit::two_ways_prefetch_ahead));
+                __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + step * share +
+                                                                 line + Unit::two_ways_prefetch_ahead));
             const auto next = Fold::load(fold_at + step * Unit::width);
             auto& vector = vectors[step % columns];
-            if (first && step < columns)
-                vector = next;
-            else if (step < columns)
-                vector = Unit::fold(vector, Unit::constants(&over_streams), next);
-            else
-                vector = Unit::fold(vector, Unit::constants(&Fold::turn_ahead), next);
+            if (first && step < columns) vector = next;
+            else if (step < columns) vector = Unit::fold(vector, Unit::constants(&over_streams), next);
+            else vector = Unit::fold(vector, Unit::constants(&Fold::turn_ahead), next);
 #pragma GCC unroll 4
             for (std::size_t i = 0; i < streams; ++i) {
                 const auto word = load8(at + i * stream + step * 8);

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "weir/checksum/chosen.hpp"
 #include "crc_field.hpp"
+#include "weir/checksum/chosen.hpp"
 
 namespace weir::checksum {
 
@@ -17,7 +17,9 @@ struct CrcChosen {
     using Field = CrcField<spec>;
     using Word = typename Field::Word;
 
-    [[gnu::always_inline]] static Word sum(ConstData data, Word value) noexcept { return ChosenKernel<kernels>::run(data, value); }
+    [[gnu::always_inline]] static Word sum(ConstData data, Word value) noexcept {
+        return ChosenKernel<kernels>::run(data, value);
+    }
 
     [[nodiscard]] static std::string_view name() noexcept {
         static const auto& kernel = ChosenKernel<kernels>::kernel();

@@ -4,16 +4,16 @@
 //
 // Several vectors run through the message side by side, because the answer of a multiplication is waited for
 // longer than it takes to start the next: each is moved ahead by the length of a turn and takes up what lies
-// there. Then their number is halved again and again, down to one vector, one lane, and one sum; after each halving they
-// take up what is left of the message if it is as long as they are together. So every bit of the size, from a turn down
-// to a lane, is one question, and no part of a message is folded more often than once for each time it is moved.
+// there. Then their number is halved again and again, down to one vector, one lane, and one sum; after each halving
+// they take up what is left of the message if it is as long as they are together. So every bit of the size, from a turn
+// down to a lane, is one question, and no part of a message is folded more often than once for each time it is moved.
 //
 // Unit has: Vector, width (bytes), columns (vectors side by side), load<reflected>(p), prefetch_ahead (how far behind
-// what is loaded lines are asked for while there is more; 0: not at all) and prefetch_from (bytes of a message), constants(p) (of all lanes, aligned), add(a, b),
-// fold(vector, constants, next), start<reflected>(half), one_lane<spec>(vector), and crc32c_folds_from (below that many
-// bytes the crc32 instruction is sooner) and vectors_from
-// (the same for lanes one by one). What works on a single lane is the same for all widths of an architecture: Lane
-// (crc_lane_x86.hpp), which is a Unit as well.
+// what is loaded lines are asked for while there is more; 0: not at all) and prefetch_from (bytes of a message),
+// constants(p) (of all lanes, aligned), add(a, b), fold(vector, constants, next), start<reflected>(half),
+// one_lane<spec>(vector), and crc32c_folds_from (below that many bytes the crc32 instruction is sooner) and
+// vectors_from (the same for lanes one by one). What works on a single lane is the same for all widths of an
+// architecture: Lane (crc_lane_x86.hpp), which is a Unit as well.
 #pragma once
 
 #include "crc32c_instruction.hpp"
@@ -33,7 +33,8 @@ struct CrcFold {
 
     static Vector load(const std::byte* at) noexcept { return Unit::template load<spec.reflected>(at); }
 
-    /// Called as tap(place, vector) with each whole vector: a copy on the way (copy_and_sum.hpp). This one does nothing.
+    /// Called as tap(place, vector) with each whole vector: a copy on the way (copy_and_sum.hpp). This one does
+    /// nothing.
     struct NoTap {
         [[gnu::always_inline]] void operator()(const std::byte*, Vector) const noexcept {}
     };
@@ -102,10 +103,11 @@ private:
         return vector;
     }
 
-    /// The next vector of the message; moves `at` behind it. Where a vector is a line of the cache, its address depends on
-    /// the one before by an addition: loads whose addresses are known together may start in either order, and lines that
-    /// are not asked for in their order come from memory up to a third slower (Emerald Rapids, from 256 bytes on). The
-    /// distance is in a register that the compiler knows nothing about: a small constant would be added without a wait.
+    /// The next vector of the message; moves `at` behind it. Where a vector is a line of the cache, its address depends
+    /// on the one before by an addition: loads whose addresses are known together may start in either order, and lines
+    /// that are not asked for in their order come from memory up to a third slower (Emerald Rapids, from 256 bytes on).
+    /// The distance is in a register that the compiler knows nothing about: a small constant would be added without a
+    /// wait.
     template <class Tap>
     [[gnu::always_inline]] static Vector take(const std::byte*& at, const Tap& tap) noexcept {
         const auto vector = tapped(at, tap);
@@ -117,7 +119,8 @@ private:
     }
 
     /// Few lanes, one after another: a vector would have to be made of them and taken apart again.
-    [[gnu::always_inline]] static Word sum_of_lanes(const std::byte* at, std::size_t size, std::uint64_t start) noexcept {
+    [[gnu::always_inline]] static Word sum_of_lanes(const std::byte* at, std::size_t size,
+                                                    std::uint64_t start) noexcept {
         auto lane = Lane::add(Lane::template load<spec.reflected>(at), Lane::template start<spec.reflected>(start));
 #pragma GCC unroll 16
         for (std::size_t place = Lane::width; place + Lane::width <= Unit::vectors_from; place += Lane::width) {
@@ -128,14 +131,16 @@ private:
     }
 
     /// With the last bytes, fewer than a lane.
-    [[gnu::always_inline]] static Word finish(typename Lane::Vector lane, const std::byte* at, std::size_t size) noexcept {
+    [[gnu::always_inline]] static Word finish(typename Lane::Vector lane, const std::byte* at,
+                                              std::size_t size) noexcept {
         if (size != 0) lane = append(lane, at, size);
         return Constants::narrow(Lane::template reduce<spec>(lane)) ^ static_cast<Word>(spec.xor_out);
     }
 
     /// Takes up all whole vectors of the message, of which there is one at least, and moves `at` behind them.
     template <std::size_t count, class Tap>
-    [[gnu::always_inline]] static Vector vectors_of(Vector start, const std::byte*& at, std::size_t size, const Tap& tap) noexcept {
+    [[gnu::always_inline]] static Vector vectors_of(Vector start, const std::byte*& at, std::size_t size,
+                                                    const Tap& tap) noexcept {
         if constexpr (count == 1) {
             const auto only = Unit::add(tapped(at, tap), start);
             at += width;
@@ -155,7 +160,8 @@ private:
     }
 
     template <std::size_t count, class Tap>
-    [[gnu::always_inline]] static Vector halved(Vector* vectors, const std::byte*& at, std::size_t size, const Tap& tap) noexcept {
+    [[gnu::always_inline]] static Vector halved(Vector* vectors, const std::byte*& at, std::size_t size,
+                                                const Tap& tap) noexcept {
         if constexpr (count == 1) {
             return vectors[0];
         } else {
@@ -171,10 +177,11 @@ private:
         }
     }
 
-    /// As many whole turns as there are in `size` bytes, which come behind the first turn of the message. Lines are asked for as far
-    /// as these bytes reach.
+    /// As many whole turns as there are in `size` bytes, which come behind the first turn of the message. Lines are
+    /// asked for as far as these bytes reach.
     template <class Tap>
-    [[gnu::always_inline]] static void take_turns(Vector* vectors, const std::byte*& at, std::size_t size, const Tap& tap) noexcept {
+    [[gnu::always_inline]] static void take_turns(Vector* vectors, const std::byte*& at, std::size_t size,
+                                                  const Tap& tap) noexcept {
         const auto step = Unit::constants(&turn_ahead);
         if constexpr (Unit::prefetch_ahead != 0) {
             if (turn + size >= Unit::prefetch_from) {
@@ -185,7 +192,8 @@ private:
     }
 
     template <bool prefetch, class Tap>
-    [[gnu::always_inline]] static void fold_turn(Vector* vectors, Vector step, const std::byte*& at, const Tap& tap) noexcept {
+    [[gnu::always_inline]] static void fold_turn(Vector* vectors, Vector step, const std::byte*& at,
+                                                 const Tap& tap) noexcept {
 #pragma GCC unroll 16
         for (std::size_t i = 0; i < columns; ++i) {
             if (prefetch && i * width % 64 == 0) __builtin_prefetch(at + Unit::prefetch_ahead);

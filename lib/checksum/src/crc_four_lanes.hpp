@@ -8,7 +8,8 @@
 struct FourLanes {
     static constexpr std::size_t width = 64;
     static constexpr std::size_t columns = 4;
-    // From memory, messages of 32 KiB a tenth and of 1 MiB a fifth faster on Emerald Rapids; those of 6 and 8 KiB a sixth slower.
+    // From memory, messages of 32 KiB a tenth and of 1 MiB a fifth faster on Emerald Rapids; those of 6 and 8 KiB a
+    // sixth slower.
     static constexpr std::size_t prefetch_from = 16384;
     static constexpr std::size_t prefetch_ahead = 4096;
     static constexpr std::size_t two_ways_prefetch_ahead = 4096;
@@ -32,16 +33,16 @@ struct FourLanes {
     static Vector constants(const void* at) noexcept { return _mm512_load_si512(at); }
     static Vector fold(Vector v, Vector by, Vector next) noexcept {
         constexpr int sum_of_three = 0x96;  // exclusive or, as a truth table
-        return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(v, by, 0x00),
-                                         _mm512_clmulepi64_epi128(v, by, 0x11), next, sum_of_three);
+        return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(v, by, 0x00), _mm512_clmulepi64_epi128(v, by, 0x11),
+                                         next, sum_of_three);
     }
     template <bool reflected>
     static Vector start(std::uint64_t half) noexcept {
         return _mm512_zextsi128_si512(Lane::start<reflected>(half));
     }
     /// The first three lanes are moved ahead to the last, each by its own distance. The last is masked from memory: a
-    /// register for masks, and each lane that is taken out, has to wait for the unit that multiplies (Emerald Rapids: 256
-    /// bytes in the cache a tenth faster than with both).
+    /// register for masks, and each lane that is taken out, has to wait for the unit that multiplies (Emerald Rapids:
+    /// 256 bytes in the cache a tenth faster than with both).
     template <CrcSpec spec>
     static __m128i one_lane(Vector v) noexcept {
         using Constants = CrcConstants<spec>;

@@ -24,7 +24,8 @@ namespace {
 #include "crc_four_lanes.hpp"
 #include "crc_lane_x86.hpp"
 
-constexpr long long mirror = static_cast<long long>(0x8040201008040201);  // row i of the matrix takes bit i to bit 7 - i
+constexpr long long mirror =
+    static_cast<long long>(0x8040201008040201);  // row i of the matrix takes bit i to bit 7 - i
 
 struct MirroredLane : CrcLane {
     using Lane = MirroredLane;
@@ -56,7 +57,8 @@ Word mirrored(Word word) noexcept {
 
 template <CrcSpec spec>
 CrcWord<spec> crc_gfni_avx512(ConstData data, CrcWord<spec> value) noexcept {
-    static_assert(!spec.reflected && spec.init == 0 && spec.xor_out == 0, "what is inverted would have to be mirrored, too");
+    static_assert(!spec.reflected && spec.init == 0 && spec.xor_out == 0,
+                  "what is inverted would have to be mirrored, too");
     constexpr CrcSpec image{spec.width, spec.polynomial, true, spec.init, spec.xor_out};
     constexpr std::size_t worth_it = 4096;  // before, mirroring the sum and the longer wait for each vector cost more
     if (data.size() < worth_it) return crc_vpclmul_avx512<spec>(data, value);

@@ -15,8 +15,8 @@
 
 #include <algorithm>
 
-#include "weir/base/target.hpp"
 #include "weir/base/cpu.hpp"
+#include "weir/base/target.hpp"
 
 WEIR_TARGET_BEGIN("avx")
 namespace weir::checksum {

@@ -23,8 +23,9 @@ namespace {
 struct TwoLanes {
     static constexpr std::size_t width = 32;
     static constexpr std::size_t columns = 4;  // more are no faster on long messages and slower on short ones
-    // From memory a fifth faster on Zen 3, with the crc32 instruction beside it a half; in its caches the same. Messages
-    // of 4 to 8 KiB would be a tenth to a third slower: what is asked for ahead in them disturbs the processor's own.
+    // From memory a fifth faster on Zen 3, with the crc32 instruction beside it a half; in its caches the same.
+    // Messages of 4 to 8 KiB would be a tenth to a third slower: what is asked for ahead in them disturbs the
+    // processor's own.
     static constexpr std::size_t prefetch_from = 16384;
     static constexpr std::size_t prefetch_ahead = 3072;
     static constexpr std::size_t two_ways_prefetch_ahead = 6144;  // than with 3072 a tenth faster on Zen 3

@@ -12,7 +12,8 @@ namespace weir::checksum {
 /// Cheap enough for every call: one load of a variable that is written in a fork's child only.
 [[nodiscard]] inline unsigned fork_generation() noexcept {
     static std::atomic<unsigned> generation{0};
-    static const bool told = ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); }) == 0;
+    static const bool told =
+        ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); }) == 0;
     static_cast<void>(told);  // refused only for want of memory; then a child must not use what has threads
     return generation.load(std::memory_order_relaxed);
 }

@@ -50,8 +50,7 @@ struct alignas(64) Part {
 /// The parts of one call, on the stack. Only as many as are used are ever written.
 class PartList {
 public:
-    explicit PartList(std::size_t count) noexcept
-        : parts_(reinterpret_cast<Part*>(storage_.data()), count) {
+    explicit PartList(std::size_t count) noexcept : parts_(reinterpret_cast<Part*>(storage_.data()), count) {
         WEIR_ASSERT(count <= parts_max);
         for (auto& part : parts_) std::construct_at(&part);
     }

@@ -19,8 +19,10 @@ CrcWord<spec> crc_portable(ConstData data, CrcWord<spec> value) noexcept;
 template <CrcSpec spec>
 CrcWord<spec> crc_multiply_portable(CrcWord<spec> a, CrcWord<spec> b) noexcept;
 
-std::uint32_t copy_adler32_in_blocks(std::byte* to, const std::byte* from, std::size_t size, std::uint32_t value) noexcept;
-std::uint32_t copy_crc32c_in_blocks(std::byte* to, const std::byte* from, std::size_t size, std::uint32_t value) noexcept;
+std::uint32_t copy_adler32_in_blocks(std::byte* to, const std::byte* from, std::size_t size,
+                                     std::uint32_t value) noexcept;
+std::uint32_t copy_crc32c_in_blocks(std::byte* to, const std::byte* from, std::size_t size,
+                                    std::uint32_t value) noexcept;
 void copy_lines_portable(std::byte* to, const std::byte* from, std::size_t size, std::size_t behind) noexcept;
 
 #if defined(__x86_64__)
@@ -45,7 +47,8 @@ CrcWord<spec> crc_multiply_pclmul(CrcWord<spec> a, CrcWord<spec> b) noexcept;
 std::uint32_t crc32c_multiply_pclmul(std::uint32_t a, std::uint32_t b) noexcept;
 void copy_lines_sse2(std::byte* to, const std::byte* from, std::size_t size, std::size_t behind) noexcept;
 void copy_lines_avx2(std::byte* to, const std::byte* from, std::size_t size, std::size_t behind) noexcept;
-std::uint32_t copy_adler32_avx512_vnni(std::byte* to, const std::byte* from, std::size_t size, std::uint32_t value) noexcept;
+std::uint32_t copy_adler32_avx512_vnni(std::byte* to, const std::byte* from, std::size_t size,
+                                       std::uint32_t value) noexcept;
 std::uint32_t copy_crc32c_avx512(std::byte* to, const std::byte* from, std::size_t size, std::uint32_t value) noexcept;
 void copy_lines_avx512(std::byte* to, const std::byte* from, std::size_t size, std::size_t behind) noexcept;
 #if defined(WEIR_HAVE_ISAL)

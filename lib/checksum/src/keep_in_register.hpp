@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// "It is in a register here." Said of what a loop carries from turn to turn; without it g++ moves it to another register
-// and back in each turn. Included by the files that bind an algorithm to an instruction set, within their anonymous
-// namespace and below WEIR_TARGET_BEGIN.
+// "It is in a register here." Said of what a loop carries from turn to turn; without it g++ moves it to another
+// register and back in each turn. Included by the files that bind an algorithm to an instruction set, within their
+// anonymous namespace and below WEIR_TARGET_BEGIN.
 #pragma once
 
 template <class Vector>

@@ -14,7 +14,8 @@ constexpr SumKernel adler32_list[] = {
 #if defined(__x86_64__)
     {"ssse3", [](const CpuFeatures& has) noexcept { return has.ssse3; }, adler32_ssse3},
     {"avx2", [](const CpuFeatures& has) noexcept { return has.avx2; }, adler32_avx2},
-    {"avx2-prefetch", [](const CpuFeatures& has) noexcept { return has.avx2 && has.prefetch_helps; }, adler32_avx2_prefetch},
+    {"avx2-prefetch", [](const CpuFeatures& has) noexcept { return has.avx2 && has.prefetch_helps; },
+     adler32_avx2_prefetch},
     {"avx512-vnni", [](const CpuFeatures& has) noexcept { return has.avx512_vnni; }, adler32_avx512_vnni},
     {"avx512-vnni-prefetch", [](const CpuFeatures& has) noexcept { return has.avx512_vnni && has.prefetch_helps; },
      adler32_avx512_vnni_prefetch},

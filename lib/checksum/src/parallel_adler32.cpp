@@ -43,13 +43,10 @@ std::optional<Value> value_in(const std::array<std::pair<Value, std::string_view
 
 std::unique_ptr<Handover> make_handover(const ParallelOptions& options, SumFunction* kernel) {
     switch (options.scheme) {
-        case Scheme::thread_per_chunk:
-            return make_thread_handover(options, kernel);
+        case Scheme::thread_per_chunk: return make_thread_handover(options, kernel);
         case Scheme::condition_both_ways:
-        case Scheme::condition_then_spin:
-            return make_condition_handover(options, kernel);
-        case Scheme::spin_then_sleep:
-            break;
+        case Scheme::condition_then_spin: return make_condition_handover(options, kernel);
+        case Scheme::spin_then_sleep: break;
     }
     return make_spin_handover(
         std::make_shared<Workers>(

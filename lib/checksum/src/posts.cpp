@@ -77,7 +77,8 @@ void Posts::sleep(Post& post) noexcept {
     post.asleep.store(true, std::memory_order_seq_cst);
     post.woken.wait(lock, [&] {
         return !post.asleep.load(std::memory_order_relaxed) ||
-               post.state.load(std::memory_order_seq_cst) == PostState::offered || stopping_.load(std::memory_order_seq_cst);
+               post.state.load(std::memory_order_seq_cst) == PostState::offered ||
+               stopping_.load(std::memory_order_seq_cst);
     });
     post.asleep.store(false, std::memory_order_relaxed);
 }
@@ -124,7 +125,8 @@ void Helpers::publish(Post& post) noexcept {
 }
 
 bool Helpers::take_back(std::size_t i) noexcept {
-    return helpers_[i] == nullptr || move_on(*helpers_[i], PostState::offered, PostState::open, std::memory_order_relaxed);
+    return helpers_[i] == nullptr ||
+           move_on(*helpers_[i], PostState::offered, PostState::open, std::memory_order_relaxed);
 }
 
 void Helpers::wait(const Post& post) noexcept {

@@ -129,7 +129,8 @@ Result<> test_sums(std::string_view algorithm, std::span<const Kernel<SumOf<Word
     for (const auto& kernel : kernels) {
         if (!kernel.usable(features)) continue;
         const Word parts = kernel.run(ConstData(data).subspan(cut), kernel.run(ConstData(data).first(cut), start));
-        if (parts != right) return wrong(algorithm, kernel.name, fmt::format("{} bytes of all samples", data.size()), parts, right);
+        if (parts != right)
+            return wrong(algorithm, kernel.name, fmt::format("{} bytes of all samples", data.size()), parts, right);
     }
     return {};
 }
@@ -212,7 +213,8 @@ Result<> self_test_copy_sums(std::string_view algorithm, std::span<const CopySum
             for (std::size_t i = 0; i < part; ++i) {
                 if (to->bytes[i] != from[i + 1])
                     return wrong(name, kernel.name, fmt::format("byte {} of {}", i, part),
-                                 std::to_integer<std::uint32_t>(to->bytes[i]), std::to_integer<std::uint32_t>(from[i + 1]));
+                                 std::to_integer<std::uint32_t>(to->bytes[i]),
+                                 std::to_integer<std::uint32_t>(from[i + 1]));
             }
         }
     }

@@ -14,7 +14,8 @@ inline void pause_processor() noexcept {
 #endif
 }
 
-/// A pause takes up to 140 cycles (Intel since Skylake), as long as a cache line travels: so it is not made at each look.
+/// A pause takes up to 140 cycles (Intel since Skylake), as long as a cache line travels: so it is not made at each
+/// look.
 inline constexpr unsigned looks_a_pause = 4;
 
 /// Until done() says so; after a while lets other threads run in between, because whoever is to bring it about

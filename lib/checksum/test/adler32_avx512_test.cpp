@@ -99,9 +99,11 @@ static Model512 model_shift_left_wide(const Model512& v, unsigned count) noexcep
 }
 
 static Model512 model_sums_of_bytes(const Model512& a, const Model512& b) noexcept {
-    const auto first = std::bit_cast<std::array<std::uint8_t, 64>>(a), second = std::bit_cast<std::array<std::uint8_t, 64>>(b);
+    const auto first = std::bit_cast<std::array<std::uint8_t, 64>>(a),
+               second = std::bit_cast<std::array<std::uint8_t, 64>>(b);
     std::array<std::uint64_t, 8> words{};
-    for (std::size_t i = 0; i < 64; ++i) words[i / 8] += static_cast<std::uint64_t>(std::abs(int{first[i]} - int{second[i]}));
+    for (std::size_t i = 0; i < 64; ++i)
+        words[i / 8] += static_cast<std::uint64_t>(std::abs(int{first[i]} - int{second[i]}));
     return std::bit_cast<Model512>(words);
 }
 
@@ -136,7 +138,8 @@ static std::uint64_t model_low_bits(std::uint64_t word, unsigned count) noexcept
 
 std::uint32_t adler32_avx512_model(ConstData data, std::uint32_t value) noexcept;
 std::uint32_t adler32_avx512_prefetch_model(ConstData data, std::uint32_t value) noexcept;
-std::uint32_t copy_adler32_avx512_model(std::byte* to, const std::byte* from, std::size_t size, std::uint32_t value) noexcept;
+std::uint32_t copy_adler32_avx512_model(std::byte* to, const std::byte* from, std::size_t size,
+                                        std::uint32_t value) noexcept;
 
 }  // namespace weir::checksum
 
@@ -205,7 +208,8 @@ TEST(Adler32Avx512, ModelledInstructionsCopyWhatTheySum) {
     for (std::size_t size = 128; size <= 7936; size += 128) {
         std::vector<std::byte> copy(size);
         ASSERT_EQ(copy_adler32_avx512_model(copy.data(), bytes.data() + 1, size, 77),
-                  adler32_portable(ConstData(bytes).subspan(1, size), 77)) << size;
+                  adler32_portable(ConstData(bytes).subspan(1, size), 77))
+            << size;
         ASSERT_TRUE(std::ranges::equal(copy, ConstData(bytes).subspan(1, size))) << size;
     }
 }

@@ -92,7 +92,8 @@ TEST(CopyAndSum, EveryKernelThatStoresWhatItSumsCopiesAndSumsFromAnyAddress) {
             for (std::size_t offset = 0; offset < 64; offset += 9) {
                 target.fill(std::byte{0});
                 const auto data = ConstData(source).subspan(offset, size);
-                EXPECT_EQ(kernel.run(target.data(), data.data(), size, 77), sum(data, 77)) << kernel.name << size << offset;
+                EXPECT_EQ(kernel.run(target.data(), data.data(), size, 77), sum(data, 77))
+                    << kernel.name << size << offset;
                 EXPECT_TRUE(std::ranges::equal(ConstData(target).first(size), data)) << kernel.name << size << offset;
                 EXPECT_EQ(target[size], std::byte{0}) << kernel.name << ": nothing behind it is touched";
             }

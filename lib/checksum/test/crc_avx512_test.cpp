@@ -133,7 +133,8 @@ class CrcAvx512 : public testing::Test {
 protected:
     void SetUp() override {
         const auto has = CpuFeatures::detect();
-        if (!has.sse42 || !has.pclmul) GTEST_SKIP() << "NOT TESTED: the AVX-512 kernels of the CRCs, whose model needs a processor with PCLMULQDQ";
+        if (!has.sse42 || !has.pclmul)
+            GTEST_SKIP() << "NOT TESTED: the AVX-512 kernels of the CRCs, whose model needs a processor with PCLMULQDQ";
     }
     std::vector<std::byte> bytes = test::random_bytes(7000, 51);
 };
@@ -167,7 +168,9 @@ TEST_F(CrcAvx512, ModelledInstructionsBesideTheCrc32InstructionGiveTheRightCrc32
 TEST_F(CrcAvx512, ModelledInstructionsCopyWhatTheySum) {
     for (std::size_t size = 128; size <= 6784; size += 128) {
         std::vector<std::byte> copy(size);
-        ASSERT_EQ(copy_crc32c_model(copy.data(), bytes.data() + 1, size, 77), crc_portable<crc32c_spec>(ConstData(bytes).subspan(1, size), 77)) << size;
+        ASSERT_EQ(copy_crc32c_model(copy.data(), bytes.data() + 1, size, 77),
+                  crc_portable<crc32c_spec>(ConstData(bytes).subspan(1, size), 77))
+            << size;
         ASSERT_TRUE(std::ranges::equal(copy, ConstData(bytes).subspan(1, size))) << size;
     }
 }

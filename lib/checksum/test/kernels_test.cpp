@@ -67,7 +67,8 @@ TEST(Kernels, NoKernelOfAdler32ReadsBeyondItsBytes) {
     for (std::size_t size = 0; size <= 4096; size += size < 700 ? 1 : 13) {
         for (const auto data : {page.first(size), page.last(size)}) {
             const auto right = zlib_adler32(data, 0x12345678);
-            for (const auto& kernel : usable(adler32_kernels())) ASSERT_EQ(kernel.run(data, 0x12345678), right) << kernel.name << " " << size;
+            for (const auto& kernel : usable(adler32_kernels()))
+                ASSERT_EQ(kernel.run(data, 0x12345678), right) << kernel.name << " " << size;
         }
     }
 }
@@ -77,7 +78,8 @@ TEST(Kernels, ShortMessagesOfTheLargestBytesFromTheLargestSumsAreRight) {
     for (std::size_t size = 0; size <= bytes.size(); ++size) {
         const auto data = ConstData(bytes).first(size);
         const auto right = zlib_adler32(data, 0xfff0fff0);
-        for (const auto& kernel : usable(adler32_kernels())) ASSERT_EQ(kernel.run(data, 0xfff0fff0), right) << kernel.name << " " << size;
+        for (const auto& kernel : usable(adler32_kernels()))
+            ASSERT_EQ(kernel.run(data, 0xfff0fff0), right) << kernel.name << " " << size;
     }
 }
 
@@ -88,7 +90,8 @@ TEST(Kernels, TheFirstCallChoosesForAllAndWhatACallerKeepsIsTheKernelItself) {
     for (std::uint32_t i = 0; i < 8; ++i) threads.emplace_back([i] { EXPECT_EQ(Own::run({}, i), i + 1); });
     threads.clear();
     EXPECT_EQ(Own::function(), &plus_one);
-    EXPECT_EQ(ChosenKernel<never_run_list>::function(), &plus_one) << "kept before the first call, it would choose at each";
+    EXPECT_EQ(ChosenKernel<never_run_list>::function(), &plus_one)
+        << "kept before the first call, it would choose at each";
 }
 
 TEST(Kernels, RandomStretchesAreWhatZlibAndABitwiseCrcSay) {
@@ -168,7 +171,8 @@ TEST(Kernels, TheBestUsableOneIsChosenAndPortableIsTheLastResort) {
 
 TEST(Kernels, SelfTestPassesForOursAndNamesAKernelThatIsWrong) {
     EXPECT_TRUE(self_test().has_value());
-    for (const auto* algorithm : {"adler32", "crc32", "crc32c", "cksum", "crc64-xz", "crc64-nvme", "crc64-ecma182"}) EXPECT_TRUE(self_test_of(algorithm).has_value()) << algorithm;
+    for (const auto* algorithm : {"adler32", "crc32", "crc32c", "cksum", "crc64-xz", "crc64-nvme", "crc64-ecma182"})
+        EXPECT_TRUE(self_test_of(algorithm).has_value()) << algorithm;
 
     const SumKernel sums[] = {
         {"broken", [](const CpuFeatures&) noexcept { return true; },
@@ -199,9 +203,8 @@ TEST(Kernels, SelfTestPassesForOursAndNamesAKernelThatIsWrong) {
     EXPECT_FALSE(self_test_copy(copies, {}).has_value());
 
     const CopySumKernel copy_sums[] = {{"sums only", [](const CpuFeatures&) noexcept { return true; },
-                                        [](std::byte*, const std::byte* from, std::size_t size, std::uint32_t value) noexcept {
-                                            return adler32({from, size}, value);
-                                        }}};
+                                        [](std::byte*, const std::byte* from, std::size_t size,
+                                           std::uint32_t value) noexcept { return adler32({from, size}, value); }}};
     const auto unmoved = self_test_copy_sums("adler32", copy_sums, adler32_kernels().front().run, {});
     ASSERT_FALSE(unmoved.has_value());
     EXPECT_NE(unmoved.error().message().find("byte 0 of 128"), std::string::npos) << unmoved.error().message();

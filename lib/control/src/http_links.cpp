@@ -87,6 +87,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<StationLink> HttpLinks::open(const std::string& address) { return std::make_unique<HttpLink>(address, report_deadline_); }
+std::unique_ptr<StationLink> HttpLinks::open(const std::string& address) {
+    return std::make_unique<HttpLink>(address, report_deadline_);
+}
 
 }  // namespace weir::control

@@ -47,7 +47,8 @@ public:
         if (end_) return;
         kill();
         int status = 0;  // a process that hangs in a disk outlives its SIGKILL; nobody waits long for it
-        for (int i = 0; i < 200 && ::waitpid(pid_, &status, WNOHANG) == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds{5});
+        for (int i = 0; i < 200 && ::waitpid(pid_, &status, WNOHANG) == 0; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds{5});
     }
 
     [[nodiscard]] std::int64_t pid() const noexcept override { return pid_; }
@@ -65,7 +66,8 @@ public:
         int status = 0;
         if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
         end_ = WIFSIGNALED(status) ? ProcessEnd{0, WTERMSIG(status)} : ProcessEnd{WEXITSTATUS(status), 0};
-        ::kill(-pid_, SIGKILL);  // helpers that it left behind; the group's number is taken as long as one of them lives
+        ::kill(-pid_,
+               SIGKILL);  // helpers that it left behind; the group's number is taken as long as one of them lives
         return end_;
     }
 

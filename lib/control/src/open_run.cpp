@@ -49,10 +49,12 @@ Result<std::optional<OpenRun::Left>> OpenRun::left() const {
     if (!document) return std::unexpected(document.error());
     json::Fields fields(*document, file_.native());
     Left left;
-    left.run = RunNumber{static_cast<std::uint32_t>(fields.number("run", std::nullopt, std::numeric_limits<std::uint32_t>::max()))};
+    left.run = RunNumber{
+        static_cast<std::uint32_t>(fields.number("run", std::nullopt, std::numeric_limits<std::uint32_t>::max()))};
     if (const auto* parameters = fields.object("parameters")) {
         json::Fields values(document->get_object().at("parameters"), "parameters of " + file_.native());
-        for (const auto& [name, value] : *parameters) left.parameters[std::string(name)] = values.text(name, std::nullopt, text_max);
+        for (const auto& [name, value] : *parameters)
+            left.parameters[std::string(name)] = values.text(name, std::nullopt, text_max);
         if (auto read = values.result(); !read) return std::unexpected(read.error());
     }
     if (auto read = fields.result(); !read) return std::unexpected(read.error());

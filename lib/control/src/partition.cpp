@@ -15,11 +15,14 @@ namespace weir::control {
 namespace {
 
 std::unexpected<Error> wrong(const std::filesystem::path& file, std::size_t line, std::string_view what) {
-    return fail(Errc::usage, line > 0 ? fmt::format("{}:{}: {}", file.native(), line, what) : fmt::format("{}: {}", file.native(), what));
+    return fail(Errc::usage, line > 0 ? fmt::format("{}:{}: {}", file.native(), line, what)
+                                      : fmt::format("{}: {}", file.native(), what));
 }
 
 bool good_name(std::string_view name) {
-    const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_'; };
+    const auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    };
     return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, fits);
 }
 
@@ -57,12 +60,15 @@ Result<> check_ports(const std::filesystem::path& file, const std::vector<FileSe
     for (const auto& [section, station] : sections) {
         if (!station) continue;
         for (const auto& value : section.texts) {
-            const bool opens_it = value.key == "listen" || value.key == "control" || value.key == "metrics" || value.key == "input";
+            const bool opens_it =
+                value.key == "listen" || value.key == "control" || value.key == "metrics" || value.key == "input";
             if (!opens_it || !fixed_port(value.text)) continue;
             const auto [user, fresh] = users.try_emplace(place(value.text), User{section.path, value.key, value.line});
             if (!fresh)
-                return wrong(file, value.line, fmt::format("{} = \"{}\" of [{}] is the port of [{}] already (line {}); give each its own, or port 0 for a free one",
-                                                           value.key, value.text, section.path, user->second.section, user->second.line));
+                return wrong(file, value.line,
+                             fmt::format("{} = \"{}\" of [{}] is the port of [{}] already (line {}); give each its "
+                                         "own, or port 0 for a free one",
+                                         value.key, value.text, section.path, user->second.section, user->second.line));
         }
     }
     return {};
@@ -108,13 +114,18 @@ Result<> check_parts(const std::filesystem::path& file, const std::vector<FileSe
     }
     for (auto& [raw, parts] : parts_of) {
         if (unknown.contains(raw)) continue;
-        const auto below = [](std::uint64_t a, std::uint64_t of_a, std::uint64_t b, std::uint64_t of_b) { return a * of_b < b * of_a; };
-        std::ranges::sort(parts, [&](const FilePart& a, const FilePart& b) { return below(a.number - 1, a.of, b.number - 1, b.of); });
+        const auto below = [](std::uint64_t a, std::uint64_t of_a, std::uint64_t b, std::uint64_t of_b) {
+            return a * of_b < b * of_a;
+        };
+        std::ranges::sort(
+            parts, [&](const FilePart& a, const FilePart& b) { return below(a.number - 1, a.of, b.number - 1, b.of); });
         FilePart reached{.number = 0, .of = 1};
         const auto gap = [&](std::uint32_t to, std::uint32_t of) {
-            return wrong(file, parts.front().line, fmt::format("the parts of the readouts do not cover {}: nobody has its sources from {}/{} to {}/{}, and no event would; add the "
-                                                               "readout, or list the sources that are wanted in [data] sources",
-                                                               raw.empty() ? "the file" : raw, reached.number, reached.of, to, of));
+            return wrong(file, parts.front().line,
+                         fmt::format("the parts of the readouts do not cover {}: nobody has its sources from {}/{} to "
+                                     "{}/{}, and no event would; add the "
+                                     "readout, or list the sources that are wanted in [data] sources",
+                                     raw.empty() ? "the file" : raw, reached.number, reached.of, to, of));
         };
         for (const auto& part : parts) {
             if (below(reached.number, reached.of, part.number - 1, part.of)) return gap(part.number - 1, part.of);
@@ -135,8 +146,9 @@ Result<> check_whole(const Partition& p) {
         for (const auto& station : p.stations) {
             if (station.kind != kind) continue;
             if (first != nullptr)
-                return wrong(p.file, station.line, fmt::format("[{}] is a second {} station beside [{}] (line {}); a partition has one",
-                                                               station.section(), name(kind), first->section(), first->line));
+                return wrong(p.file, station.line,
+                             fmt::format("[{}] is a second {} station beside [{}] (line {}); a partition has one",
+                                         station.section(), name(kind), first->section(), first->line));
             first = &station;
         }
         return {};
@@ -147,9 +159,11 @@ Result<> check_whole(const Partition& p) {
     if (p.count(StationKind::readout) == 0) return need(StationKind::readout, "nothing would be read out");
     if (p.count(StationKind::assign) == 0) return need(StationKind::assign, "nobody would give events to builders");
     if (p.count(StationKind::build) == 0) return need(StationKind::build, "nobody would build events");
-    if (p.count(StationKind::supervise) == 0) return need(StationKind::supervise, "nobody would say which events there are");
+    if (p.count(StationKind::supervise) == 0)
+        return need(StationKind::supervise, "nobody would say which events there are");
     if (p.count(StationKind::record) == 0)
-        return need(StationKind::record, p.count(StationKind::filter) > 0 ? "filters would have nowhere to send events" : "built events would have nowhere to go");
+        return need(StationKind::record, p.count(StationKind::filter) > 0 ? "filters would have nowhere to send events"
+                                                                          : "built events would have nowhere to go");
     return {};
 }
 
@@ -179,7 +193,10 @@ Result<Partition> parse_partition(std::string_view text, const std::filesystem::
             for (const auto& value : section.texts) {
                 if (value.key != "sources") continue;
                 const auto source = parse_source(value.text);
-                if (!source) return wrong(file, value.line, fmt::format("data.sources: \"{}\" is not a source; write it as \"0x7c0000\"", value.text));
+                if (!source)
+                    return wrong(
+                        file, value.line,
+                        fmt::format("data.sources: \"{}\" is not a source; write it as \"0x7c0000\"", value.text));
                 if (std::ranges::find(partition.sources, *source) != partition.sources.end())
                     return wrong(file, value.line, fmt::format("data.sources: 0x{:x} is named twice", number(*source)));
                 partition.sources.push_back(*source);
@@ -188,13 +205,17 @@ Result<Partition> parse_partition(std::string_view text, const std::filesystem::
         if (!as_station) continue;
         const auto& station = *as_station;
         if (!good_name(station.name))
-            return wrong(file, section.line, fmt::format("[{}]: a station's name has letters, digits, - and _, 64 at most", section.path));
+            return wrong(file, section.line,
+                         fmt::format("[{}]: a station's name has letters, digits, - and _, 64 at most", section.path));
         if (const auto* other = partition.find(station.name))
-            return wrong(file, section.line, fmt::format("[{}] has the name of [{}] (line {}); names are of the whole partition", section.path,
-                                                         other->section(), other->line));
+            return wrong(file, section.line,
+                         fmt::format("[{}] has the name of [{}] (line {}); names are of the whole partition",
+                                     section.path, other->section(), other->line));
         if (partition.stations.size() == stations_max)
             return wrong(file, section.line, fmt::format("more than {} stations", stations_max));
-        partition.stations.push_back({station.kind, station.name, wire::StationId{static_cast<std::uint16_t>(partition.stations.size() + 1)}, section.line});
+        partition.stations.push_back({station.kind, station.name,
+                                      wire::StationId{static_cast<std::uint16_t>(partition.stations.size() + 1)},
+                                      section.line});
     }
     if (auto whole = check_whole(partition); !whole) return std::unexpected(whole.error());
     if (auto ports = check_ports(file, *sections); !ports) return std::unexpected(ports.error());
@@ -211,19 +232,23 @@ Result<> check_peers(const Partition& partition, const std::vector<Peer>& peers)
         for (const auto source : peer.sources) {
             const auto [owner, fresh] = served.try_emplace(source, peer.name);
             if (!fresh)
-                return wrong(partition.file, 0, fmt::format("source 0x{:x} is served by {} and by {}; one readout must own it", number(source),
-                                                            owner->second, peer.name));
+                return wrong(partition.file, 0,
+                             fmt::format("source 0x{:x} is served by {} and by {}; one readout must own it",
+                                         number(source), owner->second, peer.name));
         }
         for (const auto& address : {peer.dataflow, peer.events}) {
             if (address.empty()) continue;
             const auto [owner, fresh] = reached.try_emplace(address, peer.name);
             if (!fresh && owner->second != peer.name)
-                return wrong(partition.file, 0, fmt::format("{} and {} are both at {}; give each a port of its own", owner->second, peer.name, address));
+                return wrong(partition.file, 0,
+                             fmt::format("{} and {} are both at {}; give each a port of its own", owner->second,
+                                         peer.name, address));
         }
     }
     for (const auto source : partition.sources) {
         if (!served.contains(source))
-            return wrong(partition.file, 0, fmt::format("source 0x{:x} of [data] sources is served by no readout", number(source)));
+            return wrong(partition.file, 0,
+                         fmt::format("source 0x{:x} of [data] sources is served by no readout", number(source)));
     }
     return {};
 }

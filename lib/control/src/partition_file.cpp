@@ -32,10 +32,13 @@ Result<std::vector<FileSection>> read_sections(std::string_view text, std::strin
         const auto head = section.path.substr(0, dot);
         const auto rest = dot == section.path.npos ? std::string{} : section.path.substr(dot + 1);
         const auto kind = parse_station_kind(head);
-        const auto wrong = [&](std::string_view what) { return fail(Errc::usage, fmt::format("{}:{}: {}", file_name, section.line, what)); };
+        const auto wrong = [&](std::string_view what) {
+            return fail(Errc::usage, fmt::format("{}:{}: {}", file_name, section.line, what));
+        };
         if (!kind && std::ranges::find(shared_sections(), head) == shared_sections().end())
             return wrong(fmt::format("unknown section [{}]{}", section.path, did_you_mean(head, known_sections())));
-        if (kind && rest.empty()) return wrong(fmt::format("[{0}] has no name; a station's section is [{0}.NAME]", head));
+        if (kind && rest.empty())
+            return wrong(fmt::format("[{0}] has no name; a station's section is [{0}.NAME]", head));
         std::optional<FileSection::Station> station;
         if (kind && rest.find('.') == rest.npos) station = FileSection::Station{*kind, rest};
         sections.push_back({std::move(section), std::move(station)});

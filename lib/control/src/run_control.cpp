@@ -19,7 +19,7 @@ constexpr auto step_max = 1s;
 constexpr auto disagreement_max = 10s;
 constexpr auto note_every = 1s;
 constexpr std::size_t ranges_kept = 10'000;  // of ids of lost events, in the catalogue
-constexpr auto still_after = 60s;  // a drain without progress is said
+constexpr auto still_after = 60s;            // a drain without progress is said
 
 /// What a run's end leaves in the catalogues.
 std::map<std::string, std::string> parameters_of(const RunResult& result) {
@@ -33,7 +33,8 @@ std::map<std::string, std::string> parameters_of(const RunResult& result) {
     if (!result.account) return all;
     for (const auto& [cause, events] : result.account->lost) all["lost: " + cause] = events.ranges(ranges_kept);
     if (!result.account->twice.empty()) all["recorded twice"] = result.account->twice.ranges(ranges_kept);
-    if (!result.account->unaccepted.empty()) all["recorded, never accepted"] = result.account->unaccepted.ranges(ranges_kept);
+    if (!result.account->unaccepted.empty())
+        all["recorded, never accepted"] = result.account->unaccepted.ranges(ranges_kept);
     return all;
 }
 
@@ -66,7 +67,8 @@ RunControl::State::State(const Partition& partition, const RunControlOptions& op
       seen_(now_) {
     for (const auto& entry : partition.stations) {
         const bool one = entry.kind == StationKind::supervise || entry.kind == StationKind::assign;
-        const StationTimes times{options.poll, one ? std::max(options.silent_after, options.silent_after_single) : options.silent_after};
+        const StationTimes times{
+            options.poll, one ? std::max(options.silent_after, options.silent_after_single) : options.silent_after};
         stations_.push_back(std::make_unique<StationControl>(entry, launch(entry), times, launcher, links));
     }
 }
@@ -77,8 +79,10 @@ void RunControl::State::step() {
     seen_ = seen;
     const auto present = peers();
     for (const auto& station : stations_) {
-        station->step(now_, run_, present, [&](std::string_view line) { log_.add(clock_.wall(), station->entry().name, line); });
-        if (station->up() && station->reported() && station->report().self) known_[station->entry().name] = *station->report().self;
+        station->step(now_, run_, present,
+                      [&](std::string_view line) { log_.add(clock_.wall(), station->entry().name, line); });
+        if (station->up() && station->reported() && station->report().self)
+            known_[station->entry().name] = *station->report().self;
         if (station->up() && station->reported()) say_new_alarms(*station);
     }
     for (const auto& station : stations_) {
@@ -92,7 +96,8 @@ void RunControl::State::step() {
     if (state != PartitionState::running || !options_.stop_when_finished) return;
     for (const auto& station : stations_) {
         const auto& report = station->report();
-        if (station->entry().kind == StationKind::supervise && report.status.finished && report.run == run_ && station->reported())
+        if (station->entry().kind == StationKind::supervise && report.status.finished && report.run == run_ &&
+            station->reported())
             return stop("all events are done", Drain::complete);
     }
 }
@@ -117,7 +122,8 @@ void RunControl::State::advance() {
         if (done.what == Phase::What::drain) drain_over();
         if (phases_.empty()) return phases_done();
     }
-    if (state == PartitionState::ending && std::ranges::all_of(stations_, &StationControl::gone)) state = PartitionState::down;
+    if (state == PartitionState::ending && std::ranges::all_of(stations_, &StationControl::gone))
+        state = PartitionState::down;
 }
 
 void RunControl::State::begin(const Phase& phase) {
@@ -141,7 +147,9 @@ void RunControl::State::begin(const Phase& phase) {
                 if (!station->up() || station->ending()) continue;
         }
         auto step = phase.step;
-        if (phase.until) step.limit = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(*phase.until - now_), std::chrono::milliseconds{1});
+        if (phase.until)
+            step.limit = std::max(std::chrono::duration_cast<std::chrono::milliseconds>(*phase.until - now_),
+                                  std::chrono::milliseconds{1});
         step.grace = phase.patience;
         station->add(step);
     }
@@ -158,7 +166,9 @@ bool RunControl::State::waits(const Phase& phase) {
             const auto late = fmt::format("{} did not answer {} in time", station->entry().name, phase.step.text());
             if (phase.what == Phase::What::step && close_again(*station, late)) return true;
             problem(fmt::format("{} and is ended{}", late,
-                                station->entry().kind == StationKind::record ? "; weir recover, or its next start, closes its files" : ""));
+                                station->entry().kind == StationKind::record
+                                    ? "; weir recover, or its next start, closes its files"
+                                    : ""));
             station->end(now_, std::chrono::seconds{1});
             replacing_.erase(station->entry().name);
         } else {
@@ -168,10 +178,12 @@ bool RunControl::State::waits(const Phase& phase) {
     return waiting;
 }
 
-/// A recorder that does not answer at its stop has files that are open: it is killed, and another process closes them. Once, and
-/// not beyond the deadline of an operator.
+/// A recorder that does not answer at its stop has files that are open: it is killed, and another process closes them.
+/// Once, and not beyond the deadline of an operator.
 bool RunControl::State::close_again(StationControl& station, const std::string& late) {
-    if (stop_until_ || station.entry().kind != StationKind::record || !closing_again_.insert(station.entry().name).second) return false;
+    if (stop_until_ || station.entry().kind != StationKind::record ||
+        !closing_again_.insert(station.entry().name).second)
+        return false;
     const auto what = late + " and is killed";
     station.kill();
     problem(what);
@@ -180,8 +192,8 @@ bool RunControl::State::close_again(StationControl& station, const std::string& 
     return true;
 }
 
-/// It has the time of a whole stop, and so has the stop where no operator gave it a deadline. Where the other recorders have said
-/// already which events they hold, or are about to, it says so afterwards.
+/// It has the time of a whole stop, and so has the stop where no operator gave it a deadline. Where the other recorders
+/// have said already which events they hold, or are about to, it says so afterwards.
 void RunControl::State::stop_again(StationControl& station) {
     station.add({StationStep::Kind::transition, service::Transition::stop, options_.stop_deadline});
     if (rank_of_front() > stop_rank(StationKind::record))
@@ -191,7 +203,8 @@ void RunControl::State::stop_again(StationControl& station) {
 
 /// Of the stations that stop now; behind all of them when reports are collected.
 std::size_t RunControl::State::rank_of_front() const noexcept {
-    return phases_.empty() || !phases_.front().kind ? stop_rank(StationKind::readout) + 1 : stop_rank(*phases_.front().kind);
+    return phases_.empty() || !phases_.front().kind ? stop_rank(StationKind::readout) + 1
+                                                    : stop_rank(*phases_.front().kind);
 }
 
 /// Those that come later in a stop have their shares all the same, unless an operator gave the whole a deadline.
@@ -206,7 +219,8 @@ void RunControl::State::put_off(SteadyTime::duration time) {
 bool RunControl::State::waits_for_assembly() {
     for (const auto& station : stations_) {
         if (!given_up_.contains(station->entry().name)) continue;
-        problem(fmt::format("{} is not there: it died too often; weir run replace {} tries once more", station->entry().name, station->entry().name));
+        problem(fmt::format("{} is not there: it died too often; weir run replace {} tries once more",
+                            station->entry().name, station->entry().name));
         stop(problems_.back(), Drain::bounded);
         return true;
     }
@@ -234,7 +248,9 @@ bool RunControl::State::drained() {
     if (dfm->state() != service::StationState::running) return dfm->idle();
     const bool supervised = supervisor != nullptr && supervisor->up() && !supervisor->ending() &&
                             supervisor->state() != service::StationState::connected;
-    if (supervised && (!supervisor->idle() || supervisor->report_asked() < drain_begun_ || supervisor->status().ledger.in_hand > 0)) return false;
+    if (supervised &&
+        (!supervisor->idle() || supervisor->report_asked() < drain_begun_ || supervisor->status().ledger.in_hand > 0))
+        return false;
     if (dfm->report_asked() < drain_begun_ || dfm->status().ledger.in_hand > 0) return false;
     const std::pair counts{supervised ? supervisor->status().ledger.received : 0, dfm->status().ledger.received};
     if (!supervised || counts.first == counts.second) return true;
@@ -248,8 +264,8 @@ bool RunControl::State::drained_without_dfm() {
     return std::ranges::all_of(stations_, [&](const auto& station) {
         if (station->entry().kind != StationKind::build && station->entry().kind != StationKind::filter) return true;
         if (station->gone() && station->idle()) return true;  // nobody starts it again
-        return station->idle() && !replacing_.contains(station->entry().name) && station->report_asked() > *dfm_gone_since_ &&
-               station->status().ledger.in_hand == 0;
+        return station->idle() && !replacing_.contains(station->entry().name) &&
+               station->report_asked() > *dfm_gone_since_ && station->status().ledger.in_hand == 0;
     });
 }
 
@@ -265,8 +281,9 @@ bool RunControl::State::waits_for_drain() {
     if (now_ - progress_->since < still_after) return true;
     service::Report report;
     report.severity = service::Severity::warning;
-    report.what = fmt::format("run {} has waited {} for {} accepted events, and none became final", number(run_),
-                              to_string(std::chrono::duration_cast<std::chrono::seconds>(now_ - progress_->since)), in_hand);
+    report.what =
+        fmt::format("run {} has waited {} for {} accepted events, and none became final", number(run_),
+                    to_string(std::chrono::duration_cast<std::chrono::seconds>(now_ - progress_->since)), in_hand);
     report.advice = "see the stations' alarms; weir run stop gives the run its stop_deadline to end";
     reports_.raise("the run does not end", std::move(report));
     progress_->since = now_;
@@ -278,7 +295,8 @@ void RunControl::State::drain_over() {
     if (stop_until_) return set_phases(phases_stop(now_, *stop_until_, {}));
     const auto* dfm = single(StationKind::assign);  // without one the supervisor has nobody to wait for
     const bool alive = dfm != nullptr && dfm->up() && !dfm->ending();
-    set_phases(phases_stop(now_, now_ + options_.stop_deadline, alive ? options_.silent_after_single : std::chrono::milliseconds{}));
+    set_phases(phases_stop(now_, now_ + options_.stop_deadline,
+                           alive ? options_.silent_after_single : std::chrono::milliseconds{}));
 }
 
 /// What is not final by then is abandoned.
@@ -376,7 +394,8 @@ void RunControl::State::look_for_run_left_open() {
     if (!*left) return;
     const auto& [run, noted] = **left;
     auto parameters = noted;
-    parameters["stop reason"] = "run control ended without stopping the run; its counts are those of a second before, or older";
+    parameters["stop reason"] =
+        "run control ended without stopping the run; its counts are those of a second before, or older";
     service::Report report;
     report.severity = service::Severity::error;
     const auto accepted = noted.contains("accepted") ? noted.at("accepted") : std::string("0");
@@ -393,8 +412,10 @@ void RunControl::State::look_for_run_left_open() {
 void RunControl::State::note_run() {
     noted_ = seen_;
     const auto e = events_of(results());
-    const std::map<std::string, std::string> counts{{"triggers", fmt::to_string(e.triggers)}, {"accepted", fmt::to_string(e.accepted)},
-                                                    {"built", fmt::to_string(e.built)},       {"incomplete", fmt::to_string(e.incomplete)},
+    const std::map<std::string, std::string> counts{{"triggers", fmt::to_string(e.triggers)},
+                                                    {"accepted", fmt::to_string(e.accepted)},
+                                                    {"built", fmt::to_string(e.built)},
+                                                    {"incomplete", fmt::to_string(e.incomplete)},
                                                     {"recorded", fmt::to_string(e.recorded)}};
     const auto noted = keeper_.note(run_, counts);
     if (!noted && !note_failed_)
@@ -431,7 +452,11 @@ Result<> RunControl::State::bring_up() {
 Result<RunNumber> RunControl::State::start(const RunRequest& request) {
     if (auto good = must_be(PartitionState::ready, "start a run"); !good) return std::unexpected(good.error());
     for (const auto& name : given_up_)
-        return fail(Errc::refused, fmt::format("cannot start a run: {0} died too often and is not started again; weir run replace {0} tries once more", name));
+        return fail(
+            Errc::refused,
+            fmt::format(
+                "cannot start a run: {0} died too often and is not started again; weir run replace {0} tries once more",
+                name));
     const auto run = keeper_.next_run();
     if (!run) return std::unexpected(run.error());
     run_ = *run;
@@ -498,7 +523,8 @@ void RunControl::State::abandon(const std::string& reason) {
     const bool run = run_active();
     if (run && stop_reason_.empty()) {
         stop_reason_ = reason;
-        run_seconds_ = state == PartitionState::starting ? 0 : std::chrono::duration<double>(seen_ - run_begin_).count();
+        run_seconds_ =
+            state == PartitionState::starting ? 0 : std::chrono::duration<double>(seen_ - run_begin_).count();
     }
     phases_.clear();
     begun_ = false;
@@ -521,7 +547,8 @@ void RunControl::State::say(service::Severity severity, std::string what) {
 }
 
 bool RunControl::State::run_active() const noexcept {
-    return state == PartitionState::starting || state == PartitionState::running || state == PartitionState::paused || state == PartitionState::stopping;
+    return state == PartitionState::starting || state == PartitionState::running || state == PartitionState::paused ||
+           state == PartitionState::stopping;
 }
 
 std::vector<Peer> RunControl::State::peers() const {
@@ -536,8 +563,10 @@ std::vector<StationResult> RunControl::State::results() const {
     std::vector<StationResult> all;
     for (const auto& station : stations_) {
         const auto& status = station->status();
-        const bool gone = station->gone() || station->ending();  // it is ended because it did not answer: what it said is old
-        all.push_back({station->entry().name, station->entry().kind, status.ledger, status.counters, station->events(), station->restarts, gone});
+        const bool gone =
+            station->gone() || station->ending();  // it is ended because it did not answer: what it said is old
+        all.push_back({station->entry().name, station->entry().kind, status.ledger, status.counters, station->events(),
+                       station->restarts, gone});
     }
     return all;
 }
@@ -548,7 +577,9 @@ PartitionView RunControl::State::view() const {
     view.run = run_;
     view.comment = request_.comment;
     view.started = started_;
-    view.seconds = state == PartitionState::running || state == PartitionState::paused ? std::chrono::duration<double>(seen_ - run_begin_).count() : run_seconds_;
+    view.seconds = state == PartitionState::running || state == PartitionState::paused
+                       ? std::chrono::duration<double>(seen_ - run_begin_).count()
+                       : run_seconds_;
     view.stop_reason = stop_reason_;
     view.failure = failure_;
     view.events = events_of(results());
@@ -556,7 +587,8 @@ PartitionView RunControl::State::view() const {
         const auto shown = station->gone() ? "gone" : !station->up() ? "launching" : service::name(station->state());
         auto report = station->report();
         report.status = station->status();
-        view.stations.push_back({station->entry(), shown, station->pid(), station->address(), station->restarts, station->rate(), std::move(report)});
+        view.stations.push_back({station->entry(), shown, station->pid(), station->address(), station->restarts,
+                                 station->rate(), std::move(report)});
     }
     view.last = last_;
     view.runs = runs_;
@@ -598,7 +630,8 @@ Result<> RunControl::resume() {
 
 Result<> RunControl::stop(const std::string& reason, Drain drain) {
     const std::scoped_lock lock(state_->mutex);
-    if (state_->state != PartitionState::paused && state_->state != PartitionState::starting && !state_->stops_without_deadline()) {
+    if (state_->state != PartitionState::paused && state_->state != PartitionState::starting &&
+        !state_->stops_without_deadline()) {
         if (auto good = state_->must_be(PartitionState::running, "stop the run"); !good) return good;
     }
     state_->stop(reason, drain);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What run control does when a station fails. Builders, selection units and filters are replaced: their events are given
-// to others, or come again. A recorder comes back and recovers; a readout comes back, and what it missed becomes empty
-// ROBs. Without supervisor or DFM nobody knows which events there are: the run stops. So it is until a stop has drained
-// the run; what fails after that costs no event, and only a recorder is started again, to close its files and say what they hold.
+// What run control does when a station fails. Builders, selection units and filters are replaced: their events are
+// given to others, or come again. A recorder comes back and recovers; a readout comes back, and what it missed becomes
+// empty ROBs. Without supervisor or DFM nobody knows which events there are: the run stops. So it is until a stop has
+// drained the run; what fails after that costs no event, and only a recorder is started again, to close its files and
+// say what they hold.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -88,14 +89,16 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
             return stop(what, Drain::bounded);
         case PartitionState::running:
         case PartitionState::paused: return trouble_in_run(station, trouble, what);
-        case PartitionState::stopping: return draining() ? trouble_in_drain(station, trouble, what) : trouble_in_stop(station, trouble, what);
+        case PartitionState::stopping:
+            return draining() ? trouble_in_drain(station, trouble, what) : trouble_in_stop(station, trouble, what);
     }
 }
 
 /// It is alone, and may only be slow: what it was asked is asked again. Its silence has a limit of its own.
 void RunControl::State::ask_again(StationControl& station, const std::string& what) {
     say(service::Severity::warning, what);
-    const bool pauses = station.entry().kind == StationKind::supervise && (state == PartitionState::paused || draining());
+    const bool pauses =
+        station.entry().kind == StationKind::supervise && (state == PartitionState::paused || draining());
     if (pauses && after(station.planned(), service::Transition::pause))
         station.add({StationStep::Kind::transition, service::Transition::pause, options_.pause_deadline});
     if (state == PartitionState::running && after(station.planned(), service::Transition::resume))
@@ -103,7 +106,8 @@ void RunControl::State::ask_again(StationControl& station, const std::string& wh
     station.add({StationStep::Kind::change_peers, service::Transition::connect, options_.connect_deadline});
 }
 
-void RunControl::State::trouble_in_run(StationControl& station, const StationTrouble& trouble, const std::string& what) {
+void RunControl::State::trouble_in_run(StationControl& station, const StationTrouble& trouble,
+                                       const std::string& what) {
     const auto kind = station.entry().kind;
     const bool runs =
         station.state() == service::StationState::running || station.state() == service::StationState::paused;
@@ -113,16 +117,18 @@ void RunControl::State::trouble_in_run(StationControl& station, const StationTro
     if (!station.gone()) station.kill();
     if (ends_the_run(kind)) {
         problem(what);
-        stop(what, Drain::complete);  // what the other one of the two still knows is not given up
+        stop(what, Drain::complete);                     // what the other one of the two still knows is not given up
         if (kind == StationKind::assign) bound_drain();  // nobody knows any more how much that is
         return;
     }
     if (replace(station, what)) return;
-    problem(fmt::format("{}, {} times within {}", what, options_.restarts_max + 1, to_string(options_.restarts_window)));
+    problem(
+        fmt::format("{}, {} times within {}", what, options_.restarts_max + 1, to_string(options_.restarts_window)));
     stop(problems_.back(), Drain::bounded);
 }
 
-void RunControl::State::trouble_in_drain(StationControl& station, const StationTrouble& trouble, const std::string& what) {
+void RunControl::State::trouble_in_drain(StationControl& station, const StationTrouble& trouble,
+                                         const std::string& what) {
     const auto kind = station.entry().kind;
     const bool runs =
         station.state() == service::StationState::running || station.state() == service::StationState::paused;
@@ -135,11 +141,13 @@ void RunControl::State::trouble_in_drain(StationControl& station, const StationT
         return;
     }
     if (replace(station, what)) return;
-    problem(fmt::format("{}, {} times within {}", what, options_.restarts_max + 1, to_string(options_.restarts_window)));
+    problem(
+        fmt::format("{}, {} times within {}", what, options_.restarts_max + 1, to_string(options_.restarts_window)));
     bound_stop();
 }
 
-void RunControl::State::trouble_in_stop(StationControl& station, const StationTrouble& trouble, const std::string& what) {
+void RunControl::State::trouble_in_stop(StationControl& station, const StationTrouble& trouble,
+                                        const std::string& what) {
     if (!trouble.died) {
         if (!trouble.answered && close_again(station, what)) return;
         problem(what);
@@ -182,26 +190,35 @@ void RunControl::State::replace_what_hangs() {
     if (state != PartitionState::running && state != PartitionState::paused && !draining()) return;
     for (const auto& station : stations_) {
         const auto since = station->hanging_since();
-        if (!since || now_ - *since < options_.hanging_after || !station->up() || replacing_.contains(station->entry().name)) continue;
+        if (!since || now_ - *since < options_.hanging_after || !station->up() ||
+            replacing_.contains(station->entry().name))
+            continue;
         station->kill();
-        trouble_of(*station, {true, false, fmt::format("had a selection that hung for {} and was killed", to_string(options_.hanging_after))});
+        trouble_of(*station,
+                   {true, false,
+                    fmt::format("had a selection that hung for {} and was killed", to_string(options_.hanging_after))});
     }
 }
 
 Result<> RunControl::State::replace_by_command(const std::string& name) {
-    const auto found = std::ranges::find_if(stations_, [&](const auto& station) { return station->entry().name == name; });
+    const auto found =
+        std::ranges::find_if(stations_, [&](const auto& station) { return station->entry().name == name; });
     if (found == stations_.end()) {
         std::vector<std::string> names;
         for (const auto& station : stations_) names.push_back(station->entry().name);
-        return fail(Errc::usage, fmt::format("there is no station \"{}\"{}; there are {}", name, did_you_mean(name, names), fmt::join(names, ", ")));
+        return fail(Errc::usage, fmt::format("there is no station \"{}\"{}; there are {}", name,
+                                             did_you_mean(name, names), fmt::join(names, ", ")));
     }
     auto& station = **found;
     const bool run = state == PartitionState::running || state == PartitionState::paused || draining();
     if (state != PartitionState::ready && !run)
-        return fail(Errc::refused, fmt::format("cannot replace {}: the partition is {}", name, weir::control::name(state)));
+        return fail(Errc::refused,
+                    fmt::format("cannot replace {}: the partition is {}", name, weir::control::name(state)));
     if (replacing_.contains(name)) return fail(Errc::refused, fmt::format("{} is being replaced already", name));
     if (run && ends_the_run(station.entry().kind))
-        return fail(Errc::refused, fmt::format("cannot replace {}: only it knows which events there are, and the run would lose them; weir run stop comes first", name));
+        return fail(Errc::refused, fmt::format("cannot replace {}: only it knows which events there are, and the run "
+                                               "would lose them; weir run stop comes first",
+                                               name));
     given_up_.erase(name);
     station.restarted.clear();
     station.kill();
@@ -233,7 +250,8 @@ void RunControl::State::tell_others(const StationControl& station) {
         const bool runs =
             other->state() == service::StationState::running || other->state() == service::StationState::paused;
         const bool stops = runs && other->planned() == service::StationState::connected;
-        if (other.get() != &station && other->up() && !other->ending() && knows_peers && !stops)  // what stops needs no new peer
+        if (other.get() != &station && other->up() && !other->ending() && knows_peers &&
+            !stops)  // what stops needs no new peer
             other->add({StationStep::Kind::change_peers, service::Transition::connect, options_.connect_deadline});
     }
 }

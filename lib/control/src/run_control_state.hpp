@@ -25,7 +25,9 @@ public:
     void shut_down(const std::string& reason);
     void abandon(const std::string& reason);
     /// A stop can still be given a deadline.
-    [[nodiscard]] bool stops_without_deadline() const noexcept { return state == PartitionState::stopping && !stop_until_; }
+    [[nodiscard]] bool stops_without_deadline() const noexcept {
+        return state == PartitionState::stopping && !stop_until_;
+    }
     [[nodiscard]] Result<> must_be(PartitionState state, std::string_view what) const;
     [[nodiscard]] PartitionView view() const;
 
@@ -91,11 +93,11 @@ private:
     SteadyTime seen_{};  // of the clock, at the last step
 
     std::deque<Phase> phases_;
-    bool begun_ = false;  // the first of them
-    std::map<std::string, Peer> known_;  // the latest self of each station
-    std::set<std::string> replacing_;    // those that come up again
-    std::set<std::string> told_;         // of those, whose new addresses the others were told
-    std::set<std::string> given_up_;     // those that died too often
+    bool begun_ = false;                                        // the first of them
+    std::map<std::string, Peer> known_;                         // the latest self of each station
+    std::set<std::string> replacing_;                           // those that come up again
+    std::set<std::string> told_;                                // of those, whose new addresses the others were told
+    std::set<std::string> given_up_;                            // those that died too often
     std::map<std::string, std::set<std::string>> alarms_said_;  // by station; names of those that are latched
     bool ending_wanted_ = false;
 
@@ -117,7 +119,7 @@ private:
         SteadyTime since{};
     };
     std::optional<Disagreement> disagreement_;  // of the drain
-    std::optional<Progress> progress_;       // of the drain
+    std::optional<Progress> progress_;          // of the drain
     double run_seconds_ = 0;
     std::string stop_reason_;
     std::vector<std::string> problems_;
@@ -125,7 +127,7 @@ private:
     std::optional<std::string> failure_;
     std::optional<RunResult> last_;
     std::uint32_t runs_ = 0;
-    SteadyTime noted_{};  // of the clock
+    SteadyTime noted_{};        // of the clock
     bool note_failed_ = false;  // it was said
 };
 

@@ -61,12 +61,13 @@ json::object to_json(const service::StationLedger& ledger) {
 }
 
 json::object to_json(const RunEvents& e) {
-    return {{"triggers", e.triggers}, {"accepted", e.accepted}, {"rejected", e.rejected}, {"built", e.built}, {"incomplete", e.incomplete},
-            {"recorded", e.recorded}};
+    return {{"triggers", e.triggers}, {"accepted", e.accepted},     {"rejected", e.rejected},
+            {"built", e.built},       {"incomplete", e.incomplete}, {"recorded", e.recorded}};
 }
 
 json::object to_json(const SelectionFaults& s) {
-    return {{"forced", s.forced()}, {"threw", s.threw}, {"timed_out", s.timed_out}, {"crashed", s.crashed}, {"unjudged", s.unjudged}, {"hanging", s.hanging}};
+    return {{"forced", s.forced()}, {"threw", s.threw},       {"timed_out", s.timed_out},
+            {"crashed", s.crashed}, {"unjudged", s.unjudged}, {"hanging", s.hanging}};
 }
 
 constexpr std::size_t ids_ranges_max = 100'000;
@@ -82,8 +83,9 @@ json::value to_json(const std::optional<EventAccount>& account) {
         one["cause"] = cause;
         lost.push_back(std::move(one));
     }
-    return json::object{{"accepted", account->accepted}, {"recorded", account->recorded}, {"rejected", account->rejected},
-                        {"lost", std::move(lost)}, {"twice", ids(account->twice)}, {"unaccepted", ids(account->unaccepted)}};
+    return json::object{{"accepted", account->accepted}, {"recorded", account->recorded},
+                        {"rejected", account->rejected}, {"lost", std::move(lost)},
+                        {"twice", ids(account->twice)},  {"unaccepted", ids(account->unaccepted)}};
 }
 
 json::object to_json(const RunResult& result) {
@@ -150,19 +152,25 @@ Result<RunCommand> parse_run_command(std::string_view text) {
     command.reason = fields.text("reason", "", comment_max);
     command.station = fields.text("station", "");
     if (const auto* parameters = fields.object("parameters")) {
-        if (parameters->size() > parameters_max) fields.fail_with(fmt::format("more than {} parameters", parameters_max));
+        if (parameters->size() > parameters_max)
+            fields.fail_with(fmt::format("more than {} parameters", parameters_max));
         json::Fields values(document->get_object().at("parameters"), "parameters");
-        for (const auto& [key, value] : *parameters) command.request.parameters[std::string(key)] = values.text(key, std::nullopt, comment_max);
+        for (const auto& [key, value] : *parameters)
+            command.request.parameters[std::string(key)] = values.text(key, std::nullopt, comment_max);
         if (auto read = values.result(); !read) fields.fail_with(read.error().context);
     }
     fields.no_others();
     if (auto read = fields.result(); !read) return std::unexpected(read.error());
-    const std::array words{std::string("start"), std::string("stop"), std::string("pause"), std::string("resume"), std::string("exit"), std::string("replace")};
+    const std::array words{std::string("start"),  std::string("stop"), std::string("pause"),
+                           std::string("resume"), std::string("exit"), std::string("replace")};
     const auto found = std::ranges::find(words, word);
     if (found == words.end())
-        return fail(Errc::usage, fmt::format("unknown command \"{}\"; there are start, stop, pause, resume, exit and replace{}", word, did_you_mean(word, words)));
+        return fail(Errc::usage,
+                    fmt::format("unknown command \"{}\"; there are start, stop, pause, resume, exit and replace{}",
+                                word, did_you_mean(word, words)));
     command.kind = static_cast<RunCommand::Kind>(found - words.begin());
-    if (command.kind == RunCommand::Kind::replace && command.station.empty()) return fail(Errc::usage, "replace: which \"station\"?");
+    if (command.kind == RunCommand::Kind::replace && command.station.empty())
+        return fail(Errc::usage, "replace: which \"station\"?");
     return command;
 }
 

@@ -24,8 +24,10 @@ Result<RunNumbers> RunNumbers::open(const std::filesystem::path& directory) {
     if (!lock) return std::unexpected(lock.error());
     if (::flock(lock->fd(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return fail_errno(errno, fmt::format("cannot lock {}", lock->path().native()));
-        return fail(Errc::refused, fmt::format("another weir run works in {}; see weir run status --dir {}, or choose another directory",
-                                               directory.native(), directory.native()));
+        return fail(
+            Errc::refused,
+            fmt::format("another weir run works in {}; see weir run status --dir {}, or choose another directory",
+                        directory.native(), directory.native()));
     }
     std::uint32_t last = 0;
     const auto path = directory / file_name;
@@ -35,8 +37,10 @@ Result<RunNumbers> RunNumbers::open(const std::filesystem::path& directory) {
         if (!text) return std::unexpected(text.error());
         const auto [end, ec] = std::from_chars(text->data(), text->data() + text->size(), last);
         if (ec != std::errc{} || std::string_view(end, text->data() + text->size()) != "\n")
-            return fail(Errc::corrupt, fmt::format("{} holds no run number; write the last one that was used into it, or remove it "
-                                                   "if the recorders' catalogues are whole", path.native()));
+            return fail(Errc::corrupt,
+                        fmt::format("{} holds no run number; write the last one that was used into it, or remove it "
+                                    "if the recorders' catalogues are whole",
+                                    path.native()));
     }
     return RunNumbers(directory, std::move(*lock), last);
 }
@@ -50,7 +54,8 @@ Result<RunNumber> RunNumbers::take(RunNumber free) {
     auto file = File::open(fresh, File::Mode::open_or_create);
     if (!file) return std::unexpected(file.error());
     if (auto empty = file->truncate(0); !empty) return std::unexpected(empty.error());
-    if (auto written = file->write_at(0, bytes_of(fmt::format("{}\n", next))); !written) return std::unexpected(written.error());
+    if (auto written = file->write_at(0, bytes_of(fmt::format("{}\n", next))); !written)
+        return std::unexpected(written.error());
     if (auto synced = file->sync_data(); !synced) return std::unexpected(synced.error());
     if (auto closed = file->close(); !closed) return std::unexpected(closed.error());
     std::error_code failed;

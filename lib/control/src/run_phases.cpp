@@ -13,11 +13,12 @@ struct StopShare {
     double until;  // of the whole time
 };
 // Nothing is in hand then, or it is abandoned. The recorder syncs and closes files, and gets most.
-constexpr std::array stop_order{StopShare{StationKind::supervise, 0.05}, StopShare{StationKind::select, 0.10}, StopShare{StationKind::assign, 0.15},
-                                StopShare{StationKind::build, 0.30},     StopShare{StationKind::filter, 0.45}, StopShare{StationKind::record, 0.85},
+constexpr std::array stop_order{StopShare{StationKind::supervise, 0.05}, StopShare{StationKind::select, 0.10},
+                                StopShare{StationKind::assign, 0.15},    StopShare{StationKind::build, 0.30},
+                                StopShare{StationKind::filter, 0.45},    StopShare{StationKind::record, 0.85},
                                 StopShare{StationKind::readout, 0.92}};
 constexpr double drain_part = 0.6;  // of an operator's stop
-constexpr std::array start_order{StationKind::record,  StationKind::filter, StationKind::build,    StationKind::readout,
+constexpr std::array start_order{StationKind::record, StationKind::filter, StationKind::build,    StationKind::readout,
                                  StationKind::assign, StationKind::select, StationKind::supervise};
 
 Phase all(Kind kind, std::chrono::milliseconds limit, service::Transition transition = service::Transition::configure) {
@@ -63,7 +64,9 @@ std::vector<Phase> phases_drain(const RunControlOptions& o, Drain drain) {
 
 std::vector<Phase> phases_stop(SteadyTime now, SteadyTime until, std::chrono::milliseconds patience) {
     std::vector<Phase> phases;
-    const auto part = [&](double share) { return std::chrono::duration_cast<std::chrono::milliseconds>((until - now) * share); };
+    const auto part = [&](double share) {
+        return std::chrono::duration_cast<std::chrono::milliseconds>((until - now) * share);
+    };
     for (const auto& [kind, share] : stop_order) {
         const bool single = kind == StationKind::supervise || kind == StationKind::assign;
         phases.push_back({Phase::What::step,
@@ -79,7 +82,11 @@ std::vector<Phase> phases_stop(SteadyTime now, SteadyTime until, std::chrono::mi
 }
 
 std::vector<Phase> phases_pause(const RunControlOptions& o, service::Transition transition) {
-    return {{Phase::What::step, {Kind::transition, transition, o.pause_deadline}, StationKind::supervise, std::nullopt, false}};
+    return {{Phase::What::step,
+             {Kind::transition, transition, o.pause_deadline},
+             StationKind::supervise,
+             std::nullopt,
+             false}};
 }
 
 std::vector<StationStep> steps_of_replacement(const RunControlOptions& o, bool run) {

@@ -20,9 +20,9 @@ struct Phase {
         drain,     // until every accepted event is final
     } what = What::step;
     StationStep step{};
-    std::optional<StationKind> kind{};   // nothing: all stations at once
-    std::optional<SteadyTime> until{};   // a stop's: whoever is not done then is ended
-    bool introduces = false;             // the stations have said who they are: now it is known whether they fit together
+    std::optional<StationKind> kind{};  // nothing: all stations at once
+    std::optional<SteadyTime> until{};  // a stop's: whoever is not done then is ended
+    bool introduces = false;  // the stations have said who they are: now it is known whether they fit together
     std::chrono::milliseconds patience{};  // beyond `until`; those that come later are later by what is used of it
 };
 
@@ -30,8 +30,8 @@ struct Phase {
 [[nodiscard]] std::vector<Phase> phases_start(const RunControlOptions& options);
 /// No more triggers, and the drain.
 [[nodiscard]] std::vector<Phase> phases_drain(const RunControlOptions& options, Drain drain);
-/// They end at `until`, later only by what the supervisor and the DFM use of `patience`: there is one of each, and only they know
-/// what became of the events. A kind that is done early leaves its time to those behind it.
+/// They end at `until`, later only by what the supervisor and the DFM use of `patience`: there is one of each, and only
+/// they know what became of the events. A kind that is done early leaves its time to those behind it.
 [[nodiscard]] std::vector<Phase> phases_stop(SteadyTime now, SteadyTime until, std::chrono::milliseconds patience);
 /// How much of the time of a stop the drain has.
 [[nodiscard]] std::chrono::milliseconds drain_share(const RunControlOptions& options) noexcept;

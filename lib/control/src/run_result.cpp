@@ -32,7 +32,7 @@ std::uint64_t rejected_as(const StationResult& station, const std::string& reaso
 struct Sum {
     std::uint64_t stations = 0, received = 0, stored = 0;
     std::uint64_t not_wanted = 0;  // by level 2 or a filter
-    bool whole = true;  // none of them was replaced, or is gone
+    bool whole = true;             // none of them was replaced, or is gone
 };
 
 Sum sum_of(const RunResult& result, StationKind kind) {
@@ -85,8 +85,11 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     if ((!supervised && !assigned) || !recorded) return std::nullopt;
     const auto accepted = supervised.value_or(service::EventIds{}) | assigned.value_or(service::EventIds{});
     // What a DFM that is gone said last may be old: of its events others may have ended since.
-    const bool dfm_gone = std::ranges::any_of(result.stations, [](const auto& s) { return s.kind == StationKind::assign && s.gone; });
-    const auto of_dfm = [&](const char* what) { return dfm_gone ? std::nullopt : ids_of(result, StationKind::assign, what); };
+    const bool dfm_gone =
+        std::ranges::any_of(result.stations, [](const auto& s) { return s.kind == StationKind::assign && s.gone; });
+    const auto of_dfm = [&](const char* what) {
+        return dfm_gone ? std::nullopt : ids_of(result, StationKind::assign, what);
+    };
     const auto rejected = of_dfm("rejected");
     const auto refused = of_dfm("refused");
     const auto failed = of_dfm("failed");
@@ -116,7 +119,9 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     lost("could not be built", failed.value_or(service::EventIds{}));
     lost("abandoned at the stop", given_up.value_or(service::EventIds{}));
     if (!missing.empty())
-        account.lost.push_back({rejected ? "nobody knows what became of them" : "the DFM died; filters may have rejected some of them", std::move(missing)});
+        account.lost.push_back(
+            {rejected ? "nobody knows what became of them" : "the DFM died; filters may have rejected some of them",
+             std::move(missing)});
     return account;
 }
 
@@ -130,10 +135,12 @@ std::optional<std::string> why_no_account(const RunResult& result) {
         return names;
     };
     const auto why = [](const std::vector<std::string>& names, std::string_view what, std::string_view next) {
-        return fmt::format("what became of each event is not known, because {} did not say which events {}: {}", fmt::join(names, " and "), what, next);
+        return fmt::format("what became of each event is not known, because {} did not say which events {}: {}",
+                           fmt::join(names, " and "), what, next);
     };
     if (const auto recorders = silent(StationKind::record); !recorders.empty())
-        return why(recorders, "have been recorded", "its files and the catalogue tell, when it was started again (or weir recover was)");
+        return why(recorders, "have been recorded",
+                   "its files and the catalogue tell, when it was started again (or weir recover was)");
     auto deciders = silent(StationKind::supervise);
     const auto assigners = silent(StationKind::assign);
     if (deciders.empty() || assigners.empty()) return std::nullopt;
@@ -158,33 +165,45 @@ std::string are(std::uint64_t count, std::string_view what) {
 void say_account(RunResult& result) {
     const auto& account = *result.account;
     for (const auto& [cause, events] : account.lost)
-        result.problems.push_back(fmt::format("{} in no file: {}: {}", are(events.count(), "accepted event"), cause, ids_in_line(events)));
+        result.problems.push_back(
+            fmt::format("{} in no file: {}: {}", are(events.count(), "accepted event"), cause, ids_in_line(events)));
     if (!account.twice.empty())
-        result.problems.push_back(fmt::format("{} in the files of two recorders: {}", are(account.twice.count(), "event"), ids_in_line(account.twice)));
+        result.problems.push_back(fmt::format("{} in the files of two recorders: {}",
+                                              are(account.twice.count(), "event"), ids_in_line(account.twice)));
     if (!account.unaccepted.empty())
-        result.problems.push_back(fmt::format("{} in files and {} never accepted: {}", are(account.unaccepted.count(), "event"),
-                                              account.unaccepted.count() == 1 ? "was" : "were", ids_in_line(account.unaccepted)));
+        result.problems.push_back(
+            fmt::format("{} in files and {} never accepted: {}", are(account.unaccepted.count(), "event"),
+                        account.unaccepted.count() == 1 ? "was" : "were", ids_in_line(account.unaccepted)));
 }
 
-/// What one kind of station gave, the next one must have. A process that died took its counts with it, so that nothing can
-/// be said of its kind.
+/// What one kind of station gave, the next one must have. A process that died took its counts with it, so that nothing
+/// can be said of its kind.
 void check_neighbours(RunResult& result) {
     const auto supervise = sum_of(result, StationKind::supervise);
     const auto assign = sum_of(result, StationKind::assign);
     const auto build = sum_of(result, StationKind::build);
     const auto record = sum_of(result, StationKind::record);
     const auto say = [&](std::string text) { result.problems.push_back(std::move(text)); };
-    if (supervise.stations > 0 && assign.stations > 0 && supervise.whole && assign.whole && supervise.received != assign.received)
-        say(fmt::format("the supervisor decided {} events, and the DFM heard of {}", supervise.received, assign.received));
+    if (supervise.stations > 0 && assign.stations > 0 && supervise.whole && assign.whole &&
+        supervise.received != assign.received)
+        say(fmt::format("the supervisor decided {} events, and the DFM heard of {}", supervise.received,
+                        assign.received));
     if (assign.stations > 0 && build.stations > 0 && assign.whole && build.whole && build.stored < assign.stored)
         say(fmt::format("the DFM counts {} events as stored, and the builders {}", assign.stored, build.stored));
     if (!result.account && assign.stations > 0 && record.stations > 0 && record.whole && record.stored < assign.stored)
-        say(fmt::format("the DFM counts {} events as stored, and the recorders hold {} copies", assign.stored, record.stored));
-    const bool events_known = std::ranges::all_of(result.stations, [](const auto& s) { return s.kind != StationKind::record || s.counters.contains("events_recorded"); });
-    // Of those that the DFM gave up, or that failed or were refused on one way, builders and filters may have brought some to a file.
+        say(fmt::format("the DFM counts {} events as stored, and the recorders hold {} copies", assign.stored,
+                        record.stored));
+    const bool events_known = std::ranges::all_of(result.stations, [](const auto& s) {
+        return s.kind != StationKind::record || s.counters.contains("events_recorded");
+    });
+    // Of those that the DFM gave up, or that failed or were refused on one way, builders and filters may have brought
+    // some to a file.
     const auto recordable = assign.received - std::min(assign.received, assign.not_wanted);
-    if (!result.account && assign.stations > 0 && record.stations > 0 && assign.whole && events_known && result.events.recorded > recordable)
-        say(fmt::format("the DFM counts {} events that may be in files, and the recorders hold {}: {} are in the files of two recorders, or came from elsewhere",
+    if (!result.account && assign.stations > 0 && record.stations > 0 && assign.whole && events_known &&
+        result.events.recorded > recordable)
+        say(
+            fmt::format("the DFM counts {} events that may be in files, and the recorders hold {}: {} are in the files "
+                        "of two recorders, or came from elsewhere",
                         recordable, result.events.recorded, result.events.recorded - recordable));
 }
 
@@ -204,7 +223,10 @@ RunEvents events_of(const std::vector<StationResult>& stations) {
                     station.ledger.stored + rejected_as(station, "not selected") + rejected_as(station, "refused");
                 events.incomplete += counter(station, "incomplete");
                 break;
-            case StationKind::record: events.recorded += station.counters.contains("events_recorded") ? counter(station, "events_recorded") : station.ledger.stored; break;
+            case StationKind::record:
+                events.recorded += station.counters.contains("events_recorded") ? counter(station, "events_recorded")
+                                                                                : station.ledger.stored;
+                break;
             default: break;
         }
     }
@@ -246,14 +268,18 @@ void balance(RunResult& result) {
         }
         const auto& l = station.ledger;
         for (const auto* lost : {"refused", "failed", "given up"}) {
-            if (const auto events = rejected_as(station, lost); events > 0 && station.kind == StationKind::assign && !result.account)
+            if (const auto events = rejected_as(station, lost);
+                events > 0 && station.kind == StationKind::assign && !result.account)
                 result.problems.push_back(fmt::format("{} {} were lost: {} ({})", events, l.what, lost, station.name));
         }
         if (station.gone && result.account) continue;  // the account knows what became of its events
-        if (l.in_hand > 0) result.problems.push_back(fmt::format("{} has {} {} in hand after the stop", station.name, l.in_hand, l.what));
+        if (l.in_hand > 0)
+            result.problems.push_back(
+                fmt::format("{} has {} {} in hand after the stop", station.name, l.in_hand, l.what));
         if (!l.balances())
-            result.problems.push_back(fmt::format("the ledger of {} does not balance: {} {} received, {} stored, {} rejected, {} in hand", station.name,
-                                                  l.received, l.what, l.stored, rejected(l), l.in_hand));
+            result.problems.push_back(
+                fmt::format("the ledger of {} does not balance: {} {} received, {} stored, {} rejected, {} in hand",
+                            station.name, l.received, l.what, l.stored, rejected(l), l.in_hand));
     }
     check_neighbours(result);
 }

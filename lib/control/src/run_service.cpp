@@ -82,11 +82,15 @@ service::HttpResponse obey(RunControl& control, std::string_view body) {
         case RunCommand::Kind::start:
             if (const auto run = control.start(command->request); !run) done = std::unexpected(run.error());
             break;
-        case RunCommand::Kind::stop: done = control.stop(command->reason.empty() ? "stopped by command" : command->reason); break;
+        case RunCommand::Kind::stop:
+            done = control.stop(command->reason.empty() ? "stopped by command" : command->reason);
+            break;
         case RunCommand::Kind::pause: done = control.pause(); break;
         case RunCommand::Kind::resume: done = control.resume(); break;
         case RunCommand::Kind::replace: done = control.replace(command->station); break;
-        case RunCommand::Kind::exit: control.shut_down(command->reason.empty() ? "ended by command" : command->reason); break;
+        case RunCommand::Kind::exit:
+            control.shut_down(command->reason.empty() ? "ended by command" : command->reason);
+            break;
     }
     if (!done) return refusal(done.error());
     const auto view = control.view();
@@ -123,9 +127,13 @@ service::Metrics::Collection collect_partition(service::Metrics& metrics, const 
     return metrics.collect([&control](service::MetricSink& sink) {
         const auto view = control.view();
         const auto real = [](auto n) { return static_cast<double>(n); };
-        sink.gauge("weir_partition_info", "state of the partition and number of its run", {{"state", name(view.state)}, {"run", fmt::to_string(number(view.run))}}, 1);
+        sink.gauge("weir_partition_info", "state of the partition and number of its run",
+                   {{"state", name(view.state)}, {"run", fmt::to_string(number(view.run))}}, 1);
         sink.gauge("weir_partition_run_seconds", "how long the run lasts", {}, view.seconds);
-        const auto events = [&](const char* what, std::uint64_t count) { sink.gauge("weir_partition_events", "events of the run, by what became of them", {{"what", what}}, real(count)); };
+        const auto events = [&](const char* what, std::uint64_t count) {
+            sink.gauge("weir_partition_events", "events of the run, by what became of them", {{"what", what}},
+                       real(count));
+        };
         events("triggers", view.events.triggers);
         events("accepted", view.events.accepted);
         events("rejected", view.events.rejected);
@@ -134,9 +142,12 @@ service::Metrics::Collection collect_partition(service::Metrics& metrics, const 
         events("recorded", view.events.recorded);
         for (const auto& station : view.stations) {
             const service::Labels labels{{"station", station.entry.name}, {"kind", name(station.entry.kind)}};
-            sink.gauge("weir_station_up", "1: its process runs and is known", labels, station.state == "gone" || station.state == "launching" ? 0 : 1);
-            sink.gauge("weir_station_restarts", "how often it was replaced in this run", labels, real(station.restarts));
-            sink.gauge("weir_station_in_hand", "what its ledger has in hand", labels, real(station.report.status.ledger.in_hand));
+            sink.gauge("weir_station_up", "1: its process runs and is known", labels,
+                       station.state == "gone" || station.state == "launching" ? 0 : 1);
+            sink.gauge("weir_station_restarts", "how often it was replaced in this run", labels,
+                       real(station.restarts));
+            sink.gauge("weir_station_in_hand", "what its ledger has in hand", labels,
+                       real(station.report.status.ledger.in_hand));
         }
     });
 }

@@ -12,7 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string seconds_text(std::chrono::milliseconds time) { return to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(time)); }
+std::string seconds_text(std::chrono::milliseconds time) {
+    return to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(time));
+}
 
 constexpr std::size_t error_max = 500;
 constexpr auto rate_over = 3s;
@@ -21,7 +23,8 @@ constexpr auto rate_over = 3s;
 
 bool says_an_error(std::string_view line) {
     constexpr std::string_view time = "2026-11-23T02:36:14.123Z ";  // of the same length always
-    const bool begins_with_time = line.size() > time.size() && line[10] == 'T' && line.substr(time.size() - 2, 2) == "Z ";
+    const bool begins_with_time =
+        line.size() > time.size() && line[10] == 'T' && line.substr(time.size() - 2, 2) == "Z ";
     if (begins_with_time) line.remove_prefix(time.size());
     return line.starts_with("error ") || line.starts_with("fatal ") || line.starts_with("weir ");
 }
@@ -52,8 +55,14 @@ std::string StationStep::text() const {
     return {};
 }
 
-StationControl::StationControl(const StationEntry& entry, LaunchRequest request, const StationTimes& times, Launcher& launcher, StationLinks& links)
-    : entry_(entry), request_(std::move(request)), times_(times), launcher_(launcher), links_(links), log_(request_.log, 16_MiB) {}
+StationControl::StationControl(const StationEntry& entry, LaunchRequest request, const StationTimes& times,
+                               Launcher& launcher, StationLinks& links)
+    : entry_(entry),
+      request_(std::move(request)),
+      times_(times),
+      launcher_(launcher),
+      links_(links),
+      log_(request_.log, 16_MiB) {}
 
 StationControl::~StationControl() { forget_process(); }
 
@@ -71,7 +80,8 @@ void StationControl::add(const StationStep& step) {
     steps_.push_back(step);
 }
 
-void StationControl::step(SteadyTime now, RunNumber run, const std::vector<Peer>& peers, const std::function<void(std::string_view)>& log_line) {
+void StationControl::step(SteadyTime now, RunNumber run, const std::vector<Peer>& peers,
+                          const std::function<void(std::string_view)>& log_line) {
     if (now - log_read_ >= times_.poll) {
         read_log(log_line);
         log_read_ = now;
@@ -99,7 +109,8 @@ void StationControl::look_at_process(SteadyTime now, const std::function<void(st
     forget_process();
     if (expected) return;
     read_log(log_line);
-    fail({true, false, end->signal != 0 || last_error_.empty() ? end->text() : fmt::format("{}: {}", end->text(), last_error_)});
+    fail({true, false,
+          end->signal != 0 || last_error_.empty() ? end->text() : fmt::format("{}: {}", end->text(), last_error_)});
 }
 
 void StationControl::look_at_reports(SteadyTime now) {
@@ -175,7 +186,9 @@ void StationControl::go_on(SteadyTime now, RunNumber run, const std::vector<Peer
         if (steps_.empty()) return;
         if (!ready) {
             if (now - *begun_ >= step.limit + step.grace)
-                fail({false, false, fmt::format("did not answer {} within {}{}", step.text(), seconds_text(step.limit), unanswered_ ? ": " + *unanswered_ : "")});
+                fail({false, false,
+                      fmt::format("did not answer {} within {}{}", step.text(), seconds_text(step.limit),
+                                  unanswered_ ? ": " + *unanswered_ : "")});
             return;
         }
         done(now);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One station as run control holds it: its process, its control port, and the steps that it is to go through one after the
-// other. It says what happened; what that means for the partition is RunControl's to decide.
+// One station as run control holds it: its process, its control port, and the steps that it is to go through one after
+// the other. It says what happened; what that means for the partition is RunControl's to decide.
 #pragma once
 
 #include <deque>
@@ -44,14 +44,16 @@ struct StationTimes {
 
 class StationControl {
 public:
-    StationControl(const StationEntry& entry, LaunchRequest request, const StationTimes& times, Launcher& launcher, StationLinks& links);
+    StationControl(const StationEntry& entry, LaunchRequest request, const StationTimes& times, Launcher& launcher,
+                   StationLinks& links);
     ~StationControl();
     StationControl(const StationControl&) = delete;
     StationControl& operator=(const StationControl&) = delete;
 
     void add(const StationStep& step);
     /// Does what is due. `run` and `peers` are for calls that begin now.
-    void step(SteadyTime now, RunNumber run, const std::vector<Peer>& peers, const std::function<void(std::string_view)>& log_line);
+    void step(SteadyTime now, RunNumber run, const std::vector<Peer>& peers,
+              const std::function<void(std::string_view)>& log_line);
 
     /// Nothing is under way or waits.
     [[nodiscard]] bool idle() const noexcept { return steps_.empty(); }
@@ -135,8 +137,8 @@ private:
 
     service::StationReport report_;
     bool reported_ = false;
-    bool of_this_run_ = true;                 // its counts
-    std::optional<SteadyTime> started_;       // in this run: reports that were asked for later are of it
+    bool of_this_run_ = true;            // its counts
+    std::optional<SteadyTime> started_;  // in this run: reports that were asked for later are of it
     service::StationStatus none_;
     std::shared_ptr<const service::StationEvents> events_;
     double rate_ = 0;
@@ -144,16 +146,17 @@ private:
         SteadyTime at{};
         std::uint64_t received = 0;
     };
-    std::deque<Counted> counted_;             // of the last seconds
+    std::deque<Counted> counted_;  // of the last seconds
     std::optional<SteadyTime> hanging_since_;
-    SteadyTime settled_{};     // when it was asked last before the last step ended: later reports say in which state it is
+    SteadyTime settled_{};  // when it was asked last before the last step ended: later reports say in which state it is
     SteadyTime unanswered_at_{};
-    std::optional<std::string> unanswered_;   // the call of the step under way got no answer, or a no; its status says more
-    bool refused_ = false;                    // it was a no
+    std::optional<std::string>
+        unanswered_;        // the call of the step under way got no answer, or a no; its status says more
+    bool refused_ = false;  // it was a no
     bool introduced_ = false;
     bool asking_ = false;
     bool asking_events_ = false;  // with that
-    bool fresh_ = false;  // the report under way, or here, was asked for by the step under way
+    bool fresh_ = false;          // the report under way, or here, was asked for by the step under way
     SteadyTime asked_{}, heard_{}, report_asked_{};
 };
 

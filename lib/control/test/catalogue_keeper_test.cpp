@@ -33,7 +33,8 @@ TEST_F(CatalogueKeeperTest, ANumberIsAboveThoseOfTheCatalogueAndThoseGivenOut) {
     {
         const auto made = catalogue::open_sqlite_catalogue(catalogue());
         ASSERT_TRUE(made);
-        ASSERT_TRUE((*made)->open_run({.run = RunNumber{40}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
+        ASSERT_TRUE((*made)->open_run(
+            {.run = RunNumber{40}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
     }
     EXPECT_EQ(keeper.next_run(), RunNumber{41});
     EXPECT_EQ(keeper.next_run(), RunNumber{42}) << "41 was given out, and never recorded";
@@ -42,12 +43,14 @@ TEST_F(CatalogueKeeperTest, ANumberIsAboveThoseOfTheCatalogueAndThoseGivenOut) {
 TEST_F(CatalogueKeeperTest, ParametersOfARunAreInTheCatalogueAlsoWhenItIsClosed) {
     const auto made = catalogue::open_sqlite_catalogue(catalogue());
     ASSERT_TRUE(made);
-    ASSERT_TRUE((*made)->open_run({.run = RunNumber{7}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
+    ASSERT_TRUE(
+        (*made)->open_run({.run = RunNumber{7}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
     CatalogueKeeper keeper(*RunNumbers::open(directory), {opener()}, OpenRun(directory / "run-open.json"));
     EXPECT_TRUE(keeper.keep(RunNumber{7}, {{"beam", "on"}}));
     ASSERT_TRUE((*made)->close_run(RunNumber{7}, "rec-1", {}));
     EXPECT_TRUE(keeper.keep(RunNumber{7}, {{"stop reason", "enough"}}));
-    EXPECT_EQ(*(*made)->run_parameters(RunNumber{7}), (std::map<std::string, std::string>{{"beam", "on"}, {"stop reason", "enough"}}));
+    EXPECT_EQ(*(*made)->run_parameters(RunNumber{7}),
+              (std::map<std::string, std::string>{{"beam", "on"}, {"stop reason", "enough"}}));
 }
 
 }  // namespace

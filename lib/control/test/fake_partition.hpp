@@ -16,12 +16,12 @@ namespace weir::control {
 
 struct FakeStation {
     StationEntry entry;
-    int processes = 0;       // that were started so far
+    int processes = 0;  // that were started so far
     bool alive = false;
-    bool mute = false;       // answers nothing, as a process that is stopped
+    bool mute = false;  // answers nothing, as a process that is stopped
     bool deaf_to_sigterm = false;
-    std::string hangs_in;    // never answers this transition
-    std::string refuses;     // answers no to this one
+    std::string hangs_in;         // never answers this transition
+    std::string refuses;          // answers no to this one
     std::string loses_answer_to;  // once: makes it, and the answer is lost
     std::string loses_call_of;    // once: never gets it
     service::StationReport report{};
@@ -46,18 +46,22 @@ struct FakeWorld {
         }
         return calls.size() + 1000;
     }
-    [[nodiscard]] std::size_t count(const std::string& call) const { return static_cast<std::size_t>(std::ranges::count(calls, call)); }
+    [[nodiscard]] std::size_t count(const std::string& call) const {
+        return static_cast<std::size_t>(std::ranges::count(calls, call));
+    }
     void kill(const std::string& name) { stations.at(name).alive = false; }
 };
 
 class FakeProcess final : public StationProcess {
 public:
-    FakeProcess(FakeWorld& world, std::string name, int number) : world_(world), name_(std::move(name)), number_(number) {}
+    FakeProcess(FakeWorld& world, std::string name, int number)
+        : world_(world), name_(std::move(name)), number_(number) {}
     ~FakeProcess() override { kill(); }
     [[nodiscard]] std::int64_t pid() const noexcept override { return 1000 + number_; }
     [[nodiscard]] std::optional<std::string> announcement() override {
         const auto& station = world_.stations.at(name_);
-        return fmt::format(R"({{"station":"{0}","kind":"{1}","control":"{0}#{2}"}})", name_, name(station.entry.kind), number_);
+        return fmt::format(R"({{"station":"{0}","kind":"{1}","control":"{0}#{2}"}})", name_, name(station.entry.kind),
+                           number_);
     }
     [[nodiscard]] std::optional<ProcessEnd> ended() override {
         return mine().alive ? std::nullopt : std::optional(ProcessEnd{0, 9});
@@ -116,7 +120,11 @@ public:
         if (!to) return CallAnswer(std::unexpected(CallFailure{true, "not in this state"}));
         station.report.state = *to;
         if (request.transition == service::Transition::configure) {
-            station.report.self = Peer{name_, station.entry.kind, station.entry.id, fmt::format("127.0.0.1:{}", number(station.entry.id) * 100 + station.processes), "",
+            station.report.self = Peer{name_,
+                                       station.entry.kind,
+                                       station.entry.id,
+                                       fmt::format("127.0.0.1:{}", number(station.entry.id) * 100 + station.processes),
+                                       "",
                                        station.sources};
         }
         if (request.run) {
@@ -158,7 +166,8 @@ public:
     explicit FakeKeeper(FakeWorld& world) : world_(world) {}
     [[nodiscard]] Result<RunNumber> next_run() override { return RunNumber{++world_.last_run}; }
     [[nodiscard]] Result<> keep(RunNumber run, const std::map<std::string, std::string>& parameters) override {
-        for (const auto& [key, value] : parameters) world_.kept.push_back(fmt::format("{} {}={}", number(run), key, value));
+        for (const auto& [key, value] : parameters)
+            world_.kept.push_back(fmt::format("{} {}={}", number(run), key, value));
         return {};
     }
 

@@ -55,29 +55,37 @@ TEST(Partition, AnUnknownSectionNamesTheNearest) {
     EXPECT_EQ(error_of(with("[bild.sfi-2]\n")), "p.toml:12: unknown section [bild.sfi-2]; did you mean \"build\"?");
 }
 
-TEST(Partition, AStationWithoutANameIsAnError) { EXPECT_THAT(error_of(with("[filter]\n")), HasSubstr("[filter] has no name; a station's section is [filter.NAME]")); }
+TEST(Partition, AStationWithoutANameIsAnError) {
+    EXPECT_THAT(error_of(with("[filter]\n")), HasSubstr("[filter] has no name; a station's section is [filter.NAME]"));
+}
 
 TEST(Partition, ANameIsOfTheWholePartition) {
-    EXPECT_EQ(error_of(with("[filter.sfi-1]\n")), "p.toml:12: [filter.sfi-1] has the name of [build.sfi-1] (line 8); names are of the whole partition");
+    EXPECT_EQ(error_of(with("[filter.sfi-1]\n")),
+              "p.toml:12: [filter.sfi-1] has the name of [build.sfi-1] (line 8); names are of the whole partition");
 }
 
 TEST(Partition, TwoStationsOnOnePortAreAnErrorWithBothPlaces) {
     EXPECT_EQ(error_of(with("listen = \"localhost:7000\"\n[build.sfi-2]\ncontrol = \"127.0.0.1:7000\"\n")),
-              "p.toml:14: control = \"127.0.0.1:7000\" of [build.sfi-2] is the port of [record.rec-1] already (line 12); give each its own, or port 0 for a free one");
+              "p.toml:14: control = \"127.0.0.1:7000\" of [build.sfi-2] is the port of [record.rec-1] already (line "
+              "12); give each its own, or port 0 for a free one");
 }
 
 TEST(Partition, OneDfmAndOneSupervisor) {
-    EXPECT_THAT(error_of(with("[assign.dfm-2]\n")), HasSubstr("[assign.dfm-2] is a second assign station beside [assign.dfm] (line 7)"));
-    EXPECT_THAT(error_of(without("[assign.dfm]\n")), HasSubstr("no [assign.NAME]: nobody would give events to builders"));
+    EXPECT_THAT(error_of(with("[assign.dfm-2]\n")),
+                HasSubstr("[assign.dfm-2] is a second assign station beside [assign.dfm] (line 7)"));
+    EXPECT_THAT(error_of(without("[assign.dfm]\n")),
+                HasSubstr("no [assign.NAME]: nobody would give events to builders"));
     EXPECT_THAT(error_of(with("[supervise.two]\n")), HasSubstr("a second supervise station"));
 }
 
 TEST(Partition, FiltersNeedARecorder) {
-    EXPECT_THAT(error_of(without("[record.rec-1]\n", "[filter.ef-1]\n")), HasSubstr("no [record.NAME]: filters would have nowhere to send events"));
+    EXPECT_THAT(error_of(without("[record.rec-1]\n", "[filter.ef-1]\n")),
+                HasSubstr("no [record.NAME]: filters would have nowhere to send events"));
 }
 
 TEST(Partition, ASourceIsNamedOnceAndReadable) {
-    EXPECT_THAT(error_of("[data]\nsources = [\"0x10\", \"16\"]\n"), HasSubstr("p.toml:2: data.sources: 0x10 is named twice"));
+    EXPECT_THAT(error_of("[data]\nsources = [\"0x10\", \"16\"]\n"),
+                HasSubstr("p.toml:2: data.sources: 0x10 is named twice"));
     EXPECT_THAT(error_of("[data]\nsources = [\"tracker\"]\n"), HasSubstr("\"tracker\" is not a source"));
 }
 
@@ -86,13 +94,15 @@ TEST(Partition, ReadoutsThatShareAFileCoverAllOfIt) {
         std::string text(more);
         text += "[assign.dfm]\n[build.sfi-1]\n[supervise.l2sv]\n[record.rec-1]\n";
         int number = 0;
-        for (const auto* part : parts) text += "[readout.ros-" + std::to_string(++number) + "]\nsource = \"file\"\npart = \"" + part + "\"\n";
+        for (const auto* part : parts)
+            text += "[readout.ros-" + std::to_string(++number) + "]\nsource = \"file\"\npart = \"" + part + "\"\n";
         return text;
     };
     EXPECT_EQ(error_of(shares({"1/3", "2/3", "3/3"})), "no error");
     EXPECT_EQ(error_of(shares({"2/4", "2/2", "1/4"})), "no error");
-    EXPECT_THAT(error_of(shares({"1/6", "2/6", "3/6", "4/6", "6/6"})),
-                HasSubstr("p.toml:7: the parts of the readouts do not cover the file: nobody has its sources from 4/6 to 5/6"));
+    EXPECT_THAT(
+        error_of(shares({"1/6", "2/6", "3/6", "4/6", "6/6"})),
+        HasSubstr("p.toml:7: the parts of the readouts do not cover the file: nobody has its sources from 4/6 to 5/6"));
     EXPECT_THAT(error_of(shares({"1/2"})), HasSubstr("from 1/2 to 1/1"));
     EXPECT_THAT(error_of(shares({"2/2"})), HasSubstr("from 0/1 to 1/2"));
     EXPECT_EQ(error_of(shares({"1/2"}, "[data]\nsources = [\"0x10\"]\n")), "no error");
@@ -103,12 +113,15 @@ TEST(Partition, PeersMustServeEverySourceOnce) {
     const Peer one{"ros-1", StationKind::readout, {}, "127.0.0.1:1", "", {SourceId{0x10}}};
     Peer two{"ros-2", StationKind::readout, {}, "127.0.0.1:2", "", {SourceId{0x11}}};
     EXPECT_TRUE(check_peers(partition, {one, two}));
-    EXPECT_EQ(check_peers(partition, {one}).error().context, "p.toml: source 0x11 of [data] sources is served by no readout");
+    EXPECT_EQ(check_peers(partition, {one}).error().context,
+              "p.toml: source 0x11 of [data] sources is served by no readout");
     two.sources.push_back(SourceId{0x10});
-    EXPECT_THAT(check_peers(partition, {one, two}).error().context, HasSubstr("source 0x10 is served by ros-1 and by ros-2"));
+    EXPECT_THAT(check_peers(partition, {one, two}).error().context,
+                HasSubstr("source 0x10 is served by ros-1 and by ros-2"));
     two.sources = {SourceId{0x11}};
     two.dataflow = one.dataflow;
-    EXPECT_THAT(check_peers(partition, {one, two}).error().context, HasSubstr("ros-1 and ros-2 are both at 127.0.0.1:1"));
+    EXPECT_THAT(check_peers(partition, {one, two}).error().context,
+                HasSubstr("ros-1 and ros-2 are both at 127.0.0.1:1"));
 }
 
 }  // namespace

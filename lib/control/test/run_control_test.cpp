@@ -58,8 +58,10 @@ protected:
         for (const auto& entry : partition.stations) world.stations[entry.name].entry = entry;
         world.stations["ros-1"].sources = {SourceId{1}};
         world.stations["ros-2"].sources = {SourceId{2}};
-        control.emplace(partition, options, [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; }, launcher, links,
-                        keeper, reports, log, clock);
+        control.emplace(
+            partition, options,
+            [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; }, launcher,
+            links, keeper, reports, log, clock);
     }
 
     /// Time goes by in steps of 10 ms.
@@ -113,12 +115,14 @@ TEST_F(RunControlTest, BringsEveryStationUpAndTellsEachOfAll) {
 TEST_F(RunControlTest, StartsTakersBeforeGiversAndStopsThemAfter) {
     const auto run = start_run();
     const std::vector<std::string> order{"rec-1", "ef-1", "sfi-1", "ros-1", "dfm", "l2pu-1", "l2sv"};
-    for (std::size_t i = 1; i < order.size(); ++i) EXPECT_LT(world.place(order[i - 1] + " start"), world.place(order[i] + " start")) << order[i];
+    for (std::size_t i = 1; i < order.size(); ++i)
+        EXPECT_LT(world.place(order[i - 1] + " start"), world.place(order[i] + " start")) << order[i];
     EXPECT_EQ(station("ros-2").started, run);
     ASSERT_TRUE(control->stop("enough"));
     pass(500ms);
     const std::vector<std::string> back{"l2sv", "l2pu-1", "dfm", "sfi-1", "ef-1", "rec-1", "ros-1"};
-    for (std::size_t i = 1; i < back.size(); ++i) EXPECT_LT(world.place(back[i - 1] + " stop"), world.place(back[i] + " stop")) << back[i];
+    for (std::size_t i = 1; i < back.size(); ++i)
+        EXPECT_LT(world.place(back[i - 1] + " stop"), world.place(back[i] + " stop")) << back[i];
     EXPECT_EQ(control->view().state, PartitionState::ready);
     EXPECT_EQ(control->view().last->reason, "enough");
     EXPECT_THAT(problems(), IsEmpty());
@@ -196,7 +200,10 @@ TEST_F(RunControlTest, ARecorderThatDiesComesBackWithTheSameRun) {
 TEST_F(RunControlTest, TheRunStopsWithAReasonWhenTheSupervisorOrTheDfmDies) {
     for (const auto* name : {"l2sv", "dfm"}) {
         if (control->view().state == PartitionState::down) start_run();
-        else { ASSERT_TRUE(control->start({})); pass(300ms); }
+        else {
+            ASSERT_TRUE(control->start({}));
+            pass(300ms);
+        }
         world.kill(name);
         pass(1000ms);
         EXPECT_EQ(control->view().state, PartitionState::ready);
@@ -516,7 +523,8 @@ TEST_F(RunControlTest, WhatIsLostIsCountedByWhoKnowsAndListedByGlobalId) {
     station("l2sv").report.status.ledger = {"events", 100, 100, {}, 0};
     station("l2sv").events = {{"accepted", ids("1-100")}};
     station("dfm").report.status.ledger = {"events", 100, 70, {{"not selected", 10}, {"given up", 20}}, 0};
-    station("dfm").events = {{"accepted", ids("1-100")}, {"rejected", ids("11-20")}, {"failed", ids("")}, {"given up", ids("81-100")}};
+    station("dfm").events = {
+        {"accepted", ids("1-100")}, {"rejected", ids("11-20")}, {"failed", ids("")}, {"given up", ids("81-100")}};
     station("sfi-1").report.status.ledger = {"events", 100, 90, {{"not selected", 10}}, 0};
     station("rec-1").report.status.ledger = {"copies", 87, 87, {}, 0};
     station("rec-1").events = {{"recorded", ids("1-10,22-97,101")}};
@@ -535,8 +543,11 @@ TEST_F(RunControlTest, AnAcceptedEventThatARecorderRefusedIsLostForThatReason) {
     station("l2sv").report.status.ledger = {"events", 10, 10, {}, 0};
     station("l2sv").events = {{"accepted", ids("1-10")}};
     station("dfm").report.status.ledger = {"events", 10, 5, {{"not selected", 2}, {"refused", 3}}, 0};
-    station("dfm").events = {
-        {"accepted", ids("1-10")}, {"rejected", ids("6,7")}, {"refused", ids("8-10")}, {"failed", ids("")}, {"given up", ids("")}};
+    station("dfm").events = {{"accepted", ids("1-10")},
+                             {"rejected", ids("6,7")},
+                             {"refused", ids("8-10")},
+                             {"failed", ids("")},
+                             {"given up", ids("")}};
     station("sfi-1").report.status.ledger = {"events", 10, 5, {{"not_selected", 2}, {"late", 2}, {"too_large", 1}}, 0};
     station("rec-1").report.status.ledger = {"copies", 6, 6, {}, 0};
     station("rec-1").events = {{"recorded", ids("1-5,8")}};  // 8 by another way
@@ -554,8 +565,9 @@ TEST_F(RunControlTest, ARunWhoseRunControlWasKilledGetsItsStopReasonAndCountsAtT
     pass(3s);
     control.reset();  // as it is killed
     ASSERT_TRUE(world.open);
-    control.emplace(partition, options, [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; }, launcher, links,
-                    keeper, reports, log, clock);
+    control.emplace(
+        partition, options, [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; },
+        launcher, links, keeper, reports, log, clock);
     come_up();
     EXPECT_THAT(world.kept, Contains(HasSubstr("1 stop reason=run control ended without stopping the run")));
     EXPECT_THAT(world.kept, Contains("1 accepted=500"));
@@ -695,7 +707,8 @@ TEST_F(RunControlTest, AnAlarmOfAStationIsSaidOnceAndStandsInTheResult) {
     start_run();
     auto& filter = station("ef-1").report;
     filter.status.counters = {{"threw", 2}, {"timed_out", 1}};
-    filter.alarms = {{.name = "selection_threw", .text = "warning ef-1: selection threw: cut.py", .severity = "warning"}};
+    filter.alarms = {
+        {.name = "selection_threw", .text = "warning ef-1: selection threw: cut.py", .severity = "warning"}};
     pass(500ms);
     filter.alarms.front().raised = 2;
     pass(500ms);
@@ -802,8 +815,8 @@ TEST(RunResult, TheLastCountsOfAStationThatIsGoneAreNoProblemWhereTheIdsSayWhatB
     EXPECT_THAT(result.problems, IsEmpty());
 }
 
-/// A trigger that rejects half of 500,000 events at random, filters that reject a third of the rest, two recorders: as the
-/// stations would say it, with two events lost, one in two files and one that nobody accepted.
+/// A trigger that rejects half of 500,000 events at random, filters that reject a third of the rest, two recorders: as
+/// the stations would say it, with two events lost, one in two files and one that nobody accepted.
 TEST(RunResult, TheAccountOfARunWithRandomRejectionIsExact) {
     std::mt19937_64 random(11);
     wire::EventIdSet accepted, rejected, first, second;
@@ -870,18 +883,30 @@ TEST(RunResult, TheAccountOfARunWithRandomRejectionIsExact) {
 
 TEST(RunResult, WithoutIdsMoreEventsThanThereWereAreAProblemToo) {
     RunResult result;
-    result.stations = {{"dfm", StationKind::assign, {"events", 12, 7, {{"level 2", 1}, {"not selected", 2}, {"given up", 2}}, 0}, {}, {}},
+    result.stations = {{"dfm",
+                        StationKind::assign,
+                        {"events", 12, 7, {{"level 2", 1}, {"not selected", 2}, {"given up", 2}}, 0},
+                        {},
+                        {}},
                        {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {{"events_recorded", 6}}, told({})},
                        {"rec-2", StationKind::record, {"copies", 5, 5, {}, 0}, {{"events_recorded", 5}}, told({})}};
     balance(result);
     EXPECT_FALSE(result.account);
-    EXPECT_THAT(result.problems, testing::ElementsAre("2 events were lost: given up (dfm)", HasSubstr("the recorders hold 11: 2 are in the files of two recorders")));
+    EXPECT_THAT(result.problems,
+                testing::ElementsAre("2 events were lost: given up (dfm)",
+                                     HasSubstr("the recorders hold 11: 2 are in the files of two recorders")));
 }
 
 TEST(RunResult, WhatADfmThatIsGoneSaidLastIsNotItsLastWord) {
     RunResult result;
     result.stations = {{"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
-                       {"dfm", StationKind::assign, {"events", 4, 4, {}, 0}, {}, told({{"accepted", "1-4"}, {"rejected", "2"}, {"failed", ""}, {"given up", ""}}), 0, true},
+                       {"dfm",
+                        StationKind::assign,
+                        {"events", 4, 4, {}, 0},
+                        {},
+                        told({{"accepted", "1-4"}, {"rejected", "2"}, {"failed", ""}, {"given up", ""}}),
+                        0,
+                        true},
                        {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, told({{"recorded", "1,3-7"}})}};
     balance(result);
     ASSERT_TRUE(result.account);
@@ -897,7 +922,8 @@ TEST(RunResult, ARecorderThatDoesNotKnowIdsLeavesTheCounts) {
                        {"rec-1", StationKind::record, {"copies", 8, 8, {}, 0}, {}, told({})}};
     balance(result);
     EXPECT_FALSE(result.account);
-    EXPECT_THAT(result.problems, testing::ElementsAre("the DFM counts 9 events as stored, and the recorders hold 8 copies"));
+    EXPECT_THAT(result.problems,
+                testing::ElementsAre("the DFM counts 9 events as stored, and the recorders hold 8 copies"));
 }
 
 TEST(RunResult, EventsOfAUnitThatDiedCountAsForcedThoughItTookItsCountsAlong) {
@@ -917,13 +943,15 @@ TEST(RunResult, WhoTookItsIdsAlongIsNamed) {
                        {"rec-1", StationKind::record, {"copies", 9, 9, {}, 0}, {}, {}, 0, true}};
     balance(result);
     EXPECT_FALSE(result.account);
-    EXPECT_THAT(result.problems, testing::ElementsAre(HasSubstr("because rec-1 did not say which events have been recorded")));
+    EXPECT_THAT(result.problems,
+                testing::ElementsAre(HasSubstr("because rec-1 did not say which events have been recorded")));
 
     result.problems.clear();
     result.stations[0].events.reset();
     result.stations[2].events = told({{"recorded", "1-9"}});
     balance(result);
-    EXPECT_THAT(result.problems, testing::ElementsAre(HasSubstr("because l2sv and dfm did not say which events were accepted")));
+    EXPECT_THAT(result.problems,
+                testing::ElementsAre(HasSubstr("because l2sv and dfm did not say which events were accepted")));
 }
 
 }  // namespace

@@ -48,8 +48,10 @@ protected:
     FakeLauncher launcher{world};
     FakeLinks links{world};
     FakeKeeper keeper{world};
-    RunControl control{partition, {},   [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; }, launcher, links, keeper,
-                       reports,   log, clock};
+    RunControl control{
+        partition, {},    [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; },
+        launcher,  links, keeper,
+        reports,   log,   clock};
     service::Metrics metrics;
     service::Metrics::Collection collection = collect_partition(metrics, control);
     Result<service::HttpServer> server =

@@ -22,7 +22,8 @@ TEST(StationLog, AnErrorIsOneWithAndWithoutItsTime) {
     for (const std::string time : {"", "2026-11-23T02:36:14.123Z "}) {
         for (const auto severity : {service::Severity::information, service::Severity::warning,
                                     service::Severity::error, service::Severity::fatal}) {
-            const auto line = time + service::one_line({.severity = severity, .what = "no error of a disk", .who = "ros-1"});
+            const auto line =
+                time + service::one_line({.severity = severity, .what = "no error of a disk", .who = "ros-1"});
             EXPECT_EQ(says_an_error(line), severity >= service::Severity::error) << line;
         }
         EXPECT_TRUE(says_an_error(time + "weir readout: no such file"));
@@ -37,8 +38,12 @@ TEST(StationLog, WhatAStationSaidLastIsWhyItEnded) {
     FakeLinks links(world);
     LocalLauncher launcher;
     const StationTimes times{.poll = 1ms};
-    StationControl station({}, {"ros-1", {"/bin/sh", "-c", "echo '2026-11-23T02:36:14.123Z error ros-1: the buffer is broken' >&2; exit 3"}, directory / "log"},
-                           times, launcher, links);
+    StationControl station(
+        {},
+        {"ros-1",
+         {"/bin/sh", "-c", "echo '2026-11-23T02:36:14.123Z error ros-1: the buffer is broken' >&2; exit 3"},
+         directory / "log"},
+        times, launcher, links);
     station.add({StationStep::Kind::launch, service::Transition::configure, 60s});
     const SystemClock clock;
     std::optional<StationTrouble> trouble;

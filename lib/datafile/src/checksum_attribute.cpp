@@ -19,7 +19,7 @@ constexpr std::size_t attribute_size = 96;
 constexpr std::size_t time_at = 16, delta_at = 24, length_at = 31, value_at = 32;
 
 Result<std::uint64_t> modified_seconds(const File& file) {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(file.fd(), &status) != 0) return fail_errno(errno, fmt::format("cannot stat {}", file.path().native()));
     return static_cast<std::uint64_t>(status.st_mtim.tv_sec);
 }
@@ -33,9 +33,9 @@ Result<> write_adler32_attribute(const File& file, std::uint32_t adler32, WallTi
     std::memcpy(bytes.data(), "adler32", 7);
     store_big<std::uint64_t>(bytes, time_at, *modified);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-    store_big<std::uint32_t>(bytes, delta_at,
-                             static_cast<std::uint32_t>(std::max<std::int64_t>(
-                                 0, seconds - static_cast<std::int64_t>(*modified))));
+    store_big<std::uint32_t>(
+        bytes, delta_at,
+        static_cast<std::uint32_t>(std::max<std::int64_t>(0, seconds - static_cast<std::int64_t>(*modified))));
     bytes[length_at] = std::byte{4};
     store_big<std::uint32_t>(bytes, value_at, adler32);
     if (::fsetxattr(file.fd(), attribute_name, bytes.data(), bytes.size(), 0) == 0) return {};
@@ -53,11 +53,12 @@ Result<std::optional<ChecksumAttribute>> read_adler32_attribute(const File& file
         return fail_errno(errno, fmt::format("cannot read {} of {}", attribute_name, file.path().native()));
     if (got != static_cast<ssize_t>(attribute_size) || std::memcmp(bytes.data(), "adler32", 8) != 0 ||
         bytes[length_at] != std::byte{4})
-        return fail(Errc::corrupt, fmt::format("{} of {} is not an XRootD checksum", attribute_name,
-                                               file.path().native()));
+        return fail(Errc::corrupt,
+                    fmt::format("{} of {} is not an XRootD checksum", attribute_name, file.path().native()));
     const auto modified = modified_seconds(file);
     if (!modified) return std::unexpected(modified.error());
-    return ChecksumAttribute{load_big<std::uint32_t>(bytes, value_at), load_big<std::uint64_t>(bytes, time_at) == *modified};
+    return ChecksumAttribute{load_big<std::uint32_t>(bytes, value_at),
+                             load_big<std::uint64_t>(bytes, time_at) == *modified};
 }
 
 }  // namespace weir::datafile

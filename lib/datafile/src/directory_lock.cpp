@@ -26,7 +26,8 @@ std::string this_process() {
 Result<DirectoryLock> DirectoryLock::take(const std::filesystem::path& directory) {
     if (::access(directory.c_str(), W_OK | X_OK) != 0) {
         return fail_errno(errno, fmt::format("cannot write into directory {}; change its permissions or choose another "
-                                             "with --dir", directory.native()));
+                                             "with --dir",
+                                             directory.native()));
     }
     auto file = File::open(directory / "weir.lock", File::Mode::open_or_create);
     if (!file) return std::unexpected(file.error());
@@ -34,7 +35,8 @@ Result<DirectoryLock> DirectoryLock::take(const std::filesystem::path& directory
         const auto owner = read_text(directory / "weir.lock", 512_B);
         return fail(Errc::refused,
                     fmt::format("directory {} is in use by another recorder (process {}); stop it or choose another "
-                                "directory with --dir", directory.native(), owner ? *owner : "unknown"));
+                                "directory with --dir",
+                                directory.native(), owner ? *owner : "unknown"));
     }
     const auto owner = this_process();
     if (auto cut = file->truncate(0); !cut) return std::unexpected(cut.error());

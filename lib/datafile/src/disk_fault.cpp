@@ -13,16 +13,15 @@ DiskFault disk_fault_of(const Error& error) noexcept {
         case EMFILE:
         case ENFILE:
         case ENOMEM: return DiskFault::no_descriptors;
-        case ENOLINK:
-            return DiskFault::name;
+        case ENOLINK: return DiskFault::name;
         case ENODEV:
         case ENXIO:
         case EROFS:
         case ESTALE:
         case ENOTCONN:  // a file system in user space whose process is gone
         case ESHUTDOWN:
-        case EUCLEAN:   // "structure needs cleaning": XFS and ext4 say so of themselves
-        case ENOENT:    // a directory that was there is gone
+        case EUCLEAN:  // "structure needs cleaning": XFS and ext4 say so of themselves
+        case ENOENT:   // a directory that was there is gone
         case ENOTDIR: return DiskFault::volume;
         default: return DiskFault::file;
     }

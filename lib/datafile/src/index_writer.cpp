@@ -55,9 +55,7 @@ Result<> IndexWriter::sync() {
     return file_.close();
 }
 
-Result<> IndexWriter::rename() {
-    return rename_new(made_, target_, *system_);
-}
+Result<> IndexWriter::rename() { return rename_new(made_, target_, *system_); }
 
 Result<> IndexWriter::put_back() {
     auto file = write_again(file_, end_, made_, *system_);

@@ -52,8 +52,9 @@ Result<> read_journal(const std::filesystem::path& path, bool is_last, JournalCo
         } else if (const auto* progress = std::get_if<FileProgress>(&record)) {
             const auto found = content.copies[progress->guid].size();
             if (found < progress->events)
-                damaged(fmt::format("comes behind {} events of {}, of which {} are found: an earlier journal is missing",
-                                    progress->events, content.opened[progress->guid].name, found));
+                damaged(
+                    fmt::format("comes behind {} events of {}, of which {} are found: an earlier journal is missing",
+                                progress->events, content.opened[progress->guid].name, found));
         } else if (const auto* rejected = std::get_if<RejectedCopies>(&record)) {
             content.rejected.push_back(*rejected);
         } else if (const auto* continues = std::get_if<JournalContinues>(&record)) {
@@ -68,8 +69,8 @@ Result<> read_journal(const std::filesystem::path& path, bool is_last, JournalCo
         if (behind_damage) behind.push_back(record);
         else take(record);
     });
-    // What ends behind the last commit was being written when the recorder died, or it was damaged since: nobody can tell,
-    // and what is whole in it counts as much as what the index says.
+    // What ends behind the last commit was being written when the recorder died, or it was damaged since: nobody can
+    // tell, and what is whole in it counts as much as what the index says.
     const bool was_to_continue = damage && !is_last && bytes->size() - damage->offset <= continues_size;
     const bool synced_is_lost = damage && (damage->commit_behind || (!is_last && !was_to_continue));
     if (synced_is_lost) std::ranges::for_each(behind, take);
@@ -91,7 +92,8 @@ Result<> read_journal(const std::filesystem::path& path, bool is_last, JournalCo
 /// between two or at the end, nobody knows what was acknowledged in it.
 void find_missing(const std::vector<std::filesystem::path>& journals, JournalContent& content) {
     for (std::size_t i = 1; i <= journals.size(); ++i) {
-        const auto number = i < journals.size() ? JournalWriter::number_of(journals[i - 1]).value() + 1 : content.continues_in;
+        const auto number =
+            i < journals.size() ? JournalWriter::number_of(journals[i - 1]).value() + 1 : content.continues_in;
         if (number == 0 || (i < journals.size() && JournalWriter::number_of(journals[i]) == number)) continue;
         const auto missing = JournalWriter::path_of(journals[i - 1].parent_path(), number);
         content.damages.push_back({Errc::corrupt, 0, fmt::format("journal {} is missing", missing.native())});
@@ -111,7 +113,8 @@ std::uint32_t JournalContent::session(SessionDeclared declared) {
     return at->second;
 }
 
-std::optional<RecordDamage> for_each_valid_record(ConstData data, const std::function<void(const JournalRecord&, bool behind_damage)>& each) {
+std::optional<RecordDamage> for_each_valid_record(
+    ConstData data, const std::function<void(const JournalRecord&, bool behind_damage)>& each) {
     std::optional<RecordDamage> damage;
     for (std::uint64_t at = 0; at < data.size();) {
         const auto rest = data.subspan(at);
@@ -132,7 +135,8 @@ std::optional<RecordDamage> for_each_valid_record(ConstData data, const std::fun
 Result<JournalContent> read_journals(const std::vector<std::filesystem::path>& journals) {
     JournalContent content;
     for (const auto& journal : journals) {
-        if (auto read = read_journal(journal, journal == journals.back(), content); !read) return std::unexpected(read.error());
+        if (auto read = read_journal(journal, journal == journals.back(), content); !read)
+            return std::unexpected(read.error());
     }
     find_missing(journals, content);
     return content;

@@ -52,8 +52,8 @@ Result<std::vector<std::filesystem::path>> JournalWriter::find(const std::filesy
     return paths;
 }
 
-Result<JournalWriter> JournalWriter::open(std::filesystem::path directory, SessionNames session_names, FileSystem& system,
-                                          std::uint64_t begin_anew_at, JournalOwner owner) {
+Result<JournalWriter> JournalWriter::open(std::filesystem::path directory, SessionNames session_names,
+                                          FileSystem& system, std::uint64_t begin_anew_at, JournalOwner owner) {
     const auto earlier = find(directory);
     if (!earlier) return std::unexpected(earlier.error());
     const auto last = earlier->empty() ? 0 : number_of(earlier->back()).value_or(0);
@@ -186,7 +186,8 @@ Result<> JournalWriter::forget(const Guid& guid) {
 /// The lowest first, and none before it is gone: a gap in the numbers means that one was lost.
 Result<> JournalWriter::remove_unneeded() {
     while (needed_by_.begin()->first != number_ && needed_by_.begin()->second.empty()) {
-        if (auto removed = remove_file(path_of(directory_, needed_by_.begin()->first), *system_); !removed) return removed;
+        if (auto removed = remove_file(path_of(directory_, needed_by_.begin()->first), *system_); !removed)
+            return removed;
         needed_by_.erase(needed_by_.begin());
         if (auto synced = sync_directory(directory_, *system_); !synced) return synced;
     }

@@ -20,13 +20,15 @@ Result<RawFileReader> RawFileReader::open(const std::filesystem::path& path, Fil
         auto head = event::parse_file_head(data);
         if (head) return RawFileReader(std::move(*file), *size, std::move(data), std::move(*head));
         if (head.error().code != Errc::truncated || data.size() == *size || want == event::file_head_size_max) {
-            return fail(head.error().code == Errc::unsupported ? Errc::unsupported : Errc::corrupt,
-                        fmt::format("{} is not a raw file that can be read: {}; name an ATLAS raw file of version 2 or 6",
-                                    path.native(), head.error().context));
+            return fail(
+                head.error().code == Errc::unsupported ? Errc::unsupported : Errc::corrupt,
+                fmt::format("{} is not a raw file that can be read: {}; name an ATLAS raw file of version 2 or 6",
+                            path.native(), head.error().context));
         }
     }
-    return fail(Errc::corrupt, fmt::format("{} is not a raw file: its head has no end; name an ATLAS raw file of version 2 or 6",
-                                           path.native()));
+    return fail(Errc::corrupt,
+                fmt::format("{} is not a raw file: its head has no end; name an ATLAS raw file of version 2 or 6",
+                            path.native()));
 }
 
 Result<std::optional<RawFileReader::Block>> RawFileReader::next(std::vector<std::byte>& event) {
@@ -41,8 +43,9 @@ Result<std::optional<RawFileReader::Block>> RawFileReader::next(std::vector<std:
             auto end = event::parse_file_end(record, at_);
             if (!end) return fail(end.error().code, fmt::format("{}: {}", file_.path().native(), end.error().context));
             if (at_ + event::file_end_size_bytes != size_) {
-                return fail(Errc::corrupt, fmt::format("{}: {} bytes behind the file end at offset {}", file_.path().native(),
-                                                       size_ - at_ - event::file_end_size_bytes, at_));
+                return fail(Errc::corrupt,
+                            fmt::format("{}: {} bytes behind the file end at offset {}", file_.path().native(),
+                                        size_ - at_ - event::file_end_size_bytes, at_));
             }
             end_ = *end;
             at_ = size_;
@@ -57,8 +60,8 @@ Result<std::optional<RawFileReader::Block>> RawFileReader::next(std::vector<std:
     if (!separator) return fail(separator.error().code, fmt::format("{}: {}", where(), separator.error().context));
     const auto begin = at_ + event::separator_size_bytes;
     if (separator->size > size_ - begin) {
-        return fail(Errc::truncated, fmt::format("{}: the event of {} bytes is cut off after {}", where(), separator->size,
-                                                 size_ - begin));
+        return fail(Errc::truncated, fmt::format("{}: the event of {} bytes is cut off after {}", where(),
+                                                 separator->size, size_ - begin));
     }
     if (separator->size > event_size_max.count())
         return fail(Errc::limit, fmt::format("{}: the event claims {} bytes", where(), separator->size));

@@ -57,7 +57,8 @@ Result<StoredIndex> StoredIndex::read(const std::filesystem::path& path) {
         return true;
     });
     if (!end.clean)
-        return fail(Errc::corrupt, fmt::format("index {} is damaged at offset {}: {}", path.native(), end.offset, end.reason));
+        return fail(Errc::corrupt,
+                    fmt::format("index {} is damaged at offset {}: {}", path.native(), end.offset, end.reason));
     if (!has_opened || !has_closed || index.copies.size() != index.closed.events)
         return fail(Errc::corrupt, fmt::format("index {} is incomplete: {} of {} events", path.native(),
                                                index.copies.size(), index.closed.events));

@@ -15,10 +15,38 @@ std::vector<JournalRecord> samples() {
     return {FileOpened{guid, RunNumber{17}, LumiBlock{3}, 1, event::Format::event_5_0, 6, true, 10, 20, 30, "physics",
                        "Main", "data_test.00000017.physics_Main.daq.RAW._lb0003._weir._0001", start},
             SessionDeclared{5, 0xfeed, 2, RunNumber{17}, "crate-7"},
-            StoredCopy{guid, 64, 4096, 11, 0x11, 0x22, 0x33, GlobalEventId{1ULL << 40}, Level1Id{9}, 5, Sequence{77}, 1,
-                       2, LumiBlock{3}, 123456789, {}},
-            StoredCopy{guid, 4176, 24, 12, 0x11, 0x22, 0x33, GlobalEventId{7}, Level1Id{9}, 5, Sequence{78}, 2, 3, LumiBlock{3},
-                       123456789, {std::make_shared<const std::vector<std::string>>(2, "express_express")}},
+            StoredCopy{guid,
+                       64,
+                       4096,
+                       11,
+                       0x11,
+                       0x22,
+                       0x33,
+                       GlobalEventId{1ULL << 40},
+                       Level1Id{9},
+                       5,
+                       Sequence{77},
+                       1,
+                       2,
+                       LumiBlock{3},
+                       123456789,
+                       {}},
+            StoredCopy{guid,
+                       4176,
+                       24,
+                       12,
+                       0x11,
+                       0x22,
+                       0x33,
+                       GlobalEventId{7},
+                       Level1Id{9},
+                       5,
+                       Sequence{78},
+                       2,
+                       3,
+                       LumiBlock{3},
+                       123456789,
+                       {std::make_shared<const std::vector<std::string>>(2, "express_express")}},
             FileClosed{guid, 4216, 0xa, 0xb, 1, 4096, std::vector<std::byte>(40, std::byte{1}), true},
             RejectedCopies{RunNumber{17}, "weir", "none", "unplaced", {{"no_tags", 1ULL << 40}, {"too_large", 3}}}};
 }
@@ -72,8 +100,8 @@ TEST(Journal, AnyChangedByteEndsTheValidPart) {
 TEST(Journal, AKindOfALaterVersionIsPassedOver) {
     auto bytes = encoded({samples()[1]});
     store_little<std::uint16_t>(bytes, 4, 99);
-    store_little<std::uint32_t>(bytes, 12,
-                                checksum::crc32c(std::span(bytes).subspan(16), checksum::crc32c(std::span(bytes).first(12))));
+    store_little<std::uint32_t>(
+        bytes, 12, checksum::crc32c(std::span(bytes).subspan(16), checksum::crc32c(std::span(bytes).first(12))));
     encode(samples()[3], bytes);
     JournalEnd end;
     EXPECT_EQ(read(bytes, &end), std::vector{samples()[3]});

@@ -29,7 +29,9 @@ int main(int argc, char** argv) {
     bool all = safe && *safe;
     for (const auto reason : wire::reject_reasons) {
         const auto rejected = stats.rejected[wire::index(reason)];
-        if (rejected > 0) std::fprintf(stderr, "%llu events rejected: %s\n", static_cast<unsigned long long>(rejected), wire::name(reason));
+        if (rejected > 0)
+            std::fprintf(stderr, "%llu events rejected: %s\n", static_cast<unsigned long long>(rejected),
+                         wire::name(reason));
         all = all && rejected == 0;
     }
     return all ? 0 : 1;

@@ -74,7 +74,8 @@ struct Stage {
         std::array<int, 2> fds{};
         require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()) == 0);
         peer = transport::Socket(fds[1]);
-        connection = std::make_unique<Connection>(*context, mailbox, memory_wanted, ++ids, transport::Socket(fds[0]), now);
+        connection =
+            std::make_unique<Connection>(*context, mailbox, memory_wanted, ++ids, transport::Socket(fds[0]), now);
     }
     void receive(ConstData bytes) {
         while (!bytes.empty() && connection->state() != Connection::State::ended) {
@@ -95,7 +96,9 @@ struct Stage {
     }
     void check() const {
         const auto stats = context->ledger.snapshot();
-        const auto sum = [](const auto& counts) { return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}); };
+        const auto sum = [](const auto& counts) {
+            return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+        };
         require(stats.received ==
                 stats.passed_on + stats.duplicates + sum(stats.rejected_here) + stats.discarded + stats.waiting);
         require(stats.passed_on == stats.acknowledged + sum(stats.rejected_by_sink) + stats.given_back + stats.in_hand);
@@ -173,7 +176,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                     const bool keep = script.byte() % 4 != 0;
                     const auto reason = wire::RejectReason::late;
                     require(session != nullptr);
-                    require(keep ? session->acknowledge(event.meta.sequence) : session->reject(event.meta.sequence, reason, "late"));
+                    require(keep ? session->acknowledge(event.meta.sequence)
+                                 : session->reject(event.meta.sequence, reason, "late"));
                     stage.context->ledger.update([&](ReceiverStats& stats) {
                         --stats.in_hand;
                         if (keep) ++stats.acknowledged;

@@ -114,18 +114,19 @@ void Connection::hello(SteadyTime now) {
     if (state_ != State::greeting) return malformed("HELLO came twice", now);
     auto hello = wire::decode_hello(assembler_.meta());
     if (!hello) {
-        return malformed(hello.error().message(), now,
-                         hello.error().code == Errc::unsupported ? wire::ByeReason::format_mismatch
-                                                                 : wire::ByeReason::malformed);
+        return malformed(
+            hello.error().message(), now,
+            hello.error().code == Errc::unsupported ? wire::ByeReason::format_mismatch : wire::ByeReason::malformed);
     }
     const auto refuse = [&](wire::ByeReason reason, std::string text, Report::Kind kind = Report::Kind::refused) {
         context_.report(kind, fmt::format("{} ({}) was refused: {}", peer_, wire::to_string(hello->session), text));
         leave(reason, std::move(text), now);
     };
     if (!allowed(hello->session.sender))
-        return refuse(wire::ByeReason::not_allowed,
-                      fmt::format("its certificate is made out to {}; a sender's name is that, or begins with it and one of -._:",
-                                  fmt::join(socket_.peer_names(), ", ")));
+        return refuse(
+            wire::ByeReason::not_allowed,
+            fmt::format("its certificate is made out to {}; a sender's name is that, or begins with it and one of -._:",
+                        fmt::join(socket_.peer_names(), ", ")));
     if (hello->any_run) {
         const auto run = context_.sink.joined_run();
         if (!run) return refuse(wire::ByeReason::wrong_run, "it names no run, and here it must");
@@ -133,7 +134,8 @@ void Connection::hello(SteadyTime now) {
     }
     auto session = context_.sessions.enter(hello->session);
     if (!session)
-        return refuse(wire::ByeReason::limit, fmt::format("the limit of {} sessions is reached", context_.options.sessions_max),
+        return refuse(wire::ByeReason::limit,
+                      fmt::format("the limit of {} sessions is reached", context_.options.sessions_max),
                       Report::Kind::over_limit);
     if (auto refusal = context_.sink.hello(session->id, *hello)) {
         context_.sessions.leave(*session, true);
@@ -146,20 +148,26 @@ void Connection::hello(SteadyTime now) {
     }
     if (adoption.forgotten) {
         context_.sessions.leave(*session, false);
-        return refuse(wire::ByeReason::limit, fmt::format("which sequences from {} on of this session are here is not known any more; "
-                                                          "choose a new incarnation", number(hello->oldest_held)),
+        return refuse(wire::ByeReason::limit,
+                      fmt::format("which sequences from {} on of this session are here is not known any more; "
+                                  "choose a new incarnation",
+                                  number(hello->oldest_held)),
                       Report::Kind::over_limit);
     }
     if (adoption.given_up > 0)
-        context_.report(Report::Kind::gap, fmt::format("{} ({}): {} sequences below {} never came, and it holds them no more", peer_,
-                                                       wire::to_string(hello->session), adoption.given_up, number(hello->oldest_held)));
+        context_.report(Report::Kind::gap,
+                        fmt::format("{} ({}): {} sequences below {} never came, and it holds them no more", peer_,
+                                    wire::to_string(hello->session), adoption.given_up, number(hello->oldest_held)));
     if (adoption.reopened > 0)
-        context_.report(Report::Kind::reopened,
-                        fmt::format("{} ({}) still holds sequences from {} on, which its session had given up; they are taken. Is it one "
-                                    "sender?", peer_, wire::to_string(hello->session), number(hello->oldest_held)));
+        context_.report(
+            Report::Kind::reopened,
+            fmt::format(
+                "{} ({}) still holds sequences from {} on, which its session had given up; they are taken. Is it one "
+                "sender?",
+                peer_, wire::to_string(hello->session), number(hello->oldest_held)));
     if (adoption.former) {
-        context_.report(Report::Kind::replaced, fmt::format("{} ({}) replaces an older connection of its session", peer_,
-                                                            wire::to_string(hello->session)));
+        context_.report(Report::Kind::replaced, fmt::format("{} ({}) replaces an older connection of its session",
+                                                            peer_, wire::to_string(hello->session)));
         adoption.former->thread->write([&](Letters& letters) {
             letters.ends.push_back({.connection = adoption.former->connection,
                                     .reason = wire::ByeReason::replaced,
@@ -173,7 +181,8 @@ void Connection::hello(SteadyTime now) {
     last_event_ = now;
 
     const auto connections = std::max<std::uint64_t>(context_.ledger.snapshot().connections, 1);
-    const auto largest_message = wire::frame_header_size + wire::meta_size_max + context_.options.event_size_max.count();
+    const auto largest_message =
+        wire::frame_header_size + wire::meta_size_max + context_.options.event_size_max.count();
     const auto share = context_.pool.stats().limit.count() / connections;
     // Two of the largest: so that what is not yet announced (a quarter) never keeps one from being sent.
     const auto window = std::max(std::min(share, context_.options.credit_max.count()), 2 * largest_message);
@@ -302,7 +311,8 @@ void Connection::end() {
 }
 
 std::optional<SteadyTime> Connection::idle_since() const {
-    if (state_ != State::running || assembler_.inside_message() || parked_ != Parked::no || session_->anything_in_hand())
+    if (state_ != State::running || assembler_.inside_message() || parked_ != Parked::no ||
+        session_->anything_in_hand())
         return std::nullopt;
     return last_event_;
 }
@@ -324,7 +334,8 @@ void Connection::beat(SteadyTime now) {
     const bool waits_for_us = parked_ != Parked::no || !reading_;
     silent_beats_ = std::exchange(received_since_beat_, false) || waits_for_us ? 0 : silent_beats_ + 1;
     if (silent_beats_ >= silent_beats_max) {
-        const auto text = fmt::format("it said nothing for {}", to_string(std::chrono::nanoseconds(silent_beats_max * heartbeat)));
+        const auto text =
+            fmt::format("it said nothing for {}", to_string(std::chrono::nanoseconds(silent_beats_max * heartbeat)));
         context_.report(Report::Kind::too_slow, fmt::format("{} was disconnected: {}", who(), text));
         return leave(wire::ByeReason::too_slow, text, now);
     }

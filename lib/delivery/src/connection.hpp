@@ -64,7 +64,7 @@ public:
     // What happened, from the thread's loop. Afterwards look at state(), parked(), interest(), deadline().
     void readable(MutableData staging, SteadyTime now);
     void writable(SteadyTime now);
-    void gone(SteadyTime now);  // reset by the peer, or both directions shut
+    void gone(SteadyTime now);    // reset by the peer, or both directions shut
     void resume(SteadyTime now);  // parked, and there may be room now
     void tell(SteadyTime now);    // answers or credit wait to be sent
     void deadline_passed(SteadyTime now);
@@ -148,22 +148,22 @@ private:
     std::vector<std::byte> out_;
     std::size_t out_sent_ = 0;
 
-    std::shared_ptr<Session> session_;               // shared with the registry
-    std::shared_ptr<CreditAccount> account_;   // shared with the events underway
+    std::shared_ptr<Session> session_;        // shared with the registry
+    std::shared_ptr<CreditAccount> account_;  // shared with the events underway
     wire::EventFormat format_ = wire::EventFormat::opaque;
     std::uint64_t received_ = 0;  // bytes of EVENT messages begun
     Sequence previous_{0};
     Sequence oldest_held_{1};
     Underway underway_;
-    IncomingEvent waiting_;       // complete; the sink was full
+    IncomingEvent waiting_;  // complete; the sink was full
 
     // Nothing: this sender speaks protocol 1, and may be silent.
     std::optional<SteadyTime> beat_;  // when to look whether both sides said something since the last
     bool sent_since_beat_ = false, received_since_beat_ = false;
     unsigned silent_beats_ = 0;
 
-    SteadyTime last_event_;       // or HELLO
-    SteadyTime began_;            // this greeting, header, payload or farewell
+    SteadyTime last_event_;  // or HELLO
+    SteadyTime began_;       // this greeting, header, payload or farewell
     SteadyTime last_byte_;
 };
 

@@ -44,8 +44,10 @@ void Connection::event_begins(SteadyTime now) {
         return malformed(meta.error().message(), now);
     }
     if (underway_.meta.oldest_held < oldest_held_ || underway_.meta.sequence < oldest_held_)
-        return malformed(fmt::format("sequence {} comes with {} as the oldest held, after {}", number(underway_.meta.sequence),
-                                     number(underway_.meta.oldest_held), number(oldest_held_)), now);
+        return malformed(
+            fmt::format("sequence {} comes with {} as the oldest held, after {}", number(underway_.meta.sequence),
+                        number(underway_.meta.oldest_held), number(oldest_held_)),
+            now);
     oldest_held_ = underway_.meta.oldest_held;
     decide(now);
 }
@@ -74,8 +76,9 @@ void Connection::decide(SteadyTime now) {
         case Session::Standing::fresh: break;
     }
     if (header.payload_size > context_.options.event_size_max.count() && !underway_.rejected)
-        reject(wire::RejectReason::too_large, fmt::format("{} bytes; {} is the most that this recorder takes",
-                                                          header.payload_size, context_.options.event_size_max.count()));
+        reject(wire::RejectReason::too_large,
+               fmt::format("{} bytes; {} is the most that this recorder takes", header.payload_size,
+                           context_.options.event_size_max.count()));
     if (underway_.rejected) return assembler_.skip();
 
     // Whoever waits longer is served first, or else small events would overtake a large one for ever.

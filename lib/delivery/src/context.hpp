@@ -6,11 +6,11 @@
 #include <optional>
 #include <string>
 
-#include "session_registry.hpp"
 #include "ledger.hpp"
+#include "reception_memory.hpp"
+#include "session_registry.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/base/guid.hpp"
-#include "reception_memory.hpp"
 #include "weir/delivery/receiver.hpp"
 
 namespace weir::delivery {

@@ -36,8 +36,8 @@ Outbox::Outbox(const SenderOptions& options)
 Result<> Outbox::check(const wire::EventMeta& meta, std::uint64_t size) const {
     if (size == 0) return fail(Errc::usage, "an event without payload cannot be sent");
     if (size > wire::payload_size_max)
-        return fail(Errc::limit, fmt::format("an event of {} bytes cannot be sent, {} is the most", size,
-                                             wire::payload_size_max));
+        return fail(Errc::limit,
+                    fmt::format("an event of {} bytes cannot be sent, {} is the most", size, wire::payload_size_max));
     return wire::event_fits(meta);
 }
 
@@ -52,7 +52,8 @@ Result<bool> Outbox::wait_for_room(std::unique_lock<std::mutex>& lock, std::uint
     if (failed_) return std::unexpected(*failed_);
     if (size > event_size_max_)
         return fail(Errc::limit, fmt::format("an event of {} bytes is larger than the recorder takes ({}); raise "
-                                             "its --event-max", size, event_size_max_));
+                                             "its --event-max",
+                                             size, event_size_max_));
     return !full(size);
 }
 
@@ -287,13 +288,14 @@ std::vector<ReturnedEvent> Outbox::take_back() {
     std::vector<ReturnedEvent> events;
     for (auto& event : held_) {
         if (event.final) continue;
-        events.push_back({.description = {.global_id = event.meta.global_id,
-                                          .level1_id = event.meta.level1_id,
-                                          .lumi_block = event.meta.lumi_block,
-                                          .tags = std::move(event.meta.tags),
-                                          .sent_elsewhere = event.sent_before || event.may_have_left || event.meta.sent_elsewhere},
-                          .payload = {std::make_move_iterator(event.payload.begin()),
-                                      std::make_move_iterator(event.payload.end())}});
+        events.push_back(
+            {.description = {.global_id = event.meta.global_id,
+                             .level1_id = event.meta.level1_id,
+                             .lumi_block = event.meta.lumi_block,
+                             .tags = std::move(event.meta.tags),
+                             .sent_elsewhere = event.sent_before || event.may_have_left || event.meta.sent_elsewhere},
+             .payload = {std::make_move_iterator(event.payload.begin()),
+                         std::make_move_iterator(event.payload.end())}});
     }
     stats_.taken_back += events.size();
     stats_.held = 0;

@@ -58,7 +58,8 @@ public:
     /// The next event to send, with its head encoded, if it costs at most `credit` bytes. It stays where
     /// it is until sent() or rewind(). Nothing: none is there (the next add() wakes) or credit is short.
     [[nodiscard]] Held* next(std::uint64_t credit);
-    /// Its bytes are given to TLS, which says only of many together that they have left: it may be answered from now on.
+    /// Its bytes are given to TLS, which says only of many together that they have left: it may be answered from now
+    /// on.
     void may_have_left(Held& event);
     void sent(Held& event);
     /// False: the recorder answers what was never sent; nothing was changed. Settled events are appended.
@@ -101,11 +102,11 @@ private:
     std::deque<Held, memory::MigratingAllocator<Held>> held_{memory::MigratingAllocator<Held>(pool_)};
     std::vector<std::vector<std::byte>> spare_heads_;  // as many as were sent at once: encoding asks for no memory
     Sequence first_;
-    Sequence next_;                    // to be sent
+    Sequence next_;                                            // to be sent
     std::map<Sequence, wire::RejectReason> early_rejections_;  // told before they are sent again, on a replayed session
-    Sequence highest_sent_;            // completely, on any connection; with TLS: perhaps
-    std::optional<RunNumber> run_;     // nothing: to be joined, and not known yet
-    std::uint64_t unreported_ = 0;     // accepted, and not final or not reported as final
+    Sequence highest_sent_;                                    // completely, on any connection; with TLS: perhaps
+    std::optional<RunNumber> run_;                             // nothing: to be joined, and not known yet
+    std::uint64_t unreported_ = 0;                             // accepted, and not final or not reported as final
     std::uint64_t event_size_max_ = wire::payload_size_max;
     std::vector<Piece> released_;  // of settled events, to be destroyed without the lock
     bool io_sleeps_ = false;

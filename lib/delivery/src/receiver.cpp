@@ -24,16 +24,19 @@ void write_to_all(const Mailboxes& threads, const Write& letter) {
 
 Result<> check(const ReceiverOptions& options, const memory::BufferPool& pool) {
     if (options.event_size_max.count() < 1 || options.event_size_max.count() > wire::payload_size_max)
-        return fail(Errc::usage, fmt::format("the largest event may be 1 byte to {}, not {}",
-                                             to_string(Bytes{wire::payload_size_max}), to_string(options.event_size_max)));
+        return fail(Errc::usage,
+                    fmt::format("the largest event may be 1 byte to {}, not {}",
+                                to_string(Bytes{wire::payload_size_max}), to_string(options.event_size_max)));
     if (options.event_size_max.count() > pool.largest())
         return fail(Errc::usage, fmt::format("an event of {} does not fit the memory for events ({}); make the memory "
                                              "larger or the largest event smaller",
                                              to_string(options.event_size_max), to_string(pool.stats().limit)));
     if (options.connections_max == 0 || options.sessions_max == 0 || options.session_intervals_max == 0)
         return fail(Errc::usage, "a receiver needs a limit of at least 1 for connections, sessions and intervals");
-    if (options.threads > 256) return fail(Errc::usage, fmt::format("{} receiver threads are too many; 4 are "
-                                                                    "usually enough", options.threads));
+    if (options.threads > 256)
+        return fail(Errc::usage, fmt::format("{} receiver threads are too many; 4 are "
+                                             "usually enough",
+                                             options.threads));
     return {};
 }
 
@@ -53,12 +56,10 @@ public:
             threads_.push_back(std::make_unique<ReceiverThread>(context, (*mailboxes)[i], clock, i,
                                                                 std::exchange(entrance, std::nullopt)));
         // The pool may call while this object is destroyed: it holds the mailboxes, not the object.
-        context.reception.on_released([shared = mailboxes] {
-            write_to_all(*shared, [](Letters& letters) { letters.reception_freed = true; });
-        });
-        ticket_ = pool.subscribe([shared = mailboxes] {
-            write_to_all(*shared, [](Letters& letters) { letters.memory_freed = true; });
-        });
+        context.reception.on_released(
+            [shared = mailboxes] { write_to_all(*shared, [](Letters& letters) { letters.reception_freed = true; }); });
+        ticket_ = pool.subscribe(
+            [shared = mailboxes] { write_to_all(*shared, [](Letters& letters) { letters.memory_freed = true; }); });
     }
 
     ~Station() {
@@ -131,7 +132,8 @@ Result<std::unique_ptr<Receiver>> Receiver::open(const ReceiverOptions& options,
     }
     auto listener = transport::Listener::reserve(options.listen, options.socket);
     if (!listener) return std::unexpected(listener.error());
-    const auto threads = options.threads > 0 ? options.threads : std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
+    const auto threads =
+        options.threads > 0 ? options.threads : std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
     Mailboxes mailboxes;
     for (unsigned i = 0; i < threads; ++i) {
         auto loop = transport::EventLoop::create();
@@ -209,7 +211,9 @@ void Receiver::send_again(std::span<const Answer> events) {
     });
     // Only now: a connection that ended earlier could be back before all of its events are forgotten.
     for (const auto& [id, session] : sessions) {
-        if (session) session->end_connection(wire::ByeReason::send_again, "a disk has failed; send again what is not acknowledged");
+        if (session)
+            session->end_connection(wire::ByeReason::send_again,
+                                    "a disk has failed; send again what is not acknowledged");
     }
     station_->answered();
 }

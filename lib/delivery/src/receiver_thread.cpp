@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t listener_token = 0;  // and the timer that opens it again
 constexpr std::chrono::milliseconds accept_pause{100};
 constexpr int accepts_per_turn = 64;
-constexpr std::size_t idle_ended_at_once = 16;  // for each that comes when there is no room
+constexpr std::size_t idle_ended_at_once = 16;      // for each that comes when there is no room
 constexpr std::uint64_t refusals_at_once_max = 64;  // connections over the limit that are told so
 
 }  // namespace
@@ -45,7 +45,8 @@ void ReceiverThread::join() {
 bool ReceiverThread::step(std::optional<SteadyTime> wait_until) {
     auto now = clock_.now();
     read_letters(now);
-    if (answers_until_ && !goodbye_said_ && (now >= *answers_until_ || context_.ledger.unanswered() == 0)) say_goodbye(now);
+    if (answers_until_ && !goodbye_said_ && (now >= *answers_until_ || context_.ledger.unanswered() == 0))
+        say_goodbye(now);
     if (goodbye_said_ && connections_.empty()) return false;
 
     auto deadline = timers_.next();
@@ -218,7 +219,8 @@ void ReceiverThread::accept(SteadyTime now) {
             open_now = ++stats.connections;
         });
         if (open_now > context_.options.connections_max) {
-            for (const auto& thread : entrance_->threads) thread->write([](Letters& letters) { letters.make_room = true; });
+            for (const auto& thread : entrance_->threads)
+                thread->write([](Letters& letters) { letters.make_room = true; });
             context_.report(Report::Kind::over_limit,
                             fmt::format("{} was refused: the limit of {} connections is reached",
                                         transport::to_string((*socket)->peer()), context_.options.connections_max));

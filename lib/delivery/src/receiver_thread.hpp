@@ -65,8 +65,8 @@ private:
     std::deque<ConnectionId> for_share_;   // parked, in the order in which they asked
     std::deque<ConnectionId> for_memory_;  // the same
     std::deque<ConnectionId> for_sink_;
-    std::vector<ConnectionId> unread_;     // have bytes that epoll does not know of
-    bool memory_wanted_ = false;  // for_memory_ is not empty
+    std::vector<ConnectionId> unread_;  // have bytes that epoll does not know of
+    bool memory_wanted_ = false;        // for_memory_ is not empty
     transport::TimerQueue timers_;
     std::vector<std::byte> staging_;
     std::optional<SteadyTime> answers_until_;  // stopping

@@ -18,8 +18,9 @@ namespace {
 
 Result<> check(const SenderOptions& options) {
     if (!wire::valid_sender_name(options.name))
-        return fail(Errc::usage, fmt::format("\"{}\" cannot be the name of a sender; use 1 to {} letters, digits and -_.:",
-                                             options.name.substr(0, 200), wire::sender_name_size_max));
+        return fail(Errc::usage,
+                    fmt::format("\"{}\" cannot be the name of a sender; use 1 to {} letters, digits and -_.:",
+                                options.name.substr(0, 200), wire::sender_name_size_max));
     if (options.join_run && (options.replays || options.first_sequence > Sequence{1}))
         return fail(Errc::usage, "a sender that continues a session needs the run of that session");
     if (!wire::valid(options.first_sequence)) return fail(Errc::usage, "the first sequence of a sender is 1 or more");
@@ -30,7 +31,8 @@ Result<> check(const SenderOptions& options) {
     if (options.window_events == 0 || options.window == Bytes{0})
         return fail(Errc::usage, "the window of a sender is at least one event and one byte");
     if (options.backoff_first.count() < 1 || options.backoff_last < options.backoff_first)
-        return fail(Errc::usage, "the pause between attempts to connect is 1 ms or more, and the last not below the first");
+        return fail(Errc::usage,
+                    "the pause between attempts to connect is 1 ms or more, and the last not below the first");
     if (options.connect_timeout.count() < 1) return fail(Errc::usage, "the time to connect is 1 ms or more");
     return {};
 }
@@ -81,9 +83,10 @@ Result<std::unique_ptr<Sender>> Sender::open(SenderOptions options) {
         if (!context) return std::unexpected(context.error());
         tls = std::move(*context);
     }
-    wire::SessionKey session{options.name, options.incarnation, options.connection, options.join_run ? RunNumber{} : options.run};
-    return std::unique_ptr<Sender>(new Sender(
-        std::make_unique<Line>(std::move(options), std::move(*host), std::move(session), std::move(*loop), std::move(tls))));
+    wire::SessionKey session{options.name, options.incarnation, options.connection,
+                             options.join_run ? RunNumber{} : options.run};
+    return std::unique_ptr<Sender>(new Sender(std::make_unique<Line>(
+        std::move(options), std::move(*host), std::move(session), std::move(*loop), std::move(tls))));
 }
 
 Sender::Sender(std::unique_ptr<Line> line) : line_(std::move(line)) {}

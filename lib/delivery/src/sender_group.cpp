@@ -116,7 +116,8 @@ Result<> SenderGroup::set_receivers(Choice choice, std::vector<Peer> receivers) 
         rooms_.fetch_add(1, std::memory_order_relaxed);
     }
     for (auto& before : now) {
-        const auto after = std::ranges::find(members_, before.receiver.name, [](const Member& m) { return m.receiver.name; });
+        const auto after =
+            std::ranges::find(members_, before.receiver.name, [](const Member& m) { return m.receiver.name; });
         if (after != members_.end() && after->line == before.line) continue;
         static_cast<void>(take_back(before));
         if (after == members_.end()) lost(before.receiver, "left the partition");
@@ -146,18 +147,21 @@ bool SenderGroup::try_send(const EventDescription& event, std::span<const Piece>
                 accepted_.fetch_add(1, std::memory_order_relaxed);
                 return true;
             }
-            full.push_back(std::move(line));  // also with few bytes: of many small events, or behind one without an answer
+            full.push_back(
+                std::move(line));  // also with few bytes: of many small events, or behind one without an answer
         }
     }
     bytes_.fetch_sub(size, std::memory_order_relaxed);
     return false;
 }
 
-SenderGroup::Tried SenderGroup::try_send(Line& line, const EventDescription& event, std::span<const Piece> payload, std::uint64_t size) {
+SenderGroup::Tried SenderGroup::try_send(Line& line, const EventDescription& event, std::span<const Piece> payload,
+                                         std::uint64_t size) {
     line.bytes.fetch_add(size, std::memory_order_relaxed);
     const auto sent = line.sender->try_send(event, payload);
     if (sent && *sent) {
-        if (const auto ended = line.events.sent(**sent, {payload.front().owner, size})) end(line, ended->event, ended->rejected);
+        if (const auto ended = line.events.sent(**sent, {payload.front().owner, size}))
+            end(line, ended->event, ended->rejected);
         return Tried::sent;
     }
     if (sent || (sent.error().code != Errc::usage && sent.error().code != Errc::limit)) {
@@ -192,7 +196,9 @@ void SenderGroup::end(Line& line, const Underway& event, std::optional<wire::Rej
     line.bytes.fetch_sub(event.size, std::memory_order_release);
     rooms_.fetch_add(1, std::memory_order_seq_cst);
     if (waiting_.load(std::memory_order_seq_cst) == 0) return;
-    { const std::scoped_lock lock(mutex_); }  // whoever looked before sleeps now
+    {
+        const std::scoped_lock lock(mutex_);
+    }  // whoever looked before sleeps now
     room_.notify_one();
 }
 
@@ -246,7 +252,8 @@ const SenderGroup::Member* SenderGroup::least_loaded(std::uint64_t size, const L
 
 void SenderGroup::look_after(SteadyTime now) {
     const std::scoped_lock changing(changing_);
-    const bool any_connected = std::ranges::any_of(members_, [](const Member& m) { return m.line && m.line->sender->connected(); });
+    const bool any_connected =
+        std::ranges::any_of(members_, [](const Member& m) { return m.line && m.line->sender->connected(); });
     const auto passed = std::min<SteadyTime::duration>(now - looked_at_.value_or(now), look_counts_max);
     looked_at_ = now;
     for (auto& member : members_) look_after(member, now, passed, any_connected);
@@ -264,13 +271,16 @@ void SenderGroup::look_after(Member& member, SteadyTime now, SteadyTime::duratio
     const bool connected = member.line && !failure && member.line->sender->connected();
     if (connected) member.away = {};
     else if (any_connected) member.away += passed;
-    const bool is_lost = !connected && !member.lost && any_connected && options_.move_after > 0ms && member.away >= options_.move_after;
+    const bool is_lost =
+        !connected && !member.lost && any_connected && options_.move_after > 0ms && member.away >= options_.move_after;
     std::string problem = "it refuses";
     if (member.line && (failure || is_lost)) {
         problem = member.line->sender->stats().last_problem;
         const auto events = take_back(member);
         member.open_at = now + options_.reopen_after.value_or(0ms);
-        if (!is_lost && report_) report_(fmt::format("{} refuses: {}; its {} events are sent again", title(member.receiver), problem, events));
+        if (!is_lost && report_)
+            report_(
+                fmt::format("{} refuses: {}; its {} events are sent again", title(member.receiver), problem, events));
     } else if (!member.line && member.open_at <= now) {
         auto line = open(member.receiver);
         const std::scoped_lock lock(mutex_);
@@ -315,7 +325,9 @@ void SenderGroup::lost(const Peer& receiver, const std::string& why) {
     in_doubt_.fetch_add(count, std::memory_order_relaxed);
     if (!report_) return;
     auto text = fmt::format("{} {}; its {} events go to the others", title(receiver), why, events);
-    if (count > 0) text += fmt::format("; {} of them were sent to it and may be stored there too: {}", count, listed(std::move(in_doubt)));
+    if (count > 0)
+        text += fmt::format("; {} of them were sent to it and may be stored there too: {}", count,
+                            listed(std::move(in_doubt)));
     report_(std::move(text));
 }
 
@@ -346,9 +358,9 @@ void SenderGroup::send_taken_back() {
 bool SenderGroup::settled() const {
     const std::scoped_lock changing(changing_);
     return taken_back_.empty() && std::ranges::all_of(members_, [this](const Member& member) {
-        if (!member.line || member.line->bytes.load(std::memory_order_acquire) == 0) return true;
-        return !options_.reopen_after && member.line->sender->failure();  // else its events are sent again
-    });
+               if (!member.line || member.line->bytes.load(std::memory_order_acquire) == 0) return true;
+               return !options_.reopen_after && member.line->sender->failure();  // else its events are sent again
+           });
 }
 
 std::optional<Error> SenderGroup::failure() const {
@@ -381,8 +393,10 @@ void SenderGroup::close() {
 SenderGroup::Stats SenderGroup::stats() const {
     Stats stats;
     auto ended = stats.acknowledged = acknowledged_.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < rejected_.size(); ++i) ended += stats.rejected[i] = rejected_[i].load(std::memory_order_relaxed);
-    stats.accepted = std::max(ended, accepted_.load(std::memory_order_relaxed));  // an answer may be faster than its send()
+    for (std::size_t i = 0; i < rejected_.size(); ++i)
+        ended += stats.rejected[i] = rejected_[i].load(std::memory_order_relaxed);
+    stats.accepted =
+        std::max(ended, accepted_.load(std::memory_order_relaxed));  // an answer may be faster than its send()
     stats.bytes_accepted = bytes_accepted_.load(std::memory_order_relaxed);
     stats.waits = waits_.load(std::memory_order_relaxed);
     stats.moved = moved_.load(std::memory_order_relaxed);

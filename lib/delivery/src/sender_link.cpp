@@ -46,9 +46,8 @@ bool SenderLink::connect(const std::stop_token& stop) {
         lost(addresses.error().message());
         return false;
     }
-    return std::ranges::any_of(*addresses, [&](const auto& address) {
-        return !stop.stop_requested() && finish_connect(stop, address);
-    });
+    return std::ranges::any_of(
+        *addresses, [&](const auto& address) { return !stop.stop_requested() && finish_connect(stop, address); });
 }
 
 bool SenderLink::finish_connect(const std::stop_token& stop, const transport::Address& address) {
@@ -93,8 +92,10 @@ void SenderLink::serve(const std::stop_token& stop) {
     begun_ = 0;
     first_written_ = 0;
     outbox_.rewind();
-    wire::encode(wire::Hello{.session = session_, .format = options_.format, .oldest_held = outbox_.oldest_held(), .any_run = join_run_},
-                 control_);
+    wire::encode(
+        wire::Hello{
+            .session = session_, .format = options_.format, .oldest_held = outbox_.oldest_held(), .any_run = join_run_},
+        control_);
     const auto welcome_deadline = now() + options_.connect_timeout;
 
     transport::Interest watched{.write = true};
@@ -167,8 +168,9 @@ void SenderLink::lost(std::string problem) {
     const auto alone = now() - last_connected_;
     if (options_.give_up_after.count() == 0 || alone < options_.give_up_after) return;
     failed_ = true;
-    outbox_.give_up({Errc::io, 0, fmt::format("gave up after {} s without a connection: {}",
-                                           std::chrono::duration_cast<std::chrono::seconds>(alone).count(), problem)});
+    outbox_.give_up({Errc::io, 0,
+                     fmt::format("gave up after {} s without a connection: {}",
+                                 std::chrono::duration_cast<std::chrono::seconds>(alone).count(), problem)});
 }
 
 void SenderLink::pause(const std::stop_token& stop) {

@@ -21,8 +21,8 @@ public:
     static constexpr unsigned replaced_max = 3;
     static constexpr unsigned silent_beats_max = 3;
 
-    SenderLink(const SenderOptions& options, transport::HostPort host, wire::SessionKey session, transport::EventLoop loop,
-               std::optional<transport::TlsContext> tls, Outbox& outbox);
+    SenderLink(const SenderOptions& options, transport::HostPort host, wire::SessionKey session,
+               transport::EventLoop loop, std::optional<transport::TlsContext> tls, Outbox& outbox);
 
     /// Until stopped, or failed for good (the outbox then has the error).
     void run(const std::stop_token& stop);
@@ -71,16 +71,16 @@ private:
     std::chrono::milliseconds heartbeat_{0};
     bool sent_since_beat_ = false, received_since_beat_ = false;
     unsigned silent_beats_ = 0;
-    std::uint64_t credit_ = 0;        // bytes that may be begun on this connection, in all
+    std::uint64_t credit_ = 0;  // bytes that may be begun on this connection, in all
     std::uint64_t begun_ = 0;
-    std::deque<Writing> writing_;     // the first may be partly written
+    std::deque<Writing> writing_;  // the first may be partly written
     std::uint64_t first_written_ = 0;
     std::vector<iovec> pieces_;
 
     std::vector<Outbox::Settled> settled_;
     std::chrono::milliseconds backoff_;
     SteadyTime last_connected_;  // the end of the last connection; before the first, when this began
-    unsigned replaced_ = 0;  // times without an ACK between
+    unsigned replaced_ = 0;      // times without an ACK between
     bool failed_ = false;
 };
 

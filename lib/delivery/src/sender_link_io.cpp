@@ -11,9 +11,9 @@
 namespace weir::delivery {
 namespace {
 
-constexpr std::size_t pieces_max = 512;                  // of one call (the kernel takes 1024)
-constexpr std::uint64_t underway_bytes = 4U << 20;       // handed to one call, at least one event
-constexpr std::uint64_t turn_bytes = 16U << 20;          // written before answers are read again
+constexpr std::size_t pieces_max = 512;             // of one call (the kernel takes 1024)
+constexpr std::uint64_t underway_bytes = 4U << 20;  // handed to one call, at least one event
+constexpr std::uint64_t turn_bytes = 16U << 20;     // written before answers are read again
 
 std::unexpected<Error> protocol_error(std::string text) {
     return fail(Errc::corrupt, fmt::format("the recorder broke the protocol: {}", text));
@@ -42,7 +42,8 @@ Result<SenderLink::Pace> SenderLink::write_some() {
         gather(pieces_);
         if (pieces_.empty()) return Pace::drained;
         const auto result = socket_.write(pieces_);
-        if (!result) return fail(result.error().code, fmt::format("{}: {}", to_string(host_), result.error().message()));
+        if (!result)
+            return fail(result.error().code, fmt::format("{}: {}", to_string(host_), result.error().message()));
         if (result->state == transport::Transfer::State::closed)
             return fail(Errc::io, fmt::format("the connection to {} was lost", to_string(host_)));
         if (result->state == transport::Transfer::State::would_block) return Pace::full;
@@ -60,7 +61,8 @@ void SenderLink::gather(std::vector<iovec>& pieces) const {
         skip -= skipped;
         data = data.subspan(skipped);
         // The kernel only reads through this pointer.
-        if (!data.empty() && pieces.size() < pieces_max) pieces.push_back({const_cast<std::byte*>(data.data()), data.size()});
+        if (!data.empty() && pieces.size() < pieces_max)
+            pieces.push_back({const_cast<std::byte*>(data.data()), data.size()});
     };
     for (const auto& item : writing_) {
         if (pieces.size() >= pieces_max) return;
@@ -145,12 +147,13 @@ Result<> SenderLink::welcome() {
     const auto welcome = wire::decode_welcome(assembler_.meta());
     if (!welcome) return std::unexpected(welcome.error());
     if (welcome->protocol > wire::protocol_version)
-        return protocol_error(fmt::format("it answers with protocol {}, {} was offered", welcome->protocol,
-                                          wire::protocol_version));
+        return protocol_error(
+            fmt::format("it answers with protocol {}, {} was offered", welcome->protocol, wire::protocol_version));
     if (std::exchange(join_run_, false)) {
         if (welcome->protocol < 2) {
             failed_ = true;
-            outbox_.give_up({Errc::unsupported, 0, fmt::format("{} does not say which run it records; name the run", to_string(host_))});
+            outbox_.give_up({Errc::unsupported, 0,
+                             fmt::format("{} does not say which run it records; name the run", to_string(host_))});
             return fail(Errc::unsupported, "the run is not known");
         }
         session_.run = welcome->run;
@@ -164,10 +167,11 @@ Result<> SenderLink::welcome() {
         if (outbox_.acknowledge(range, settled_)) continue;
         // Continuing would lose events in silence: the recorder would take new ones for old.
         failed_ = true;
-        outbox_.give_up({Errc::refused, 0,
-                      fmt::format("{} holds sequences up to {} of session {} that this sender has not sent; another sender "
-                                  "has used the same name and incarnation: choose a new incarnation",
-                                  to_string(host_), number(welcome->durable.highest()), wire::to_string(session_))});
+        outbox_.give_up(
+            {Errc::refused, 0,
+             fmt::format("{} holds sequences up to {} of session {} that this sender has not sent; another sender "
+                         "has used the same name and incarnation: choose a new incarnation",
+                         to_string(host_), number(welcome->durable.highest()), wire::to_string(session_))});
         return fail(Errc::refused, "the session is in use");
     }
     outbox_.limit_event_size(welcome->event_size_max, settled_);
@@ -183,8 +187,8 @@ Result<> SenderLink::bye() {
     auto text = fmt::format("{} said goodbye ({}): {}", to_string(host_), wire::name(bye->reason), bye->text);
     switch (bye->reason) {
         case wire::ByeReason::replaced:
-            // By our own connection before, when it was lost and is heard late. Another sender with our name would do it
-            // again and again.
+            // By our own connection before, when it was lost and is heard late. Another sender with our name would do
+            // it again and again.
             if (++replaced_ < replaced_max) break;
             [[fallthrough]];
         case wire::ByeReason::unsupported_version:

@@ -8,7 +8,7 @@
 namespace weir::delivery {
 namespace {
 
-constexpr std::size_t rejects_per_turn = 200;       // with the longest texts about 64 KiB
+constexpr std::size_t rejects_per_turn = 200;  // with the longest texts about 64 KiB
 constexpr std::size_t rejection_text_max = 256;
 
 Sequence before(Sequence sequence) noexcept { return Sequence{number(sequence) - 1}; }
@@ -97,7 +97,7 @@ std::uint64_t Session::reopen(wire::SequenceRange range) {
 }
 
 Session::Standing Session::arrives(ConnectionId connection, const wire::EventMeta& meta, Sequence previous,
-                             std::uint64_t& skipped) {
+                                   std::uint64_t& skipped) {
     const std::scoped_lock lock(mutex_);
     skipped = 0;
     if (!owned_by(connection)) return Standing::not_owner;  // what it says is not believed any more
@@ -124,7 +124,8 @@ Session::Begun Session::begin(ConnectionId connection, Sequence sequence) {
 void Session::put_back(ConnectionId connection, Sequence sequence) {
     const std::scoped_lock lock(mutex_);
     if (!in_hand_.erase(sequence) || !owner_ || owned_by(connection)) return;
-    end_owner(wire::ByeReason::send_again, "an older connection took an event with it; send again what is not acknowledged");
+    end_owner(wire::ByeReason::send_again,
+              "an older connection took an event with it; send again what is not acknowledged");
 }
 
 void Session::hold_rejection(Sequence sequence, wire::RejectReason reason, std::string text) {
@@ -193,15 +194,14 @@ void Session::notify() {
 }
 
 bool Session::take_answers(ConnectionId connection, std::uint64_t credit, bool credit_is_news,
-                        std::vector<std::byte>& out) {
+                           std::vector<std::byte>& out) {
     const std::scoped_lock lock(mutex_);
     if (!owned_by(connection)) return false;
     notified_ = false;
     // REJECTs go first: an ACK may cover their sequences only after them.
     for (std::size_t n = 0; n < rejects_per_turn && !to_reject_.empty(); ++n) {
         const auto at = rejections_.find(to_reject_.front());
-        if (at != rejections_.end())
-            encode(wire::Reject{at->first, at->second.reason, at->second.text}, out);
+        if (at != rejections_.end()) encode(wire::Reject{at->first, at->second.reason, at->second.text}, out);
         to_reject_.pop_front();
     }
     if (!to_reject_.empty()) return true;

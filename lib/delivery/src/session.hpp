@@ -25,12 +25,12 @@ public:
         ConnectionId connection = 0;
     };
     struct Adoption {
-        bool format_differs = false;    // then nothing was changed
-        bool forgotten = false;         // it may still hold what is not known here any more; then nothing was changed
-        std::uint64_t reopened = 0;     // sequences that this session had given up, and that its sender still holds
-        std::uint64_t given_up = 0;     // sequences that never came, and that its sender does not hold any more
-        std::optional<Owner> former;    // whose connection is to be ended
-        wire::SequenceSet durable;      // for WELCOME
+        bool format_differs = false;  // then nothing was changed
+        bool forgotten = false;       // it may still hold what is not known here any more; then nothing was changed
+        std::uint64_t reopened = 0;   // sequences that this session had given up, and that its sender still holds
+        std::uint64_t given_up = 0;   // sequences that never came, and that its sender does not hold any more
+        std::optional<Owner> former;  // whose connection is to be ended
+        wire::SequenceSet durable;    // for WELCOME
     };
     enum class Standing { fresh, in_hand, final, scattered, not_owner };
     enum class Begun { yes, duplicate, not_owner };
@@ -59,8 +59,8 @@ public:
     void put_back(ConnectionId connection, Sequence sequence);
     /// An event that was begun is rejected by the receiver; it stays in hand until let_go().
     void hold_rejection(Sequence sequence, wire::RejectReason reason, std::string text);
-    /// The answer to an event that was not passed on may go: its rejection, or, when it was sent again and is final, the
-    /// answer that it had.
+    /// The answer to an event that was not passed on may go: its rejection, or, when it was sent again and is final,
+    /// the answer that it had.
     void let_go(Sequence sequence);
 
     /// True when the event was in hand.
@@ -97,8 +97,8 @@ private:
     // Of final_, what is not stored here: a sender said that it holds it no more. That is its word alone, so it is
     // believed for as long as no connection of this session says that it holds it after all.
     wire::SequenceSet given_up_;
-    Sequence given_up_from_{1};          // below: too scattered to be kept, so not known any more
-    std::optional<Sequence> highest_;    // that came, or could have; nothing: an earlier process received this session
+    Sequence given_up_from_{1};        // below: too scattered to be kept, so not known any more
+    std::optional<Sequence> highest_;  // that came, or could have; nothing: an earlier process received this session
     wire::SequenceSet in_hand_;
     std::map<Sequence, Rejection> rejections_;  // final, and the sender may not know
     std::map<Sequence, Rejection> held_;        // in hand: nobody may know yet

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events that a sender has, by sequence. The sender's thread may hear an answer before the thread that sent the event
-// knows its sequence: the second of both to come here ends the event. Any thread.
+// The events that a sender has, by sequence. The sender's thread may hear an answer before the thread that sent the
+// event knows its sequence: the second of both to come here ends the event. Any thread.
 #pragma once
 
 #include <cstdint>

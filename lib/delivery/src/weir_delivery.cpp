@@ -40,7 +40,8 @@ weir::Result<delivery::SenderOptions> read_options(const weir_sender_options& fr
     if (from.host == nullptr || from.name == nullptr)
         return weir::fail(weir::Errc::usage, "a sender needs a host (\"recorder:9000\") and a name");
     const auto format = wire::event_format_from(static_cast<std::uint8_t>(std::min<std::uint32_t>(from.format, 255)));
-    if (from.format != 0 && !format) return weir::fail(weir::Errc::usage, "the event format is not one of WEIR_FORMAT_...");
+    if (from.format != 0 && !format)
+        return weir::fail(weir::Errc::usage, "the event format is not one of WEIR_FORMAT_...");
     delivery::SenderOptions options;
     options.host = from.host;
     options.name = from.name;
@@ -56,7 +57,8 @@ weir::Result<delivery::SenderOptions> read_options(const weir_sender_options& fr
     if (from.on_final != nullptr) {
         options.on_final = [call = from.on_final, context = from.on_final_context](
                                weir::Sequence sequence, std::optional<wire::RejectReason> rejected) {
-            call(context, weir::number(sequence), rejected ? static_cast<std::uint32_t>(*rejected) : std::uint32_t{WEIR_ACKNOWLEDGED});
+            call(context, weir::number(sequence),
+                 rejected ? static_cast<std::uint32_t>(*rejected) : std::uint32_t{WEIR_ACKNOWLEDGED});
         };
     }
     options.tls = {path(from.tls_certificate), path(from.tls_key), path(from.tls_ca)};

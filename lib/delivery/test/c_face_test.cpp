@@ -37,7 +37,8 @@ TEST(CFace, SendsFlushesAndCounts) {
     const CSender c(host_of(recorder));
     ASSERT_NE(c.sender, nullptr);
     const std::array<const char*, 2> streams{"physics_Main", "calibration_LAr"};
-    const weir_event event{.global_id = 4, .level1_id = 5, .lumi_block = 6, .streams = streams.data(), .stream_count = 2};
+    const weir_event event{
+        .global_id = 4, .level1_id = 5, .lumi_block = 6, .streams = streams.data(), .stream_count = 2};
     std::uint64_t sequence = 0;
     EXPECT_EQ(weir_sender_send(c.sender, &event, "hello", 5, &sequence), WEIR_DELIVERY_OK);
     EXPECT_EQ(sequence, 1U);
@@ -85,7 +86,8 @@ TEST(CFace, SaysWhyACallFailed) {
     recorder.start();
     const CSender c(host_of(recorder));
     const std::array<const char*, 1> streams{"no-underscore"};
-    const weir_event event{.global_id = 1, .level1_id = 0, .lumi_block = 0, .streams = streams.data(), .stream_count = 1};
+    const weir_event event{
+        .global_id = 1, .level1_id = 0, .lumi_block = 0, .streams = streams.data(), .stream_count = 1};
     EXPECT_STREQ(weir_sender_error(c.sender), "");
     EXPECT_EQ(weir_sender_send(c.sender, &event, "x", 1, nullptr), WEIR_DELIVERY_FAILED);
     EXPECT_NE(std::string(weir_sender_error(c.sender)).find("no-underscore"), std::string::npos);
@@ -124,7 +126,8 @@ TEST(CFace, SaysHowEachEventEndedAndWhy) {
     EXPECT_EQ(weir_sender_flush(sender, 60'000), WEIR_DELIVERY_OK);
     {
         const std::scoped_lock lock(ends.mutex);
-        EXPECT_EQ(ends.reasons, (std::map<std::uint64_t, std::uint32_t>{{1, WEIR_ACKNOWLEDGED}, {2, WEIR_REJECT_STREAMS_EXCEEDED}}));
+        EXPECT_EQ(ends.reasons,
+                  (std::map<std::uint64_t, std::uint32_t>{{1, WEIR_ACKNOWLEDGED}, {2, WEIR_REJECT_STREAMS_EXCEEDED}}));
     }
     weir_sender_stats stats{};
     weir_sender_get_stats(sender, &stats);
@@ -151,11 +154,14 @@ TEST(CFace, NullIsAnErrorAndNoCrash) {
     const std::array<const char*, 2> streams{"physics_Main", nullptr};
     const auto refuses = [&](const weir_event* event, const void* payload, std::size_t size) {
         EXPECT_EQ(weir_sender_send(c.sender, event, payload, size, nullptr), WEIR_DELIVERY_FAILED);
-        EXPECT_NE(std::string(weir_sender_error(c.sender)).find("NULL"), std::string::npos) << weir_sender_error(c.sender);
+        EXPECT_NE(std::string(weir_sender_error(c.sender)).find("NULL"), std::string::npos)
+            << weir_sender_error(c.sender);
     };
-    const weir_event second_is_null{.global_id = 1, .level1_id = 0, .lumi_block = 0, .streams = streams.data(), .stream_count = 2};
+    const weir_event second_is_null{
+        .global_id = 1, .level1_id = 0, .lumi_block = 0, .streams = streams.data(), .stream_count = 2};
     const weir_event none{.global_id = 1, .level1_id = 0, .lumi_block = 0, .streams = nullptr, .stream_count = 1};
-    const weir_event good{.global_id = 1, .level1_id = 0, .lumi_block = 0, .streams = streams.data(), .stream_count = 1};
+    const weir_event good{
+        .global_id = 1, .level1_id = 0, .lumi_block = 0, .streams = streams.data(), .stream_count = 1};
     refuses(&second_is_null, "x", 1);
     refuses(&none, "x", 1);
     refuses(nullptr, "x", 1);

@@ -43,7 +43,8 @@ TEST(Delivery, APayloadInPiecesIsSentWithoutACopyAndReleasedWhenFinal) {
     const std::string a(300'000, 'a'), b(1, 'b'), c(400'000, 'c');
     std::vector<Piece> pieces;
     for (const auto* text : {&a, &b, &c})
-        pieces.push_back({as_data(*text), std::shared_ptr<const void>(text->data(), [&released](const void*) { ++released; })});
+        pieces.push_back(
+            {as_data(*text), std::shared_ptr<const void>(text->data(), [&released](const void*) { ++released; })});
     ASSERT_TRUE(sender->send(described(1), pieces).has_value());
     pieces.clear();
     EXPECT_TRUE(sender->flush(60s).value());
@@ -99,7 +100,8 @@ TEST(Delivery, CloseReleasesWhatIsNotFinal) {
     const std::weak_ptr<std::string> watched = owner;
     {
         const Piece piece{as_data(*owner), owner};
-        for (std::uint64_t id = 1; id <= 3; ++id) ASSERT_TRUE(sender->send(described(id), std::span(&piece, 1)).has_value());
+        for (std::uint64_t id = 1; id <= 3; ++id)
+            ASSERT_TRUE(sender->send(described(id), std::span(&piece, 1)).has_value());
     }
     ASSERT_TRUE(eventually([&] { return recorder.sink.holding() == 3; }));
     EXPECT_EQ(owner.use_count(), 4);
@@ -107,7 +109,8 @@ TEST(Delivery, CloseReleasesWhatIsNotFinal) {
     EXPECT_EQ(owner.use_count(), 1);
     const auto stats = sender->stats();
     EXPECT_EQ(stats.released, 3U);
-    EXPECT_EQ(stats.accepted, stats.acknowledged + sum(stats.rejected) + stats.held + stats.taken_back + stats.released);
+    EXPECT_EQ(stats.accepted,
+              stats.acknowledged + sum(stats.rejected) + stats.held + stats.taken_back + stats.released);
     EXPECT_FALSE(sender->flush(0ms).has_value()) << "what became of them is not known";
     EXPECT_TRUE(sender->take_back().empty());
 }
@@ -136,7 +139,8 @@ TEST(Delivery, ARecorderThatFallsSilentIsLeftAndAnsweredToAgain) {
     options.run = run;
     options.backoff_first = options.backoff_last = 2ms;
     std::vector<std::byte> welcome;
-    wire::encode(wire::Welcome{.credit = 1U << 20, .event_size_max = 1U << 20, .run = run, .heartbeat_ms = 20}, welcome);
+    wire::encode(wire::Welcome{.credit = 1U << 20, .event_size_max = 1U << 20, .run = run, .heartbeat_ms = 20},
+                 welcome);
     const auto sender = Sender::open(options).value();
     std::vector<transport::Socket> connections;
     ASSERT_TRUE(eventually([&] {
@@ -252,7 +256,8 @@ TEST(Delivery, WhatTheSinkHasLostIsSentAgainAndWhatIsInHandElsewhereIsNot) {
         first.swap(recorder.sink.held);
     }
     std::vector<Answer> lost, kept;
-    for (const auto& event : first) (number(event.meta.sequence) % 2 == 0 ? lost : kept).push_back({event.session, event.meta.sequence});
+    for (const auto& event : first)
+        (number(event.meta.sequence) % 2 == 0 ? lost : kept).push_back({event.session, event.meta.sequence});
     auto twice = lost;
     twice.insert(twice.end(), lost.begin(), lost.end());  // the second time it is not in hand any more
     recorder.receiver->send_again(twice);

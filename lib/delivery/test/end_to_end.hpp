@@ -46,7 +46,8 @@ public:
     }
     std::optional<Refusal> hello(SessionId, const wire::Hello& hello) override {
         const std::scoped_lock lock(mutex);
-        if (hello.session.run != accepted_run) return Refusal{wire::ByeReason::wrong_run, "another run is being recorded"};
+        if (hello.session.run != accepted_run)
+            return Refusal{wire::ByeReason::wrong_run, "another run is being recorded"};
         return std::nullopt;
     }
     Taken take(IncomingEvent& event) override {
@@ -133,7 +134,8 @@ inline std::uint64_t sum(const auto& counts) { return std::accumulate(counts.beg
 
 /// The sums that ReceiverStats promises, at any time.
 inline void expect_balanced(const ReceiverStats& stats) {
-    EXPECT_EQ(stats.received, stats.passed_on + stats.duplicates + sum(stats.rejected_here) + stats.discarded + stats.waiting);
+    EXPECT_EQ(stats.received,
+              stats.passed_on + stats.duplicates + sum(stats.rejected_here) + stats.discarded + stats.waiting);
     EXPECT_EQ(stats.passed_on, stats.acknowledged + sum(stats.rejected_by_sink) + stats.given_back + stats.in_hand);
 }
 
@@ -279,7 +281,8 @@ inline wire::Hello hello_as(std::string name, Sequence oldest = Sequence{1}) {
     return hello;
 }
 
-inline std::vector<std::byte> event_message(std::uint64_t sequence, std::string_view payload, std::uint64_t oldest = 1) {
+inline std::vector<std::byte> event_message(std::uint64_t sequence, std::string_view payload,
+                                            std::uint64_t oldest = 1) {
     wire::EventMeta meta;
     meta.sequence = Sequence{sequence};
     meta.oldest_held = Sequence{oldest};

@@ -11,7 +11,9 @@ namespace {
 
 using wire::ByeReason;
 
-void append(std::vector<std::byte>& to, const std::vector<std::byte>& more) { to.insert(to.end(), more.begin(), more.end()); }
+void append(std::vector<std::byte>& to, const std::vector<std::byte>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+}
 
 std::vector<std::byte> hello_bytes(const std::string& name) {
     std::vector<std::byte> bytes;
@@ -146,7 +148,8 @@ TEST(ReceiverLimits, WhenThePoolIsFullConnectionsWaitAndGoOnWhenMemoryComesBack)
     const std::string payload(90'000, 'm');
     for (int s = 0; s < 6; ++s) {
         senders.push_back(Sender::open(to_recorder(recorder, "sender-" + std::to_string(s))).value());
-        for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_TRUE(senders.back()->send(described(i), as_data(payload)).has_value());
+        for (std::uint64_t i = 1; i <= 3; ++i)
+            ASSERT_TRUE(senders.back()->send(described(i), as_data(payload)).has_value());
     }
     ASSERT_TRUE(eventually([&] { return recorder.stats().waits_for_memory >= 3; }));
     EXPECT_LE(recorder.pool.stats().in_use, Bytes{300'000});
@@ -164,7 +167,8 @@ TEST(ReceiverLimits, WhenTheSinkIsFullEventsWaitAreCountedAndGoOnAtRetry) {
     std::vector<std::unique_ptr<Sender>> senders;
     for (int s = 0; s < 5; ++s) {
         senders.push_back(Sender::open(to_recorder(recorder, "sender-" + std::to_string(s))).value());
-        for (std::uint64_t i = 1; i <= 10; ++i) ASSERT_TRUE(senders.back()->send(described(i), as_data("e")).has_value());
+        for (std::uint64_t i = 1; i <= 10; ++i)
+            ASSERT_TRUE(senders.back()->send(described(i), as_data("e")).has_value());
     }
     ASSERT_TRUE(eventually([&] { return recorder.stats().waiting == 5; }));
     EXPECT_EQ(recorder.stats().bytes, 0U);

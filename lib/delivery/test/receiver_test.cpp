@@ -14,7 +14,9 @@ namespace {
 using wire::ByeReason;
 using wire::RejectReason;
 
-void append(std::vector<std::byte>& to, const std::vector<std::byte>& more) { to.insert(to.end(), more.begin(), more.end()); }
+void append(std::vector<std::byte>& to, const std::vector<std::byte>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+}
 
 std::vector<std::byte> hello_bytes(const std::string& name) {
     std::vector<std::byte> bytes;
@@ -39,11 +41,14 @@ TEST(Receiver, AStreamCutAtAnyByteCountsExactlyTheEventsBeforeTheCut) {
         RawPeer peer(recorder.receiver->port());
         ASSERT_TRUE(peer.say(std::span(bytes).first(size)));
         peer.close();
-        expected += static_cast<std::uint64_t>(std::ranges::count_if(event_ends, [size](auto end) { return end <= size; }));
+        expected +=
+            static_cast<std::uint64_t>(std::ranges::count_if(event_ends, [size](auto end) { return end <= size; }));
     }
     EXPECT_TRUE(eventually([&] { return recorder.stats().connections == 0; }));
-    EXPECT_TRUE(eventually([&] { return recorder.stats().received == expected; })) << recorder.stats().received << " of " << expected;
-    EXPECT_TRUE(eventually([&] { return recorder.stats().acknowledged == expected; }));  // a moment after it was received
+    EXPECT_TRUE(eventually([&] { return recorder.stats().received == expected; }))
+        << recorder.stats().received << " of " << expected;
+    EXPECT_TRUE(
+        eventually([&] { return recorder.stats().acknowledged == expected; }));  // a moment after it was received
     EXPECT_GT(recorder.stats().partial, 0U);
     EXPECT_EQ(recorder.reported(Report::Kind::malformed), 0U);
 }
@@ -92,7 +97,8 @@ TEST(Receiver, EveryKindOfMalformedMessageClosesTheConnectionWithAReason) {
         ByeReason reason;
     };
     auto large_meta = hello_bytes("x");
-    large_meta[8] = std::byte{0xff}, large_meta[9] = std::byte{0xff}, large_meta[10] = std::byte{0xff}, large_meta[11] = std::byte{0xff};
+    large_meta[8] = std::byte{0xff}, large_meta[9] = std::byte{0xff}, large_meta[10] = std::byte{0xff},
+    large_meta[11] = std::byte{0xff};
     auto large_payload = event_message(1, "x");
     large_payload[19] = std::byte{0xff};
     auto version = hello_bytes("x");
@@ -134,7 +140,8 @@ TEST(Receiver, EveryKindOfMalformedMessageClosesTheConnectionWithAReason) {
     EXPECT_EQ(recorder.reported(Report::Kind::malformed), cases.size());
     EXPECT_EQ(sum(recorder.stats().closed), cases.size());
     EXPECT_EQ(recorder.pool.stats().taken, 0U);  // no memory was taken for any of the lengths
-    for (const auto& report : recorder.reports) EXPECT_NE(report.text.find("127.0.0.1:"), std::string::npos) << report.text;
+    for (const auto& report : recorder.reports)
+        EXPECT_NE(report.text.find("127.0.0.1:"), std::string::npos) << report.text;
 }
 
 TEST(Receiver, GarbageNeverHarmsAGoodSender) {
@@ -148,7 +155,8 @@ TEST(Receiver, GarbageNeverHarmsAGoodSender) {
     for (int round = 0; round < 60; ++round) {
         auto bytes = good;
         append(bytes, event_message(1, std::string(random() % 300 + 1, 'x')));
-        for (auto flips = random() % 6; flips > 0; --flips) bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+        for (auto flips = random() % 6; flips > 0; --flips)
+            bytes[random() % bytes.size()] = static_cast<std::byte>(random());
         RawPeer peer(recorder.receiver->port());
         static_cast<void>(peer.say(bytes));
         ASSERT_TRUE(sender->send(described(1), as_data("good")).has_value());
@@ -210,7 +218,8 @@ TEST(Receiver, EventsThatAreTooLargeOrBadlyTaggedAreRejectedBySequence) {
     bytes.push_back(std::byte{'p'});
     append(bytes, event_message(3, "fine"));
     peer.say(bytes);
-    for (const auto& [sequence, reason] : {std::pair{1, RejectReason::too_large}, std::pair{2, RejectReason::bad_tag}}) {
+    for (const auto& [sequence, reason] :
+         {std::pair{1, RejectReason::too_large}, std::pair{2, RejectReason::bad_tag}}) {
         ASSERT_EQ(peer.hear(), static_cast<int>(wire::MessageType::reject));
         const auto reject = wire::decode_reject(peer.meta).value();
         EXPECT_EQ(number(reject.sequence), static_cast<std::uint64_t>(sequence));
@@ -414,13 +423,15 @@ TEST(Receiver, AClaimOfAnotherConnectionOfItsSessionCostsASenderNothing) {
     ASSERT_TRUE(again.say_message(hello_as("filter", Sequence{2})));
     ASSERT_TRUE(again.hear_welcome());
     EXPECT_EQ(to_string(wire::decode_welcome(again.meta).value().durable), "1");
-    for (std::uint64_t sequence = 2; sequence <= 101; ++sequence) ASSERT_TRUE(again.say(event_message(sequence, "mine", 2)));
+    for (std::uint64_t sequence = 2; sequence <= 101; ++sequence)
+        ASSERT_TRUE(again.say(event_message(sequence, "mine", 2)));
     EXPECT_TRUE(eventually([&] { return recorder.sink.taken() == 101; }));
     EXPECT_EQ(recorder.stats().acknowledged, 101U);
     EXPECT_EQ(recorder.reported(Report::Kind::gap), 1U);
     EXPECT_EQ(recorder.reported(Report::Kind::reopened), 1U);
     const std::scoped_lock lock(recorder.mutex);
-    for (const auto& report : recorder.reports) EXPECT_EQ(report.text.find("filter/7/"), std::string::npos) << report.text;
+    for (const auto& report : recorder.reports)
+        EXPECT_EQ(report.text.find("filter/7/"), std::string::npos) << report.text;
 }
 
 TEST(Receiver, AnOldestHeldThatFallsOnOneConnectionIsMalformed) {

@@ -39,7 +39,9 @@ struct SenderGroupTest : testing::Test {
     }
 
     static Peer peer(int number, std::uint16_t port) {
-        return {.name = "rec-" + std::to_string(number), .kind = StationKind::record, .events = "127.0.0.1:" + std::to_string(port)};
+        return {.name = "rec-" + std::to_string(number),
+                .kind = StationKind::record,
+                .events = "127.0.0.1:" + std::to_string(port)};
     }
     static Peer peer(int number, const Recorder& recorder) { return peer(number, recorder.receiver->port()); }
     static Peer peer(int number, const transport::ReservedPort& port) { return peer(number, port.address().port); }
@@ -136,7 +138,8 @@ TEST_F(SenderGroupTest, ByEventEachGoesToTheReceiverThatItBelongsToWhateverTheir
     for (const bool turned : {false, true}) {
         open();
         const auto first = peer(1, one), second = peer(2, two);
-        ASSERT_TRUE(group->set_receivers(Choice::by_event, turned ? std::vector{second, first} : std::vector{first, second}));
+        ASSERT_TRUE(
+            group->set_receivers(Choice::by_event, turned ? std::vector{second, first} : std::vector{first, second}));
         give_all(1, 400);
         ASSERT_TRUE(all_final(400));
         EXPECT_EQ(one.sink.metas.size(), of_the_first(1, 400));
@@ -318,7 +321,8 @@ TEST_F(SenderGroupTest, TheNextEventGoesToTheReceiverWithTheFewestBytes) {
     ASSERT_TRUE(group->set_receivers(Choice::least_loaded, {peer(1, one), peer(2, two)}));
     ASSERT_TRUE(connected(2));
     std::uint64_t id = 0;
-    for (const std::size_t kb : {300U, 100U, 100U, 80U, 80U}) ASSERT_TRUE(give(++id, kb * 1000));  // 300 | 100 200 280 360
+    for (const std::size_t kb : {300U, 100U, 100U, 80U, 80U})
+        ASSERT_TRUE(give(++id, kb * 1000));  // 300 | 100 200 280 360
     ASSERT_TRUE(eventually([&] { return one.sink.taken() + two.sink.taken() == 5; }));
     auto& first = one.sink.taken() == 1 ? one : two;
     EXPECT_EQ(first.sink.taken(), 1U);
@@ -517,8 +521,8 @@ TEST_F(SenderGroupTest, CloseReleasesWhatIsNotFinalAndEndsWhoWaits) {
     expect_balance();
 }
 
-/// Receivers come, go, die and change their addresses while threads send. Afterwards each event was final once, and whoever got
-/// one that somebody else may have was told so.
+/// Receivers come, go, die and change their addresses while threads send. Afterwards each event was final once, and
+/// whoever got one that somebody else may have was told so.
 TEST_F(SenderGroupTest, EachEventIsFinalOnceWhateverHappensToItsReceivers) {
     constexpr std::uint64_t events = 2000, threads = 3;
     const auto seed = std::random_device{}();

@@ -13,26 +13,11 @@ struct Traits {
 };
 
 constexpr std::array<Traits, algorithms.size()> traits{{
-    {"adler32", 4, true},
-    {"crc32", 4, true},
-    {"cksum", 4, true},
-    {"crc32c", 4, true},
-    {"crc64-xz", 8, true},
-    {"crc64-nvme", 8, true},
-    {"crc64-ecma182", 8, true},
-    {"md5", 16, false},
-    {"sha1", 20, false},
-    {"sha256", 32, false},
-    {"xxh64", 8, false},
-    {"xxh3-64", 8, false},
-    {"xxh3-128", 16, false},
-    {"blake3", 32, false},
-    {"hwh64", 8, false},
-    {"sha224", 28, false},
-    {"sha384", 48, false},
-    {"sha512", 64, false},
-    {"sha3-256", 32, false},
-    {"blake2b", 64, false},
+    {"adler32", 4, true},    {"crc32", 4, true},      {"cksum", 4, true},         {"crc32c", 4, true},
+    {"crc64-xz", 8, true},   {"crc64-nvme", 8, true}, {"crc64-ecma182", 8, true}, {"md5", 16, false},
+    {"sha1", 20, false},     {"sha256", 32, false},   {"xxh64", 8, false},        {"xxh3-64", 8, false},
+    {"xxh3-128", 16, false}, {"blake3", 32, false},   {"hwh64", 8, false},        {"sha224", 28, false},
+    {"sha384", 48, false},   {"sha512", 64, false},   {"sha3-256", 32, false},    {"blake2b", 64, false},
     {"xxh32", 4, false},
 }};
 

@@ -24,7 +24,8 @@ constexpr BlockHash sha224{
 }  // namespace
 
 bool is_block_hash(Algorithm algorithm) noexcept {
-    return algorithm == Algorithm::md5 || algorithm == Algorithm::sha1 || algorithm == Algorithm::sha224 || algorithm == Algorithm::sha256;
+    return algorithm == Algorithm::md5 || algorithm == Algorithm::sha1 || algorithm == Algorithm::sha224 ||
+           algorithm == Algorithm::sha256;
 }
 
 const BlockHash& block_hash(Algorithm algorithm) noexcept {

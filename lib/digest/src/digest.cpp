@@ -54,11 +54,13 @@ Result<Digest> Digest::parse(Algorithm algorithm, std::string_view text, bool de
         std::uint64_t value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (error != std::errc{} || end != text.data() + text.size() || size > 8 || (size == 4 && value >> 32 != 0))
-            return fail(Errc::corrupt, fmt::format("\"{}\" is not a decimal value of {}", text.substr(0, 80), name(algorithm)));
+            return fail(Errc::corrupt,
+                        fmt::format("\"{}\" is not a decimal value of {}", text.substr(0, 80), name(algorithm)));
         return of_number(algorithm, value);
     }
     // Only numbers lose leading zeros; a short md5 is a broken one.
-    if (text.empty() || text.size() > 2 * size || (text.size() < 2 * size && size > 8)) return no_value(algorithm, text);
+    if (text.empty() || text.size() > 2 * size || (text.size() < 2 * size && size > 8))
+        return no_value(algorithm, text);
     Digest digest(algorithm);
     std::size_t position = 2 * size - text.size();
     for (const char c : text) {
@@ -90,7 +92,8 @@ Result<Digest> combine(const Digest& a, const Digest& b, std::uint64_t length_of
     using namespace checksum;
     const auto algorithm = a.algorithm();
     if (b.algorithm() != algorithm)
-        return fail(Errc::usage, fmt::format("a sum of {} and one of {} cannot be combined", name(algorithm), name(b.algorithm())));
+        return fail(Errc::usage,
+                    fmt::format("a sum of {} and one of {} cannot be combined", name(algorithm), name(b.algorithm())));
     const auto a32 = static_cast<std::uint32_t>(a.number());
     const auto b32 = static_cast<std::uint32_t>(b.number());
     const auto joined = [&](std::uint64_t value) { return Digest::of_number(algorithm, value); };

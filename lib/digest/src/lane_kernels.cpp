@@ -36,24 +36,18 @@ constexpr LaneKernel md5_list[] = {
 };
 
 constexpr LaneKernel sha1_list[] = {
-    {"openssl", always, 1, sha1_openssl},
-    {"portable", always, 4, sha1_portable},
+    {"openssl", always, 1, sha1_openssl}, {"portable", always, 4, sha1_portable},
 #if defined(__x86_64__)
-    {"avx2", has_avx2, 8, sha1_avx2},
-    {"sha x2", has_sha, 2, sha1_sha_2},
-    {"sha x4", has_sha, 4, sha1_sha_4},
-    {"avx512", has_avx512, 16, sha1_avx512},
+    {"avx2", has_avx2, 8, sha1_avx2},     {"sha x2", has_sha, 2, sha1_sha_2},
+    {"sha x4", has_sha, 4, sha1_sha_4},   {"avx512", has_avx512, 16, sha1_avx512},
 #endif
 };
 
 constexpr LaneKernel sha256_list[] = {
-    {"openssl", always, 1, sha256_openssl},
-    {"portable", always, 4, sha256_portable},
+    {"openssl", always, 1, sha256_openssl}, {"portable", always, 4, sha256_portable},
 #if defined(__x86_64__)
-    {"avx2", has_avx2, 8, sha256_avx2},
-    {"sha x2", has_sha, 2, sha256_sha_2},
-    {"sha x3", has_sha, 3, sha256_sha_3},
-    {"avx512", has_avx512, 16, sha256_avx512},
+    {"avx2", has_avx2, 8, sha256_avx2},     {"sha x2", has_sha, 2, sha256_sha_2},
+    {"sha x3", has_sha, 3, sha256_sha_3},   {"avx512", has_avx512, 16, sha256_avx512},
 #endif
 };
 
@@ -97,15 +91,11 @@ LaneFeatures LaneFeatures::detect() {
 
 std::span<const LaneKernel> lane_kernels(Algorithm algorithm) noexcept {
     switch (algorithm) {
-        case Algorithm::md5:
-            return md5_list;
-        case Algorithm::sha1:
-            return sha1_list;
+        case Algorithm::md5: return md5_list;
+        case Algorithm::sha1: return sha1_list;
         case Algorithm::sha224:
-        case Algorithm::sha256:
-            return sha256_list;
-        default:
-            break;
+        case Algorithm::sha256: return sha256_list;
+        default: break;
     }
     WEIR_ASSERT(false);
     return {};

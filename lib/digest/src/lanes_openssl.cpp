@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stream by OpenSSL, from a state and into a state. The functions that show their state are marked as
 // deprecated since 3.0, for the sake of applications that should leave the choice of an implementation to
-// OpenSSL; the others (openssl_engine.cpp) cannot take over a stream that began in a lane. Where there is no OpenSSL, the
-// portable kernel takes the one stream.
+// OpenSSL; the others (openssl_engine.cpp) cannot take over a stream that began in a lane. Where there is no OpenSSL,
+// the portable kernel takes the one stream.
 #include <algorithm>
 #include <array>
 

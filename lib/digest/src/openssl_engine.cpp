@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// md5, the sha family and blake2b of one stream by OpenSSL, which uses the SHA instructions where there are some. Where it is
-// not installed, or a policy forbids one of them (md5 on a machine in FIPS mode), our own portable code makes it: it is there to
-// find damage, and files that have an md5 can be checked everywhere.
+// md5, the sha family and blake2b of one stream by OpenSSL, which uses the SHA instructions where there are some. Where
+// it is not installed, or a policy forbids one of them (md5 on a machine in FIPS mode), our own portable code makes it:
+// it is there to find damage, and files that have an md5 can be checked everywhere.
 #include <array>
 
 #include "engines.hpp"
@@ -35,7 +35,9 @@ public:
     explicit OpensslEngine(Algorithm algorithm) : algorithm_(algorithm), context_(EVP_MD_CTX_new()) {}
 
     /// False: OpenSSL may not.
-    [[nodiscard]] bool begin() noexcept { return context_ && EVP_DigestInit_ex(context_.get(), method(algorithm_), nullptr) == 1; }
+    [[nodiscard]] bool begin() noexcept {
+        return context_ && EVP_DigestInit_ex(context_.get(), method(algorithm_), nullptr) == 1;
+    }
 
     void add(ConstData data) override {
         const bool added = EVP_DigestUpdate(context_.get(), data.data(), data.size()) == 1;
@@ -75,7 +77,8 @@ private:
 Digest openssl_at_once(Algorithm algorithm, ConstData data) {
     std::array<std::byte, EVP_MAX_MD_SIZE> bytes{};
     unsigned size = 0;
-    if (load_libcrypto() && EVP_Digest(data.data(), data.size(), reinterpret_cast<unsigned char*>(bytes.data()), &size, method(algorithm), nullptr) == 1)
+    if (load_libcrypto() && EVP_Digest(data.data(), data.size(), reinterpret_cast<unsigned char*>(bytes.data()), &size,
+                                       method(algorithm), nullptr) == 1)
         return Digest::of_bytes(algorithm, ConstData(bytes).first(size));
     const auto portable = make_portable_engine(algorithm);
     portable->add(data);

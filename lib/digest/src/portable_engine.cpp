@@ -127,10 +127,8 @@ class PortableXxh3 final : public Engine {
 public:
     explicit PortableXxh3(Algorithm algorithm) : wide_(algorithm == Algorithm::xxh3_128) { PortableXxh3::reset(); }
     void add(ConstData data) override {
-        if (wide_)
-            XXH3_128bits_update(&state_, data.data(), data.size());
-        else
-            XXH3_64bits_update(&state_, data.data(), data.size());
+        if (wide_) XXH3_128bits_update(&state_, data.data(), data.size());
+        else XXH3_64bits_update(&state_, data.data(), data.size());
     }
     [[nodiscard]] Digest value() const override {
         if (!wide_) return Digest::of_number(Algorithm::xxh3_64, XXH3_64bits_digest(&state_));
@@ -141,10 +139,8 @@ public:
         return Digest::of_bytes(Algorithm::xxh3_128, bytes);
     }
     void reset() override {
-        if (wide_)
-            XXH3_128bits_reset(&state_);
-        else
-            XXH3_64bits_reset(&state_);
+        if (wide_) XXH3_128bits_reset(&state_);
+        else XXH3_64bits_reset(&state_);
     }
     [[nodiscard]] std::unique_ptr<Engine> clone() const override { return std::make_unique<PortableXxh3>(*this); }
 
@@ -160,43 +156,28 @@ std::unique_ptr<Engine> make_portable_engine(Algorithm algorithm) {
     constexpr std::uint32_t start_32 = 0;
     constexpr std::uint64_t start_64 = 0;
     switch (algorithm) {
-        case Algorithm::adler32:
-            return std::make_unique<PortableNumber<adler32_kernels, adler32_start>>(algorithm);
-        case Algorithm::crc32:
-            return std::make_unique<PortableNumber<crc32_kernels, start_32>>(algorithm);
-        case Algorithm::cksum:
-            return std::make_unique<PortableCksum>();
-        case Algorithm::crc32c:
-            return std::make_unique<PortableNumber<crc32c_kernels, start_32>>(algorithm);
-        case Algorithm::crc64_xz:
-            return std::make_unique<PortableNumber<crc64_xz_kernels, start_64>>(algorithm);
-        case Algorithm::crc64_nvme:
-            return std::make_unique<PortableNumber<crc64_nvme_kernels, start_64>>(algorithm);
+        case Algorithm::adler32: return std::make_unique<PortableNumber<adler32_kernels, adler32_start>>(algorithm);
+        case Algorithm::crc32: return std::make_unique<PortableNumber<crc32_kernels, start_32>>(algorithm);
+        case Algorithm::cksum: return std::make_unique<PortableCksum>();
+        case Algorithm::crc32c: return std::make_unique<PortableNumber<crc32c_kernels, start_32>>(algorithm);
+        case Algorithm::crc64_xz: return std::make_unique<PortableNumber<crc64_xz_kernels, start_64>>(algorithm);
+        case Algorithm::crc64_nvme: return std::make_unique<PortableNumber<crc64_nvme_kernels, start_64>>(algorithm);
         case Algorithm::crc64_ecma182:
             return std::make_unique<PortableNumber<crc64_ecma182_kernels, start_64>>(algorithm);
         case Algorithm::md5:
         case Algorithm::sha1:
         case Algorithm::sha224:
-        case Algorithm::sha256:
-            return std::make_unique<PortableBlockHash>(algorithm);
+        case Algorithm::sha256: return std::make_unique<PortableBlockHash>(algorithm);
         case Algorithm::sha384:
-        case Algorithm::sha512:
-            return std::make_unique<LongBlockEngine<Sha512>>(Sha512(algorithm));
-        case Algorithm::sha3_256:
-            return std::make_unique<LongBlockEngine<Sha3>>(Sha3());
-        case Algorithm::blake2b:
-            return std::make_unique<LongBlockEngine<Blake2b>>(Blake2b());
-        case Algorithm::xxh32:
-            return std::make_unique<PortableXxh32>();
-        case Algorithm::xxh64:
-            return std::make_unique<PortableXxh64>();
+        case Algorithm::sha512: return std::make_unique<LongBlockEngine<Sha512>>(Sha512(algorithm));
+        case Algorithm::sha3_256: return std::make_unique<LongBlockEngine<Sha3>>(Sha3());
+        case Algorithm::blake2b: return std::make_unique<LongBlockEngine<Blake2b>>(Blake2b());
+        case Algorithm::xxh32: return std::make_unique<PortableXxh32>();
+        case Algorithm::xxh64: return std::make_unique<PortableXxh64>();
         case Algorithm::xxh3_64:
-        case Algorithm::xxh3_128:
-            return std::make_unique<PortableXxh3>(algorithm);
-        case Algorithm::blake3:
-            return std::make_unique<PortableBlake3>();
-        case Algorithm::hwh64:
-            return std::unique_ptr<Engine>(new Portable::HighwayhashEngine);
+        case Algorithm::xxh3_128: return std::make_unique<PortableXxh3>(algorithm);
+        case Algorithm::blake3: return std::make_unique<PortableBlake3>();
+        case Algorithm::hwh64: return std::unique_ptr<Engine>(new Portable::HighwayhashEngine);
     }
     WEIR_ASSERT(false);
     return nullptr;

@@ -22,22 +22,26 @@ Digest join(const Digest& a, std::uint64_t length_of_a, const Digest& b, std::ui
 
 Result<RangeSum> RangeSum::of(Algorithm algorithm) {
     if (!combinable(algorithm))
-        return fail(Errc::usage, fmt::format("{} cannot be made from parts; adler32 and the CRCs can", name(algorithm)));
+        return fail(Errc::usage,
+                    fmt::format("{} cannot be made from parts; adler32 and the CRCs can", name(algorithm)));
     return RangeSum(algorithm);
 }
 
 Result<> RangeSum::add(std::uint64_t offset, const Digest& sum, std::uint64_t length) {
     if (sum.algorithm() != algorithm_)
-        return fail(Errc::usage, fmt::format("a part's sum is of {}, the whole's of {}", name(sum.algorithm()), name(algorithm_)));
+        return fail(Errc::usage,
+                    fmt::format("a part's sum is of {}, the whole's of {}", name(sum.algorithm()), name(algorithm_)));
     if (length == 0) return {};
     if (length > std::numeric_limits<std::uint64_t>::max() - offset)
         return fail(Errc::usage, fmt::format("a part of {} bytes at {} ends beyond 2^64", length, offset));
     auto next = parts_.lower_bound(offset);
     if (next != parts_.end() && next->first < offset + length)
-        return fail(Errc::usage, fmt::format("the part of {} bytes at {} overlaps the one at {}", length, offset, next->first));
+        return fail(Errc::usage,
+                    fmt::format("the part of {} bytes at {} overlaps the one at {}", length, offset, next->first));
     auto before = next == parts_.begin() ? parts_.end() : std::prev(next);
     if (before != parts_.end() && before->first + before->second.length > offset)
-        return fail(Errc::usage, fmt::format("the part of {} bytes at {} overlaps the one at {}", length, offset, before->first));
+        return fail(Errc::usage,
+                    fmt::format("the part of {} bytes at {} overlaps the one at {}", length, offset, before->first));
 
     Part part{length, sum};
     if (next != parts_.end() && next->first == offset + length) {

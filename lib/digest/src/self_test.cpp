@@ -29,13 +29,11 @@ std::array<Sample, 2> samples() {
     std::uint32_t state = 1;
     for (auto& byte : noise) byte = static_cast<std::byte>((state = state * 1664525 + 1013904223) >> 24);
     return {{{"4109 pseudo-random bytes", std::move(noise), "f6cadfcffb2a0fdad2185cc5432daeef",
-              "9b5f6a47b775cf18ea26a696b191ba901a3178cf",
-              "b9ea36ad181e9f2eca104369c9521983928780ba293be1baddc958bc",
+              "9b5f6a47b775cf18ea26a696b191ba901a3178cf", "b9ea36ad181e9f2eca104369c9521983928780ba293be1baddc958bc",
               "a355dea1dd612d4d28f832c6cf597a72fc189919bca4e106b7039430760d9ad3",
               "50e599c282a8f7463343c16bcd6bcffe49b18cefe343bfca1741ad39811ffe4e"},
              {"5553 bytes of 0xff", std::vector(5553, std::byte{0xff}), "80b7b19aa5431104d4a956a17f72ff68",
-              "92e5f54ca755ae27cd401cc3912b2e39d7d1af40",
-              "fc70f420c1522f6b95e7fe6657139c3a57eadf78078dd73565f8c8a7",
+              "92e5f54ca755ae27cd401cc3912b2e39d7d1af40", "fc70f420c1522f6b95e7fe6657139c3a57eadf78078dd73565f8c8a7",
               "ecc814598caefea41eeec29ec240e98b2d6c4ff3b1f76e05e3562e24fcbbd937",
               "7ce60c8a887ad6cdf06effcd495e7d0274c8e332f2723a2157374fe423095334"}}};
 }
@@ -121,7 +119,8 @@ Result<> test_at_once(Algorithm algorithm) {
     const auto portable = make_portable_engine(algorithm);
     for (const auto& sample : samples()) {
         portable->add(sample.data);
-        if (auto same = compare(sum(algorithm, sample.data), portable->value().hex(), "at once", sample.name); !same) return same;
+        if (auto same = compare(sum(algorithm, sample.data), portable->value().hex(), "at once", sample.name); !same)
+            return same;
         portable->reset();
     }
     return {};

@@ -60,7 +60,9 @@ public:
         Xxh32Engine::reset();
     }
     void add(ConstData data) override { XXH32_update(state_.get(), data.data(), data.size()); }
-    [[nodiscard]] Digest value() const override { return Digest::of_number(Algorithm::xxh32, XXH32_digest(state_.get())); }
+    [[nodiscard]] Digest value() const override {
+        return Digest::of_number(Algorithm::xxh32, XXH32_digest(state_.get()));
+    }
     void reset() override { XXH32_reset(state_.get(), 0); }
     [[nodiscard]] std::unique_ptr<Engine> clone() const override {
         auto copy = std::make_unique<Xxh32Engine>();
@@ -79,7 +81,9 @@ public:
         Xxh64Engine::reset();
     }
     void add(ConstData data) override { XXH64_update(state_.get(), data.data(), data.size()); }
-    [[nodiscard]] Digest value() const override { return Digest::of_number(Algorithm::xxh64, XXH64_digest(state_.get())); }
+    [[nodiscard]] Digest value() const override {
+        return Digest::of_number(Algorithm::xxh64, XXH64_digest(state_.get()));
+    }
     void reset() override { XXH64_reset(state_.get(), 0); }
     [[nodiscard]] std::unique_ptr<Engine> clone() const override {
         auto copy = std::make_unique<Xxh64Engine>();
@@ -102,7 +106,8 @@ public:
         else XXH3_64bits_update(state_.get(), data.data(), data.size());
     }
     [[nodiscard]] Digest value() const override {
-        return wide_ ? of(XXH3_128bits_digest(state_.get())) : Digest::of_number(Algorithm::xxh3_64, XXH3_64bits_digest(state_.get()));
+        return wide_ ? of(XXH3_128bits_digest(state_.get()))
+                     : Digest::of_number(Algorithm::xxh3_64, XXH3_64bits_digest(state_.get()));
     }
     void reset() override {
         if (wide_) XXH3_128bits_reset(state_.get());

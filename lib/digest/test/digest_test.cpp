@@ -16,7 +16,8 @@ TEST(Names, AreReadAsTheyAreWrittenAndNoOthersAre) {
     }
     EXPECT_EQ(parse_algorithm("adler"), Algorithm::adler32);  // EOS's names
     EXPECT_EQ(parse_algorithm("xxhash64"), Algorithm::xxh64);
-    for (const auto* other : {"", "ADLER32", "crc", "crc64", "blake7", "md5 "}) EXPECT_FALSE(parse_algorithm(other)) << other;
+    for (const auto* other : {"", "ADLER32", "crc", "crc64", "blake7", "md5 "})
+        EXPECT_FALSE(parse_algorithm(other)) << other;
 }
 
 TEST(Digests, AreWrittenInLowerCaseWithLeadingZerosAndReadBack) {
@@ -46,7 +47,9 @@ TEST(Combine, GivesTheSumOfBothForEveryCombinableAlgorithm) {
             const auto b = ConstData(data).subspan(cut);
             const auto joined = combine(sum(algorithm, a), sum(algorithm, b), b.size(), a.size());
             EXPECT_EQ(joined.has_value(), combinable(algorithm));
-            if (joined) { EXPECT_EQ(*joined, sum(algorithm, data)) << name(algorithm) << " cut at " << cut; }
+            if (joined) {
+                EXPECT_EQ(*joined, sum(algorithm, data)) << name(algorithm) << " cut at " << cut;
+            }
         }
     }
 }

@@ -46,7 +46,8 @@ TEST(LaneKernels, EachLaneTakesTheBlocksOfItsOwnStreamFromAnyState) {
 
 TEST(LaneKernels, AreChosenByTheNumberOfStreamsAndByWhatABlockOfAllLanesTakes) {
     const auto usable = [](const LaneFeatures&) noexcept { return true; };
-    const LaneKernel kernels[] = {{"one", usable, 1, nullptr}, {"four", usable, 4, nullptr}, {"sixteen", usable, 16, nullptr}};
+    const LaneKernel kernels[] = {
+        {"one", usable, 1, nullptr}, {"four", usable, 4, nullptr}, {"sixteen", usable, 16, nullptr}};
     const std::array costs{100.0, 180.0, 600.0};  // 100, 45 and 37.5 a stream
     const auto chosen = [&](std::span<const double> taken, std::size_t streams) {
         return best_lanes(kernels, taken, streams).name;
@@ -66,7 +67,8 @@ TEST(LaneKernels, EachOneThatTheProcessorCanRunWasMeasured) {
         const auto kernels = lane_kernels(algorithm);
         const auto costs = lane_costs(algorithm);
         ASSERT_EQ(costs.size(), kernels.size());
-        for (std::size_t i = 0; i < costs.size(); ++i) EXPECT_EQ(costs[i] > 0, kernels[i].usable(features)) << kernels[i].name;
+        for (std::size_t i = 0; i < costs.size(); ++i)
+            EXPECT_EQ(costs[i] > 0, kernels[i].usable(features)) << kernels[i].name;
         EXPECT_EQ(costs.data(), lane_costs(algorithm).data()) << "once";
     }
 }

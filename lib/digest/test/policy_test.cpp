@@ -21,11 +21,12 @@ public:
 
 TEST(Policy, WhatOpensslMayNotMakeIsMadeByPortableCode) {
     const auto data = test::random_bytes(10'000, 41);
-    for (const auto algorithm : {Algorithm::md5, Algorithm::sha1, Algorithm::sha224, Algorithm::sha256, Algorithm::sha384, Algorithm::sha512,
-                                 Algorithm::sha3_256, Algorithm::blake2b}) {
+    for (const auto algorithm : {Algorithm::md5, Algorithm::sha1, Algorithm::sha224, Algorithm::sha256,
+                                 Algorithm::sha384, Algorithm::sha512, Algorithm::sha3_256, Algorithm::blake2b}) {
         const auto right = sum(algorithm, data);
         const Forbidden forbidden;
-        EXPECT_EQ(EVP_Q_digest(nullptr, "MD5", nullptr, data.data(), data.size(), nullptr, nullptr), 0) << "it is forbidden";
+        EXPECT_EQ(EVP_Q_digest(nullptr, "MD5", nullptr, data.data(), data.size(), nullptr, nullptr), 0)
+            << "it is forbidden";
         EXPECT_EQ(sum(algorithm, data), right) << name(algorithm);
         Summer summer(algorithm);
         summer.add(ConstData(data).first(77));

@@ -60,7 +60,9 @@ TEST(RangeSum, AGapIsNamedAndAnOverlapIsRefused) {
 
 TEST(RangeSum, NothingHasTheSumOfNoBytes) {
     for (const auto algorithm : algorithms) {
-        if (combinable(algorithm)) { EXPECT_EQ(RangeSum::of(algorithm).value().value(0), sum(algorithm, {})); }
+        if (combinable(algorithm)) {
+            EXPECT_EQ(RangeSum::of(algorithm).value().value(0), sum(algorithm, {}));
+        }
     }
 }
 

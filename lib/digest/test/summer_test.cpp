@@ -21,7 +21,8 @@ TEST(Sums, KnownAnswersAreGivenAtOnceAndPieceByPiece) {
     for (const auto& answer : answers) {
         ASSERT_EQ(answer.digests.size(), algorithms.size());
         for (const auto& right : answer.digests) {
-            EXPECT_EQ(sum(right.algorithm(), answer.data).hex(), right.hex()) << name(right.algorithm()) << " " << answer.input;
+            EXPECT_EQ(sum(right.algorithm(), answer.data).hex(), right.hex())
+                << name(right.algorithm()) << " " << answer.input;
             Summer summer(right.algorithm());
             const auto cut = answer.data.size() / 3;
             summer.add(ConstData(answer.data).first(cut));
@@ -37,7 +38,8 @@ TEST(Sums, PiecesOfAnySizeGiveTheSumOfTheWhole) {
     for (const auto algorithm : algorithms) {
         Summer summer(algorithm);
         for (ConstData rest = data; !rest.empty();) {
-            const auto part = rest.first(std::min<std::size_t>(rest.size(), random() % 5 == 0 ? random() % 20'000 : random() % 300));
+            const auto part =
+                rest.first(std::min<std::size_t>(rest.size(), random() % 5 == 0 ? random() % 20'000 : random() % 300));
             summer.add(part);
             rest = rest.subspan(part.size());
         }
@@ -63,7 +65,8 @@ TEST(Sums, ACopyGoesOnAlone) {
     const auto data = random_bytes(5000, 6);
     const auto other = random_bytes(3000, 7);
     for (const auto algorithm : algorithms) {
-        // Before anything was added, inside the first block, on the edge of blocks and of a chunk of BLAKE3, far behind.
+        // Before anything was added, inside the first block, on the edge of blocks and of a chunk of BLAKE3, far
+        // behind.
         for (const std::size_t cut : {0U, 1U, 31U, 64U, 777U, 1024U, 2048U, 4321U}) {
             const auto begin = ConstData(data).first(cut);
             Summer first(algorithm);
@@ -136,7 +139,8 @@ TEST(Sums, ASetGivesEverySumInOnePass) {
     set.add(ConstData(data).subspan(70'000));
     const auto values = set.values();
     ASSERT_EQ(values.size(), algorithms.size());
-    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], sum(algorithms[i], data)) << name(algorithms[i]);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        EXPECT_EQ(values[i], sum(algorithms[i], data)) << name(algorithms[i]);
 }
 
 }  // namespace

@@ -73,12 +73,9 @@ Result<> check_rob(const EventView& event, const FragmentView& rob, const RodRul
 
 const char* name(Depth depth) noexcept {
     switch (depth) {
-        case Depth::none:
-            return "none";
-        case Depth::header:
-            return "header";
-        case Depth::fragments:
-            return "fragments";
+        case Depth::none: return "none";
+        case Depth::header: return "header";
+        case Depth::fragments: return "fragments";
     }
     return "unknown";
 }

@@ -7,12 +7,9 @@ namespace weir::event {
 
 const char* name(Format format) noexcept {
     switch (format) {
-        case Format::opaque:
-            return "opaque";
-        case Format::event_5_0:
-            return "event-5.0";
-        case Format::event_3_0:
-            return "event-3.0";
+        case Format::opaque: return "opaque";
+        case Format::event_5_0: return "event-5.0";
+        case Format::event_3_0: return "event-3.0";
     }
     return "unknown";
 }

@@ -11,16 +11,11 @@ namespace {
 
 std::uint32_t marker_of(Level level) noexcept {
     switch (level) {
-        case Level::event:
-            return event_marker;
-        case Level::subdetector:
-            return subdetector_marker;
-        case Level::ros:
-            return ros_marker;
-        case Level::rob:
-            return rob_marker;
-        case Level::rod:
-            return rod_marker;
+        case Level::event: return event_marker;
+        case Level::subdetector: return subdetector_marker;
+        case Level::ros: return ros_marker;
+        case Level::rob: return rob_marker;
+        case Level::rod: return rod_marker;
     }
     return 0;
 }
@@ -35,16 +30,11 @@ std::optional<std::size_t> fixed_specific_words(Level level, Format format) noex
 
 const char* name(Level level) noexcept {
     switch (level) {
-        case Level::event:
-            return "event";
-        case Level::subdetector:
-            return "sub-detector";
-        case Level::ros:
-            return "ROS";
-        case Level::rob:
-            return "ROB";
-        case Level::rod:
-            return "ROD";
+        case Level::event: return "event";
+        case Level::subdetector: return "sub-detector";
+        case Level::ros: return "ROS";
+        case Level::rob: return "ROB";
+        case Level::rod: return "ROD";
     }
     return "unknown";
 }

@@ -138,12 +138,9 @@ Result<ParsedFileHead> parse_file_head(ConstData data) {
 RecordKind record_kind(ConstData data) noexcept {
     if (data.size() < word_bytes) return RecordKind::unknown;
     switch (word(data, 0)) {
-        case separator_marker:
-            return RecordKind::separator;
-        case file_end_marker:
-            return RecordKind::file_end;
-        default:
-            return RecordKind::unknown;
+        case separator_marker: return RecordKind::separator;
+        case file_end_marker: return RecordKind::file_end;
+        default: return RecordKind::unknown;
     }
 }
 

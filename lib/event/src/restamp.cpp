@@ -59,7 +59,8 @@ Result<RestampPlan> RestampPlan::make(ConstData data, Format format, const RodRu
             if (ros->specific_count() >= ros_specific_words) {
                 if (ros->specific(0) == number(event->ids().run))
                     place(ros_seen + ros->specific_position(0), Field::run);
-                if (const auto distance = level1_distance(ros->specific(1), event->ids().level1_id, ros->source(), rules))
+                if (const auto distance =
+                        level1_distance(ros->specific(1), event->ids().level1_id, ros->source(), rules))
                     place(ros_seen + ros->specific_position(1), Field::level1, none, *distance);
             }
         }
@@ -73,7 +74,8 @@ Result<RestampPlan> RestampPlan::make(ConstData data, Format format, const RodRu
                                   .end = static_cast<std::uint32_t>(rob.payload_offset() + rob.payload().size())});
         }
         if (rod->run() == event->ids().run) place(rod->offset() + 4 * word_bytes, Field::run, summed);
-        if (const auto distance = level1_distance(number(rod->level1_id()), event->ids().level1_id, rob.source(), rules))
+        if (const auto distance =
+                level1_distance(number(rod->level1_id()), event->ids().level1_id, rob.source(), rules))
             place(rod->offset() + 5 * word_bytes, Field::level1, summed, *distance);
     }
 }
@@ -99,27 +101,13 @@ void RestampPlan::apply(MutableData event, const EventIds& ids) const noexcept {
     for (const auto& place : places_) {
         std::uint32_t value = 0;
         switch (place.field) {
-            case Field::run:
-                value = number(ids.run);
-                break;
-            case Field::global_low:
-                value = static_cast<std::uint32_t>(number(ids.global_id));
-                break;
-            case Field::global_high:
-                value = static_cast<std::uint32_t>(number(ids.global_id) >> 32);
-                break;
-            case Field::level1:
-                value = number(ids.level1_id) + static_cast<std::uint32_t>(place.level1_offset);
-                break;
-            case Field::lumi_block:
-                value = number(ids.lumi_block);
-                break;
-            case Field::seconds:
-                value = ids.time.seconds;
-                break;
-            case Field::nanoseconds:
-                value = ids.time.nanoseconds;
-                break;
+            case Field::run: value = number(ids.run); break;
+            case Field::global_low: value = static_cast<std::uint32_t>(number(ids.global_id)); break;
+            case Field::global_high: value = static_cast<std::uint32_t>(number(ids.global_id) >> 32); break;
+            case Field::level1: value = number(ids.level1_id) + static_cast<std::uint32_t>(place.level1_offset); break;
+            case Field::lumi_block: value = number(ids.lumi_block); break;
+            case Field::seconds: value = ids.time.seconds; break;
+            case Field::nanoseconds: value = ids.time.nanoseconds; break;
         }
         const auto before = load_little<std::uint32_t>(event, place.position);
         if (before == value) continue;

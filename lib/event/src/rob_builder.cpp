@@ -27,7 +27,8 @@ Result<MutableData> append_header(std::vector<std::byte>& to, SourceId source, s
                                 options.format == Format::event_5_0 ? " or 2 (adler32)" : ""));
     const auto size = rob_header_words * word_bytes + payload_size + (sums ? word_bytes : 0);
     if (size / word_bytes > 0xffff'ffff)
-        return fail(Errc::limit, fmt::format("ROB of source 0x{:06x}: {} bytes do not fit its size word", number(source), size));
+        return fail(Errc::limit,
+                    fmt::format("ROB of source 0x{:06x}: {} bytes do not fit its size word", number(source), size));
     const auto begin = to.size();
     to.resize(begin + size);
     const MutableData rob(to.data() + begin, size);
@@ -85,7 +86,8 @@ Result<> append_rob(std::vector<std::byte>& to, const RodFields& rod, std::span<
 
 Result<> append_rob_around(std::vector<std::byte>& to, SourceId source, ConstData rod, const RobOptions& options) {
     if (rod.size() % word_bytes != 0)
-        return fail(Errc::corrupt, fmt::format("ROD of source 0x{:06x}: {} bytes are no whole words", number(source), rod.size()));
+        return fail(Errc::corrupt,
+                    fmt::format("ROD of source 0x{:06x}: {} bytes are no whole words", number(source), rod.size()));
     const auto rob = append_header(to, source, rod.size(), options);
     if (!rob) return std::unexpected(rob.error());
     std::ranges::copy(rod, rob->begin() + rob_header_words * word_bytes);

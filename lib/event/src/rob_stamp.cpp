@@ -43,7 +43,8 @@ void RobStamp::apply(MutableData rob, Level1Id event) const noexcept {
     store_little(rob, position_, after);
     if (sum_end_ == 0) return;
     const auto sum = load_little<std::uint32_t>(rob, sum_end_);
-    store_little(rob, sum_end_, adler32_after_change(sum, sum_end_ - sum_begin_, position_ - sum_begin_, before, after));
+    store_little(rob, sum_end_,
+                 adler32_after_change(sum, sum_end_ - sum_begin_, position_ - sum_begin_, before, after));
 }
 
 }  // namespace weir::event

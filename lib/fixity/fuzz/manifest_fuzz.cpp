@@ -26,13 +26,15 @@ ByteSource source_of(std::string_view text, std::size_t piece) {
 void write_and_read(const ManifestEntry& entry) {
     std::vector<digest::Algorithm> algorithms;
     for (const auto& sum : entry.sums) {
-        if (std::ranges::find(algorithms, sum.algorithm()) != algorithms.end()) return;  // a document may name one twice
+        if (std::ranges::find(algorithms, sum.algorithm()) != algorithms.end())
+            return;  // a document may name one twice
         algorithms.push_back(sum.algorithm());
     }
     if (algorithms.empty()) return;
     for (const auto format : {Format::bsd, Format::json, Format::csv}) {
         if (format == Format::csv && !entry.blocks.empty()) continue;  // it holds none
-        auto writer = ManifestWriter::make({.format = format, .algorithms = algorithms, .zero = false, .invoked = {}, .directory = {}});
+        auto writer = ManifestWriter::make(
+            {.format = format, .algorithms = algorithms, .zero = false, .invoked = {}, .directory = {}});
         WEIR_ASSERT(writer.has_value());
         auto text = writer->begin();
         WEIR_ASSERT(writer->add(entry, text).has_value());
@@ -53,8 +55,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     constexpr std::array names{"x", "x.sfv", "MD5SUMS", "x.adler32"};
     const auto how = data[0];
     const auto text = as_text(std::as_bytes(std::span(data, size))).substr(1);
-    ManifestReader reader(source_of(text, 1U + (how >> 4)), {.algorithm = (how & 8) != 0 ? std::optional(digest::Algorithm::adler32) : std::nullopt,
-                                                             .name = names[how & 3], .zero = (how & 4) != 0});
+    ManifestReader reader(source_of(text, 1U + (how >> 4)),
+                          {.algorithm = (how & 8) != 0 ? std::optional(digest::Algorithm::adler32) : std::nullopt,
+                           .name = names[how & 3],
+                           .zero = (how & 4) != 0});
     for (std::size_t items = 0;; ++items) {
         WEIR_ASSERT(items <= 2 * size + 2);
         const auto item = reader.next();

@@ -25,8 +25,8 @@ constexpr const char* weir_attribute = "user.weir.sum";
 constexpr std::size_t xrootd_size = 96, name_size = 16, time_at = 16, delta_at = 24, length_at = 31, value_at = 32;
 constexpr std::size_t weir_size_max = 4096;
 
-// A ctime is of a moment that the system chooses: up to a tick before, or when it came round to it. Where it took longer,
-// the attribute is set again.
+// A ctime is of a moment that the system chooses: up to a tick before, or when it came round to it. Where it took
+// longer, the attribute is set again.
 constexpr std::int64_t untouched_slack_ns = 50'000'000;
 constexpr int set_tries = 5;
 
@@ -40,7 +40,9 @@ constexpr std::array<std::pair<Algorithm, std::string_view>, 6> xrootd_names{{
     {Algorithm::sha256, "sha256"},
 }};
 
-std::int64_t seconds_of(std::int64_t ns) noexcept { return ns >= 0 ? ns / 1'000'000'000 : (ns - 999'999'999) / 1'000'000'000; }
+std::int64_t seconds_of(std::int64_t ns) noexcept {
+    return ns >= 0 ? ns / 1'000'000'000 : (ns - 999'999'999) / 1'000'000'000;
+}
 
 std::int64_t seconds_of(WallTime time) noexcept {
     return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
@@ -63,7 +65,8 @@ std::optional<std::string> get(int fd, const char* name, std::size_t size_max, i
 }
 
 bool is_current(const WeirSums& sums, int fd, const FileStamp& stamp) {
-    return sums.size == stamp.size && sums.mtime_ns == stamp.mtime_ns && sums.inode == stamp.inode && sums.generation == generation_of(fd);
+    return sums.size == stamp.size && sums.mtime_ns == stamp.mtime_ns && sums.inode == stamp.inode &&
+           sums.generation == generation_of(fd);
 }
 
 template <class T>
@@ -85,7 +88,9 @@ std::string encode_xrootd(const Digest& sum, const FileStamp& stamp, WallTime no
     std::memcpy(bytes.data(), name.data(), std::min(name.size(), name_size - 1));
     const auto modified = seconds_of(stamp.mtime_ns);
     store_big<std::uint64_t>(bytes, time_at, static_cast<std::uint64_t>(modified));
-    store_big<std::uint32_t>(bytes, delta_at, static_cast<std::uint32_t>(std::clamp<std::int64_t>(seconds_of(now) - modified, 0, INT32_MAX)));
+    store_big<std::uint32_t>(
+        bytes, delta_at,
+        static_cast<std::uint32_t>(std::clamp<std::int64_t>(seconds_of(now) - modified, 0, INT32_MAX)));
     bytes[length_at] = static_cast<std::byte>(sum.bytes().size());
     std::ranges::copy(sum.bytes(), bytes.begin() + value_at);
     return std::string(as_text(bytes));
@@ -95,7 +100,8 @@ Result<XrootdSum> decode_xrootd(std::string_view text, Algorithm algorithm) {
     const auto bytes = as_data(text);
     const auto name = xrootd_name(algorithm).value_or("");
     const auto size = digest::digest_size(algorithm);
-    const bool named = text.size() == xrootd_size && text.substr(0, name_size).substr(0, text.substr(0, name_size).find('\0')) == name;
+    const bool named =
+        text.size() == xrootd_size && text.substr(0, name_size).substr(0, text.substr(0, name_size).find('\0')) == name;
     if (!named || std::to_integer<std::size_t>(bytes[length_at]) != size)
         return fail(Errc::corrupt, fmt::format("{}{} is not an XRootD checksum", prefix, name));
     return XrootdSum{Digest::of_bytes(algorithm, bytes.subspan(value_at, size)),
@@ -103,7 +109,8 @@ Result<XrootdSum> decode_xrootd(std::string_view text, Algorithm algorithm) {
 }
 
 std::string encode_weir(std::span<const Digest> sums, const FileStamp& stamp, std::uint64_t generation, WallTime now) {
-    auto text = fmt::format("v1 size={} mtime_ns={} ino-gen={}-{} at={} at_ns={}", stamp.size, stamp.mtime_ns, stamp.inode, generation, seconds_of(now),
+    auto text = fmt::format("v1 size={} mtime_ns={} ino-gen={}-{} at={} at_ns={}", stamp.size, stamp.mtime_ns,
+                            stamp.inode, generation, seconds_of(now),
                             std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count());
     for (const auto& sum : sums) text += fmt::format(" {}={}", digest::name(sum.algorithm()), sum.hex());
     return text;
@@ -118,7 +125,9 @@ Result<WeirSums> decode_weir(std::string_view text) {
     };
     const auto version = word();
     if (version != "v1") {
-        if (version.starts_with('v')) return fail(Errc::unsupported, fmt::format("{} is of version {}; this weir knows v1", weir_attribute, version));
+        if (version.starts_with('v'))
+            return fail(Errc::unsupported,
+                        fmt::format("{} is of version {}; this weir knows v1", weir_attribute, version));
         return corrupt();
     }
     WeirSums sums;
@@ -173,8 +182,11 @@ std::vector<StoredSum> read_attributes(int fd, const FileStamp& stamp, std::vect
         const auto attribute = std::string(prefix) + std::string(name);
         const auto text = get(fd, attribute.c_str(), xrootd_size, why);
         if (!text && why == 0) continue;
-        const auto sum = text ? decode_xrootd(*text, algorithm) : fail(Errc::corrupt, fmt::format("{} is not an XRootD checksum", attribute));
-        if (sum) stored.push_back({sum->sum, sum->mtime_s == seconds_of(stamp.mtime_ns) && !again_in_that_second, attribute});
+        const auto sum = text ? decode_xrootd(*text, algorithm)
+                              : fail(Errc::corrupt, fmt::format("{} is not an XRootD checksum", attribute));
+        if (sum)
+            stored.push_back(
+                {sum->sum, sum->mtime_s == seconds_of(stamp.mtime_ns) && !again_in_that_second, attribute});
         else warnings.push_back(sum.error().context);
     }
     return stored;
@@ -191,21 +203,26 @@ bool is_untouched_since(const WeirSums& sums, const FileStamp& stamp) noexcept {
     return sums.at_ns != 0 && stamp.ctime_ns <= sums.at_ns + untouched_slack_ns;
 }
 
-bool write_attributes(int fd, std::span<const Digest> sums, const FileStamp& stamp, const Clock& clock, std::vector<std::string>& warnings) {
+bool write_attributes(int fd, std::span<const Digest> sums, const FileStamp& stamp, const Clock& clock,
+                      std::vector<std::string>& warnings) {
     const auto set = [&](const char* name, std::string_view value) {
         if (::fsetxattr(fd, name, value.data(), value.size(), 0) == 0) return true;
         const int why = errno;
-        warnings.push_back(why == ENOTSUP ? std::string("this file system has no attributes; the sum was not stored")
-                                          : fmt::format("cannot set {}: {}; the sum was not stored", name, std::strerror(why)));
+        warnings.push_back(why == ENOTSUP
+                               ? std::string("this file system has no attributes; the sum was not stored")
+                               : fmt::format("cannot set {}: {}; the sum was not stored", name, std::strerror(why)));
         return false;
     };
-    const auto set_ours = [&] { return set(weir_attribute, encode_weir(sums, stamp, generation_of(fd), clock.wall())); };
+    const auto set_ours = [&] {
+        return set(weir_attribute, encode_weir(sums, stamp, generation_of(fd), clock.wall()));
+    };
     if (!set_ours()) return false;
     bool again = false;
     for (const auto& sum : sums) {
         const auto name = xrootd_name(sum.algorithm());
         if (!name) continue;
-        if (!set((std::string(prefix) + std::string(*name)).c_str(), encode_xrootd(sum, stamp, clock.wall()))) return false;
+        if (!set((std::string(prefix) + std::string(*name)).c_str(), encode_xrootd(sum, stamp, clock.wall())))
+            return false;
         again = true;
     }
     // Last, and once more where the system was slow, so that the file's ctime is the moment that it says.

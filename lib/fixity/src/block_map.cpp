@@ -21,7 +21,8 @@ std::uint64_t differences(const BlockMap& expected, const BlockMap& found) noexc
 
 void BlockSummer::add(ConstData data) {
     while (!data.empty()) {
-        const auto part = data.first(static_cast<std::size_t>(std::min<std::uint64_t>(block_ - in_block_, data.size())));
+        const auto part =
+            data.first(static_cast<std::size_t>(std::min<std::uint64_t>(block_ - in_block_, data.size())));
         sum_.add(part);
         in_block_ += part.size();
         data = data.subspan(part.size());

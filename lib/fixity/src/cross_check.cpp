@@ -23,7 +23,9 @@ struct Sums {
         for (const auto& sum : sums) values.push_back(sum.value());
         return values;
     }
-    [[nodiscard]] std::vector<std::uint32_t> block_values() { return blocks ? blocks->finish() : std::vector<std::uint32_t>{}; }
+    [[nodiscard]] std::vector<std::uint32_t> block_values() {
+        return blocks ? blocks->finish() : std::vector<std::uint32_t>{};
+    }
 };
 
 Sums in_use(const FileWork& work) {
@@ -34,7 +36,9 @@ Sums in_use(const FileWork& work) {
 }
 
 Sums portable(const FileWork& work) {
-    const auto sum_of = [](digest::Algorithm algorithm) { return digest::Summer(digest::make_portable_engine(algorithm)); };
+    const auto sum_of = [](digest::Algorithm algorithm) {
+        return digest::Summer(digest::make_portable_engine(algorithm));
+    };
     Sums made;
     for (const auto algorithm : work.algorithms) made.sums.push_back(sum_of(algorithm));
     if (work.block > 0) made.blocks.emplace(work.block, sum_of(digest::Algorithm::crc32c));
@@ -42,7 +46,10 @@ Sums portable(const FileWork& work) {
 }
 
 Failure two_values(std::string_view what, std::string_view used, std::string_view right) {
-    return {std::nullopt, 0, fmt::format("its {} is {} by the kernel in use and {} by portable code: the processor, the memory or the build is broken", what, used, right)};
+    return {std::nullopt, 0,
+            fmt::format("its {} is {} by the kernel in use and {} by portable code: the processor, the memory or the "
+                        "build is broken",
+                        what, used, right)};
 }
 
 }  // namespace
@@ -61,14 +68,19 @@ ReadOutcome sum_twice(const FileWork& work, PieceReader& reader) {
     const auto right = second.values();
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (values[i] != right[i])
-            return {std::unexpected(two_values(digest::name(values[i].algorithm()), values[i].hex(), right[i].hex())), {}, {}};
+            return {std::unexpected(two_values(digest::name(values[i].algorithm()), values[i].hex(), right[i].hex())),
+                    {},
+                    {}};
     }
     auto blocks = first.block_values();
     const BlockMap used{work.block, blocks}, portable{work.block, second.block_values()};
     if (const auto at = first_difference(portable, used)) {
         const auto index = static_cast<std::size_t>(*at);
-        return {std::unexpected(two_values(fmt::format("crc32c of the block at offset {}", *at * work.block), fmt::format("{:08x}", used.sums[index]),
-                                           fmt::format("{:08x}", portable.sums[index]))), {}, {}};
+        return {std::unexpected(two_values(fmt::format("crc32c of the block at offset {}", *at * work.block),
+                                           fmt::format("{:08x}", used.sums[index]),
+                                           fmt::format("{:08x}", portable.sums[index]))),
+                {},
+                {}};
     }
     return {bytes, std::move(values), std::move(blocks)};
 }

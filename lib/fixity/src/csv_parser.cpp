@@ -93,7 +93,8 @@ private:
                 if (byte < 0 || !add(field, byte)) return false;
             }
         } else {
-            for (int byte = bytes_.peek(); byte >= 0 && byte != ',' && byte != '\r' && byte != '\n'; byte = bytes_.peek()) {
+            for (int byte = bytes_.peek(); byte >= 0 && byte != ',' && byte != '\r' && byte != '\n';
+                 byte = bytes_.peek()) {
                 if (byte == '"' || !add(field, byte)) return false;
                 get();
             }
@@ -106,12 +107,15 @@ private:
         if (!take_record()) return warnings_.push_back({1, too_large_ ? too_large : "is not understood", true});
         for (std::size_t i = 2; i < fields_.size(); ++i) {
             columns_.push_back(digest::parse_algorithm(fields_[i]));
-            if (!columns_.back()) warnings_.push_back({1, fmt::format("has the sum {}, which weir does not know; it is passed over", fields_[i]), false});
+            if (!columns_.back())
+                warnings_.push_back(
+                    {1, fmt::format("has the sum {}, which weir does not know; it is passed over", fields_[i]), false});
         }
     }
 
     std::optional<ManifestEntry> entry_of_record(std::uint64_t line) const {
-        if (fields_.size() != columns_.size() + 2 || fields_[0].empty() || fields_[0].find('\0') != std::string::npos) return std::nullopt;
+        if (fields_.size() != columns_.size() + 2 || fields_[0].empty() || fields_[0].find('\0') != std::string::npos)
+            return std::nullopt;
         ManifestEntry entry;
         entry.name = fields_[0];
         entry.line = line;
@@ -133,7 +137,8 @@ private:
     }
 
     static constexpr std::size_t columns_max = 64;  // path, size, and more algorithms than there are
-    inline static const std::string too_large = fmt::format("has more than {} bytes or {} columns", line_size_max, columns_max);
+    inline static const std::string too_large =
+        fmt::format("has more than {} bytes or {} columns", line_size_max, columns_max);
 
     ByteStream bytes_;
     std::uint64_t line_ = 1, record_ = 0;
@@ -146,6 +151,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<ManifestParser> make_csv_parser(ByteStream bytes) { return std::make_unique<CsvParser>(std::move(bytes)); }
+std::unique_ptr<ManifestParser> make_csv_parser(ByteStream bytes) {
+    return std::make_unique<CsvParser>(std::move(bytes));
+}
 
 }  // namespace weir::fixity

@@ -34,14 +34,17 @@ bool is_virtual(const std::string& place) {
 bool is_rotational(std::uint64_t device) {
     const auto place = fmt::format("/sys/dev/block/{}:{}", gnu_dev_major(device), gnu_dev_minor(device));
     if (is_virtual(place)) return false;
-    return says_one(place + "/queue/rotational") || says_one(place + "/../queue/rotational");  // a partition's is its disk's
+    return says_one(place + "/queue/rotational") ||
+           says_one(place + "/../queue/rotational");  // a partition's is its disk's
 }
 
 bool is_network(const char* path) {
-    struct statfs status {};
+    struct statfs status{};
     if (::statfs(path, &status) != 0) return false;
     switch (static_cast<std::uint32_t>(status.f_type)) {
-        case NFS_SUPER_MAGIC: case FUSE_SUPER_MAGIC: case AFS_FS_MAGIC:
+        case NFS_SUPER_MAGIC:
+        case FUSE_SUPER_MAGIC:
+        case AFS_FS_MAGIC:
         case 0xff534d42:  // CIFS
         case 0xfe534d42:  // SMB 2
         case 0x00c36400:  // Ceph

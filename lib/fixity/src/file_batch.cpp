@@ -20,8 +20,8 @@ bool contains(const std::vector<digest::Algorithm>& list, digest::Algorithm algo
 
 bool wants(const Job& job, digest::Algorithm algorithm) {
     const auto is_it = [&](const digest::Digest& sum) { return sum.algorithm() == algorithm; };
-    return contains(job.algorithms, algorithm) ||
-           (job.expected && (std::ranges::any_of(job.expected->sums, is_it) || std::ranges::any_of(job.expected->one_of, is_it)));
+    return contains(job.algorithms, algorithm) || (job.expected && (std::ranges::any_of(job.expected->sums, is_it) ||
+                                                                    std::ranges::any_of(job.expected->one_of, is_it)));
 }
 
 std::size_t useful_streams(const std::vector<digest::Algorithm>& lanes) {
@@ -35,7 +35,8 @@ std::size_t useful_streams(const std::vector<digest::Algorithm>& lanes) {
 std::vector<digest::Algorithm> FileBatch::lanes_of(const Job& job, const Reading& how) {
     std::vector<digest::Algorithm> lanes;
     const bool is_stdin = job.origin == Origin::named && job.path == "-";
-    if (job.settled || is_stdin || how.cross_check || how.cache == Cache::direct || how.overlap == Overlap::always) return lanes;
+    if (job.settled || is_stdin || how.cross_check || how.cache == Cache::direct || how.overlap == Overlap::always)
+        return lanes;
     for (const auto algorithm : digest::algorithms) {
         if (wants(job, algorithm) && digest::ManySums::useful_streams(algorithm) > 1) lanes.push_back(algorithm);
     }
@@ -50,7 +51,8 @@ bool FileBatch::takes(const FileWork& work, const Reading& how) {
     return how.overlap == Overlap::never || !can_wait_long || !PieceCursor(file, 0, size, how).is_cold();
 }
 
-FileBatch::FileBatch(std::vector<digest::Algorithm> lanes, std::size_t files_max, const Reading& how) : lanes_(std::move(lanes)), how_(how) {
+FileBatch::FileBatch(std::vector<digest::Algorithm> lanes, std::size_t files_max, const Reading& how)
+    : lanes_(std::move(lanes)), how_(how) {
     const auto count = std::clamp<std::size_t>(useful_streams(lanes_), 1, files_max);
     for (const auto algorithm : lanes_) sums_.emplace_back(algorithm, count);
     files_.resize(count);
@@ -116,7 +118,8 @@ ReadOutcome FileBatch::outcome_of(std::size_t place) {
     auto other = others.begin();
     for (const auto algorithm : file.work.algorithms) {
         const auto lane = std::ranges::find(lanes_, algorithm);
-        outcome.sums.push_back(lane == lanes_.end() ? *other++ : sums_[static_cast<std::size_t>(lane - lanes_.begin())].value(place));
+        outcome.sums.push_back(
+            lane == lanes_.end() ? *other++ : sums_[static_cast<std::size_t>(lane - lanes_.begin())].value(place));
     }
     if (file.blocks) outcome.block_sums = file.blocks->finish();
     return outcome;

@@ -23,7 +23,7 @@ FileStamp stamp_of(const struct stat& status) noexcept {
 }
 
 Result<FileStamp> stamp_of(int fd) {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(fd, &status) != 0) return fail_errno(errno, "cannot stat");
     return stamp_of(status);
 }

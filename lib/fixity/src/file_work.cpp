@@ -34,8 +34,8 @@ bool contradictory(const std::vector<StoredSum>& stored) {
 std::optional<std::vector<digest::Digest>> taken_sums(const FileWork& work) {
     std::vector<digest::Digest> sums;
     for (const auto algorithm : work.algorithms) {
-        const auto found = std::ranges::find_if(work.result.attributes.stored,
-                                                [&](const auto& s) { return s.current && s.sum.algorithm() == algorithm; });
+        const auto found = std::ranges::find_if(
+            work.result.attributes.stored, [&](const auto& s) { return s.current && s.sum.algorithm() == algorithm; });
         if (found == work.result.attributes.stored.end()) return std::nullopt;
         sums.push_back(found->sum);
     }
@@ -118,14 +118,19 @@ FileWork begin_file(Job job, const Reading& how) {
     const auto blocks = work.block > 0 && !file->is_stream() ? (result.stamp.size + work.block - 1) / work.block : 0;
     if (blocks > blocks_in_file_max) {  // the manifest would have a map that no check reads
         result.status = Status::error;
-        result.failure = Failure{std::nullopt, 0, fmt::format("it has {} blocks; choose larger blocks, there can be {}", blocks, blocks_in_file_max)};
+        result.failure =
+            Failure{std::nullopt, 0,
+                    fmt::format("it has {} blocks; choose larger blocks, there can be {}", blocks, blocks_in_file_max)};
         return work;
     }
     if (work.attributes != AttributeUse::none) {
-        const auto& stored = result.attributes.stored = read_attributes(file->fd(), file->stamp(), result.attributes.warnings);
+        const auto& stored = result.attributes.stored =
+            read_attributes(file->fd(), file->stamp(), result.attributes.warnings);
         if (work.attributes == AttributeUse::read) {
             const bool doubtful = contradictory(stored);
-            if (doubtful) result.attributes.warnings.push_back("its attributes contradict each other; it was read, --xattr verify says which are wrong");
+            if (doubtful)
+                result.attributes.warnings.push_back(
+                    "its attributes contradict each other; it was read, --xattr verify says which are wrong");
             if (auto sums = taken_sums(work); sums && work.block == 0 && !doubtful) {
                 result.sums = std::move(*sums);
                 result.size = file->stamp().size;
@@ -137,7 +142,8 @@ FileWork begin_file(Job job, const Reading& how) {
             // What is to be proven, or to stand beside what is new. A stale sum is not worth a reader's time, unless
             // it is to be replaced: then nothing wrong may stay behind.
             for (const auto& one : stored) {
-                if (one.current || work.attributes == AttributeUse::replace) add_algorithm(work.algorithms, one.sum.algorithm());
+                if (one.current || work.attributes == AttributeUse::replace)
+                    add_algorithm(work.algorithms, one.sum.algorithm());
             }
         }
     }
@@ -188,7 +194,8 @@ FileSum finish_file(FileWork work, ReadOutcome outcome, const Clock& clock) {
     judge(result, outcome.sums, work.attributes);
     // Never over a current sum that says something else: that would make damage look good.
     if (writes_attributes(work.attributes) && (result.status == Status::ok || result.status == Status::unverified))
-        result.attributes.not_stored = !write_attributes(file.fd(), outcome.sums, file.stamp(), clock, result.attributes.warnings);
+        result.attributes.not_stored =
+            !write_attributes(file.fd(), outcome.sums, file.stamp(), clock, result.attributes.warnings);
     outcome.sums.erase(outcome.sums.begin() + static_cast<std::ptrdiff_t>(work.asked), outcome.sums.end());
     result.sums = std::move(outcome.sums);
     return std::move(result);

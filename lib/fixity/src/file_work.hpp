@@ -12,7 +12,7 @@ namespace weir::fixity {
 
 struct FileWork {
     FileSum result;
-    std::optional<InputFile> file;  // none: the result stands already
+    std::optional<InputFile> file;              // none: the result stands already
     std::vector<digest::Algorithm> algorithms;  // to be made: the job's, then those of attributes and manifest
     std::size_t asked = 0;                      // how many of them are the job's
     std::uint64_t block = 0;

@@ -27,11 +27,16 @@ Failure not_read(std::uint64_t offset, int why) { return {offset, why, std::stre
 
 /// Their sizes mean nothing: files there are made while they are read.
 bool on_pseudo_file_system(int fd) {
-    struct statfs status {};
+    struct statfs status{};
     if (::fstatfs(fd, &status) != 0) return false;
     switch (static_cast<std::uint32_t>(status.f_type)) {
-        case PROC_SUPER_MAGIC: case SYSFS_MAGIC: case DEBUGFS_MAGIC: case TRACEFS_MAGIC:
-        case CGROUP_SUPER_MAGIC: case CGROUP2_SUPER_MAGIC: case SECURITYFS_MAGIC: return true;
+        case PROC_SUPER_MAGIC:
+        case SYSFS_MAGIC:
+        case DEBUGFS_MAGIC:
+        case TRACEFS_MAGIC:
+        case CGROUP_SUPER_MAGIC:
+        case CGROUP2_SUPER_MAGIC:
+        case SECURITYFS_MAGIC: return true;
         default: return false;
     }
 }
@@ -46,9 +51,10 @@ const char* kind_of(mode_t mode) {
     }
 }
 
-/// Whether somebody may write to the file through a mapping; true also when that cannot be known. A read lease is granted only
-/// while nobody has the file open for writing, and a mapping keeps it open. It is given back at once; an open() that comes just then
-/// waits for that, and what would be said about it is a signal that is ignored unless a program wants it.
+/// Whether somebody may write to the file through a mapping; true also when that cannot be known. A read lease is
+/// granted only while nobody has the file open for writing, and a mapping keeps it open. It is given back at once; an
+/// open() that comes just then waits for that, and what would be said about it is a signal that is ignored unless a
+/// program wants it.
 bool may_be_mapped_by_a_writer(int fd) {
     if (::fcntl(fd, F_SETSIG, SIGURG) != 0 || ::fcntl(fd, F_SETLEASE, F_RDLCK) != 0) return true;
     ::fcntl(fd, F_SETLEASE, F_UNLCK);
@@ -79,25 +85,29 @@ std::expected<InputFile, Failure> InputFile::open(const std::string& path, Origi
     }
     if (fd < 0) return std::unexpected(not_opened(errno));
     InputFile file(*how.system, fd);
-    struct stat status {};
+    struct stat status{};
     if (::fstat(fd, &status) != 0) return std::unexpected(not_opened(errno));
     if (S_ISDIR(status.st_mode)) return std::unexpected(not_opened(EISDIR));
     if (S_ISREG(status.st_mode)) {
         // A page that a program has mapped and written already takes its next writes without a new time, until it is
-        // written back: then the next one is seen. So first all is written back, then the times are taken. Where there is no
-        // such program nothing waits for the medium. (Of stdin the descriptor is shared with others, and not touched.)
+        // written back: then the next one is seen. So first all is written back, then the times are taken. Where there
+        // is no such program nothing waits for the medium. (Of stdin the descriptor is shared with others, and not
+        // touched.)
         if (is_stdin || may_be_mapped_by_a_writer(fd))
-            static_cast<void>(::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+            static_cast<void>(::sync_file_range(
+                fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
         if (::fstat(fd, &status) != 0) return std::unexpected(not_opened(errno));
     }
     file.stamp_ = stamp_of(status);
     // Only 0 and one page are sizes that a pseudo file system gives.
-    const bool pseudo = S_ISREG(status.st_mode) && (status.st_size == 0 || status.st_size == 4096) && on_pseudo_file_system(fd);
+    const bool pseudo =
+        S_ISREG(status.st_mode) && (status.st_size == 0 || status.st_size == 4096) && on_pseudo_file_system(fd);
     file.has_stamp_ = S_ISREG(status.st_mode) && !pseudo;
     file.stream_ = is_stdin || pseudo || !S_ISREG(status.st_mode);
     if (file.stream_ && origin != Origin::named)
-        return std::unexpected(not_opened(fmt::format("it is {}, which is read only when named itself",
-                                                      pseudo ? "a file without a size (/proc, /sys)" : kind_of(status.st_mode))));
+        return std::unexpected(
+            not_opened(fmt::format("it is {}, which is read only when named itself",
+                                   pseudo ? "a file without a size (/proc, /sys)" : kind_of(status.st_mode))));
     if (file.stream_) return file;
     file.cache_ = how.cache;
     if (how.cache == Cache::direct) {
@@ -114,8 +124,12 @@ std::expected<InputFile, Failure> InputFile::open(const std::string& path, Origi
 }
 
 InputFile::InputFile(InputFile&& other) noexcept
-    : system_(other.system_), fd_(std::exchange(other.fd_, -1)), stream_(other.stream_),
-      has_stamp_(other.has_stamp_), stamp_(other.stamp_), cache_(other.cache_) {}
+    : system_(other.system_),
+      fd_(std::exchange(other.fd_, -1)),
+      stream_(other.stream_),
+      has_stamp_(other.has_stamp_),
+      stamp_(other.stamp_),
+      cache_(other.cache_) {}
 
 InputFile::~InputFile() {
     if (fd_ >= 0) system_->close(fd_);
@@ -137,10 +151,11 @@ std::expected<std::size_t, Failure> InputFile::read(std::uint64_t offset, Mutabl
     return done;
 }
 
-std::expected<std::size_t, Failure> InputFile::read_stream(std::uint64_t offset, MutableData to, const Reading& how) const {
+std::expected<std::size_t, Failure> InputFile::read_stream(std::uint64_t offset, MutableData to,
+                                                           const Reading& how) const {
     std::size_t done = 0;
     while (done < to.size()) {
-        struct pollfd ready {.fd = fd_, .events = POLLIN, .revents = 0};
+        struct pollfd ready{.fd = fd_, .events = POLLIN, .revents = 0};
         const int polled = ::poll(&ready, 1, poll_ms);
         if (how.stop && how.stop()) return std::unexpected(Failure{offset + done, 0, "stopped", true});
         if (polled == 0 || (polled < 0 && errno == EINTR)) continue;
@@ -166,12 +181,13 @@ bool InputFile::is_cached(std::uint64_t offset) const noexcept {
     }
     // The kernel calls every page of somebody else's file resident, so such a read has the last word.
     std::byte byte;
-    const struct iovec to {.iov_base = &byte, .iov_len = 1};
+    const struct iovec to{.iov_base = &byte, .iov_len = 1};
     return ::preadv2(fd_, &to, 1, static_cast<off_t>(offset), RWF_NOWAIT) >= 0 || errno != EAGAIN;
 }
 
 void InputFile::forget(std::uint64_t begin, std::uint64_t length) const noexcept {
-    ::posix_fadvise(fd_, static_cast<off_t>(begin), static_cast<off_t>(length), POSIX_FADV_DONTNEED);  // advice; may fail
+    ::posix_fadvise(fd_, static_cast<off_t>(begin), static_cast<off_t>(length),
+                    POSIX_FADV_DONTNEED);  // advice; may fail
 }
 
 }  // namespace weir::fixity

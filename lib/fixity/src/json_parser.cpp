@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manifest that is a JSON document: what `weir sum --json` prints, or several of them one behind the other. Boost.JSON
-// goes through the text piece by piece and calls what follows here, so that no document is held as a whole. Fields that
-// we do not know are passed over.
+// The manifest that is a JSON document: what `weir sum --json` prints, or several of them one behind the other.
+// Boost.JSON goes through the text piece by piece and calls what follows here, so that no document is held as a whole.
+// Fields that we do not know are passed over.
 #include <fmt/format.h>
 
 #include <boost/json/basic_parser_impl.hpp>
@@ -37,7 +37,8 @@ public:
     static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
     static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
     static constexpr std::size_t max_key_size = text_max;
-    static constexpr std::size_t max_string_size = std::size_t{1} << 30;  // also of one that nobody wants and that is not kept
+    static constexpr std::size_t max_string_size = std::size_t{1}
+                                                   << 30;  // also of one that nobody wants and that is not kept
 
     std::deque<Item> ready;
     std::uint64_t files = 0;
@@ -132,7 +133,8 @@ private:
             case Place::files:
             case Place::sums: return true;
             case Place::document: return key_ == "files";
-            case Place::file: return key_ == "path" || key_ == "path_hex" || key_ == "size" || key_ == "sums" || key_ == "blocks";
+            case Place::file:
+                return key_ == "path" || key_ == "path_hex" || key_ == "size" || key_ == "sums" || key_ == "blocks";
             case Place::blocks: return key_ == "algorithm" || key_ == "size" || key_ == "sums";
         }
         return false;
@@ -145,7 +147,9 @@ private:
 
     [[nodiscard]] bool is_wanted() const noexcept { return passed_over_ == 0 && is_ours(); }
     [[nodiscard]] std::size_t limit() const noexcept {
-        return place_ == Place::blocks && key_ == "sums" ? 8 * blocks_in_file_max : place_ == Place::file && key_ == "path_hex" ? 2 * text_max : text_max;
+        return place_ == Place::blocks && key_ == "sums"     ? 8 * blocks_in_file_max
+               : place_ == Place::file && key_ == "path_hex" ? 2 * text_max
+                                                             : text_max;
     }
 
     bool begin_file() {
@@ -186,7 +190,8 @@ private:
     bool take_sum() {
         const auto algorithm = digest::parse_algorithm(key_);
         if (!algorithm) {
-            ready.emplace_back(ManifestProblem{files, fmt::format("has the sum {}, which weir does not know; it is passed over", key_), false});
+            ready.emplace_back(ManifestProblem{
+                files, fmt::format("has the sum {}, which weir does not know; it is passed over", key_), false});
             return true;
         }
         const auto value = digest::Digest::parse(*algorithm, pending_);
@@ -261,7 +266,8 @@ private:
         // A document that is over is followed by white space, or by the next.
         const auto blank = parser_.done() ? std::min(piece.find_first_not_of(" \t\r\n"), piece.size()) : 0;
         if (parser_.done() && blank < piece.size()) parser_.reset();
-        const auto taken = blank == piece.size() ? 0 : parser_.write_some(true, piece.data() + blank, piece.size() - blank, code);
+        const auto taken =
+            blank == piece.size() ? 0 : parser_.write_some(true, piece.data() + blank, piece.size() - blank, code);
         bytes_.skip(blank + taken);
         offset_ += blank + taken;
         if (code) broken();
@@ -271,7 +277,9 @@ private:
         over_ = true;
         auto& builder = parser_.handler();
         builder.ready.emplace_back(ManifestProblem{
-            builder.files, fmt::format("is broken at byte {}: the document is cut off, or not one of weir sum --json", offset_), true});
+            builder.files,
+            fmt::format("is broken at byte {}: the document is cut off, or not one of weir sum --json", offset_),
+            true});
     }
 
     ByteStream bytes_;
@@ -282,6 +290,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<ManifestParser> make_json_parser(ByteStream bytes) { return std::make_unique<JsonParser>(std::move(bytes)); }
+std::unique_ptr<ManifestParser> make_json_parser(ByteStream bytes) {
+    return std::make_unique<JsonParser>(std::move(bytes));
+}
 
 }  // namespace weir::fixity

@@ -19,8 +19,8 @@ std::size_t utf8_character(std::string_view text) noexcept {
         if ((byte(i) & 0xc0) != 0x80) return 0;
     }
     const auto second = byte(1);  // not overlong, not a surrogate, not above U+10FFFF
-    const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
-                       (first == 0xf4 && second > 0x8f);
+    const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
     return wrong ? 0 : size;
 }
 

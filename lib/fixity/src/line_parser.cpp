@@ -17,10 +17,12 @@ using Item = ManifestReader::Item;
 
 class LineParser final : public ManifestParser {
 public:
-    LineParser(ByteStream bytes, ManifestReader::Options options) : bytes_(std::move(bytes)), options_(std::move(options)) {
+    LineParser(ByteStream bytes, ManifestReader::Options options)
+        : bytes_(std::move(bytes)), options_(std::move(options)) {
         guess_ = {options_.algorithm, algorithm_of_file_name(options_.name)};
         auto name = options_.name;
-        std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+        std::ranges::transform(name, name.begin(),
+                               [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
         if (name.ends_with(".sfv") || bytes_.peek() == ';') format_ = Format::sfv;
     }
 
@@ -87,7 +89,8 @@ private:
             text.remove_prefix(std::min(text.size(), word.size() + 1));
             if (word == "size" || word == "filename") continue;
             columns_.push_back(digest::parse_algorithm(word));
-            if (!columns_.back()) problem(fmt::format("has the sum {}, which weir does not know; it is passed over", word), false);
+            if (!columns_.back())
+                problem(fmt::format("has the sum {}, which weir does not know; it is passed over", word), false);
         }
     }
 
@@ -112,7 +115,9 @@ private:
         const auto offset = number(word());
         if (!pending_ || !block || !offset || *block < block_size_min) return false;
         auto& map = pending_->blocks;
-        if (map.empty() ? *offset != 0 : map.block != *block || *offset / *block != map.sums.size() || *offset % *block != 0) return false;
+        if (map.empty() ? *offset != 0
+                        : map.block != *block || *offset / *block != map.sums.size() || *offset % *block != 0)
+            return false;
         map.block = *block;
         for (auto sum = word(); !sum.empty(); sum = word()) {
             const auto value = sum.size() == 8 ? parse_hex(sum) : std::nullopt;
@@ -151,14 +156,17 @@ private:
     }
 
     static std::string hint(std::string_view line) {
-        if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff")) return ": it is UTF-16 text; convert it to UTF-8";
+        if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff"))
+            return ": it is UTF-16 text; convert it to UTF-8";
         if (const auto tag = unknown_tag(line)) return fmt::format(": weir does not know the sum {}", *tag);
-        if (line.find('\0') != std::string_view::npos) return ": it has NUL bytes; --zero reads lines that end with them";
+        if (line.find('\0') != std::string_view::npos)
+            return ": it has NUL bytes; --zero reads lines that end with them";
         return {};
     }
 
     void add(ManifestEntry entry) {
-        if (pending_ && pending_->name == entry.name && pending_->one_of.empty() && entry.one_of.empty() && pending_->blocks.empty()) {
+        if (pending_ && pending_->name == entry.name && pending_->one_of.empty() && entry.one_of.empty() &&
+            pending_->blocks.empty()) {
             const auto same = [&](const auto& sum) { return sum.algorithm() == entry.sums.front().algorithm(); };
             if (entry.sums.size() == 1 && std::ranges::none_of(pending_->sums, same)) {
                 pending_->sums.push_back(entry.sums.front());
@@ -174,7 +182,9 @@ private:
         pending_.reset();
     }
 
-    void problem(std::string text, bool malformed = true) { ready_.emplace_back(ManifestProblem{line_, std::move(text), malformed}); }
+    void problem(std::string text, bool malformed = true) {
+        ready_.emplace_back(ManifestProblem{line_, std::move(text), malformed});
+    }
 
     ByteStream bytes_;
     ManifestReader::Options options_;

@@ -81,7 +81,8 @@ std::string_view tag_of(Algorithm algorithm) noexcept {
 }
 
 std::optional<Algorithm> algorithm_of_tag(std::string_view tag) noexcept {
-    const auto found = std::ranges::find_if(tags, [&](const Tag& known) { return std::ranges::equal(known.text, tag, {}, lower, lower); });
+    const auto found = std::ranges::find_if(
+        tags, [&](const Tag& known) { return std::ranges::equal(known.text, tag, {}, lower, lower); });
     return found == tags.end() ? std::nullopt : std::optional(found->algorithm);
 }
 

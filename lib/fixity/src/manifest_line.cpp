@@ -67,14 +67,18 @@ struct BsdParts {
     std::string_view tag, name, value;
 };
 
-/// "TAG (name) = value" as coreutils and BSD, with a TAG that is filled with blanks as rhash, "TAG(name)= value" as openssl.
+/// "TAG (name) = value" as coreutils and BSD, with a TAG that is filled with blanks as rhash, "TAG(name)= value" as
+/// openssl.
 std::optional<BsdParts> parts_of_bsd(std::string_view line) {
     const auto open = line.find('(');
     if (open == std::string_view::npos || open == 0) return std::nullopt;
     auto tag = line.substr(0, open);
     const bool openssl = tag.back() != ' ';
     tag = tag.substr(0, tag.find_last_not_of(' ') + 1);
-    const auto is_of_tag = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_' || c == '/'; };
+    const auto is_of_tag = [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_' ||
+               c == '/';
+    };
     if (tag.empty() || !std::ranges::all_of(tag, is_of_tag)) return std::nullopt;
     const std::string_view middle = openssl ? ")= " : ") = ";
     const auto close = line.rfind(middle);  // a name may have one of its own
@@ -86,7 +90,9 @@ std::optional<BsdParts> parts_of_bsd(std::string_view line) {
 
 /// The algorithms whose values have so many digits.
 std::vector<Algorithm> candidates(std::size_t digits, const GnuGuess& guess) {
-    const auto fits = [&](Algorithm a) { return 2 * digest::digest_size(a) == digits || (a == Algorithm::adler32 && digits >= 1 && digits < 8); };
+    const auto fits = [&](Algorithm a) {
+        return 2 * digest::digest_size(a) == digits || (a == Algorithm::adler32 && digits >= 1 && digits < 8);
+    };
     if (guess.said) return fits(*guess.said) ? std::vector{*guess.said} : std::vector<Algorithm>{};
     if (guess.probable && fits(*guess.probable)) return {*guess.probable};
     std::vector<Algorithm> all;
@@ -171,7 +177,8 @@ std::optional<ParsedLine> parse_cksum_line(std::string_view line) {
     return parsed;
 }
 
-std::optional<ParsedLine> parse_hashdeep_line(std::string_view line, std::span<const std::optional<Algorithm>> columns) {
+std::optional<ParsedLine> parse_hashdeep_line(std::string_view line,
+                                              std::span<const std::optional<Algorithm>> columns) {
     const auto field = [&line]() -> std::optional<std::string_view> {
         const auto comma = line.find(',');
         if (comma == std::string_view::npos) return std::nullopt;
@@ -219,7 +226,8 @@ std::optional<ParsedLine> parse_deep_line(std::string_view line, const GnuGuess&
     // The digits of a hash, and not of a number: else it is a sum and a name that begins with one.
     constexpr std::size_t digits_min = 32;
     const auto digits = rest.find(' ');
-    if (!size || digits == std::string_view::npos || digits < digits_min || !rest.substr(digits).starts_with("  ")) return std::nullopt;
+    if (!size || digits == std::string_view::npos || digits < digits_min || !rest.substr(digits).starts_with("  "))
+        return std::nullopt;
     auto parsed = parse_gnu_line(rest, false, guess);
     if (parsed) parsed->entry.size = *size;
     return parsed;
@@ -229,7 +237,8 @@ std::optional<ParsedLine> parse_cfv_line(std::string_view line) {
     if (!line.ends_with(',')) return std::nullopt;
     line.remove_suffix(1);
     const auto second = line.rfind(',');
-    const auto first = second == std::string_view::npos || second == 0 ? std::string_view::npos : line.rfind(',', second - 1);
+    const auto first =
+        second == std::string_view::npos || second == 0 ? std::string_view::npos : line.rfind(',', second - 1);
     if (first == std::string_view::npos) return std::nullopt;
     ParsedLine parsed;
     const auto size = decimal<std::uint64_t>(line.substr(first + 1, second - first - 1));
@@ -245,21 +254,38 @@ std::optional<ParsedLine> parse_cfv_line(std::string_view line) {
 
 std::optional<Algorithm> algorithm_of_file_name(std::string_view path) {
     std::string name(path.substr(path.rfind('/') + 1));
-    std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    std::ranges::transform(name, name.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
     struct Word {
         std::string_view text;
         Algorithm algorithm;
     };
     // A longer word before one that it contains.
     static constexpr std::array words{
-        Word{"adler32", Algorithm::adler32}, Word{"crc32c", Algorithm::crc32c}, Word{"crc32", Algorithm::crc32},
-        Word{"cksum", Algorithm::cksum}, Word{"crc64-xz", Algorithm::crc64_xz}, Word{"crc64-nvme", Algorithm::crc64_nvme},
-        Word{"crc64-ecma182", Algorithm::crc64_ecma182}, Word{"md5", Algorithm::md5}, Word{"sha256", Algorithm::sha256},
-        Word{"sha224", Algorithm::sha224}, Word{"sha384", Algorithm::sha384}, Word{"sha512", Algorithm::sha512},
-        Word{"sha3-256", Algorithm::sha3_256}, Word{"blake2b", Algorithm::blake2b}, Word{"b2sum", Algorithm::blake2b},
-        Word{"xxh32", Algorithm::xxh32}, Word{"sha1", Algorithm::sha1}, Word{"xxh128", Algorithm::xxh3_128}, Word{"xxh3-128", Algorithm::xxh3_128},
-        Word{"xxh3-64", Algorithm::xxh3_64}, Word{"xxh64", Algorithm::xxh64}, Word{"blake3", Algorithm::blake3},
-        Word{"b3sum", Algorithm::blake3}, Word{"hwh64", Algorithm::hwh64},
+        Word{"adler32", Algorithm::adler32},
+        Word{"crc32c", Algorithm::crc32c},
+        Word{"crc32", Algorithm::crc32},
+        Word{"cksum", Algorithm::cksum},
+        Word{"crc64-xz", Algorithm::crc64_xz},
+        Word{"crc64-nvme", Algorithm::crc64_nvme},
+        Word{"crc64-ecma182", Algorithm::crc64_ecma182},
+        Word{"md5", Algorithm::md5},
+        Word{"sha256", Algorithm::sha256},
+        Word{"sha224", Algorithm::sha224},
+        Word{"sha384", Algorithm::sha384},
+        Word{"sha512", Algorithm::sha512},
+        Word{"sha3-256", Algorithm::sha3_256},
+        Word{"blake2b", Algorithm::blake2b},
+        Word{"b2sum", Algorithm::blake2b},
+        Word{"xxh32", Algorithm::xxh32},
+        Word{"sha1", Algorithm::sha1},
+        Word{"xxh128", Algorithm::xxh3_128},
+        Word{"xxh3-128", Algorithm::xxh3_128},
+        Word{"xxh3-64", Algorithm::xxh3_64},
+        Word{"xxh64", Algorithm::xxh64},
+        Word{"blake3", Algorithm::blake3},
+        Word{"b3sum", Algorithm::blake3},
+        Word{"hwh64", Algorithm::hwh64},
     };
     for (const auto& word : words) {
         if (name.find(word.text) != std::string::npos) return word.algorithm;

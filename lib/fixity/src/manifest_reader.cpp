@@ -22,7 +22,8 @@ std::unique_ptr<ManifestParser> parser_for(ByteSource source, ManifestReader::Op
 
 }  // namespace
 
-ManifestReader::ManifestReader(ByteSource source, Options options) : parser_(parser_for(std::move(source), std::move(options))) {}
+ManifestReader::ManifestReader(ByteSource source, Options options)
+    : parser_(parser_for(std::move(source), std::move(options))) {}
 ManifestReader::ManifestReader(ManifestReader&&) noexcept = default;
 ManifestReader::~ManifestReader() = default;
 

@@ -30,11 +30,13 @@ const char* objection(Format format, bool zero, std::string_view name) {
         case Format::sfv:
             if (breaks_lines) return "a line break";
             if (name.starts_with(';')) return "a semicolon in front";
-            if (has_any(name.substr(0, 1), " \t") || has_any(name.substr(name.size() - 1), " \t")) return "a blank at an end";
+            if (has_any(name.substr(0, 1), " \t") || has_any(name.substr(name.size() - 1), " \t"))
+                return "a blank at an end";
             return "";
         case Format::xrootd:
             if (breaks_lines) return "a line break";
-            if (has_any(name.substr(0, 1), " *")) return "a blank or star in front";  // a second blank, or md5sum's mark
+            if (has_any(name.substr(0, 1), " *"))
+                return "a blank or star in front";  // a second blank, or md5sum's mark
             if (const auto at = name.find_first_not_of("0123456789"); at > 0 && at < name.size() && name[at] == ' ')
                 return "a number in front";  // it would be a line of cksum
             return "";
@@ -67,7 +69,8 @@ std::string csv_field(std::string_view text) {
 Result<ManifestWriter> ManifestWriter::make(Options options) {
     const auto one = options.algorithms.size() == 1 ? std::optional(options.algorithms.front()) : std::nullopt;
     const auto wrong = [&](const char* takes) {
-        return fail(Errc::usage, fmt::format("--format {} {}; choose them with -a, or take --format bsd", name(options.format), takes));
+        return fail(Errc::usage, fmt::format("--format {} {}; choose them with -a, or take --format bsd",
+                                             name(options.format), takes));
     };
     switch (options.format) {
         case Format::gnu:
@@ -82,8 +85,11 @@ Result<ManifestWriter> ManifestWriter::make(Options options) {
             break;
         default: break;
     }
-    if (options.zero && options.format != Format::gnu && options.format != Format::bsd && options.format != Format::cksum)
-        return fail(Errc::usage, fmt::format("--zero: --format {} has no lines that end with NUL; use gnu, bsd or cksum", name(options.format)));
+    if (options.zero && options.format != Format::gnu && options.format != Format::bsd &&
+        options.format != Format::cksum)
+        return fail(Errc::usage,
+                    fmt::format("--zero: --format {} has no lines that end with NUL; use gnu, bsd or cksum",
+                                name(options.format)));
     return ManifestWriter(std::move(options));
 }
 
@@ -94,8 +100,8 @@ std::string ManifestWriter::begin() const {
     for (const auto algorithm : options_.algorithms) columns += fmt::format(",{}", digest::name(algorithm));
     if (options_.format == Format::csv) return fmt::format("path,{}\r\n", columns);
     if (options_.format != Format::hashdeep) return {};
-    return fmt::format("{}\n%%%% {},filename\n## Invoked from: {}\n## $ {}\n## \n", hashdeep_mark, columns, escaped(options_.directory),
-                       escaped(options_.invoked));
+    return fmt::format("{}\n%%%% {},filename\n## Invoked from: {}\n## $ {}\n## \n", hashdeep_mark, columns,
+                       escaped(options_.directory), escaped(options_.invoked));
 }
 
 Result<> ManifestWriter::add(const ManifestEntry& entry, std::string& to, std::string_view more) {
@@ -103,8 +109,9 @@ Result<> ManifestWriter::add(const ManifestEntry& entry, std::string& to, std::s
         return fail(Errc::unsupported, fmt::format("{} has {}, which --format {} cannot hold; use --format bsd or json",
                                                    entry.name, why, name(options_.format)));
     if (!entry.blocks.empty() && (options_.format == Format::csv || options_.format == Format::xrootd))
-        return fail(Errc::unsupported, fmt::format("{} has a block map, which --format {} cannot hold; use --format bsd or json",
-                                                   entry.name, name(options_.format)));
+        return fail(Errc::unsupported,
+                    fmt::format("{} has a block map, which --format {} cannot hold; use --format bsd or json",
+                                entry.name, name(options_.format)));
     if (options_.format == Format::json) {
         add_json(entry, to, more);
     } else {
@@ -126,10 +133,14 @@ void ManifestWriter::add_lines(const ManifestEntry& entry, std::string& to) cons
             break;
         case Format::gnu:
             // xxhsum has two sums of 16 digits, and tells them by this.
-            fmt::format_to(out, "{}{}{}  {}{}", escape ? "\\" : "", sums.front().algorithm() == digest::Algorithm::xxh3_64 ? "XXH3_" : "", sums.front().hex(), escape ? escaped(entry.name) : entry.name, line_end());
+            fmt::format_to(out, "{}{}{}  {}{}", escape ? "\\" : "",
+                           sums.front().algorithm() == digest::Algorithm::xxh3_64 ? "XXH3_" : "", sums.front().hex(),
+                           escape ? escaped(entry.name) : entry.name, line_end());
             break;
         case Format::sfv: fmt::format_to(out, "{} {}\n", entry.name, sums.front().hex()); break;
-        case Format::cksum: fmt::format_to(out, "{} {} {}{}", sums.front().number(), entry.size.value_or(0), entry.name, line_end()); break;
+        case Format::cksum:
+            fmt::format_to(out, "{} {} {}{}", sums.front().number(), entry.size.value_or(0), entry.name, line_end());
+            break;
         case Format::hashdeep:
             fmt::format_to(out, "{}", entry.size.value_or(0));
             for (const auto& sum : sums) fmt::format_to(out, ",{}", sum.hex());
@@ -153,7 +164,8 @@ void ManifestWriter::add_blocks(const BlockMap& blocks, std::string& to) const {
     std::size_t at = 0;
     do {
         fmt::format_to(out, "{}{} {} {}", mark, blocks_mark, blocks.block, at * blocks.block);
-        for (std::size_t n = 0; n < blocks_in_line && at < blocks.sums.size(); ++n) fmt::format_to(out, " {:08x}", blocks.sums[at++]);
+        for (std::size_t n = 0; n < blocks_in_line && at < blocks.sums.size(); ++n)
+            fmt::format_to(out, " {:08x}", blocks.sums[at++]);
         to += line_end();
     } while (at < blocks.sums.size());
 }

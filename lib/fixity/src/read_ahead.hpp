@@ -38,7 +38,7 @@ private:
 
     const Read read_;
     const std::uint64_t end_;
-    std::uint64_t at_;   // the reading thread's, as the next two
+    std::uint64_t at_;  // the reading thread's, as the next two
     bool more_ = true;
     std::optional<Failure> failed_;
     std::vector<AlignedBuffer> buffers_;

@@ -16,15 +16,19 @@ std::uint64_t rounded(std::uint64_t range, std::uint64_t block) {
 }  // namespace
 
 bool SplitFile::fits(const FileWork& work, std::uint64_t size_min, std::uint64_t range) {
-    return work.file && !work.cross_check && !work.file->is_stream() && work.file->stamp().size >= std::max<std::uint64_t>(size_min, 1) &&
-           work.block % InputFile::alignment == 0 && std::ranges::all_of(work.algorithms, [&](digest::Algorithm algorithm) {
+    return work.file && !work.cross_check && !work.file->is_stream() &&
+           work.file->stamp().size >= std::max<std::uint64_t>(size_min, 1) && work.block % InputFile::alignment == 0 &&
+           std::ranges::all_of(work.algorithms, [&](digest::Algorithm algorithm) {
                return digest::SplitSum::possible(algorithm, rounded(range, work.block));
            });
 }
 
 SplitFile::SplitFile(FileWork work, std::uint64_t range)
-    : work_(std::move(work)), size_(work_.file->stamp().size), range_(rounded(range, work_.block)),
-      ranges_((size_ + range_ - 1) / range_), end_(size_) {
+    : work_(std::move(work)),
+      size_(work_.file->stamp().size),
+      range_(rounded(range, work_.block)),
+      ranges_((size_ + range_ - 1) / range_),
+      end_(size_) {
     for (const auto algorithm : work_.algorithms) sums_.emplace_back(algorithm, size_, range_);
     if (work_.block > 0) block_sums_.resize((size_ + work_.block - 1) / work_.block);
 }
@@ -66,7 +70,8 @@ void SplitFile::read_range(std::uint64_t index, PieceReader& reader) {
         return;
     }
     for (std::size_t i = 0; i < values.size(); ++i) sums_[i].add(index, values[i]);
-    if (work_.block > 0) std::ranges::copy(block_sums, block_sums_.begin() + static_cast<std::ptrdiff_t>(begin / work_.block));
+    if (work_.block > 0)
+        std::ranges::copy(block_sums, block_sums_.begin() + static_cast<std::ptrdiff_t>(begin / work_.block));
 }
 
 ReadOutcome SplitFile::take_outcome() {

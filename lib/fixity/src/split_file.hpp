@@ -38,9 +38,9 @@ private:
     std::uint64_t bytes_ = 0;
     std::vector<digest::SplitSum> sums_;  // as work_.algorithms
     std::vector<std::uint32_t> block_sums_;
-    std::optional<Failure> failure_;  // the one at the lowest offset
-    std::uint64_t end_;               // where the file ended: before size_ when it shrank
-    std::atomic<bool> failed_{false}; // hint: further ranges need not be read
+    std::optional<Failure> failure_;   // the one at the lowest offset
+    std::uint64_t end_;                // where the file ended: before size_ when it shrank
+    std::atomic<bool> failed_{false};  // hint: further ranges need not be read
 };
 
 }  // namespace weir::fixity

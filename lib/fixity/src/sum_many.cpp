@@ -5,8 +5,8 @@
 
 namespace weir::fixity {
 
-void sum_many(const JobSource& source, const FileSink& sink, const Reading& how, const Parallel& parallel, const Clock& clock,
-              const std::function<void()>& idle) {
+void sum_many(const JobSource& source, const FileSink& sink, const Reading& how, const Parallel& parallel,
+              const Clock& clock, const std::function<void()>& idle) {
     SumPool pool(how, parallel, clock);
     bool more = true;
     while (true) {

@@ -18,7 +18,7 @@ constexpr std::uint64_t overtaken_max = 64;
 
 /// Half of what this process may have: the rest is for everybody else.
 std::size_t files_open_max() noexcept {
-    struct rlimit limit {};
+    struct rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
     return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, 1U << 16U) / 2);
 }
@@ -26,7 +26,12 @@ std::size_t files_open_max() noexcept {
 }  // namespace
 
 SumPool::SumPool(const Reading& how, const Parallel& parallel, const Clock& clock)
-    : how_(how), parallel_(parallel), clock_(clock), files_open_max_(files_open_max()), limits_(parallel.threads), tools_{PieceReader(how), {}} {
+    : how_(how),
+      parallel_(parallel),
+      clock_(clock),
+      files_open_max_(files_open_max()),
+      limits_(parallel.threads),
+      tools_{PieceReader(how), {}} {
     threads_.reserve(threads_max);
 }
 
@@ -48,7 +53,7 @@ void SumPool::add(Job job) {
     }
     bool is_regular = job.device.has_value();
     if (!job.device) {
-        struct stat status {};
+        struct stat status{};
         if (::stat(job.path.c_str(), &status) == 0) {
             job.device = status.st_dev;
             is_regular = S_ISREG(status.st_mode);
@@ -136,10 +141,12 @@ SumPool::Slot* SumPool::take_another(const Kind& kind, std::size_t size) {
     const std::scoped_lock lock(mutex_);
     const auto& device = devices_[kind.device];
     if (size >= (device.waiting + device.batched + kind.limit - 1) / kind.limit) return nullptr;
-    const auto found = std::ranges::find_if(waiting_, [&](const Slot* slot) { return slot->device == kind.device && slot->lanes == kind.lanes; });
+    const auto found = std::ranges::find_if(
+        waiting_, [&](const Slot* slot) { return slot->device == kind.device && slot->lanes == kind.lanes; });
     if (found == waiting_.end()) return nullptr;
     // One that could be read now, or by this thread in place of the batch.
-    const auto oldest = std::ranges::find_if(waiting_, [&](const Slot* slot) { return slot->device == kind.device || has_room(*slot); });
+    const auto oldest = std::ranges::find_if(
+        waiting_, [&](const Slot* slot) { return slot->device == kind.device || has_room(*slot); });
     if ((*found)->number > (*oldest)->number + overtaken_max) return nullptr;
     return take(found);
 }
@@ -174,7 +181,8 @@ void SumPool::work_on(Slot& slot, PieceReader& reader) {
         done(slot, finish_file(std::move(work), std::move(outcome), clock_));
         return release(device);
     }
-    const Split split{std::make_shared<SplitFile>(std::move(work), parallel_.split_range.count()), &slot, slot.limit - 1};
+    const Split split{std::make_shared<SplitFile>(std::move(work), parallel_.split_range.count()), &slot,
+                      slot.limit - 1};
     {
         const std::scoped_lock lock(mutex_);
         splits_.push_back(split);
@@ -196,7 +204,8 @@ void SumPool::help(const Split& split, PieceReader& reader) {
 /// Reads `first` and, as long as there are some, others of its kind.
 void SumPool::work_on_batch(Slot& first, std::optional<FileBatch>& batch) {
     const Kind kind{first.device, first.limit, first.lanes};  // `first` may be given back before the others
-    if (!batch || batch->lanes() != kind.lanes) batch.emplace(kind.lanes, std::max<std::size_t>(files_open_max_ / kind.limit, 1), how_);
+    if (!batch || batch->lanes() != kind.lanes)
+        batch.emplace(kind.lanes, std::max<std::size_t>(files_open_max_ / kind.limit, 1), how_);
     std::vector<Slot*> slots(batch->room());
     bool more = true;
     const auto next = [&] { return more && batch->room() > 0 ? take_another(kind, batch->size()) : nullptr; };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads behind sum_many. One lock for the queue; it is held for moments, once a file or range. A thread takes a
-// file alone, or a range of one that is split, or several whose sums share the lanes (file_batch.hpp). A thread that the
-// system refuses is done without; where it refuses all, the adding thread does the work.
+// file alone, or a range of one that is split, or several whose sums share the lanes (file_batch.hpp). A thread that
+// the system refuses is done without; where it refuses all, the adding thread does the work.
 #pragma once
 
 #include <condition_variable>
@@ -39,8 +39,9 @@ private:
         std::uint64_t number = 0;       // in the order of add()
         std::uint64_t device = 0;
         unsigned limit = 1;
-        std::vector<digest::Algorithm> lanes;  // it shares a batch with others that have the same; none: it is read alone
-        std::optional<FileSum> result;         // set under the mutex
+        std::vector<digest::Algorithm>
+            lanes;                      // it shares a batch with others that have the same; none: it is read alone
+        std::optional<FileSum> result;  // set under the mutex
     };
     struct Split {
         std::shared_ptr<SplitFile> file;

@@ -11,7 +11,8 @@
 
 namespace weir::fixity {
 
-FileSum sum_range(const std::string& path, const ByteRange& range, std::span<const digest::Algorithm> algorithms, const Reading& how) {
+FileSum sum_range(const std::string& path, const ByteRange& range, std::span<const digest::Algorithm> algorithms,
+                  const Reading& how) {
     FileSum result;
     result.path = path;
     const auto failed = [&result](Status status, Failure failure) {
@@ -20,11 +21,16 @@ FileSum sum_range(const std::string& path, const ByteRange& range, std::span<con
         return std::move(result);
     };
     auto file = InputFile::open(path, Origin::named, how);
-    if (!file) return failed(file.error().os_errno == ENOENT || file.error().os_errno == ENOTDIR ? Status::missing : Status::error, std::move(file.error()));
-    if (file->is_stream()) return failed(Status::error, {std::nullopt, 0, "it is no regular file, so it has no ranges"});
+    if (!file)
+        return failed(
+            file.error().os_errno == ENOENT || file.error().os_errno == ENOTDIR ? Status::missing : Status::error,
+            std::move(file.error()));
+    if (file->is_stream())
+        return failed(Status::error, {std::nullopt, 0, "it is no regular file, so it has no ranges"});
     const auto size = file->stamp().size;
     if (range.offset > size || range.length.value_or(0) > size - range.offset)
-        return failed(Status::error, {std::nullopt, 0, fmt::format("it has {} bytes, and the range goes beyond them", size)});
+        return failed(Status::error,
+                      {std::nullopt, 0, fmt::format("it has {} bytes, and the range goes beyond them", size)});
     const auto end = range.length ? range.offset + *range.length : size;
     result.stamp = file->stamp();
     result.read_through = file->cache();
@@ -43,7 +49,10 @@ FileSum sum_range(const std::string& path, const ByteRange& range, std::span<con
     const auto after = stamp_of(file->fd());
     if (!after) return failed(Status::error, {end, after.error().os_errno, after.error().message()});
     if (*after != file->stamp()) return failed(Status::changed, {begin + *bytes, 0, difference(file->stamp(), *after)});
-    if (*bytes < end - begin) return failed(Status::changed, {begin + *bytes, 0, fmt::format("it has {} bytes, but only {} could be read", size, begin + *bytes)});
+    if (*bytes < end - begin)
+        return failed(
+            Status::changed,
+            {begin + *bytes, 0, fmt::format("it has {} bytes, but only {} could be read", size, begin + *bytes)});
     result.size = end - range.offset;
     result.sums = sums.values();
     return result;

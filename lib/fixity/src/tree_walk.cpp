@@ -52,7 +52,7 @@ std::optional<WalkItem> TreeWalk::next() {
 /// Nothing when it is a directory that was entered.
 std::optional<WalkItem> TreeWalk::classify(unsigned char type, std::string path, std::uint64_t device) {
     if (type == DT_UNKNOWN || (type == DT_LNK && follow_)) {
-        struct stat status {};
+        struct stat status{};
         const int got = follow_ ? ::stat(path.c_str(), &status) : ::lstat(path.c_str(), &status);
         if (got != 0) {
             const int why = errno;
@@ -82,15 +82,18 @@ std::optional<WalkItem> TreeWalk::enter(std::string path) {
         return failed(std::move(path), why);
     }
     const std::unique_ptr<DIR, int (*)(DIR*)> handle(::fdopendir(fd), &::closedir);
-    struct stat status {};
+    struct stat status{};
     if (!handle || ::fstat(fd, &status) != 0) {
         const int why = errno;
         if (!handle) ::close(fd);
         return failed(std::move(path), why);
     }
-    if (follow_ && std::ranges::any_of(stack_, [&](const Directory& d) { return d.device == status.st_dev && d.inode == status.st_ino; }))
+    if (follow_ && std::ranges::any_of(stack_, [&](const Directory& d) {
+            return d.device == status.st_dev && d.inode == status.st_ino;
+        }))
         return other(WalkItem::Kind::link, std::move(path), "a symbolic link to a directory above itself");
-    Directory directory{.path = std::move(path), .device = status.st_dev, .inode = status.st_ino, .names = {}, .order = {}, .at = 0};
+    Directory directory{
+        .path = std::move(path), .device = status.st_dev, .inode = status.st_ino, .names = {}, .order = {}, .at = 0};
     int problem = 0;
     while (true) {
         errno = 0;
@@ -109,7 +112,9 @@ std::optional<WalkItem> TreeWalk::enter(std::string path) {
         directory.names.append(entry->d_name, std::strlen(entry->d_name) + 1);
     }
     const char* names = directory.names.data();
-    std::ranges::sort(directory.order, [names](std::uint32_t a, std::uint32_t b) { return std::strcmp(names + a + 1, names + b + 1) < 0; });
+    std::ranges::sort(directory.order, [names](std::uint32_t a, std::uint32_t b) {
+        return std::strcmp(names + a + 1, names + b + 1) < 0;
+    });
     auto said = problem == 0 ? std::nullopt : std::optional(failed(directory.path, problem));
     stack_.push_back(std::move(directory));
     return said;

@@ -11,8 +11,11 @@ bool is_unchanged(const InputFile& file, const ManifestEntry& expected, const Tr
     const auto stored = read_current_weir_sums(file.fd(), file.stamp());
     if (!stored || stored->at_s < trust.from_s || stored->at_s > trust.until_s) return false;
     if (!is_untouched_since(*stored, file.stamp())) return false;  // the time can be put back, the ctime cannot
-    const auto is_stored = [&](const digest::Digest& sum) { return std::ranges::find(stored->sums, sum) != stored->sums.end(); };
-    return std::ranges::all_of(expected.sums, is_stored) && (expected.one_of.empty() || std::ranges::any_of(expected.one_of, is_stored));
+    const auto is_stored = [&](const digest::Digest& sum) {
+        return std::ranges::find(stored->sums, sum) != stored->sums.end();
+    };
+    return std::ranges::all_of(expected.sums, is_stored) &&
+           (expected.one_of.empty() || std::ranges::any_of(expected.one_of, is_stored));
 }
 
 }  // namespace weir::fixity

@@ -45,7 +45,9 @@ TEST(XrootdAttribute, TheNamesOfXrootdAreNotOurs) {
 TEST(WeirAttribute, ComesBackAsItWasWritten) {
     const std::vector sums{Digest::of_number(Algorithm::adler32, 1), Digest::of_number(Algorithm::crc64_xz, 0x123)};
     const auto text = encode_weir(sums, stamp, 9, now);
-    EXPECT_EQ(text, "v1 size=22 mtime_ns=1700000000000000005 ino-gen=77-9 at=1700000004 at_ns=1700000004000000000 adler32=00000001 crc64-xz=0000000000000123");
+    EXPECT_EQ(text,
+              "v1 size=22 mtime_ns=1700000000000000005 ino-gen=77-9 at=1700000004 at_ns=1700000004000000000 "
+              "adler32=00000001 crc64-xz=0000000000000123");
     const auto read = decode_weir(text);
     ASSERT_TRUE(read.has_value());
     EXPECT_EQ(std::tie(read->size, read->mtime_ns, read->inode, read->generation, read->sums),
@@ -71,7 +73,8 @@ TEST(WeirAttribute, WhatALaterVersionAddsIsPassedOverAndALaterVersionSaid) {
     const auto later = decode_weir("v2 size=1");
     ASSERT_FALSE(later);
     EXPECT_EQ(later.error().code, Errc::unsupported);
-    for (const char* text : {"", "v1", "v1 size=x mtime_ns=2", "v1 size=1 mtime_ns=2 adler32=1", "v1 size=1 mtime_ns=2 adler32", "hello"})
+    for (const char* text :
+         {"", "v1", "v1 size=x mtime_ns=2", "v1 size=1 mtime_ns=2 adler32=1", "v1 size=1 mtime_ns=2 adler32", "hello"})
         EXPECT_FALSE(decode_weir(text)) << text;
 }
 

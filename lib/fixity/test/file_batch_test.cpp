@@ -74,13 +74,16 @@ protected:
     /// Around the borders of blocks of sums, reading and the lanes; one much larger than the others in their midst.
     void write_many() {
         for (int i = 0; i < 4; ++i) {
-            for (const std::size_t size : {0UL, 1UL, 55UL, 56UL, 64UL, 4096UL, 32'767UL, 32'768UL, 32'769UL, 65'536UL, 100'000UL, 300'001UL}) write(size);
+            for (const std::size_t size :
+                 {0UL, 1UL, 55UL, 56UL, 64UL, 4096UL, 32'767UL, 32'768UL, 32'769UL, 65'536UL, 100'000UL, 300'001UL})
+                write(size);
             if (i == 1) write(5'000'000);
         }
     }
 
     using Change = std::function<void(Job& job, std::size_t index)>;
-    std::vector<FileSum> sum(const std::vector<Algorithm>& algorithms, const Reading& how, const Parallel& parallel, const Change& change = {}) const {
+    std::vector<FileSum> sum(const std::vector<Algorithm>& algorithms, const Reading& how, const Parallel& parallel,
+                             const Change& change = {}) const {
         std::vector<FileSum> results;
         std::size_t next = 0;
         sum_many(
@@ -103,7 +106,8 @@ protected:
         ASSERT_EQ(found.size, contents_[index].size());
         ASSERT_EQ(found.sums.size(), algorithms.size());
         for (std::size_t i = 0; i < algorithms.size(); ++i)
-            ASSERT_EQ(found.sums[i], digest::sum(algorithms[i], contents_[index])) << index << " " << digest::name(algorithms[i]);
+            ASSERT_EQ(found.sums[i], digest::sum(algorithms[i], contents_[index]))
+                << index << " " << digest::name(algorithms[i]);
     }
 
     const std::filesystem::path folder_;
@@ -114,8 +118,9 @@ protected:
 
 TEST_F(FileBatches, AnySumsOfManyFilesOfAnySizeAreThoseOfEachAlone) {
     write_many();
-    for (const auto& algorithms : {std::vector{Algorithm::md5}, std::vector{Algorithm::sha256},
-                                   std::vector{Algorithm::crc32c, Algorithm::sha1, Algorithm::adler32, Algorithm::md5}}) {
+    for (const auto& algorithms :
+         {std::vector{Algorithm::md5}, std::vector{Algorithm::sha256},
+          std::vector{Algorithm::crc32c, Algorithm::sha1, Algorithm::adler32, Algorithm::md5}}) {
         for (const auto cache : {Cache::keep, Cache::drop, Cache::direct}) {
             for (const auto overlap : {Overlap::never, Overlap::always, Overlap::automatic}) {
                 for (const unsigned threads : {1U, 3U}) {
@@ -125,7 +130,8 @@ TEST_F(FileBatches, AnySumsOfManyFilesOfAnySizeAreThoseOfEachAlone) {
                     how.overlap = overlap;
                     std::atomic<std::uint64_t> bytes{0};
                     how.progress = [&](std::uint64_t more) { bytes += more; };
-                    const auto found = sum(algorithms, how, {.threads = threads, .window = threads == 1 ? 1024U : 7U}, [](Job& job, std::size_t i) { job.block = i % 3 == 0 ? 8192 : 0; });
+                    const auto found = sum(algorithms, how, {.threads = threads, .window = threads == 1 ? 1024U : 7U},
+                                           [](Job& job, std::size_t i) { job.block = i % 3 == 0 ? 8192 : 0; });
                     ASSERT_EQ(found.size(), paths_.size());
                     std::uint64_t all = 0;
                     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -134,7 +140,8 @@ TEST_F(FileBatches, AnySumsOfManyFilesOfAnySizeAreThoseOfEachAlone) {
                         ASSERT_EQ(found[i].blocks.sums.size(), i % 3 == 0 ? (contents_[i].size() + 8191) / 8192 : 0);
                         if (!found[i].blocks.sums.empty()) {
                             const auto last = (found[i].blocks.sums.size() - 1) * 8192;
-                            ASSERT_EQ(found[i].blocks.sums.back(), digest::sum(Algorithm::crc32c, ConstData(contents_[i]).subspan(last)).number());
+                            ASSERT_EQ(found[i].blocks.sums.back(),
+                                      digest::sum(Algorithm::crc32c, ConstData(contents_[i]).subspan(last)).number());
                         }
                     }
                     EXPECT_EQ(bytes, all);
@@ -146,10 +153,12 @@ TEST_F(FileBatches, AnySumsOfManyFilesOfAnySizeAreThoseOfEachAlone) {
 
 TEST_F(FileBatches, FilesOfDifferentAlgorithmsComeInOrder) {
     for (std::size_t i = 0; i < 400; ++i) write(i % 7 * 1000);
-    const std::vector<std::vector<Algorithm>> lists{{Algorithm::md5}, {Algorithm::crc32c}, {Algorithm::sha1}, {Algorithm::sha1, Algorithm::md5}, {}};
+    const std::vector<std::vector<Algorithm>> lists{
+        {Algorithm::md5}, {Algorithm::crc32c}, {Algorithm::sha1}, {Algorithm::sha1, Algorithm::md5}, {}};
     const auto list_of = [&](std::size_t i) { return lists[i < 100 ? 0 : i * i % lists.size()]; };
     for (const std::size_t window : {1U, 16U, 1024U}) {
-        const auto found = sum({}, {}, {.threads = 2, .window = window}, [&](Job& job, std::size_t i) { job.algorithms = list_of(i); });
+        const auto found = sum({}, {}, {.threads = 2, .window = window},
+                               [&](Job& job, std::size_t i) { job.algorithms = list_of(i); });
         ASSERT_EQ(found.size(), paths_.size());
         for (std::size_t i = 0; i < found.size(); ++i) expect_right(found[i], i, list_of(i));
     }
@@ -263,7 +272,8 @@ TEST_F(FileBatches, WhatIsNoFileOrColdIsReadAloneWhereverItStands) {
     const std::string version{std::istreambuf_iterator<char>(file), {}};
     for (const std::size_t at : {0U, 7U, 20U}) {
         paths_.insert(paths_.begin() + static_cast<std::ptrdiff_t>(at), made_while_read);
-        contents_.emplace(contents_.begin() + static_cast<std::ptrdiff_t>(at), as_data(version).begin(), as_data(version).end());
+        contents_.emplace(contents_.begin() + static_cast<std::ptrdiff_t>(at), as_data(version).begin(),
+                          as_data(version).end());
     }
     for (const auto cache : {Cache::drop, Cache::keep}) {
         Reading how;
@@ -276,9 +286,9 @@ TEST_F(FileBatches, WhatIsNoFileOrColdIsReadAloneWhereverItStands) {
 
 TEST_F(FileBatches, NoMoreFilesAreOpenThanTheProcessMayHave) {
     for (int i = 0; i < 100; ++i) write(40'000);
-    struct rlimit before {};
+    struct rlimit before{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-    const struct rlimit few {.rlim_cur = 40, .rlim_max = before.rlim_max};
+    const struct rlimit few{.rlim_cur = 40, .rlim_max = before.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
     const auto found = sum({Algorithm::md5}, {}, {.threads = 4});
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);

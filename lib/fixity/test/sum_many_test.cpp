@@ -55,7 +55,8 @@ protected:
     }
 
     FileSum sum(const std::string& path, const Reading& how, const Parallel& parallel, std::uint64_t block = 0,
-                const std::vector<Algorithm>& algorithms = {Algorithm::adler32, Algorithm::crc32c, Algorithm::cksum}) const {
+                const std::vector<Algorithm>& algorithms = {Algorithm::adler32, Algorithm::crc32c,
+                                                            Algorithm::cksum}) const {
         FileSum result;
         bool given = false;
         sum_many(
@@ -85,7 +86,8 @@ TEST_F(SumMany, EveryWayOfReadingGivesTheSameSums) {
                     Reading how;
                     how.cache = cache;
                     how.overlap = overlap;
-                    const auto found = sum(path, how, {.threads = 3, .split_min = split, .split_range = 64_KiB, .window = 4}, 8192);
+                    const auto found =
+                        sum(path, how, {.threads = 3, .split_min = split, .split_range = 64_KiB, .window = 4}, 8192);
                     ASSERT_EQ(found.status, Status::ok) << (found.failure ? found.failure->text : "");
                     ASSERT_EQ(found.size, size);
                     ASSERT_EQ(found.sums[0], digest::sum(Algorithm::adler32, content_));
@@ -93,7 +95,8 @@ TEST_F(SumMany, EveryWayOfReadingGivesTheSameSums) {
                     ASSERT_EQ(found.sums[2], digest::sum(Algorithm::cksum, content_));
                     ASSERT_EQ(found.blocks.sums.size(), (size + 8191) / 8192);
                     for (std::size_t i = 0; i < found.blocks.sums.size(); ++i) {
-                        const auto block = ConstData(content_).subspan(i * 8192, std::min<std::size_t>(8192, size - i * 8192));
+                        const auto block =
+                            ConstData(content_).subspan(i * 8192, std::min<std::size_t>(8192, size - i * 8192));
                         ASSERT_EQ(found.blocks.sums[i], digest::sum(Algorithm::crc32c, block).number());
                     }
                 }
@@ -125,13 +128,17 @@ TEST_F(SumMany, ThatTheSumsOfAStreamCannotBeStoredIsSaid) {
 
 TEST_F(SumMany, Blake3OfABigFileIsThatOfItsRanges) {
     const std::vector<Algorithm> algorithms{Algorithm::blake3, Algorithm::adler32};
-    for (const std::size_t size : {0UL, 1UL, 4095UL, 4096UL, 4097UL, 8192UL, 65'535UL, 65'536UL, 65'537UL, 262'145UL, 1'000'001UL}) {
+    for (const std::size_t size :
+         {0UL, 1UL, 4095UL, 4096UL, 4097UL, 8192UL, 65'535UL, 65'536UL, 65'537UL, 262'145UL, 1'000'001UL}) {
         const auto path = write("x", size);
         for (const auto range : {1_KiB, 4_KiB, 64_KiB, 12_KiB}) {  // the last is no subtree: one thread reads the file
             for (const std::uint64_t block : {0U, 4096U, 8192U, 12288U}) {
-                const auto found = sum(path, {}, {.threads = 3, .split_min = Bytes(0), .split_range = range, .window = 4}, block, algorithms);
+                const auto found =
+                    sum(path, {}, {.threads = 3, .split_min = Bytes(0), .split_range = range, .window = 4}, block,
+                        algorithms);
                 ASSERT_EQ(found.status, Status::ok) << (found.failure ? found.failure->text : "");
-                ASSERT_EQ(found.sums[0], digest::sum(Algorithm::blake3, content_)) << size << " in " << range.count() << " with " << block;
+                ASSERT_EQ(found.sums[0], digest::sum(Algorithm::blake3, content_))
+                    << size << " in " << range.count() << " with " << block;
                 ASSERT_EQ(found.sums[1], digest::sum(Algorithm::adler32, content_));
                 ASSERT_EQ(found.blocks.sums.size(), block == 0 ? 0 : (size + block - 1) / block);
             }
@@ -163,7 +170,8 @@ TEST_F(SumMany, AReadErrorHasItsOffsetAndNoSums) {
         for (const auto overlap : {Overlap::never, Overlap::always}) {
             for (const auto split : {4_KiB, 1_GiB}) {
                 how.overlap = overlap;
-                const auto found = sum(path, how, {.threads = 2, .split_min = split, .split_range = 64_KiB, .window = 4}, 4096);
+                const auto found =
+                    sum(path, how, {.threads = 2, .split_min = split, .split_range = 64_KiB, .window = 4}, 4096);
                 ASSERT_EQ(found.status, Status::error);
                 ASSERT_TRUE(found.failure.has_value());
                 EXPECT_EQ(found.failure->os_errno, EIO);
@@ -211,7 +219,8 @@ TEST_F(SumMany, OutcomesComeInTheOrderOfTheSource) {
             job.algorithms = {Algorithm::md5};
             return job;
         },
-        [&](const FileSum& one) { ASSERT_EQ(one.path, paths[seen++]); }, {}, {.threads = 4, .split_min = 1_GiB, .split_range = 1_MiB, .window = 16}, clock_);
+        [&](const FileSum& one) { ASSERT_EQ(one.path, paths[seen++]); }, {},
+        {.threads = 4, .split_min = 1_GiB, .split_range = 1_MiB, .window = 16}, clock_);
     EXPECT_EQ(seen, paths.size());
 }
 

@@ -148,10 +148,11 @@ std::optional<Deletion::Missing> Deletion::missing_copy(const catalogue::FileRow
         if (!place) return keep(place.error().message());
         const auto size = destination.size_of(*place, {stop, answer_});
         if (!size) return keep(size.error().message());
-        if (!*size) return keep(fmt::format("its copy {} was verified, and is gone now", destination.url(*place)), true);
+        if (!*size)
+            return keep(fmt::format("its copy {} was verified, and is gone now", destination.url(*place)), true);
         if (**size != file.bytes)
-            return keep(
-                fmt::format("its copy {} was verified, and has {} bytes now", destination.url(*place), **size), true);
+            return keep(fmt::format("its copy {} was verified, and has {} bytes now", destination.url(*place), **size),
+                        true);
     }
     return std::nullopt;
 }

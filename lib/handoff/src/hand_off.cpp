@@ -69,7 +69,8 @@ HandOff::Work::Work(catalogue::Catalogue& catalogue, std::vector<std::unique_ptr
         session.options.progress = [&session](std::uint64_t bytes) {
             session.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
         };
-        session.transfer = std::make_unique<Transfer>(catalogue_, *session.destination, backoff_, session.options, clock_);
+        session.transfer =
+            std::make_unique<Transfer>(catalogue_, *session.destination, backoff_, session.options, clock_);
         session.counts.name = session.destination->name();
     }
     deletion_.emplace(
@@ -106,7 +107,8 @@ void HandOff::Work::start() {
         run_thread([this](const std::stop_token& stop) { delete_files(stop); });
 }
 
-void HandOff::Work::wait(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds time, const std::stop_token& stop) {
+void HandOff::Work::wait(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds time,
+                         const std::stop_token& stop) {
     changed_.wait_for(lock, stop, time, [woken = false]() mutable { return std::exchange(woken, true); });
 }
 
@@ -162,21 +164,11 @@ void HandOff::Work::finish(Session& session, std::size_t number, const Job& job,
                 last_verified_ = now;
                 again.reset();
                 break;
-            case Outcome::quarantined:
-                ++counts_.files_quarantined;
-                [[fallthrough]];
-            case Outcome::gone:
-                again.reset();
-                break;
-            case Outcome::stopped:
-                again = now;
-                break;
-            case Outcome::unverified:
-                ++session.counts.unverified;
-                break;
-            case Outcome::failed:
-                ++session.counts.failed;
-                break;
+            case Outcome::quarantined: ++counts_.files_quarantined; [[fallthrough]];
+            case Outcome::gone: again.reset(); break;
+            case Outcome::stopped: again = now; break;
+            case Outcome::unverified: ++session.counts.unverified; break;
+            case Outcome::failed: ++session.counts.failed; break;
         }
         if (result.trouble == Trouble::destination) {
             ++session.failures;
@@ -187,7 +179,8 @@ void HandOff::Work::finish(Session& session, std::size_t number, const Job& job,
         }
         if (result.trouble == Trouble::catalogue) ++counts_.catalogue_failures;
         session.counts.up = session.failures == 0;
-        if (result.outcome == Outcome::failed || result.outcome == Outcome::unverified) session.counts.error = result.why;
+        if (result.outcome == Outcome::failed || result.outcome == Outcome::unverified)
+            session.counts.error = result.why;
         if (options_.once && again && result.outcome != Outcome::stopped && job.tries >= options_.tries) {
             ++session.counts.given_up;
             again.reset();
@@ -223,7 +216,8 @@ void HandOff::Work::clean_orphans(Session& session, const std::stop_token& stop)
         static_cast<void>(catalogue_.set_transfer(row));  // else it is cleaned once more
     }
     const std::scoped_lock lock(mutex_);
-    session.orphans.insert(session.orphans.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
+    session.orphans.insert(session.orphans.end(), std::make_move_iterator(left.begin()),
+                           std::make_move_iterator(left.end()));
 }
 
 // Making room -------------------------------------------------------------------------------------------

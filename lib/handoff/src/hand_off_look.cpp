@@ -141,8 +141,8 @@ Result<> HandOff::Work::find_orphans() {
         const auto rows = catalogue_.transfers({.state = state});
         if (!rows) return std::unexpected(rows.error());
         for (const auto& row : *rows) {
-            const auto session =
-                std::ranges::find_if(sessions_, [&](const auto& l) { return l->destination->name() == row.destination; });
+            const auto session = std::ranges::find_if(
+                sessions_, [&](const auto& l) { return l->destination->name() == row.destination; });
             if (session == sessions_.end()) continue;
             {
                 const std::scoped_lock lock(mutex_);
@@ -168,7 +168,8 @@ void HandOff::Work::complete_files() {
     }
     for (const auto& guid : guids) {
         const auto said = catalogue_.file_transferred(guid);
-        const bool refused = !said && said.error().code == Errc::refused;  // for ever: quarantined meanwhile, or unknown
+        const bool refused =
+            !said && said.error().code == Errc::refused;  // for ever: quarantined meanwhile, or unknown
         if (!said)
             reports_.submit(report_of(service::Severity::error,
                                       refused ? "a file that was handed over is not called so"

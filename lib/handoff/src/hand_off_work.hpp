@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hand-off knows and does. hand_off.cpp copies, hand_off_look.cpp looks into the catalogue, hand_off_reports.cpp
-// reports.
+// What the hand-off knows and does. hand_off.cpp copies, hand_off_look.cpp looks into the catalogue,
+// hand_off_reports.cpp reports.
 #pragma once
 
 #include <atomic>
@@ -41,9 +41,9 @@ private:
         std::atomic<std::uint64_t> bytes_sent{0};  // relaxed: for people
         // Under the lock:
         DestinationSummary counts;
-        unsigned failures = 0;                                     // in sequence, by the destination
-        SteadyTime not_before{};                                   // after such a failure
-        bool probing = false;                                      // one tries whether it is back
+        unsigned failures = 0;    // in sequence, by the destination
+        SteadyTime not_before{};  // after such a failure
+        bool probing = false;     // one tries whether it is back
         std::vector<std::pair<std::string, catalogue::TransferRow>>
             orphans;  // places and rows of copies that are not tried again
     };
@@ -83,7 +83,7 @@ private:
     mutable std::mutex mutex_;  // of what follows, and of what the sessions have under it
     std::condition_variable_any changed_;
     Plan plan_;
-    bool looked_ = false;  // into the catalogue
+    bool looked_ = false;         // into the catalogue
     std::set<Guid> missing_;      // TRANSFERRED, and a destination that is new has them not
     std::set<Guid> without_sum_;  // not handed over, and told
     std::map<Guid, unsigned>

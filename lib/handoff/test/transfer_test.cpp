@@ -257,7 +257,8 @@ TEST_F(DeletionTest, WhatADestinationShowsOfTheFileItselfIsNoCopyAndKeepsIt) {
         }
         const auto outcome = make_room();
         EXPECT_EQ(outcome.files, 0U);
-        EXPECT_THAT(outcome.kept, testing::ElementsAre(HasSubstr(link_of_the_directory ? "weir.lock" : "this very file")));
+        EXPECT_THAT(outcome.kept,
+                    testing::ElementsAre(HasSubstr(link_of_the_directory ? "weir.lock" : "this very file")));
         EXPECT_TRUE(here());
         EXPECT_EQ(state(), catalogue::FileState::closed);
     }

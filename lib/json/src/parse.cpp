@@ -36,7 +36,8 @@ Result<json::value> parse(std::string_view text, const Limits& limits) {
     const auto taken = parser.write_some(text.data(), text.size(), ec);
     const auto rest = text.substr(std::min(taken, text.size()));
     const bool more = std::ranges::any_of(rest, [](char c) { return c != ' ' && c != '\t' && c != '\r' && c != '\n'; });
-    if (!ec && more) return fail(Errc::usage, fmt::format("not one JSON document: something follows at byte {}", taken));
+    if (!ec && more)
+        return fail(Errc::usage, fmt::format("not one JSON document: something follows at byte {}", taken));
     if (ec == json::error::incomplete) return fail(Errc::usage, "not a JSON document: it ends too early");
     if (ec) return fail(Errc::usage, fmt::format("not a JSON document: {} at byte {}", ec.message(), taken));
     return parser.release();
@@ -82,7 +83,8 @@ std::string Fields::text(std::string_view name, std::optional<std::string> absen
 std::uint64_t Fields::number(std::string_view name, std::optional<std::uint64_t> absent, std::uint64_t most) {
     const auto* value = find(name, absent.has_value());
     if (value == nullptr) return absent.value_or(0);
-    if (const auto* i = value->if_int64(); i != nullptr && *i >= 0 && std::cmp_less_equal(*i, most)) return static_cast<std::uint64_t>(*i);
+    if (const auto* i = value->if_int64(); i != nullptr && *i >= 0 && std::cmp_less_equal(*i, most))
+        return static_cast<std::uint64_t>(*i);
     if (const auto* u = value->if_uint64(); u != nullptr && *u <= most) return *u;
     wrong(name, fmt::format("a whole number from 0 to {}", most));
     return 0;
@@ -128,7 +130,8 @@ void Fields::no_others() {
     for (const auto& [key, value] : *object_) {
         const std::string name(key);
         if (std::ranges::find(asked_, name) == asked_.end())
-            return fail_with(fmt::format("{} has a field \"{}\" that is not known{}", what_, shown(name), did_you_mean(name, asked_)));
+            return fail_with(fmt::format("{} has a field \"{}\" that is not known{}", what_, shown(name),
+                                         did_you_mean(name, asked_)));
     }
 }
 
@@ -147,8 +150,8 @@ json::string safe(std::string_view text) {
         for (std::size_t i = 1; good && i < size; ++i) good = (static_cast<unsigned char>(text[i]) & 0xc0U) == 0x80;
         if (good && size > 1) {  // no overlong forms, no surrogates, nothing above U+10FFFF
             const auto second = static_cast<unsigned char>(text[1]);
-            good = !(lead == 0xe0 && second < 0xa0) && !(lead == 0xed && second > 0x9f) && !(lead == 0xf0 && second < 0x90) &&
-                   !(lead == 0xf4 && second > 0x8f);
+            good = !(lead == 0xe0 && second < 0xa0) && !(lead == 0xed && second > 0x9f) &&
+                   !(lead == 0xf0 && second < 0x90) && !(lead == 0xf4 && second > 0x8f);
         }
         if (good) {
             safe.append(text.substr(0, size));

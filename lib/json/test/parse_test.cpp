@@ -57,7 +57,8 @@ TEST(JsonFields, TheFirstThingThatIsWrongIsSaid) {
     };
     EXPECT_EQ(reason("[]", [](auto& f) { f.text("name"); }), "the request is not an object");
     EXPECT_EQ(reason("{}", [](auto& f) { f.text("name"), f.number("run"); }), "the request has no \"name\"");
-    EXPECT_THAT(reason(R"({"run":-1})", [](auto& f) { f.number("run"); }), HasSubstr("\"run\" of the request is not a whole number"));
+    EXPECT_THAT(reason(R"({"run":-1})", [](auto& f) { f.number("run"); }),
+                HasSubstr("\"run\" of the request is not a whole number"));
     EXPECT_THAT(reason(R"({"run":1.5})", [](auto& f) { f.number("run"); }), HasSubstr("not a whole number"));
     EXPECT_THAT(reason(R"({"run":256})", [](auto& f) { f.number("run", 0, 255); }), HasSubstr("from 0 to 255"));
     EXPECT_THAT(reason(R"({"name":"a\nb"})", [](auto& f) { f.text("name"); }), HasSubstr("on one line"));

@@ -65,10 +65,11 @@ void add_empty(PoolBin& bin, BlockBatch* empty) noexcept {
 
 /// A mistake of the program, not of the pool: its blocks would lie in memory that is gone.
 [[noreturn]] void used_after_its_end(std::uint64_t blocks) noexcept {
-    std::fprintf(stderr,
-                 "weir: a MigratingPool ends while %llu blocks that were taken from it are in use; destroy the containers and "
-                 "objects that use it first\n",
-                 static_cast<unsigned long long>(blocks));
+    std::fprintf(
+        stderr,
+        "weir: a MigratingPool ends while %llu blocks that were taken from it are in use; destroy the containers and "
+        "objects that use it first\n",
+        static_cast<unsigned long long>(blocks));
     std::abort();
 }
 

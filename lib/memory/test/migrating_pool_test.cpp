@@ -236,7 +236,8 @@ TEST(MigratingPoolDeathTest, APoolThatEndsBeforeItsBlocksStopsTheProgram) {
 
 TEST(MigratingPool, NothingIsGivenBackForANullPointer) {
     MigratingPool pool;
-    for (const std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{1} << 20}) pool.give_back(nullptr, size);
+    for (const std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{1} << 20})
+        pool.give_back(nullptr, size);
     EXPECT_EQ(pool.stats().frees, 0U);
     void* const data = pool.try_take(10);
     ASSERT_NE(data, nullptr);

@@ -87,7 +87,8 @@ void over_loopback(benchmark::State& state) {
     SystemClock clock;
     Count heard, nothing;
     const auto open = [&](std::uint16_t id) {
-        return MessageLoop::open({.datagram_max = 65'507, .input = input, .endpoint = identity(id)}, pool, clock).value();
+        return MessageLoop::open({.datagram_max = 65'507, .input = input, .endpoint = identity(id)}, pool, clock)
+            .value();
     };
     auto a = open(1), b = open(2);
     a->endpoint().set_run(RunNumber{1});
@@ -104,7 +105,8 @@ void over_loopback(benchmark::State& state) {
         });
         sent += burst;
         const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-        while (heard.messages.load(std::memory_order_relaxed) + 2 * burst < sent && std::chrono::steady_clock::now() < patience)
+        while (heard.messages.load(std::memory_order_relaxed) + 2 * burst < sent &&
+               std::chrono::steady_clock::now() < patience)
             std::this_thread::yield();
     }
     state.SetItemsProcessed(static_cast<std::int64_t>(sent));

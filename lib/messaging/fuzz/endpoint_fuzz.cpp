@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An endpoint under any course of things: datagrams whose header says anything (the checksum is put right, or nothing would
-// get in), parts that contradict each other, acknowledgements of what was never sent, time that passes, peers and runs that
-// come and go, posts and messages in between. Counts balance after every datagram; at the end no memory is held.
+// An endpoint under any course of things: datagrams whose header says anything (the checksum is put right, or nothing
+// would get in), parts that contradict each other, acknowledgements of what was never sent, time that passes, peers and
+// runs that come and go, posts and messages in between. Counts balance after every datagram; at the end no memory is
+// held.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -84,20 +85,27 @@ std::vector<std::byte> forge(Input& in) {
     const auto body = in.take(in.byte());
     std::vector<std::byte> bytes(wire::datagram_header_size + body.size());
     std::ranges::copy(body, bytes.begin() + wire::datagram_header_size);
-    if ((shape & 0x0c) == 0x0c && body.size() < 256) bytes.resize(wire::datagram_header_size + 256);  // a part that is not the last
+    if ((shape & 0x0c) == 0x0c && body.size() < 256)
+        bytes.resize(wire::datagram_header_size + 256);  // a part that is not the last
     const auto part = ConstData(bytes).subspan(wire::datagram_header_size);
     const auto size = static_cast<std::uint32_t>(part.size());
     const bool whole = (shape & 0x04) == 0;
     const std::uint32_t parts = whole ? 1 : 2U + in.byte() % 8;
     const std::uint32_t index = whole ? 0 : in.byte() % parts;
-    wire::DatagramHeader header{.type = static_cast<DataflowType>(1 + in.byte() % 14), .reliable = (shape & 1) != 0,
-                                .from = StationId{static_cast<std::uint16_t>(1 + in.byte() % 4)}, .run = RunNumber{in.byte() % 3U},
-                                .epoch = wire::Epoch{1U + in.byte() % 3U}, .to_epoch = (shape & 2) != 0 ? own_epoch : wire::Epoch{},
-                                .message = 1U + in.byte(), .message_size = whole ? size : size * parts - in.byte() % 3U,
-                                .offset = index * size, .part_size = size};
+    wire::DatagramHeader header{.type = static_cast<DataflowType>(1 + in.byte() % 14),
+                                .reliable = (shape & 1) != 0,
+                                .from = StationId{static_cast<std::uint16_t>(1 + in.byte() % 4)},
+                                .run = RunNumber{in.byte() % 3U},
+                                .epoch = wire::Epoch{1U + in.byte() % 3U},
+                                .to_epoch = (shape & 2) != 0 ? own_epoch : wire::Epoch{},
+                                .message = 1U + in.byte(),
+                                .message_size = whole ? size : size * parts - in.byte() % 3U,
+                                .offset = index * size,
+                                .part_size = size};
     if ((shape & 0x40) != 0) header.message <<= in.byte() % 56;
     if (header.message_size < header.offset + size) header.message_size = header.offset + size;
-    wire::encode_datagram_header(std::span(bytes).first<wire::datagram_header_size>(), header, std::span(&part, 1), key);
+    wire::encode_datagram_header(std::span(bytes).first<wire::datagram_header_size>(), header, std::span(&part, 1),
+                                 key);
     if ((shape & 0x80) != 0 && !bytes.empty()) bytes.resize(bytes.size() - in.byte() % bytes.size());
     return bytes;
 }
@@ -111,8 +119,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Endpoint* at = nullptr;
     Handler handler(at);
     {
-        Endpoint endpoint({.self = StationId{9}, .epoch = own_epoch, .key = key, .posts_max = 64, .reliable_bytes_max = Bytes{64U << 10},
-                           .assemblies_max = 4}, link, pool);
+        Endpoint endpoint({.self = StationId{9},
+                           .epoch = own_epoch,
+                           .key = key,
+                           .posts_max = 64,
+                           .reliable_bytes_max = Bytes{64U << 10},
+                           .assemblies_max = 4},
+                          link, pool);
         at = &endpoint;
         SteadyTime now{std::chrono::seconds(1)};
         for (std::uint16_t id = 1; id <= 3; ++id) endpoint.add_peer(StationId{id}, id != 2);
@@ -146,7 +159,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto& stats = endpoint.stats();
         require(handler.messages <= stats.messages_received);
         require(stats.malformed + stats.foreign_run + stats.stale_epoch + stats.unknown_station + stats.duplicates +
-                    stats.inconsistent + stats.no_memory + stats.messages_received <= stats.datagrams_received);
+                    stats.inconsistent + stats.no_memory + stats.messages_received <=
+                stats.datagrams_received);
     }
     require(pool.stats().in_use == Bytes{0});
     return 0;

@@ -10,8 +10,8 @@ namespace {
 
 using wire::DataflowType;
 
-constexpr std::size_t ack_ranges_max = 500;        // of one datagram
-constexpr int acks_at_once = 4;                    // datagrams, when there are more ranges
+constexpr std::size_t ack_ranges_max = 500;  // of one datagram
+constexpr int acks_at_once = 4;              // datagrams, when there are more ranges
 
 std::size_t size_of(std::span<const ConstData> pieces) noexcept {
     std::size_t size = 0;

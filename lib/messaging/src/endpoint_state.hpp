@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an Endpoint knows of its peers and does for them. endpoint.cpp receives, endpoint_send.cpp sends, endpoint_step.cpp
-// does what is due.
+// What an Endpoint knows of its peers and does for them. endpoint.cpp receives, endpoint_send.cpp sends,
+// endpoint_step.cpp does what is due.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@
 
 namespace weir::messaging {
 
-inline constexpr std::chrono::milliseconds want_probe{20};  // between probes of a peer that is wanted and was never heard
+inline constexpr std::chrono::milliseconds want_probe{
+    20};  // between probes of a peer that is wanted and was never heard
 
 struct EndpointPeer {
     explicit EndpointPeer(wire::StationId its_id, const EndpointOptions& options)
@@ -28,9 +29,9 @@ struct EndpointPeer {
     [[nodiscard]] bool minded() const noexcept { return watched || wanted || posts.open() > 0; }
 
     const wire::StationId id;
-    bool member = false;         // removed peers are kept, because numbers of posts go on if they come back
+    bool member = false;  // removed peers are kept, because numbers of posts go on if they come back
     bool watched = false;
-    bool wanted = false;         // somebody wanted to post before the peer was heard of
+    bool wanted = false;  // somebody wanted to post before the peer was heard of
     bool heard = false;
     bool ack_due = false;
     bool run_confirmed = false;  // it has acknowledged something in this run, so it is in it
@@ -38,18 +39,19 @@ struct EndpointPeer {
     SteadyTime last_heard{};
     SteadyTime last_probe{};
     std::uint64_t probe_token = 0;
-    std::size_t probed = 0;      // largest probe that was answered
+    std::size_t probed = 0;          // largest probe that was answered
     std::uint64_t next_message = 1;  // of those that are not reliable
     RoundTrip round_trip;
     PostWindow posts;
-    wire::SequenceSet received;  // posts of the peer in this run
+    wire::SequenceSet received;   // posts of the peer in this run
     std::uint64_t acks_from = 0;  // where the ranges of the next acknowledgement begin, when they are too many for one
     std::array<std::uint64_t, 64> completed{};  // messages of several parts that came lately, at their number modulo 64
 };
 
 struct Endpoint::State {
     State(const EndpointOptions& its_options, Link& its_link, memory::BufferPool& pool)
-        : options(its_options), link(its_link),
+        : options(its_options),
+          link(its_link),
           reassembly(its_options.assemblies_max, its_options.assembly_timeout, pool) {}
 
     [[nodiscard]] EndpointPeer* find(wire::StationId id) const noexcept {
@@ -96,13 +98,13 @@ struct Endpoint::State {
     RunNumber run{};
     RunNumber last_run{};  // the one before run became 0
     SteadyTime now{};
-    SteadyTime next_look{};   // at the peers
+    SteadyTime next_look{};  // at the peers
     std::size_t posts_open = 0;
     std::vector<std::unique_ptr<EndpointPeer>> by_id;
-    std::vector<wire::StationId> ids;      // those in by_id
+    std::vector<wire::StationId> ids;  // those in by_id
     std::vector<wire::StationId> acks_due;
-    transport::TimerQueue resends;         // peer in the high 16 bits, number of the post below
-    std::vector<ConstData> part_pieces;    // of one part
+    transport::TimerQueue resends;           // peer in the high 16 bits, number of the post below
+    std::vector<ConstData> part_pieces;      // of one part
     std::vector<ConstData> datagram_pieces;  // its header before them
     std::vector<std::byte> ack_bytes;
     std::vector<std::byte> padding;

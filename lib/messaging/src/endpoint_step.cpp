@@ -102,8 +102,9 @@ void Endpoint::State::resend(SteadyTime& again) {
         auto* peer = find(wire::StationId{static_cast<std::uint16_t>(*token >> 48)});
         const auto post = *token & ((std::uint64_t{1} << 48) - 1);
         auto* slot = peer != nullptr ? peer->posts.find(post) : nullptr;
-        if (slot == nullptr || slot->due > now) continue;  // acknowledged, or an entry of an earlier post of this number
-        if (!peer->heard) continue;                        // all of them when it is heard again
+        if (slot == nullptr || slot->due > now)
+            continue;                // acknowledged, or an entry of an earlier post of this number
+        if (!peer->heard) continue;  // all of them when it is heard again
         ++slot->tries;
         slot->due = now + peer->round_trip.wait(slot->tries, options.resend_min, options.resend_max);
         resends.set(slot->due, *token);

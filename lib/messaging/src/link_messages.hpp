@@ -17,9 +17,9 @@ namespace weir::messaging {
 /// A probe, or the answer to one; padding may follow.
 struct Probe {
     static constexpr std::size_t size = 24;
-    std::uint64_t token = 0;   // of the asker; comes back
-    std::uint64_t floor = 0;   // posts of the sender below this number are not under way any more
-    std::uint32_t heard = 0;   // in an answer: bytes of the datagram that the probe was
+    std::uint64_t token = 0;  // of the asker; comes back
+    std::uint64_t floor = 0;  // posts of the sender below this number are not under way any more
+    std::uint32_t heard = 0;  // in an answer: bytes of the datagram that the probe was
 
     [[nodiscard]] std::array<std::byte, size> encode() const noexcept {
         std::array<std::byte, size> bytes{};
@@ -48,7 +48,8 @@ struct Ack {
                 Sequence{load_little<std::uint64_t>(ranges, range_size * i + 8)}};
     }
 
-    static void encode(std::uint64_t cumulative, std::span<const wire::SequenceRange> ranges, std::vector<std::byte>& into) {
+    static void encode(std::uint64_t cumulative, std::span<const wire::SequenceRange> ranges,
+                       std::vector<std::byte>& into) {
         into.resize(fixed_size + range_size * ranges.size());
         store_little(into, 0, cumulative);
         store_little(into, 8, static_cast<std::uint32_t>(ranges.size()));

@@ -21,12 +21,12 @@ using wire::StationId;
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t udp_token = 0;
-constexpr std::size_t input_batches = 4;     // in hand at most, with an input thread
-constexpr std::size_t batches_at_once = 4;   // before the logic's step
-constexpr auto others_every = 1ms;           // between two looks at what else is ready while datagrams come without a pause
-constexpr std::size_t flow_least = 4;        // datagrams after a wake-up that promise more
-constexpr auto drops_every = 10ms;           // between two looks at what the kernel has dropped
-constexpr int ports_tried = 16;              // for one that is free for both protocols
+constexpr std::size_t input_batches = 4;    // in hand at most, with an input thread
+constexpr std::size_t batches_at_once = 4;  // before the logic's step
+constexpr auto others_every = 1ms;     // between two looks at what else is ready while datagrams come without a pause
+constexpr std::size_t flow_least = 4;  // datagrams after a wake-up that promise more
+constexpr auto drops_every = 10ms;     // between two looks at what the kernel has dropped
+constexpr int ports_tried = 16;        // for one that is free for both protocols
 constexpr std::size_t ethernet = 1472, jumbo = 8972;  // datagrams that common networks carry: MTU less 28
 
 }  // namespace
@@ -35,7 +35,10 @@ class MessageLoop::Wiring final : public Link {
 public:
     Wiring(const MessageLoopOptions& options, memory::BufferPool& pool, const Clock& clock, transport::EventLoop loop,
            transport::Socket udp, transport::Listener listener)
-        : options_(options), clock_(clock), loop_(std::move(loop)), udp_(std::move(udp)),
+        : options_(options),
+          clock_(clock),
+          loop_(std::move(loop)),
+          udp_(std::move(udp)),
           sender_(udp_.fd(), options.batch, true),
           tcp_(options.endpoint.self, options.endpoint.key, options.tcp_queue.count(), loop_, std::move(listener)),
           endpoint_(options.endpoint, *this, pool) {
@@ -52,8 +55,9 @@ public:
         if (!own) return std::unexpected(own.error());
         if (auto ok = own->add(udp_.fd(), {.read = true}, udp_token); !ok) return ok;
         const bool each = options_.input == InputThread::wake_per_datagram;
-        input_ = std::make_unique<transport::DatagramInput>(udp_.fd(), each ? input_batches * options_.batch : input_batches,
-                                                 each ? 1 : options_.batch, each, std::move(*own), loop_);
+        input_ =
+            std::make_unique<transport::DatagramInput>(udp_.fd(), each ? input_batches * options_.batch : input_batches,
+                                                       each ? 1 : options_.batch, each, std::move(*own), loop_);
         return {};
     }
 
@@ -122,12 +126,12 @@ private:
     TcpLinks tcp_;
     Endpoint endpoint_;
     std::map<StationId, Target> targets_;
-    std::vector<const Target*> by_id_;       // those in targets_; null: no peer
+    std::vector<const Target*> by_id_;                 // those in targets_; null: no peer
     std::unique_ptr<transport::DatagramBatch> batch_;  // without an input thread
     bool udp_ready_ = false;
-    bool flowing_ = false;                   // datagrams come faster than this thread would fall asleep
+    bool flowing_ = false;  // datagrams come faster than this thread would fall asleep
     SteadyTime look_at_others_{};
-    bool more_ = false;                      // waits already: the next turn does not wait
+    bool more_ = false;  // waits already: the next turn does not wait
     SteadyTime turn_began_{}, next_turn_{};
     std::uint32_t last_drops_ = 0;
     SteadyTime next_look_at_drops_{};
@@ -135,8 +139,8 @@ private:
     std::vector<std::function<void()>> working_;
     MessageLoopStats stats_;
     mutable std::mutex mutex_;
-    std::vector<std::function<void()>> calls_;  // with mutex_
-    MessageLoopStats shown_;                    // with mutex_
+    std::vector<std::function<void()>> calls_;         // with mutex_
+    MessageLoopStats shown_;                           // with mutex_
     std::unique_ptr<transport::DatagramInput> input_;  // last: its thread uses what stands above
 };
 
@@ -214,8 +218,8 @@ void MessageLoop::Wiring::receive(MessageHandler& handler) {
     }
 }
 
-/// While datagrams come without a pause they are taken without asking first whether there are any, which would be a third
-/// system call for each batch. False: it is time to wait, or to look at everything that can be ready.
+/// While datagrams come without a pause they are taken without asking first whether there are any, which would be a
+/// third system call for each batch. False: it is time to wait, or to look at everything that can be ready.
 bool MessageLoop::Wiring::receive_more(SteadyTime now, MessageHandler& handler) {
     if (!flowing_ || now >= look_at_others_) return false;
     ++stats_.receive_calls;
@@ -314,7 +318,9 @@ std::string MessageLoop::Wiring::describe(StationId id) const {
 Result<> MessageLoop::Wiring::probe(std::chrono::milliseconds deadline, MessageHandler& handler) {
     const auto end = clock_.now() + deadline;
     constexpr auto every = 20ms;
-    const auto reached = [&](const auto& target) { return endpoint_.probed(target.first) >= datagram_max(target.first); };
+    const auto reached = [&](const auto& target) {
+        return endpoint_.probed(target.first) >= datagram_max(target.first);
+    };
     for (auto ask = clock_.now(); !std::ranges::all_of(targets_, reached);) {
         const auto now = clock_.now();
         if (now >= end) break;
@@ -334,10 +340,13 @@ Result<> MessageLoop::Wiring::probe(std::chrono::milliseconds deadline, MessageH
     for (const auto& target : targets_) {
         if (reached(target)) continue;
         const auto got = endpoint_.probed(target.first);
-        if (got == 0) return fail(Errc::io, fmt::format("{} does not answer; is it running, and is the address right?",
-                                                        describe(target.first)));
-        return fail(Errc::limit, fmt::format("datagrams of {} bytes do not get through to {}, those of {} bytes do; lower "
-                                             "datagram_max", datagram_max(target.first), describe(target.first), got));
+        if (got == 0)
+            return fail(Errc::io, fmt::format("{} does not answer; is it running, and is the address right?",
+                                              describe(target.first)));
+        return fail(Errc::limit,
+                    fmt::format("datagrams of {} bytes do not get through to {}, those of {} bytes do; lower "
+                                "datagram_max",
+                                datagram_max(target.first), describe(target.first), got));
     }
     return {};
 }
@@ -346,8 +355,9 @@ Result<std::unique_ptr<MessageLoop>> MessageLoop::open(const MessageLoopOptions&
                                                        const Clock& clock) {
     auto loop = transport::EventLoop::create();
     if (!loop) return std::unexpected(loop.error());
-    const transport::UdpOptions udp_options{.receive_buffer = options.receive_buffer, .send_buffer = options.send_buffer,
-                                 .coalesced = options.input != InputThread::wake_per_datagram};
+    const transport::UdpOptions udp_options{.receive_buffer = options.receive_buffer,
+                                            .send_buffer = options.send_buffer,
+                                            .coalesced = options.input != InputThread::wake_per_datagram};
     for (int tries = 1;; ++tries) {
         auto udp = transport::open_udp(options.listen, udp_options);
         if (!udp) return std::unexpected(udp.error());

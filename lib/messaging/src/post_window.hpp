@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The posts to one peer that were not acknowledged yet, with their bytes, numbered from 1 in each run. A ring: its slots keep
-// their memory, so that posting does not allocate once it has warmed up.
+// The posts to one peer that were not acknowledged yet, with their bytes, numbered from 1 in each run. A ring: its
+// slots keep their memory, so that posting does not allocate once it has warmed up.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,10 @@
 namespace weir::messaging {
 
 Reassembly::Reassembly(std::uint32_t messages_max, std::chrono::milliseconds timeout, memory::BufferPool& pool)
-    : messages_max_(messages_max), timeout_(timeout), pool_(pool), buckets_(std::bit_ceil(std::max(messages_max, 16U)), none) {
+    : messages_max_(messages_max),
+      timeout_(timeout),
+      pool_(pool),
+      buckets_(std::bit_ceil(std::max(messages_max, 16U)), none) {
     WEIR_ASSERT(messages_max > 0);
 }
 
@@ -23,7 +26,8 @@ Reassembly::Index Reassembly::find(const wire::DatagramHeader& header) const noe
     auto index = buckets_[bucket(header.from, header.reliable, header.message)];
     while (index != none) {
         const auto& message = messages_[index];
-        if (message.number == header.message && message.from == header.from && message.reliable == header.reliable) break;
+        if (message.number == header.message && message.from == header.from && message.reliable == header.reliable)
+            break;
         index = message.chain;
     }
     return index;

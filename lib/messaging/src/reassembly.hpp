@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of several parts while their parts come, in any order, some of them twice. All parts but the last have one size
-// (docs/formats/dataflow-protocol.md), so what has come is a bit for each. Nothing here grows: a table of a fixed number
-// of messages, memory from a pool, and the message that has waited longest for its next part gives way.
+// Messages of several parts while their parts come, in any order, some of them twice. All parts but the last have one
+// size (docs/formats/dataflow-protocol.md), so what has come is a bit for each. Nothing here grows: a table of a fixed
+// number of messages, memory from a pool, and the message that has waited longest for its next part gives way.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,8 @@ public:
     Reassembly(std::uint32_t messages_max, std::chrono::milliseconds timeout, memory::BufferPool& pool);
 
     /// A part of a message that has several. `complete` is filled when it was the last one missing.
-    [[nodiscard]] Outcome add(const wire::DatagramHeader& header, ConstData part, SteadyTime now, memory::Buffer& complete);
+    [[nodiscard]] Outcome add(const wire::DatagramHeader& header, ConstData part, SteadyTime now,
+                              memory::Buffer& complete);
 
     void forget(wire::StationId from);
     void clear();
@@ -49,7 +50,7 @@ private:
         std::uint32_t missing = 0;      // bytes
         std::vector<std::uint64_t> come{};
         SteadyTime touched{};
-        Index chain = none;             // the next one in its bucket, or of the free ones
+        Index chain = none;  // the next one in its bucket, or of the free ones
         Index older = none, newer = none;
     };
 

@@ -42,7 +42,9 @@ Result<std::unique_ptr<StationLoop>> StationLoop::open(StationLoopOptions option
     return made;
 }
 
-std::string StationLoop::address() const { return to_string(transport::HostPort{options_.loop.listen.host, loop_->port()}); }
+std::string StationLoop::address() const {
+    return to_string(transport::HostPort{options_.loop.listen.host, loop_->port()});
+}
 MessageLoopStats StationLoop::stats() const { return loop_->stats(); }
 memory::BufferPool& StationLoop::pool() noexcept { return pool_; }
 Endpoint& StationLoop::endpoint() noexcept { return loop_->endpoint(); }

@@ -9,8 +9,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t input_room = 4 * wire::datagram_size_max;
-constexpr std::size_t strangers_max = 64;            // connections that have not said yet who they are
-constexpr std::chrono::seconds stranger_time{5};     // in which they have to
+constexpr std::size_t strangers_max = 64;         // connections that have not said yet who they are
+constexpr std::chrono::seconds stranger_time{5};  // in which they have to
 constexpr std::chrono::milliseconds pause_min = 20ms, pause_max = 1000ms;
 
 }  // namespace
@@ -50,7 +50,8 @@ bool TcpLinks::carry(wire::StationId to, std::span<const ConstData> datagram) {
 void TcpLinks::flush() {
     for (auto& [id, peer] : peers_) {
         auto* connection = find(peer.connection);
-        if (connection == nullptr || connection->connecting || connection->interest.write || connection->out.empty()) continue;
+        if (connection == nullptr || connection->connecting || connection->interest.write || connection->out.empty())
+            continue;
         static_cast<void>(write(peer.connection, *connection));  // one that fails is closed when the loop says so
     }
 }
@@ -112,8 +113,9 @@ void TcpLinks::accept(SteadyTime now) {
             return;
         }
         if (!*socket) return;
-        const auto strangers = std::count_if(connections_.begin(), connections_.end(),
-                                             [](const auto& entry) { return entry.second->peer == wire::StationId{0}; });
+        const auto strangers = std::count_if(connections_.begin(), connections_.end(), [](const auto& entry) {
+            return entry.second->peer == wire::StationId{0};
+        });
         if (static_cast<std::size_t>(strangers) >= strangers_max) continue;
         auto connection = std::make_unique<Connection>();
         connection->socket = std::move(**socket);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TCP connections to peers, carrying the same datagrams one behind the other. The station with the lower id connects, and
-// again after a pause when the connection is lost; the other learns from the first datagram who it is. What waits to be
-// sent on a connection is bounded.
+// TCP connections to peers, carrying the same datagrams one behind the other. The station with the lower id connects,
+// and again after a pause when the connection is lost; the other learns from the first datagram who it is. What waits
+// to be sent on a connection is bounded.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stations that post to each other all the time while anything happens to them and to the network, as a seed draws it.
-// Whatever it was: nothing is handed over twice to one process, and when it is quiet again, each process has all that was
-// posted to it. WEIR_CHAOS_SEEDS=N runs many more seeds than the tests do.
+// Whatever it was: nothing is handed over twice to one process, and when it is quiet again, each process has all that
+// was posted to it. WEIR_CHAOS_SEEDS=N runs many more seeds than the tests do.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -74,7 +74,10 @@ struct Chaos {
     }
     NetworkFaults weather() {
         const auto up_to = [&](double most) { return std::uniform_real_distribution<>(0, most)(random); };
-        return {.loss = up_to(0.4), .duplicate = up_to(0.3), .corrupt = up_to(0.1), .late = up_to(0.2),
+        return {.loss = up_to(0.4),
+                .duplicate = up_to(0.3),
+                .corrupt = up_to(0.1),
+                .late = up_to(0.2),
                 .jitter = std::chrono::microseconds(random() % 3000)};
     }
     StationId any() { return StationId{static_cast<std::uint16_t>(1 + random() % stations)}; }

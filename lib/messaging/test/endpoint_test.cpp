@@ -43,7 +43,8 @@ public:
     void on_peer(StationId, PeerChange change, SteadyTime) override { changes.push_back(change); }
     std::optional<SteadyTime> step(SteadyTime now) override {
         if (endpoint == nullptr || posted == to_post) return std::nullopt;
-        while (posted < to_post && endpoint->post(peer, DataflowType::built, numbered(posted, size_of(posted)))) ++posted;
+        while (posted < to_post && endpoint->post(peer, DataflowType::built, numbered(posted, size_of(posted))))
+            ++posted;
         return now + 1ms;
     }
     [[nodiscard]] std::size_t size_of(std::uint64_t value) const { return value % 50 == 49 ? large : 8 + value % 90; }
@@ -417,9 +418,12 @@ TEST(Endpoint, ManyStationsTalkToEachOtherOverABadNetwork) {
             talkers[i].to_post = 100;
         }
         net.start_run(run);
-        ASSERT_TRUE(net.run_until([&] {
-            return std::ranges::all_of(talkers, [](auto& t) { return t.posted == 100 && t.endpoint->posts_under_way() == 0; });
-        }, 60s));
+        ASSERT_TRUE(net.run_until(
+            [&] {
+                return std::ranges::all_of(
+                    talkers, [](auto& t) { return t.posted == 100 && t.endpoint->posts_under_way() == 0; });
+            },
+            60s));
         for (const auto& talker : talkers) EXPECT_TRUE(talker.heard_each_once(100));
     }
 }

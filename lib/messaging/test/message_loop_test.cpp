@@ -37,9 +37,7 @@ public:
     void start() {
         thread = std::jthread([this](const std::stop_token& stop) { loop->run(stop, *this); });
     }
-    void stop() {
-        thread = {};
-    }
+    void stop() { thread = {}; }
     void on_message(const IncomingMessage& message, SteadyTime) override {
         if (pause.load()) std::this_thread::sleep_for(30ms);
         (message.type == DataflowType::built ? posts : sent).fetch_add(1);
@@ -62,7 +60,10 @@ public:
     }
     [[nodiscard]] std::size_t under_way() {
         std::atomic<std::size_t> open{~std::size_t{0}};
-        loop->call([&] { open.store(loop->endpoint().posts_under_way() + (to_post - posted)); open.notify_one(); });
+        loop->call([&] {
+            open.store(loop->endpoint().posts_under_way() + (to_post - posted));
+            open.notify_one();
+        });
         open.wait(~std::size_t{0});
         return open.load();
     }
@@ -112,7 +113,8 @@ TEST_P(Links, CarryAThousandMessagesInBothDirections) {
         a.size = b.size = size;
         a.start();
         b.start();
-        EXPECT_TRUE(wait_for([&] { return a.posts == a.to_post && b.posts == b.to_post; })) << a.posts << " " << b.posts;
+        EXPECT_TRUE(wait_for([&] { return a.posts == a.to_post && b.posts == b.to_post; }))
+            << a.posts << " " << b.posts;
         EXPECT_TRUE(wait_for([&] { return a.under_way() == 0 && b.under_way() == 0; }));
         a.stop();
         b.stop();
@@ -201,7 +203,8 @@ TEST(MessageLoop, NamesThePeerThatDoesNotAnswer) {
     introduce(a, b, LinkKind::udp);
     const auto reached = a.loop->probe(50ms, a);
     ASSERT_FALSE(reached.has_value());
-    EXPECT_NE(reached.error().message().find("station 2 at 127.0.0.1:"), std::string::npos) << reached.error().message();
+    EXPECT_NE(reached.error().message().find("station 2 at 127.0.0.1:"), std::string::npos)
+        << reached.error().message();
     EXPECT_NE(reached.error().message().find("does not answer"), std::string::npos);
 }
 
@@ -224,14 +227,20 @@ TEST(MessageLoop, ConnectsAgainWhenAPeerIsReplaced) {
     EXPECT_TRUE(wait_for([&] { return again->appeared.load(); }));
 }
 
-/// A probe of station `from` in a process that begins after all others, as an enemy or a confused program would send it.
+/// A probe of station `from` in a process that begins after all others, as an enemy or a confused program would send
+/// it.
 std::vector<std::byte> probe_of_a_later_process(StationId from, std::uint32_t key) {
     const std::vector<std::byte> body(24);
     std::vector<std::byte> datagram(wire::datagram_header_size + body.size());
-    const wire::DatagramHeader header{.type = DataflowType::probe, .from = from, .epoch = wire::Epoch{~std::uint64_t{0}}, .message = 1,
-                                      .message_size = 24, .part_size = 24};
+    const wire::DatagramHeader header{.type = DataflowType::probe,
+                                      .from = from,
+                                      .epoch = wire::Epoch{~std::uint64_t{0}},
+                                      .message = 1,
+                                      .message_size = 24,
+                                      .part_size = 24};
     const ConstData piece = body;
-    wire::encode_datagram_header(std::span(datagram).first<wire::datagram_header_size>(), header, std::span(&piece, 1), key);
+    wire::encode_datagram_header(std::span(datagram).first<wire::datagram_header_size>(), header, std::span(&piece, 1),
+                                 key);
     return datagram;
 }
 
@@ -266,7 +275,9 @@ TEST(MessageLoop, SpeaksOverTcpBetweenTwoAddressesOfOneMachine) {
 
 TEST(MessageLoop, ClosesAConnectionOnWhichAnotherStationSpeaks) {
     Node a(one);
-    ASSERT_TRUE(a.loop->set_peers({{two, {"127.0.0.1", 1}, LinkKind::udp}, {StationId{3}, {"127.0.0.1", 2}, LinkKind::tcp}}).has_value());
+    ASSERT_TRUE(
+        a.loop->set_peers({{two, {"127.0.0.1", 1}, LinkKind::udp}, {StationId{3}, {"127.0.0.1", 2}, LinkKind::tcp}})
+            .has_value());
     a.start();
     const transport::Address to = transport::resolve({"127.0.0.1", a.loop->port()}, false).value().front();
     auto stranger = transport::begin_connect(to, {}).value();

@@ -21,15 +21,19 @@ std::vector<std::byte> some_bytes(std::size_t size) {
 }
 
 wire::DatagramHeader part_of(std::uint64_t message, std::size_t size, std::size_t offset, std::size_t part) {
-    return {.type = wire::DataflowType::data, .from = wire::StationId{2}, .message = message,
-            .message_size = static_cast<std::uint32_t>(size), .offset = static_cast<std::uint32_t>(offset),
+    return {.type = wire::DataflowType::data,
+            .from = wire::StationId{2},
+            .message = message,
+            .message_size = static_cast<std::uint32_t>(size),
+            .offset = static_cast<std::uint32_t>(offset),
             .part_size = static_cast<std::uint32_t>(part)};
 }
 
 class ReassemblyTest : public ::testing::Test {
 protected:
     auto add(std::uint64_t message, ConstData whole, std::size_t offset, std::size_t part, SteadyTime now = start) {
-        return reassembly_.add(part_of(message, whole.size(), offset, part), whole.subspan(offset, part), now, complete_);
+        return reassembly_.add(part_of(message, whole.size(), offset, part), whole.subspan(offset, part), now,
+                               complete_);
     }
     memory::BufferPool pool_{Bytes{1 << 20}};
     Reassembly reassembly_{4, 100ms, pool_};

@@ -28,7 +28,10 @@ struct Sink final : messaging::Outbox {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     const auto data = std::as_bytes(std::span(bytes, size));
-    RobStore store({.sources = {SourceId{0x10}, SourceId{0x11}, level2_result_source}, .events_max = 4, .bytes_max = Bytes{1 << 20}, .lost_after = 3});
+    RobStore store({.sources = {SourceId{0x10}, SourceId{0x11}, level2_result_source},
+                    .events_max = 4,
+                    .bytes_max = Bytes{1 << 20},
+                    .lost_after = 3});
     for (const auto format : {event::Format::event_5_0, event::Format::event_3_0}) {
         RobInput input(store, {.format = format, .rules = {.sources = {{SourceId{0x11}, {.level1_offset = 1}}}}}, {});
         Sink sink;

@@ -4,7 +4,8 @@
 namespace weir::readout {
 namespace {
 
-constexpr std::size_t data_max = wire::dataflow_message_max - (std::size_t{1} << 20);  // the head needs less than the rest
+constexpr std::size_t data_max =
+    wire::dataflow_message_max - (std::size_t{1} << 20);  // the head needs less than the rest
 
 }  // namespace
 

@@ -42,7 +42,8 @@ EventFeed::Step EventFeed::step_on_demand(SteadyTime now) {
             if (*step.due > now) return step;
             event = queue_.front().event;
             queue_.pop_front();
-            remembered_[number(event) & (store_.ring_size() - 1)] = 0;  // a full store forgets it: asked again, it comes
+            remembered_[number(event) & (store_.ring_size() - 1)] =
+                0;  // a full store forgets it: asked again, it comes
         }
         step.due.reset();
         static_cast<void>(store_.put_event(event, maker_.make(event)));

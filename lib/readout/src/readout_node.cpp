@@ -42,8 +42,7 @@ void ReadoutNode::serve(wire::StationId from, ConstData body) {
 
 void ReadoutNode::on_message(const messaging::IncomingMessage& message, SteadyTime) {
     switch (message.type) {
-        case wire::DataflowType::data_request:
-            return serve(message.from, message.body);
+        case wire::DataflowType::data_request: return serve(message.from, message.body);
         case wire::DataflowType::clear:
             if (!wire::decode(message.body, clear_)) return add(malformed_);
             add(clears_, clear_.events.size());
@@ -53,8 +52,7 @@ void ReadoutNode::on_message(const messaging::IncomingMessage& message, SteadyTi
             return options_.fragments ? input_.take_fragment(message.body) : add(foreign_);
         case wire::DataflowType::level2_result:
             return options_.results ? input_.take_result(message.body) : add(foreign_);
-        default:
-            return add(foreign_);
+        default: return add(foreign_);
     }
 }
 

@@ -23,13 +23,15 @@ struct ReadoutNodeOptions {
 
 struct ReadoutNodeStats {
     std::uint64_t requests_level2 = 0, requests_building = 0;
-    std::uint64_t requests_dropped = 0;    // the queue was full
+    std::uint64_t requests_dropped = 0;                          // the queue was full
     std::uint64_t messages_malformed = 0, messages_foreign = 0;  // foreign: of a kind that this readout does not take
-    std::uint64_t clears = 0;              // events named in clear messages
+    std::uint64_t clears = 0;                                    // events named in clear messages
     // Answers that were sent, and the ROBs in them by state.
     std::uint64_t answers = 0, bytes = 0;
     std::array<std::uint64_t, 5> robs{};  // by wire::RobState
-    [[nodiscard]] std::uint64_t of(wire::RobState state) const noexcept { return robs[static_cast<std::size_t>(state)]; }
+    [[nodiscard]] std::uint64_t of(wire::RobState state) const noexcept {
+        return robs[static_cast<std::size_t>(state)];
+    }
 };
 
 class ReadoutNode final : public messaging::MessageHandler {
@@ -37,8 +39,8 @@ public:
     /// All outlive the node.
     ReadoutNode(RobStore& store, RobInput& input, messaging::Outbox& outbox, const ReadoutNodeOptions& options);
 
-    /// From now on requests that must wait go there; nullptr: they are answered "not yet" at once. The handlers' answers
-    /// are sent by flush().
+    /// From now on requests that must wait go there; nullptr: they are answered "not yet" at once. The handlers'
+    /// answers are sent by flush().
     void use(RequestHandlers* handlers) noexcept { handlers_ = handlers; }
     void flush();
 

@@ -65,8 +65,11 @@ struct ReadoutStation::Run {
     NamedThread feeder{};
 
     Run(const RobStoreOptions& store_options, const RobInputOptions& input_options,
-        std::function<void(const Level1Mismatch&)> mismatched, messaging::Outbox& outbox, const ReadoutNodeOptions& node_options)
-        : store(store_options), input(store, input_options, std::move(mismatched)), node(store, input, outbox, node_options) {}
+        std::function<void(const Level1Mismatch&)> mismatched, messaging::Outbox& outbox,
+        const ReadoutNodeOptions& node_options)
+        : store(store_options),
+          input(store, input_options, std::move(mismatched)),
+          node(store, input, outbox, node_options) {}
 };
 
 ReadoutStation::ReadoutStation(ReadoutStationOptions options, const Clock& clock, service::Reports& reports)
@@ -97,8 +100,9 @@ Result<> ReadoutStation::make_feed() {
             auto replay = workload::FragmentReplay::open(options);
             if (!replay) return std::unexpected(std::move(replay.error()));
             if ((*replay)->format() != options_.format)
-                return fail(Errc::usage, fmt::format("{} holds {} events, and the partition's format is {}", options.file.native(),
-                                                     event::name((*replay)->format()), event::name(options_.format)));
+                return fail(Errc::usage,
+                            fmt::format("{} holds {} events, and the partition's format is {}", options.file.native(),
+                                        event::name((*replay)->format()), event::name(options_.format)));
             for (const auto& [source, events] : (*replay)->mismatches())
                 reports_.raise(
                     "level1_mismatch",
@@ -112,12 +116,12 @@ Result<> ReadoutStation::make_feed() {
         }
         case FeedKind::network:
             if (options_.sources.empty())
-                return fail(Errc::usage, "a readout that is fed from the network must be told its sources: sources = [\"0x420000\", ...]");
+                return fail(
+                    Errc::usage,
+                    "a readout that is fed from the network must be told its sources: sources = [\"0x420000\", ...]");
             sources_ = options_.sources;
             return {};
-        case FeedKind::level2:
-            sources_ = {level2_result_source};
-            return {};
+        case FeedKind::level2: sources_ = {level2_result_source}; return {};
     }
     sources_ = maker_->sources();
     const memory::BufferPool pool(options_.store.bytes_max);
@@ -125,8 +129,9 @@ Result<> ReadoutStation::make_feed() {
         std::size_t size = 0;
         for (const auto& rob : maker_->make(Level1Id{id})) size += rob.bytes.size();
         if (size > pool.largest())
-            return fail(Errc::usage, fmt::format("its ROBs of one event are {} bytes, and its memory is {}; raise memory", size,
-                                                 to_string(options_.store.bytes_max)));
+            return fail(Errc::usage,
+                        fmt::format("its ROBs of one event are {} bytes, and its memory is {}; raise memory", size,
+                                    to_string(options_.store.bytes_max)));
     }
     return {};
 }
@@ -138,8 +143,12 @@ Result<> ReadoutStation::configure() {
     if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
         return fail(Errc::usage, fmt::format("source {} is named twice", in_hex(*twice)));
     const std::vector askers{StationKind::assign, StationKind::build, StationKind::supervise, StationKind::select};
-    messaging::StationLoopOptions options{.thread = "network", .loop = options_.loop, .link = options_.link,
-                                          .speaks_with = askers, .memory = options_.message_memory, .tell_every = {}};
+    messaging::StationLoopOptions options{.thread = "network",
+                                          .loop = options_.loop,
+                                          .link = options_.link,
+                                          .speaks_with = askers,
+                                          .memory = options_.message_memory,
+                                          .tell_every = {}};
     options.loop.endpoint.self = options_.id;
     options.loop.endpoint.epoch =
         wire::Epoch{static_cast<std::uint64_t>(clock_.wall().time_since_epoch() / std::chrono::nanoseconds(1))};
@@ -154,8 +163,12 @@ Result<> ReadoutStation::configure() {
 }
 
 Peer ReadoutStation::self() const {
-    return {.name = options_.name, .kind = StationKind::readout, .id = options_.id,
-            .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = sources_,
+    return {.name = options_.name,
+            .kind = StationKind::readout,
+            .id = options_.id,
+            .dataflow = loop_ ? loop_->address() : "",
+            .events = {},
+            .sources = sources_,
             .tcp = options_.link == messaging::LinkKind::tcp};
 }
 
@@ -181,25 +194,28 @@ Result<> ReadoutStation::start(RunNumber number) {
                                           .fragments = options_.feed == FeedKind::network,
                                           .results = options_.feed == FeedKind::level2};
     const RobInputOptions input_options{.format = options_.format, .rules = options_.rules, .run = number};
-    const auto run = std::make_shared<Run>(store_options, input_options, [this](const Level1Mismatch& m) { mismatched(m); },
-                                           loop_->endpoint(), node_options);
+    const auto run = std::make_shared<Run>(
+        store_options, input_options, [this](const Level1Mismatch& m) { mismatched(m); }, loop_->endpoint(),
+        node_options);
     if (maker_) {
         maker_->set_run(number);
         run->feed.emplace(run->store, *maker_, EventFeedOptions{.first = options_.first, .latency = options_.latency});
     }
     if (options_.handlers.handlers > 0) {
-        run->handlers.emplace(run->store, options_.handlers, clock_,
-                              [this] { loop_->call([this] { logic_->flush(); }); },
-                              [feed = run->feed ? &*run->feed : nullptr](Level1Id event, SteadyTime now) {
-                                  if (feed != nullptr) feed->ask(event, now);
-                              });
+        run->handlers.emplace(
+            run->store, options_.handlers, clock_, [this] { loop_->call([this] { logic_->flush(); }); },
+            [feed = run->feed ? &*run->feed : nullptr](Level1Id event, SteadyTime now) {
+                if (feed != nullptr) feed->ask(event, now);
+            });
         run->node.use(&*run->handlers);
     }
     {
         const std::scoped_lock lock(status_mutex_);
         run_ = run;
     }
-    if (run->feed) run->feeder = NamedThread("feeder", [this, feed = &*run->feed](const std::stop_token& stop) { feed->run(stop, clock_); });
+    if (run->feed)
+        run->feeder =
+            NamedThread("feeder", [this, feed = &*run->feed](const std::stop_token& stop) { feed->run(stop, clock_); });
     loop_->begin_run(number, [&] { logic_->use(&run->node); });
     return {};
 }

@@ -10,7 +10,8 @@
 
 namespace weir::readout {
 
-RobInput::RobInput(RobStore& store, const RobInputOptions& options, std::function<void(const Level1Mismatch&)> mismatched)
+RobInput::RobInput(RobStore& store, const RobInputOptions& options,
+                   std::function<void(const Level1Mismatch&)> mismatched)
     : store_(store), options_(options), mismatched_(std::move(mismatched)) {}
 
 void RobInput::refuse(RobReject reason) { store_.ledger().refuse(reason); }
@@ -30,7 +31,8 @@ void RobInput::take_fragment(ConstData message) {
         bytes = rob_;
     }
     const auto rob = event::FragmentView::parse(bytes, event::Level::rob, options_.format);
-    if (!rob || rob->bytes().size() != bytes.size() || rob->source() != input.source) return refuse(RobReject::malformed);
+    if (!rob || rob->bytes().size() != bytes.size() || rob->source() != input.source)
+        return refuse(RobReject::malformed);
     if (!store_.knows(input.source)) return refuse(RobReject::unknown_source);
     if (rob->payload().empty()) {  // says by its status why it has nothing
         if (rob->status() == 0) return refuse(RobReject::malformed);
@@ -59,8 +61,9 @@ void RobInput::take_result(ConstData message) {
     for (std::size_t i = 0; i < result.result.size(); ++i)
         words_[1 + i / 4] |= std::to_integer<std::uint32_t>(result.result[i]) << (8 * (i % 4));
     rob_.clear();
-    const auto made = event::append_rob(rob_, {.source = level2_result_source, .run = options_.run, .level1_id = result.level1_id},
-                                        words_, {.format = options_.format});
+    const auto made =
+        event::append_rob(rob_, {.source = level2_result_source, .run = options_.run, .level1_id = result.level1_id},
+                          words_, {.format = options_.format});
     if (!made) return refuse(RobReject::malformed);
     put(result.level1_id, {level2_result_source, rob_});
 }

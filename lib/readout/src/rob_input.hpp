@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fragments that come over the network: from detectors (ReadoutInput: untrusted, may be lost, doubled, damaged) and from
-// the second level (Level2Result: becomes a ROB of the pseudo-ROS). Each message ends in the store, or is refused and
-// counted by its reason. A fragment whose own level-1 id is not that of the event it was sent for is refused: an id that
-// slipped by one must be seen, not shift a source against all others.
+// Fragments that come over the network: from detectors (ReadoutInput: untrusted, may be lost, doubled, damaged) and
+// from the second level (Level2Result: becomes a ROB of the pseudo-ROS). Each message ends in the store, or is refused
+// and counted by its reason. A fragment whose own level-1 id is not that of the event it was sent for is refused: an id
+// that slipped by one must be seen, not shift a source against all others.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ private:
     RobStore& store_;
     RobInputOptions options_;
     std::function<void(const Level1Mismatch&)> mismatched_;
-    std::vector<std::byte> rob_;         // made around a ROD, or around a result
+    std::vector<std::byte> rob_;  // made around a ROD, or around a result
     std::vector<std::uint32_t> words_;
 };
 

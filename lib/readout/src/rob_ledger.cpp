@@ -7,26 +7,16 @@ namespace weir::readout {
 
 const char* name(RobReject reason) noexcept {
     switch (reason) {
-        case RobReject::late:
-            return "late";
-        case RobReject::cleared:
-            return "cleared";
-        case RobReject::duplicate:
-            return "duplicate";
-        case RobReject::unknown_source:
-            return "unknown_source";
-        case RobReject::malformed:
-            return "malformed";
-        case RobReject::level1_mismatch:
-            return "level1_mismatch";
-        case RobReject::too_large:
-            return "too_large";
-        case RobReject::full:
-            return "full";
-        case RobReject::not_cleared:
-            return "not_cleared";
-        case RobReject::made_ahead:
-            return "made_ahead";
+        case RobReject::late: return "late";
+        case RobReject::cleared: return "cleared";
+        case RobReject::duplicate: return "duplicate";
+        case RobReject::unknown_source: return "unknown_source";
+        case RobReject::malformed: return "malformed";
+        case RobReject::level1_mismatch: return "level1_mismatch";
+        case RobReject::too_large: return "too_large";
+        case RobReject::full: return "full";
+        case RobReject::not_cleared: return "not_cleared";
+        case RobReject::made_ahead: return "made_ahead";
     }
     return "?";
 }

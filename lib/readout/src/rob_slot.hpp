@@ -32,7 +32,7 @@ struct alignas(64) RobStore::Slot {
     SlotUse use = SlotUse::free;
     bool whole = false;  // nothing more comes: what is not here is lost
     std::size_t here = 0;
-    std::size_t used = 0;  // bytes of the last buffer
+    std::size_t used = 0;       // bytes of the last buffer
     std::vector<KeptRob> robs;  // by place of the source
     std::vector<memory::Buffer> memory;
 };

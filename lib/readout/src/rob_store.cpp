@@ -80,7 +80,8 @@ MutableData RobStore::room_in(Slot& slot, std::size_t size, bool whole) {
     if (slot.memory.empty() || slot.memory.back().size() - slot.used < size) {
         // Buffers are whole pages: the first ROB of an event takes memory for the others, which are often as large.
         const auto others = whole ? 1 : std::min<std::size_t>(sources_.size() - slot.here, 16);
-        auto buffer = pool_.try_take(std::min(size * std::max<std::size_t>(others, 1), std::max(size, pool_.largest())));
+        auto buffer =
+            pool_.try_take(std::min(size * std::max<std::size_t>(others, 1), std::max(size, pool_.largest())));
         if (!buffer && others > 1) buffer = pool_.try_take(size);
         if (!buffer) return {};
         slot.memory.push_back(std::move(*buffer));
@@ -108,7 +109,8 @@ PutResult RobStore::put_robs(Level1Id event, std::span<const event::RobData> rob
     const bool taken = slot.use == SlotUse::free;
     if (!taken) {
         for (const auto& rob : robs)
-            if (slot.whole || slot.robs[place_of(rob.source)].data != nullptr) return refuse(RobReject::duplicate, robs.size());
+            if (slot.whole || slot.robs[place_of(rob.source)].data != nullptr)
+                return refuse(RobReject::duplicate, robs.size());
     } else if (!take_slot(slot, event)) {
         return PutResult::full;
     }
@@ -144,14 +146,17 @@ PutResult RobStore::put_robs(Level1Id event, std::span<const event::RobData> rob
 
 PutResult RobStore::put(Level1Id event, const event::RobData& rob) { return put_robs(event, {&rob, 1}, false); }
 
-PutResult RobStore::put_event(Level1Id event, std::span<const event::RobData> robs) { return put_robs(event, robs, true); }
+PutResult RobStore::put_event(Level1Id event, std::span<const event::RobData> robs) {
+    return put_robs(event, robs, true);
+}
 
 void RobStore::note_newest(std::size_t place, Level1Id event) noexcept {
     if (lost_after_ == 0) return;
     auto& newest = newest_[place];
     auto known = newest.load(std::memory_order_relaxed);
     while (known == 0 || wire::level1_distance(event, Level1Id{static_cast<std::uint32_t>(known)}) > 0)
-        if (newest.compare_exchange_weak(known, number(event) | std::uint64_t{1} << 32, std::memory_order_relaxed)) return;
+        if (newest.compare_exchange_weak(known, number(event) | std::uint64_t{1} << 32, std::memory_order_relaxed))
+            return;
 }
 
 void RobStore::mark_lost(Level1Id event, SourceId source) {
@@ -193,7 +198,8 @@ RobStore::Answer RobStore::read(Level1Id event, std::span<const SourceId> robs, 
     const std::scoped_lock lock(slot.mutex);
     const auto add = [&](SourceId source, std::size_t place) {
         auto state = state_of(slot, event, place);
-        if (state == wire::RobState::here && slot.robs[place].size > data_max - data.size()) state = wire::RobState::not_yet;
+        if (state == wire::RobState::here && slot.robs[place].size > data_max - data.size())
+            state = wire::RobState::not_yet;
         parts.push_back({source, state, 0});
         if (state == wire::RobState::not_yet) ++answer.not_yet;
         if (state != wire::RobState::here) return;
@@ -232,9 +238,8 @@ bool RobStore::wait_until_ready(Level1Id event, std::span<const SourceId> robs, 
     auto& slot = slot_of(event);
     std::unique_lock lock(slot.mutex);
     ++slot.waiters;
-    slot.arrived.wait_until(lock, deadline, [&] {
-        return stopping_.load(std::memory_order_relaxed) || ready_locked(slot, event, robs);
-    });
+    slot.arrived.wait_until(
+        lock, deadline, [&] { return stopping_.load(std::memory_order_relaxed) || ready_locked(slot, event, robs); });
     --slot.waiters;
     return ready_locked(slot, event, robs);
 }
@@ -309,7 +314,9 @@ void RobStore::clear_older(Level1Id oldest) {
 void RobStore::room_was_made() {
     room_changes_.fetch_add(1, std::memory_order_seq_cst);
     if (room_waiters_.load(std::memory_order_seq_cst) == 0) return;
-    { const std::scoped_lock lock(room_mutex_); }
+    {
+        const std::scoped_lock lock(room_mutex_);
+    }
     room_.notify_all();
 }
 
@@ -327,7 +334,9 @@ void RobStore::stop_waiting() {
         std::unique_lock lock(ring_[i].mutex);
         changed(ring_[i], lock);
     }
-    { const std::scoped_lock lock(room_mutex_); }
+    {
+        const std::scoped_lock lock(room_mutex_);
+    }
     room_.notify_all();
 }
 

@@ -15,7 +15,8 @@ using namespace std::chrono_literals;
 using wire::RobState;
 
 std::unique_ptr<workload::FragmentMaker> generator() {
-    return workload::make_fragment_generator({.first_source = SourceId{0x10}, .robs = 3, .rob_size = Bytes{256}}).value();
+    return workload::make_fragment_generator({.first_source = SourceId{0x10}, .robs = 3, .rob_size = Bytes{256}})
+        .value();
 }
 
 TEST(EventFeed, FillsTheWindowInOrderAndGoesOnAsEventsAreCleared) {
@@ -82,7 +83,8 @@ TEST(EventFeed, ItsThreadSleepsWhileThereIsNoRoomAndEndsWhenTold) {
     RobStore store(options);
     const auto maker = generator();
     const SystemClock clock;
-    for (const auto latency : {std::optional<std::chrono::nanoseconds>{}, std::optional<std::chrono::nanoseconds>{1us}}) {
+    for (const auto latency :
+         {std::optional<std::chrono::nanoseconds>{}, std::optional<std::chrono::nanoseconds>{1us}}) {
         EventFeed feed(store, *maker, {.first = store.oldest(), .latency = latency});
         NamedThread thread("feeder", [&](const std::stop_token& stop) { feed.run(stop, clock); });
         for (std::uint32_t i = 0; i < 100; ++i) {

@@ -39,10 +39,15 @@ public:
 /// A readout with its feed, in the thread of the test.
 class FedNode final : public messaging::MessageHandler {
 public:
-    FedNode(RobStore& store, RobInput& input, messaging::Outbox& outbox, EventFeed* feed, const ReadoutNodeOptions& options)
+    FedNode(RobStore& store, RobInput& input, messaging::Outbox& outbox, EventFeed* feed,
+            const ReadoutNodeOptions& options)
         : node(store, input, outbox, options), feed_(feed) {}
-    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override { node.on_message(message, now); }
-    void on_peer(StationId peer, messaging::PeerChange change, SteadyTime now) override { node.on_peer(peer, change, now); }
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
+        node.on_message(message, now);
+    }
+    void on_peer(StationId peer, messaging::PeerChange change, SteadyTime now) override {
+        node.on_peer(peer, change, now);
+    }
     std::optional<SteadyTime> step(SteadyTime now) override {
         if (feed_ != nullptr) static_cast<void>(feed_->step(now));
         return node.step(now);
@@ -80,13 +85,15 @@ protected:
     void request(std::vector<Level1Id> events, std::vector<SourceId> robs = {},
                  wire::RequestKind kind = wire::RequestKind::building) {
         send(wire::DataflowType::data_request,
-             wire::DataRequest{.request = ++requests, .kind = kind, .events = std::move(events), .robs = std::move(robs)});
+             wire::DataRequest{
+                 .request = ++requests, .kind = kind, .events = std::move(events), .robs = std::move(robs)});
     }
 
     ReadoutNodeOptions options;
     RobStore store{sample_options()};
     RobInput input{store, {}, {}};
-    std::unique_ptr<workload::FragmentMaker> maker = workload::make_fragment_generator({.first_source = SourceId{0x10}, .robs = 3, .rob_size = Bytes{900}}).value();
+    std::unique_ptr<workload::FragmentMaker> maker =
+        workload::make_fragment_generator({.first_source = SourceId{0x10}, .robs = 3, .rob_size = Bytes{900}}).value();
     EventFeed feed{store, *maker, {}};
     ReadoutNode* node = nullptr;
     Asker asker;

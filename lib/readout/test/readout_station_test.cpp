@@ -27,8 +27,12 @@ public:
         options.endpoint.self = asker_id;
         options.endpoint.epoch = wire::Epoch{++processes};
         loop_ = messaging::MessageLoop::open(options, pool_, clock_).value();
-        EXPECT_TRUE(loop_->set_peers({{.id = readout_id, .address = transport::parse_host_port(readout).value(),
-                                       .link = messaging::LinkKind::udp, .watched = true}}).has_value());
+        EXPECT_TRUE(loop_
+                        ->set_peers({{.id = readout_id,
+                                      .address = transport::parse_host_port(readout).value(),
+                                      .link = messaging::LinkKind::udp,
+                                      .watched = true}})
+                        .has_value());
         loop_->endpoint().set_run(run);
         thread_ = NamedThread(nullptr, "asker", [this](const std::stop_token& stop) { loop_->run(stop, *this); });
     }
@@ -37,14 +41,20 @@ public:
         thread_.join();
     }
     [[nodiscard]] Peer peer() const {
-        return {.name = "dfm", .kind = StationKind::assign, .id = asker_id,
-                .dataflow = "127.0.0.1:" + std::to_string(loop_->port()), .events = {}, .sources = {}};
+        return {.name = "dfm",
+                .kind = StationKind::assign,
+                .id = asker_id,
+                .dataflow = "127.0.0.1:" + std::to_string(loop_->port()),
+                .events = {},
+                .sources = {}};
     }
 
     void request(Level1Id event) {
         loop_->call([this, event] {
             std::vector<std::byte> bytes;
-            wire::encode(wire::DataRequest{.request = 1, .kind = wire::RequestKind::building, .events = {event}, .robs = {}}, bytes);
+            wire::encode(
+                wire::DataRequest{.request = 1, .kind = wire::RequestKind::building, .events = {event}, .robs = {}},
+                bytes);
             loop_->endpoint().send(readout_id, wire::DataflowType::data_request, ConstData(bytes));
         });
     }
@@ -145,7 +155,8 @@ TEST_F(ReadoutOverSockets, StopEndsWhileHandlersWaitForDataThatNeverComes) {
         ASSERT_TRUE(station.start(RunNumber{1}).has_value());
         Asker asker(station.self().dataflow, RunNumber{1});
         ASSERT_TRUE(station.change_peers({asker.peer()}).has_value());
-        EXPECT_EQ(asker.ask(Level1Id{1'000'000}).robs.at(0).state, RobState::not_yet);  // outside the window: not waited for
+        EXPECT_EQ(asker.ask(Level1Id{1'000'000}).robs.at(0).state,
+                  RobState::not_yet);  // outside the window: not waited for
         for (std::uint32_t event = 1; station.status().counters["handler_waits"] < 2; event = event % 100 + 1) {
             asker.request(Level1Id{event});
             std::this_thread::sleep_for(1ms);
@@ -161,7 +172,8 @@ TEST_F(ReadoutOverSockets, WhatCannotBeServedIsSaidAtConfigure) {
     auto absent = options();
     absent.feed = FeedKind::file;
     absent.replay.file = "/nowhere.raw";
-    EXPECT_NE(ReadoutStation(absent, clock, reports).configure().error().message().find("/nowhere.raw"), std::string::npos);
+    EXPECT_NE(ReadoutStation(absent, clock, reports).configure().error().message().find("/nowhere.raw"),
+              std::string::npos);
     auto nobody = options();
     nobody.feed = FeedKind::network;
     EXPECT_EQ(ReadoutStation(nobody, clock, reports).configure().error().code, Errc::usage);

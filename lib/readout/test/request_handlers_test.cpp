@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 constexpr std::array all_strategies{WaitStrategy::yield, WaitStrategy::spin, WaitStrategy::park};
 
 wire::DataRequest request_of(std::uint64_t number, std::vector<Level1Id> events) {
-    return {.request = number, .kind = wire::RequestKind::level2, .events = std::move(events), .robs = {SourceId{0x10}}};
+    return {
+        .request = number, .kind = wire::RequestKind::level2, .events = std::move(events), .robs = {SourceId{0x10}}};
 }
 
 /// Flushes until so many answers came.
@@ -113,7 +114,8 @@ TEST_F(Handlers, AFullQueueSaysSoAndStopEndsAllThatWaits) {
         const auto stats = handlers->stats();
         EXPECT_EQ(stats.handled + stats.given_up, static_cast<std::uint64_t>(taken));
         store.reset(Level1Id{1});
-        while (made.try_acquire()) {}
+        while (made.try_acquire()) {
+        }
     }
 }
 
@@ -131,13 +133,14 @@ TEST_F(Handlers, StopEndsHandlersWhoseAnswersNobodyTakes) {
 }
 
 TEST_F(Handlers, ManyRequestsThroughAFeedWithLatencyAreAllAnsweredWithEachStrategy) {
-    const auto maker = workload::make_fragment_generator({.first_source = SourceId{0x10}, .robs = 3, .rob_size = Bytes{128}}).value();
+    const auto maker =
+        workload::make_fragment_generator({.first_source = SourceId{0x10}, .robs = 3, .rob_size = Bytes{128}}).value();
     for (const auto strategy : all_strategies) {
         EventFeed feed(store, *maker, {.first = store.oldest(), .latency = 50us});
         NamedThread feeder("feeder", [&](const std::stop_token& stop) { feed.run(stop, clock); });
-        RequestHandlers handlers(store, {.handlers = 4, .strategy = strategy, .wait_max = 20s}, clock,
-                                 [this] { made.release(); },
-                                 [&](Level1Id event, SteadyTime now) { feed.ask(event, now); });
+        RequestHandlers handlers(
+            store, {.handlers = 4, .strategy = strategy, .wait_max = 20s}, clock, [this] { made.release(); },
+            [&](Level1Id event, SteadyTime now) { feed.ask(event, now); });
         std::size_t here = 0;
         for (std::uint32_t round = 0; round < 5; ++round) {
             std::vector<Level1Id> events;
@@ -155,7 +158,8 @@ TEST_F(Handlers, ManyRequestsThroughAFeedWithLatencyAreAllAnsweredWithEachStrate
         feeder.request_stop();
         feeder.join();
         store.reset(store.oldest());
-        while (made.try_acquire()) {}
+        while (made.try_acquire()) {
+        }
     }
 }
 

@@ -17,8 +17,11 @@ constexpr SourceId plain{0x10}, ahead{0x11}, exempt{0x12};
 
 class Input : public testing::Test {
 protected:
-    Input() : input(store, {.rules = {.sources = {{ahead, {.level1_offset = 1}}, {exempt, {.exempt = true}}}}, .run = RunNumber{9}},
-                    [this](const Level1Mismatch& mismatch) { mismatches.push_back(mismatch); }) {}
+    Input()
+        : input(
+              store,
+              {.rules = {.sources = {{ahead, {.level1_offset = 1}}, {exempt, {.exempt = true}}}}, .run = RunNumber{9}},
+              [this](const Level1Mismatch& mismatch) { mismatches.push_back(mismatch); }) {}
 
     static RobStoreOptions with_result() {
         auto options = sample_options();
@@ -28,7 +31,9 @@ protected:
     static std::vector<std::byte> rob(SourceId source, std::uint32_t level1, std::uint32_t status = 0) {
         std::vector<std::byte> bytes;
         const std::vector<std::uint32_t> words{1, 2, 3};
-        EXPECT_TRUE(event::append_rob(bytes, {.source = source, .level1_id = Level1Id{level1}}, words, {.status = status}).has_value());
+        EXPECT_TRUE(
+            event::append_rob(bytes, {.source = source, .level1_id = Level1Id{level1}}, words, {.status = status})
+                .has_value());
         return bytes;
     }
     static std::vector<std::byte> message(std::uint32_t event, SourceId source, ConstData fragment) {
@@ -36,7 +41,9 @@ protected:
         wire::encode(wire::ReadoutInput{.level1_id = Level1Id{event}, .source = source, .fragment = fragment}, bytes);
         return bytes;
     }
-    void send(std::uint32_t event, SourceId source, ConstData fragment) { input.take_fragment(message(event, source, fragment)); }
+    void send(std::uint32_t event, SourceId source, ConstData fragment) {
+        input.take_fragment(message(event, source, fragment));
+    }
     std::string held(std::uint32_t event, SourceId source) { return ask(store, event, {number(source)}).data; }
 
     RobStore store{with_result()};
@@ -107,8 +114,11 @@ TEST_F(Input, AFullStoreRefusesAndCounts) {
 
 TEST_F(Input, ALevel2ResultBecomesARobWithItsLengthInFront) {
     std::vector<std::byte> bytes;
-    wire::encode(wire::Level2Result{.level1_id = Level1Id{7}, .global_id = GlobalEventId{7},
-                                    .result = {std::byte{0xaa}, std::byte{0xbb}, std::byte{0xcc}, std::byte{0xdd}, std::byte{0xee}}}, bytes);
+    wire::encode(wire::Level2Result{.level1_id = Level1Id{7},
+                                    .global_id = GlobalEventId{7},
+                                    .result = {std::byte{0xaa}, std::byte{0xbb}, std::byte{0xcc}, std::byte{0xdd},
+                                               std::byte{0xee}}},
+                 bytes);
     input.take_result(bytes);
     const auto data = held(7, level2_result_source);
     const auto view = event::FragmentView::parse(as_data(data), event::Level::rob, event::Format::event_5_0).value();

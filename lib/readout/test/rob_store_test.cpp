@@ -123,7 +123,8 @@ TEST(RobStore, TheWindowGoesOverTheWrapOfTheCounter) {
     auto options = sample_options();
     options.first = Level1Id{0xffff'fffe};
     RobStore store(options);
-    for (std::uint32_t i = 0; i < 5; ++i) ASSERT_EQ(put(store, 0xffff'fffe + i, 0x10, std::to_string(i)), PutResult::stored);
+    for (std::uint32_t i = 0; i < 5; ++i)
+        ASSERT_EQ(put(store, 0xffff'fffe + i, 0x10, std::to_string(i)), PutResult::stored);
     EXPECT_EQ(ask(store, 1, {0x10}).data, "3");
     EXPECT_EQ(state(store, 0xffff'fffd, 0x10), RobState::cleared);
     clear(store, {0xffff'fffe, 0xffff'ffff});
@@ -229,7 +230,8 @@ TEST(RobStore, RandomOperationsOverTheWrapDoWhatASimpleModelDoes) {
                 const auto was = model.state(id, source);
                 if (was != RobState::not_yet) {
                     ASSERT_EQ(result, PutResult::refused);
-                } else if (id >= model.oldest + store.ring_size() || (!model.events.contains(id) && model.events.size() == 8)) {
+                } else if (id >= model.oldest + store.ring_size() ||
+                           (!model.events.contains(id) && model.events.size() == 8)) {
                     ASSERT_EQ(result, PutResult::full);
                 } else {
                     ASSERT_EQ(result, PutResult::stored);

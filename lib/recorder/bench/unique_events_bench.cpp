@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs an event to be taken once by its id, from its arrival to its end: two short locks. `spread`: how far the
-// ids that follow each other are out of order, as from that many builders.
+// What it costs an event to be taken once by its id, from its arrival to its end: two short locks. `spread`: how far
+// the ids that follow each other are out of order, as from that many builders.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -37,7 +37,13 @@ void an_event_is_taken_once(benchmark::State& state) {
     }
     state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(ids.size()));
 }
-BENCHMARK(an_event_is_taken_once)->ArgName("spread")->Arg(1)->Arg(100)->Arg(5000)->Arg(100'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(an_event_is_taken_once)
+    ->ArgName("spread")
+    ->Arg(1)
+    ->Arg(100)
+    ->Arg(5000)
+    ->Arg(100'000)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

@@ -47,35 +47,40 @@ Result<> RecorderOptions::check_consistency() const {
     if (!event::valid_name_part(project))
         return fail(Errc::usage, fmt::format("\"{}\" cannot be a project; use letters, digits, '-' and '_'", project));
     if (!event::valid_name_part(recorder))
-        return fail(Errc::usage, fmt::format("\"{}\" cannot be a recorder's name; use letters, digits, '-' and '_'", recorder));
+        return fail(Errc::usage,
+                    fmt::format("\"{}\" cannot be a recorder's name; use letters, digits, '-' and '_'", recorder));
     if (segment.count() == 0 || segment.count() % SegmentPool::alignment != 0)
         return fail(Errc::usage, fmt::format("segment of {} is not a multiple of 4 KiB", to_string(segment)));
     const auto half = memory / 2;
     if (receiver.event_size_max * 2 > half) {
-        return fail(Errc::usage,
-                    fmt::format("memory of {} is too small for events up to {}; raise --memory to {} or lower --event-max",
-                                to_string(memory), to_string(receiver.event_size_max),
-                                to_string(receiver.event_size_max * 4)));
+        return fail(
+            Errc::usage,
+            fmt::format("memory of {} is too small for events up to {}; raise --memory to {} or lower --event-max",
+                        to_string(memory), to_string(receiver.event_size_max), to_string(receiver.event_size_max * 4)));
     }
     // Each open file may hold one segment that is not full; the largest event must still find its own.
     const auto files = static_cast<std::uint64_t>(streams_max) * 2;
     if (segment * files + receiver.event_size_max > half) {
-        return fail(Errc::usage,
-                    fmt::format("memory of {} is too small for {} streams with segments of {} and events up to {}; raise "
-                                "--memory to {} or lower streams_max in the configuration file", to_string(memory), streams_max,
-                                to_string(segment), to_string(receiver.event_size_max),
-                                to_string((segment * files + receiver.event_size_max) * 2)));
+        return fail(
+            Errc::usage,
+            fmt::format("memory of {} is too small for {} streams with segments of {} and events up to {}; raise "
+                        "--memory to {} or lower streams_max in the configuration file",
+                        to_string(memory), streams_max, to_string(segment), to_string(receiver.event_size_max),
+                        to_string((segment * files + receiver.event_size_max) * 2)));
     }
     if (unique_memory_max < 64_KiB)
-        return fail(Errc::usage, fmt::format("unique_memory_max of {} is too small for the ids of events; choose 64KiB or more",
-                                             to_string(unique_memory_max)));
+        return fail(Errc::usage,
+                    fmt::format("unique_memory_max of {} is too small for the ids of events; choose 64KiB or more",
+                                to_string(unique_memory_max)));
     if (disk_silence_max < std::chrono::seconds{1})
-        return fail(Errc::usage, "a disk that is given up after less than a second of silence may only be slow; choose 1s or more");
+        return fail(Errc::usage,
+                    "a disk that is given up after less than a second of silence may only be slow; choose 1s or more");
     if (disk_retry.count() < 1) return fail(Errc::usage, "a disk cannot be tried again after 0 ms; choose 1ms or more");
     if (file_version && *file_version != 2 && *file_version != 6)
         return fail(Errc::usage, fmt::format("file version {} cannot be written; choose 6 or 2", *file_version));
     if (file_size_max < 1_MiB)
-        return fail(Errc::usage, fmt::format("files of at most {} are too small; choose 1MiB or more", to_string(file_size_max)));
+        return fail(Errc::usage,
+                    fmt::format("files of at most {} are too small; choose 1MiB or more", to_string(file_size_max)));
     return {};
 }
 

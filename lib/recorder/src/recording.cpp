@@ -78,7 +78,8 @@ Result<std::unique_ptr<Recording>> Recording::open(RecorderOptions options,
     if (opened) return recorder;
     if (datafile::disk_fault_of(opened.error()) == datafile::DiskFault::no_space) {
         std::string directories;
-        for (const auto& directory : recorder->options_.directories) directories += (directories.empty() ? "" : ", ") + directory.native();
+        for (const auto& directory : recorder->options_.directories)
+            directories += (directories.empty() ? "" : ", ") + directory.native();
         opened.error().context += fmt::format("; free some space for {}, 1 MiB at least, and start again", directories);
     }
     return std::unexpected(opened.error());
@@ -122,8 +123,8 @@ Result<> Recording::open_catalogue_and_run() {
         auto recovered = recovery::recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_);
         if (!recovered) return std::unexpected(recovered.error());
         for (const auto& file : recovered->files) {
-            say(RecorderReport::Severity::warning,
-                fmt::format("recovered {}: {} events kept, {} bytes cut", file.path.native(), file.closed.events, file.bytes_cut));
+            say(RecorderReport::Severity::warning, fmt::format("recovered {}: {} events kept, {} bytes cut",
+                                                               file.path.native(), file.closed.events, file.bytes_cut));
         }
         doubt(*recovered);
         if (!recovered->failed.empty()) return std::unexpected(recovered->failed.front());
@@ -168,16 +169,14 @@ Result<> Recording::open_all() {
         if (!id) return std::unexpected(id.error());
         ids.push_back(*id);
     }
-    // The port first: a recorder that cannot listen must not open a run. Nobody can connect before the run is known to be
-    // good and all that is here of it was read.
+    // The port first: a recorder that cannot listen must not open a run. Nobody can connect before the run is known to
+    // be good and all that is here of it was read.
     auto receiver_options = options_.receiver;
     receiver_options.name = options_.recorder;
-    auto receiver = delivery::Receiver::open(
-        receiver_options, buffers_, *this,
-        [this](const delivery::Report& report) {
-            if (report.kind == delivery::Report::Kind::gap) return alarm("sequence gap", report.text);
-            say(RecorderReport::Severity::warning, report.text);
-        });
+    auto receiver = delivery::Receiver::open(receiver_options, buffers_, *this, [this](const delivery::Report& report) {
+        if (report.kind == delivery::Report::Kind::gap) return alarm("sequence gap", report.text);
+        say(RecorderReport::Severity::warning, report.text);
+    });
     if (!receiver) return std::unexpected(receiver.error());
     if (auto opened = open_catalogue_and_run(); !opened) return opened;
     receiver_ = std::move(*receiver);
@@ -216,8 +215,8 @@ Result<> Recording::open_all() {
     }
     catalogue_->on_no_space([this] { return make_room_for_catalogue(); });
     const bool direct = std::ranges::all_of(volumes_, [](const auto& v) { return v->direct(); });
-    copier_ = std::make_unique<EventCopier>(options_,
-                                            direct ? checksum::Stores::non_temporal : checksum::Stores::ordinary);
+    copier_ =
+        std::make_unique<EventCopier>(options_, direct ? checksum::Stores::non_temporal : checksum::Stores::ordinary);
     keeper_ = std::make_unique<FileKeeper>(
         options_, run_, *catalogue_, volumes_, blocks_,
         FileKeeper::Callbacks{.marks = [this] { return take_changed_marks(); },
@@ -234,7 +233,10 @@ Result<> Recording::open_all() {
                                       tell_ledger_now_and_then();
                                       close_blocks();
                                   },
-                              .closed = [this] { if (nowhere_.exchange(false)) receiver_->retry(); }},
+                              .closed =
+                                  [this] {
+                                      if (nowhere_.exchange(false)) receiver_->retry();
+                                  }},
         clock_);
     if (auto loaded = keeper_->load_sequences(); !loaded) return loaded;
     segments_->on_freed([this] { receiver_->retry(); });
@@ -263,9 +265,10 @@ void Recording::check_certificate() {
     certificate_ = state;
     const auto when = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(*ends)));
     const auto& file = options_.receiver.tls.certificate.native();
-    alarm("certificate", state == CertificateState::ended
-                             ? fmt::format("{} ended on {}: senders refuse it; give a new one and start again", file, when)
-                             : fmt::format("{} ends on {}; give a new one and start again before that", file, when));
+    alarm("certificate",
+          state == CertificateState::ended
+              ? fmt::format("{} ended on {}: senders refuse it; give a new one and start again", file, when)
+              : fmt::format("{} ends on {}; give a new one and start again before that", file, when));
 }
 
 Recording::~Recording() {
@@ -298,8 +301,8 @@ void Recording::start() {
 
 std::optional<delivery::Refusal> Recording::hello(delivery::SessionId session, const wire::Hello& hello) {
     if (hello.session.run != run_) {
-        return delivery::Refusal{wire::ByeReason::wrong_run,
-                                 fmt::format("run {} is being recorded here, not run {}", number(run_), number(hello.session.run))};
+        return delivery::Refusal{wire::ByeReason::wrong_run, fmt::format("run {} is being recorded here, not run {}",
+                                                                         number(run_), number(hello.session.run))};
     }
     sessions_.declare(number(session), hello.session);
     return std::nullopt;
@@ -307,15 +310,15 @@ std::optional<delivery::Refusal> Recording::hello(delivery::SessionId session, c
 
 bool Recording::make_room_for_catalogue() {
     const auto device_of = [](const std::filesystem::path& path) {
-        struct stat status {};
+        struct stat status{};
         return ::stat(path.c_str(), &status) == 0 ? std::optional(status.st_dev) : std::nullopt;
     };
     const auto path = catalogue::own_catalogue_path(options_.directories.front(), options_.catalogue);
     const auto device = device_of(path);
     const Error error{Errc::io, ENOSPC, fmt::format("cannot write catalogue {}", path.native())};
     return device && std::ranges::any_of(volumes_, [&](const auto& volume) {
-        return device_of(volume->directory()) == device && volume->make_room(error);
-    });
+               return device_of(volume->directory()) == device && volume->make_room(error);
+           });
 }
 
 std::optional<Error> Recording::failure() const {
@@ -376,8 +379,8 @@ void Recording::watch_disks(const std::stop_token& stop) {
     std::condition_variable_any never;
     std::deque<std::pair<SteadyTime, std::uint64_t>> samples{{clock_.now(), 0}};  // bytes stored by then
     bool warned = false;  // said once, and again when it had been better in between
-    const auto interval = std::clamp<std::chrono::milliseconds>(options_.disk_silence_max / 4, std::chrono::milliseconds{5},
-                                                                std::chrono::milliseconds{500});
+    const auto interval = std::clamp<std::chrono::milliseconds>(
+        options_.disk_silence_max / 4, std::chrono::milliseconds{5}, std::chrono::milliseconds{500});
     while (!stop.stop_requested()) {
         {
             std::unique_lock lock(mutex);
@@ -393,21 +396,25 @@ void Recording::watch_disks(const std::stop_token& stop) {
             const std::shared_lock lock(streams_mutex_);
             for (const auto& [key, entry] : streams_) bytes += entry.stream->ledger().counts().bytes_stored;
         }
-        for (const auto& volume : volumes_) usable += volume->state() == VolumeState::good ? volume->usable_space().count() : 0;
+        for (const auto& volume : volumes_)
+            usable += volume->state() == VolumeState::good ? volume->usable_space().count() : 0;
         samples.emplace_back(now, bytes);
         while (samples.size() > 2 && now - samples[1].first >= window) samples.pop_front();
         const auto seconds = std::chrono::duration<double>(now - samples.front().first).count();
         const auto rate = seconds > 0 ? static_cast<double>(bytes - samples.front().second) / seconds : 0;
         std::optional<std::chrono::seconds> until;
-        if (rate > 0) until = std::chrono::seconds(static_cast<std::int64_t>(std::min(static_cast<double>(usable) / rate, 1e9)));
+        if (rate > 0)
+            until = std::chrono::seconds(static_cast<std::int64_t>(std::min(static_cast<double>(usable) / rate, 1e9)));
         {
             const std::scoped_lock lock(rate_mutex_);
             until_full_ = until;
         }
         if (!until || *until > 2 * options_.full_warning) warned = false;
         if (until && *until < options_.full_warning && !std::exchange(warned, true))
-            alarm("disks full soon", fmt::format("at the present rate of {} a second there is space for {} s; add a directory or "
-                                                 "free some", to_string(Bytes{static_cast<std::uint64_t>(rate)}), until->count()));
+            alarm("disks full soon",
+                  fmt::format("at the present rate of {} a second there is space for {} s; add a directory or "
+                              "free some",
+                              to_string(Bytes{static_cast<std::uint64_t>(rate)}), until->count()));
     }
 }
 
@@ -420,9 +427,12 @@ void Recording::watch_closing() {
     const auto now = clock_.now();
     if (!waits_for_closing_since_) waits_for_closing_since_ = now;
     if (now - *waits_for_closing_since_ < waiting_worth_an_alarm || std::exchange(waiting_said_, true)) return;
-    alarm("closing is slow",
-          fmt::format("{} files wait to be closed, no new ones are begun and senders wait; make files larger (file_size_max), or "
-                      "look for what holds up the disks or the catalogue", keeper_->files_waiting()));
+    alarm(
+        "closing is slow",
+        fmt::format(
+            "{} files wait to be closed, no new ones are begun and senders wait; make files larger (file_size_max), or "
+            "look for what holds up the disks or the catalogue",
+            keeper_->files_waiting()));
 }
 
 /// As the next start would do, if the disk lets us: so that the run can be closed. Also where no file is left but the
@@ -433,7 +443,8 @@ Result<std::vector<catalogue::FileRow>> Recording::recover_what_is_left(bool als
     const auto left = catalogue_->files(open_files);
     if (!left) return left;
     for (const auto& volume : volumes_) {
-        const auto here = std::ranges::any_of(*left, [&](const auto& row) { return row.volume == volume->directory().native(); });
+        const auto here =
+            std::ranges::any_of(*left, [&](const auto& row) { return row.volume == volume->directory().native(); });
         const bool failed = volume->state() == VolumeState::failed;
         if ((!failed && (!here || !also_good_volumes)) || volume->hangs()) continue;
         if (auto recovered = recover_volume(volume->directory()); !recovered && here)
@@ -466,20 +477,23 @@ Result<> Recording::stop(std::chrono::milliseconds deadline) {
     if (auto told = tell_ledger(false); !told) return told;
     if (!kept) return kept;
     // What recovery closes now was perhaps not counted as stored.
-    const bool counted = std::ranges::all_of(volumes_, [](const auto& volume) { return volume->state() != VolumeState::failed; });
+    const bool counted =
+        std::ranges::all_of(volumes_, [](const auto& volume) { return volume->state() != VolumeState::failed; });
     // At the deadline only the next start has the time for it.
     const bool in_time = left_open == 0 || clock_.now() < close_until;
     const auto left = recover_what_is_left(in_time);
     if (!left) return std::unexpected(left.error());
     if (!left->empty()) {
         const auto why = failure();
-        return fail(Errc::io, fmt::format("{} files are left open for recovery, {} the first; run {} stays open{}{}", left->size(),
+        return fail(Errc::io, fmt::format("{} files are left open for recovery, {} the first; run {} stays open{}{}",
+                                          left->size(),
                                           (std::filesystem::path(left->front().volume) / left->front().name).native(),
                                           number(run_), why ? ": " : "", why ? why->message() : ""));
     }
     if (!nothing_left) {
-        return fail(Errc::limit, fmt::format("stopped with events in hand after {}; run {} stays open, their senders keep them",
-                                             to_string(deadline), number(run_)));
+        return fail(Errc::limit,
+                    fmt::format("stopped with events in hand after {}; run {} stays open, their senders keep them",
+                                to_string(deadline), number(run_)));
     }
     if (counted) {
         if (auto told = tell_ledger(true); !told) return told;
@@ -551,9 +565,10 @@ RecorderSummary Recording::summary() const {
     }
     s.paused = std::ranges::none_of(s.volumes, [](const auto& volume) { return volume.state == VolumeState::good; });
     const auto blocks = segments_->turnover();
-    s.duties = {{"placing", segments_->is_waited_for(), blocks.taken},
-                {"syncing", s.copies_in_hand > 0 && !s.paused, s.copies_stored + s.sync_rounds + syncs + blocks.given_back},
-                {"closing", s.files_waiting > 0, keeper_->attempts() + closing_steps}};
+    s.duties = {
+        {"placing", segments_->is_waited_for(), blocks.taken},
+        {"syncing", s.copies_in_hand > 0 && !s.paused, s.copies_stored + s.sync_rounds + syncs + blocks.given_back},
+        {"closing", s.files_waiting > 0, keeper_->attempts() + closing_steps}};
     const std::scoped_lock lock(rate_mutex_);
     s.until_full = until_full_;
     return s;

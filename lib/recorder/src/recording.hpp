@@ -56,9 +56,11 @@ public:
     [[nodiscard]] std::optional<WallTime> certificate_ends() const { return receiver_->certificate_ends(); }
 
     [[nodiscard]] std::optional<RunNumber> joined_run() override { return run_; }
-    [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::SessionId session, const wire::Hello& hello) override;
+    [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::SessionId session,
+                                                         const wire::Hello& hello) override;
     [[nodiscard]] delivery::Taken take(delivery::IncomingEvent& event) override;
-    void dropped(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason, delivery::CreditHold& credit) override;
+    void dropped(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
+                 delivery::CreditHold& credit) override;
     [[nodiscard]] delivery::AnswerTime dropped_are_answered() const override { return delivery::AnswerTime::later; }
 
 private:
@@ -79,7 +81,8 @@ private:
                                                    wire::RejectReason& why_not);
     void count_rejected(const wire::EventMeta& event, wire::RejectReason reason);
     /// Its count is durable before it is answered.
-    void hold_rejection(delivery::Answer event, wire::RejectReason reason, std::string text, delivery::CreditHold credit = {});
+    void hold_rejection(delivery::Answer event, wire::RejectReason reason, std::string text,
+                        delivery::CreditHold credit = {});
     void answer(HeldAnswers::Round& round);
     [[nodiscard]] delivery::Taken reject(delivery::IncomingEvent& event, wire::RejectReason reason, std::string text);
     enum class Stored { yes, full, late };
@@ -93,7 +96,8 @@ private:
                             const datafile::EarlierStreams& earlier);
     enum class Fate { durable, late, lost };
     void mark(Ticket& ticket, std::uint16_t copy, Fate fate);
-    /// What becomes of an event of which `count` copies more have met their fate. An answer that is held takes its credit.
+    /// What becomes of an event of which `count` copies more have met their fate. An answer that is held takes its
+    /// credit.
     enum class Answered { not_yet, acknowledge, send_again, held };
     [[nodiscard]] Answered settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& duplicates_again,
                                   delivery::CreditHold* credit = nullptr);
@@ -104,8 +108,8 @@ private:
     // Unique events: recording_duplicates.cpp
     /// Nothing: the event is taken now, and `left` says what of it is there; else what became of it.
     [[nodiscard]] std::optional<delivery::Taken> look_for_duplicate(delivery::IncomingEvent& event,
-                                                               const std::vector<StreamEntry*>& entries,
-                                                               std::uint64_t& streams, UniqueEvents::Left& left);
+                                                                    const std::vector<StreamEntry*>& entries,
+                                                                    std::uint64_t& streams, UniqueEvents::Left& left);
     void reject_duplicates(const std::vector<UniqueEvents::Duplicate>& duplicates);
     void ask_again(const std::vector<UniqueEvents::Duplicate>& duplicates, std::vector<delivery::Answer>& again);
     [[nodiscard]] Result<std::vector<catalogue::FileRow>> recover_what_is_left(bool also_good_volumes);
@@ -157,11 +161,12 @@ private:
     std::mutex ledger_mutex_;
     std::map<const Ledger*, Ledger::Counts> ledger_told_;  // to the catalogue
     SteadyTime ledger_due_{};
-    std::atomic<std::uint64_t> last_rejected_{0};  // global id
+    std::atomic<std::uint64_t> last_rejected_{0};               // global id
     std::map<std::string, std::uint64_t> rejections_reported_;  // by the keeper's thread, then by stop()
     SteadyTime rejections_due_{};
 
-    std::atomic<bool> nowhere_{false};  // somebody waits for a new file; the keeper's thread looks, and the closing ones
+    std::atomic<bool> nowhere_{
+        false};  // somebody waits for a new file; the keeper's thread looks, and the closing ones
     std::mutex interference_mutex_;
     std::uint64_t interferences_ = 0;  // and the first, by its alarm
     std::string interference_;
@@ -175,7 +180,7 @@ private:
     std::optional<std::chrono::seconds> until_full_;
     enum class CertificateState { good, ends_soon, ended };
     CertificateState certificate_ = CertificateState::good;  // as reported; by open(), then by the disk watch
-    std::jthread disk_watch_;  // ends before the volumes, in stop() or the destructor
+    std::jthread disk_watch_;                                // ends before the volumes, in stop() or the destructor
 
     std::unique_ptr<delivery::Receiver> receiver_;  // the last member: its threads call into all the others
 };

@@ -16,8 +16,8 @@ constexpr const char* stored_already = "it is stored already, from another sende
 }  // namespace
 
 std::optional<delivery::Taken> Recording::look_for_duplicate(delivery::IncomingEvent& event,
-                                                        const std::vector<StreamEntry*>& entries,
-                                                        std::uint64_t& streams, UniqueEvents::Left& left) {
+                                                             const std::vector<StreamEntry*>& entries,
+                                                             std::uint64_t& streams, UniqueEvents::Left& left) {
     const auto id = event.meta.global_id;
     std::uint64_t these = 1;  // which streams in which order; the low bit keeps it from being 0
     for (const auto* entry : entries)
@@ -37,10 +37,11 @@ std::optional<delivery::Taken> Recording::look_for_duplicate(delivery::IncomingE
             case UniqueEvents::Found::durable: return reject(event, wire::RejectReason::duplicate, stored_already);
             case UniqueEvents::Found::unchecked:
                 if (!unchecked_said_.exchange(true))
-                    alarm("unique events", fmt::format("event {}: the ids of {} events of this run take all of unique_memory_max ({}); "
-                                                       "others are taken from here on without looking whether they are stored "
-                                                       "already; give the next run more", number(id), unique_.stored_count(),
-                                                       to_string(options_.unique_memory_max)));
+                    alarm("unique events",
+                          fmt::format("event {}: the ids of {} events of this run take all of unique_memory_max ({}); "
+                                      "others are taken from here on without looking whether they are stored "
+                                      "already; give the next run more",
+                                      number(id), unique_.stored_count(), to_string(options_.unique_memory_max)));
                 return std::nullopt;
             case UniqueEvents::Found::in_hand: break;
         }
@@ -63,14 +64,17 @@ void Recording::reject_duplicates(const std::vector<UniqueEvents::Duplicate>& du
             ledger->rejected(wire::RejectReason::duplicate);
             held_.count(*ledger, wire::RejectReason::duplicate);
         }
-        hold_rejection({delivery::SessionId{duplicate.session}, duplicate.sequence}, wire::RejectReason::duplicate, stored_already);
+        hold_rejection({delivery::SessionId{duplicate.session}, duplicate.sequence}, wire::RejectReason::duplicate,
+                       stored_already);
     }
     no_longer_in_hand(duplicates.size());
 }
 
-void Recording::ask_again(const std::vector<UniqueEvents::Duplicate>& duplicates, std::vector<delivery::Answer>& again) {
+void Recording::ask_again(const std::vector<UniqueEvents::Duplicate>& duplicates,
+                          std::vector<delivery::Answer>& again) {
     if (duplicates.empty()) return;
-    for (const auto& duplicate : duplicates) again.push_back({delivery::SessionId{duplicate.session}, duplicate.sequence});
+    for (const auto& duplicate : duplicates)
+        again.push_back({delivery::SessionId{duplicate.session}, duplicate.sequence});
     no_longer_in_hand(duplicates.size());
 }
 

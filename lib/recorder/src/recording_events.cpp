@@ -46,7 +46,8 @@ void Recording::dropped(delivery::SessionId session, const wire::EventMeta& even
 
 /// An event that names no stream has no copies; what is kept of it for good counts it as one.
 void Recording::count_rejected(const wire::EventMeta& event, wire::RejectReason reason) {
-    if (reason != wire::RejectReason::duplicate) last_rejected_.store(number(event.global_id), std::memory_order_relaxed);
+    if (reason != wire::RejectReason::duplicate)
+        last_rejected_.store(number(event.global_id), std::memory_order_relaxed);
     const std::shared_lock lock(streams_mutex_);
     for (const auto& tag : event.tags) {
         const auto found = streams_.find(stream_key(tag));
@@ -192,8 +193,8 @@ void Recording::mark(Ticket& ticket, std::uint16_t copy, Fate fate) {  // all of
     if (fate == Fate::durable) ticket.any_stored.store(true, std::memory_order_relaxed);
 }
 
-Recording::Answered Recording::settle(Ticket& ticket, std::uint32_t count, std::vector<delivery::Answer>& duplicates_again,
-                                      delivery::CreditHold* credit) {
+Recording::Answered Recording::settle(Ticket& ticket, std::uint32_t count,
+                                      std::vector<delivery::Answer>& duplicates_again, delivery::CreditHold* credit) {
     if (ticket.copies_open.fetch_sub(count, std::memory_order_acq_rel) > count) return Answered::not_yet;
     // Only whoever is last comes here, so nobody else uses the event's credit.
     const auto take_credit = [credit] { return credit != nullptr ? std::move(*credit) : delivery::CreditHold{}; };
@@ -262,7 +263,8 @@ delivery::Taken Recording::take(delivery::IncomingEvent& event) {
         entries.push_back(entry);
         if (!tag.partial()) continue;
         const auto view = event::EventView::parse(event.payload.data(), format);
-        const auto cut = view ? event::cut_event(*view, tag) : Result<event::EventPieces>(std::unexpected(view.error()));
+        const auto cut =
+            view ? event::cut_event(*view, tag) : Result<event::EventPieces>(std::unexpected(view.error()));
         if (!cut) return reject(event, wire::RejectReason::cannot_cut, cut.error().context);
     }
 
@@ -271,7 +273,8 @@ delivery::Taken Recording::take(delivery::IncomingEvent& event) {
     if (options_.unique_events) {
         if (const auto taken = look_for_duplicate(event, entries, streams, left)) return *taken;
     }
-    auto state = streams != 0 ? std::move(left.state) : partial_.find(session, sequence).value_or(PartialCopies::State{});
+    auto state =
+        streams != 0 ? std::move(left.state) : partial_.find(session, sequence).value_or(PartialCopies::State{});
     if (state.ticket && streams != 0) {  // a duplicate's that has stopped, or its own
         state.ticket->session = session;
         state.ticket->sequence = sequence;
@@ -289,8 +292,8 @@ delivery::Taken Recording::take(delivery::IncomingEvent& event) {
         state.ticket->done.store(state.taken, std::memory_order_relaxed);
         state.ticket->any_stored.store(state.taken != 0 && state.any_stored, std::memory_order_relaxed);
     }
-    std::shared_ptr<EventInHand> in_hand;  // for the threads of the streams, which share it
-    std::uint64_t late = 0;  // copies that no file gets
+    std::shared_ptr<EventInHand> in_hand;                          // for the threads of the streams, which share it
+    std::uint64_t late = 0;                                        // copies that no file gets
     for (std::uint16_t copy = 0; copy < entries.size(); ++copy) {  // the event may have been moved from
         if ((state.taken >> copy & 1) != 0) continue;
         auto& entry = *entries[copy];
@@ -302,7 +305,8 @@ delivery::Taken Recording::take(delivery::IncomingEvent& event) {
             });
             continue;
         }
-        switch (store_copy(*entry.stream, event, state.ticket, copy, earlier_streams(entries, state.taken & ~late, copy))) {
+        switch (
+            store_copy(*entry.stream, event, state.ticket, copy, earlier_streams(entries, state.taken & ~late, copy))) {
             case Stored::yes: state.taken |= std::uint64_t{1} << copy; break;
             case Stored::late:
                 state.taken |= std::uint64_t{1} << copy;
@@ -314,7 +318,8 @@ delivery::Taken Recording::take(delivery::IncomingEvent& event) {
                 if (streams != 0) {
                     std::vector<delivery::Answer> again;
                     ask_again(state.taken != 0 ? unique_.stopped(event.meta.global_id, {state, streams})
-                                               : unique_.lost(event.meta.global_id), again);
+                                               : unique_.lost(event.meta.global_id),
+                              again);
                     if (!again.empty()) receiver_->send_again(again);
                 } else if (state.taken != 0) {
                     partial_.keep(session, sequence, state);
@@ -336,7 +341,8 @@ void Recording::on_durable(std::vector<PlacedCopy>& copies) {
         ledger->stored(entry.length);
         mark(*ticket, entry.copy, Fate::durable);
         const auto answered = settle(*ticket, 1, again);
-        if (answered == Answered::acknowledge) answers.push_back({delivery::SessionId{ticket->session}, ticket->sequence});
+        if (answered == Answered::acknowledge)
+            answers.push_back({delivery::SessionId{ticket->session}, ticket->sequence});
         if (answered == Answered::send_again) again.push_back({delivery::SessionId{ticket->session}, ticket->sequence});
     }
     receiver_->acknowledge(answers);
@@ -354,7 +360,8 @@ void Recording::on_lost(std::vector<PlacedCopy>& copies) {
     for (const auto& [entry, ticket, ledger] : copies) {
         ledger->given_back();
         mark(*ticket, entry.copy, Fate::lost);
-        if (settle(*ticket, 1, again) == Answered::send_again) again.push_back({delivery::SessionId{ticket->session}, ticket->sequence});
+        if (settle(*ticket, 1, again) == Answered::send_again)
+            again.push_back({delivery::SessionId{ticket->session}, ticket->sequence});
     }
     receiver_->send_again(again);
     no_longer_in_hand(copies.size());

@@ -76,8 +76,9 @@ void Recording::report_rejections(bool at_the_end) {
     rejections_reported_ = std::move(rejected);
     rejections_due_ = now + interval;
     say(RecorderReport::Severity::warning,
-        fmt::format("run {}: {} events were rejected ({}), the last with global id {}; their senders have the reason of each",
-                    number(run_), events, reasons, last_rejected_.load(std::memory_order_relaxed)));
+        fmt::format(
+            "run {}: {} events were rejected ({}), the last with global id {}; their senders have the reason of each",
+            number(run_), events, reasons, last_rejected_.load(std::memory_order_relaxed)));
 }
 
 }  // namespace weir::recorder

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorder keeps in the catalogue of what it has promised, and what it learns from it when it goes on with a run.
+// What a recorder keeps in the catalogue of what it has promised, and what it learns from it when it goes on with a
+// run.
 #include <algorithm>
 #include <iterator>
 #include <utility>

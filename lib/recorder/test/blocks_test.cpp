@@ -24,16 +24,20 @@ protected:
     RecorderBlocks() { options_.lumi_block_grace = 100ms; }
 
     void send(delivery::Sender& sender, std::uint64_t id, std::uint32_t block, std::vector<StreamTag> tags) {
-        ASSERT_TRUE(sender.send({GlobalEventId{id}, {}, LumiBlock{block}, std::move(tags)}, event(id, 2000)).has_value());
+        ASSERT_TRUE(
+            sender.send({GlobalEventId{id}, {}, LumiBlock{block}, std::move(tags)}, event(id, 2000)).has_value());
     }
-    void send(delivery::Sender& sender, std::uint64_t id, std::uint32_t block) { send(sender, id, block, {stream("physics_Main")}); }
+    void send(delivery::Sender& sender, std::uint64_t id, std::uint32_t block) {
+        send(sender, id, block, {stream("physics_Main")});
+    }
 
     /// OPENED and CLOSED as they stand, in the order of streams and blocks.
     std::vector<std::string> states() const {
         std::vector<std::string> states;
         const auto rows = catalogue()->lumi_blocks(*options_.run).value();
         for (const auto& row : rows)
-            states.push_back(row.stream_name + " " + std::to_string(number(row.lumi_block)) + " " + std::string(name(row.state)));
+            states.push_back(row.stream_name + " " + std::to_string(number(row.lumi_block)) + " " +
+                             std::string(name(row.state)));
         return states;
     }
     bool comes_to(const std::vector<std::string>& wanted) const {
@@ -42,7 +46,8 @@ protected:
         return states() == wanted;
     }
 
-    /// Counted over the events in the indexes of all files: how many each pair of streams shares, whatever the catalogue says.
+    /// Counted over the events in the indexes of all files: how many each pair of streams shares, whatever the
+    /// catalogue says.
     std::vector<catalogue::StreamOverlap> counted_over_the_files() const {
         std::map<std::string, std::set<std::uint64_t>> events;
         for (const auto& path : data_files()) {
@@ -77,7 +82,8 @@ TEST_F(RecorderBlocks, ABlockIsClosedWhileTheRunGoesOnAndALateEventOpensItAgain)
     send(*sender, 4, 1);
     ASSERT_TRUE(flushed(*sender));
     EXPECT_TRUE(comes_to({"Rare 1 CLOSED", "Main 1 CLOSED", "Main 2 OPENED"}));
-    const auto of_block_1 = catalogue()->files({.run = options_.run, .stream_name = "Main", .lumi_block = LumiBlock{1}}).value();
+    const auto of_block_1 =
+        catalogue()->files({.run = options_.run, .stream_name = "Main", .lumi_block = LumiBlock{1}}).value();
     ASSERT_EQ(of_block_1.size(), 2U);
     for (const auto& file : of_block_1) EXPECT_EQ(file.file_state, catalogue::FileState::closed);
     ASSERT_TRUE(recorder->stop(60s).has_value());
@@ -132,7 +138,8 @@ TEST_F(RecorderBlocks, EachFileSaysItsFirstAndLastEventHoweverItWasClosed) {
 
 TEST_F(RecorderBlocks, WhatStreamsShareIsCountedOnceThroughCrashesAndByARebuild) {
     options_.file_events_max = 5;
-    const std::vector streams{stream("physics_Main"), stream("express_express"), stream("calibration_Tile"), stream("debug_Rare")};
+    const std::vector streams{stream("physics_Main"), stream("express_express"), stream("calibration_Tile"),
+                              stream("debug_Rare")};
     std::mt19937 random{17};
     options_.receiver.listen = port_.address();
     auto recorder = start();

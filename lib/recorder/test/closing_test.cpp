@@ -42,8 +42,11 @@ protected:
 
     /// No file is given its final name, so none can be closed, until `for_ever` is false.
     void hold_closing(const std::atomic<bool>& for_ever) {
-        const auto file_of_events = [](const std::string& path) { return path.ends_with(".writing") && !path.ends_with(".index.writing"); };
-        disk_.hang([=](Call call, const std::string& path) { return call == Call::rename_new && file_of_events(path); }, for_ever);
+        const auto file_of_events = [](const std::string& path) {
+            return path.ends_with(".writing") && !path.ends_with(".index.writing");
+        };
+        disk_.hang([=](Call call, const std::string& path) { return call == Call::rename_new && file_of_events(path); },
+                   for_ever);
     }
     static void let_go(std::atomic<bool>& for_ever) {
         for_ever = false;

@@ -43,10 +43,14 @@ protected:
     void begin(std::size_t volumes = 1) {
         if (volumes == 2) options_.directories = {directory_ / "a", directory_ / "b"};
         const auto lent = port_.lend();
-        recorder_ = Recorder::open(options_, [this](const RecorderReport& report) {
-                        const std::scoped_lock lock(mutex_);
-                        if (!report.alarm.empty()) alarms_.insert(report.alarm + ": " + report.text);
-                    }, clock_, disk_).value();
+        recorder_ = Recorder::open(
+                        options_,
+                        [this](const RecorderReport& report) {
+                            const std::scoped_lock lock(mutex_);
+                            if (!report.alarm.empty()) alarms_.insert(report.alarm + ": " + report.text);
+                        },
+                        clock_, disk_)
+                        .value();
         recorder_->start();
         auto sender_options = sender_options_for(recorder_->port());
         sender_options.backoff_first = 1ms;
@@ -58,13 +62,15 @@ protected:
             const auto id = ++sent_;
             std::vector<StreamTag> tags{stream("physics_Main")};
             if (id % 3 == 0) tags.push_back(stream("express_express"));
-            ASSERT_TRUE(sender_->send({GlobalEventId{id}, {}, LumiBlock{1}, tags}, event(id, 2000 + id % 7 * 3000)).has_value());
+            ASSERT_TRUE(sender_->send({GlobalEventId{id}, {}, LumiBlock{1}, tags}, event(id, 2000 + id % 7 * 3000))
+                            .has_value());
         }
     }
     /// The one that has the first file of physics_Main: whichever had more space.
     std::filesystem::path volume_of_main() const {
         return *std::ranges::find_if(options_.directories, [](const std::filesystem::path& directory) {
-            return std::filesystem::exists(directory / "data_test.00000017.physics_Main.daq.RAW._lb0001._weir._0001.writing");
+            return std::filesystem::exists(directory /
+                                           "data_test.00000017.physics_Main.daq.RAW._lb0001._weir._0001.writing");
         });
     }
     bool has_alarm(const std::string& part) {
@@ -131,7 +137,8 @@ protected:
         for (const auto& directory : options_.directories) {
             for (const auto& entry : std::filesystem::directory_iterator(directory)) {
                 const auto name = entry.path().filename().native();
-                EXPECT_FALSE(name.ends_with(".writing") || name.starts_with("weir.journal") || name == "weir.reserve") << entry.path();
+                EXPECT_FALSE(name.ends_with(".writing") || name.starts_with("weir.journal") || name == "weir.reserve")
+                    << entry.path();
             }
         }
     }
@@ -218,7 +225,8 @@ TEST_F(RecorderFaults, AVolumeThatFailsAgainAndAgainIsDroppedAndComesBackWhenItC
     EXPECT_FALSE(recorder_->summary().paused);
     EXPECT_FALSE(recorder_->failure().has_value());
     disk_.clear();
-    ASSERT_TRUE(eventually([&] { return recorder_->summary().volumes.front().state == VolumeState::good; })) << all_alarms();
+    ASSERT_TRUE(eventually([&] { return recorder_->summary().volumes.front().state == VolumeState::good; }))
+        << all_alarms();
     send(10);
     expect_nothing_lost();
 }
@@ -352,15 +360,16 @@ TEST_F(RecorderFaults, ADiskThatNeverAnswersIsAbandonedAndTheOtherGoesOn) {
     const auto acknowledged_before = sent_;
     static std::atomic<bool> for_ever{true};  // outlives the threads that are left behind in it
     const auto hangs = volume_of_main();
-    disk_.hang([part = (hangs / "data_test").native()](Call call, const std::string& path) {
-        return call == Call::fdatasync && path.starts_with(part);
-    }, for_ever);
+    disk_.hang([part = (hangs / "data_test").native()](
+                   Call call, const std::string& path) { return call == Call::fdatasync && path.starts_with(part); },
+               for_ever);
     for (int i = 0; i < 5; ++i) {
         send(10);
         ASSERT_TRUE(flushed(*sender_)) << all_alarms();
     }
     for (const auto& volume : recorder_->summary().volumes)
-        EXPECT_EQ(volume.state, volume.directory == hangs.native() ? VolumeState::failed : VolumeState::good) << volume.directory;
+        EXPECT_EQ(volume.state, volume.directory == hangs.native() ? VolumeState::failed : VolumeState::good)
+            << volume.directory;
     EXPECT_TRUE(eventually([&] { return has_alarm("has not answered for"); })) << all_alarms();  // it follows
     const auto stopped = recorder_->stop(2s);
     const auto summary = recorder_->summary();
@@ -433,31 +442,33 @@ TEST_P(RecorderFault, WithASecondVolumeToo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Faults, RecorderFault,
-    ::testing::Values(OneFault{"FirstWrite", Call::pwrite, "Main", EIO}, OneFault{"SecondWrite", Call::pwrite, "Main", EIO, 2},
-                      OneFault{"ThirdWriteOfAny", Call::pwrite, ".writing", EIO, 3},
-                      OneFault{"FewWrites", Call::pwrite, "Main", EIO, 1, 2},
-                      OneFault{"ManyWrites", Call::pwrite, ".writing", EIO, 1, 7},
-                      OneFault{"SyncOfData", Call::fdatasync, ".writing", EIO},
-                      OneFault{"LaterSyncOfData", Call::fdatasync, "Main", EIO, 3},
-                      OneFault{"ManySyncs", Call::fdatasync, "weir-recorder", EIO, 1, 6},
-                      OneFault{"CloseOfData", Call::close, "Main.daq.RAW._lb0001._weir._0001.writing", EIO},
-                      OneFault{"CloseOfIndex", Call::close, "index.writing", EDQUOT},
-                      OneFault{"Index", Call::pwrite, "index.writing", EIO},
-                      OneFault{"IndexSync", Call::fdatasync, "index.writing", EIO},
-                      OneFault{"JournalWrite", Call::pwrite, "weir.journal", EIO},
-                      OneFault{"JournalSync", Call::fdatasync, "weir.journal", EIO},
-                      OneFault{"JournalSyncThreeTimes", Call::fdatasync, "weir.journal", EIO, 1, 3},
-                      OneFault{"JournalFull", Call::pwrite, "weir.journal", ENOSPC, 1, 2},
-                      OneFault{"Rename", Call::rename_new, "Main", EIO},
-                      OneFault{"RenameOfIndex", Call::rename_new, "index", EIO},
-                      OneFault{"Directory", Call::fsync, "weir-recorder", EIO}, OneFault{"Truncate", Call::ftruncate, "Main", EIO},
-                      OneFault{"Create", Call::open, "Main", EIO, 2}, OneFault{"CreateReadOnly", Call::open, "Main", EROFS, 2, 3},
-                      OneFault{"Descriptors", Call::open, "writing", EMFILE, 1, 5},
-                      OneFault{"DescriptorsEverywhere", Call::open, "weir-recorder", EMFILE, 1, 20},
-                      OneFault{"NoDevice", Call::fdatasync, "writing", ENODEV},
-                      OneFault{"FullAtAWrite", Call::pwrite, "Main", ENOSPC}, OneFault{"FullAtTheIndex", Call::pwrite, "index", ENOSPC, 1, 2},
-                      OneFault{"FullAtASync", Call::fdatasync, "Main", ENOSPC}, OneFault{"Quota", Call::pwrite, "writing", EDQUOT, 2, 4},
-                      OneFault{"FileTooBig", Call::pwrite, "express", EFBIG}),
+    ::testing::Values(
+        OneFault{"FirstWrite", Call::pwrite, "Main", EIO}, OneFault{"SecondWrite", Call::pwrite, "Main", EIO, 2},
+        OneFault{"ThirdWriteOfAny", Call::pwrite, ".writing", EIO, 3},
+        OneFault{"FewWrites", Call::pwrite, "Main", EIO, 1, 2},
+        OneFault{"ManyWrites", Call::pwrite, ".writing", EIO, 1, 7},
+        OneFault{"SyncOfData", Call::fdatasync, ".writing", EIO},
+        OneFault{"LaterSyncOfData", Call::fdatasync, "Main", EIO, 3},
+        OneFault{"ManySyncs", Call::fdatasync, "weir-recorder", EIO, 1, 6},
+        OneFault{"CloseOfData", Call::close, "Main.daq.RAW._lb0001._weir._0001.writing", EIO},
+        OneFault{"CloseOfIndex", Call::close, "index.writing", EDQUOT},
+        OneFault{"Index", Call::pwrite, "index.writing", EIO},
+        OneFault{"IndexSync", Call::fdatasync, "index.writing", EIO},
+        OneFault{"JournalWrite", Call::pwrite, "weir.journal", EIO},
+        OneFault{"JournalSync", Call::fdatasync, "weir.journal", EIO},
+        OneFault{"JournalSyncThreeTimes", Call::fdatasync, "weir.journal", EIO, 1, 3},
+        OneFault{"JournalFull", Call::pwrite, "weir.journal", ENOSPC, 1, 2},
+        OneFault{"Rename", Call::rename_new, "Main", EIO}, OneFault{"RenameOfIndex", Call::rename_new, "index", EIO},
+        OneFault{"Directory", Call::fsync, "weir-recorder", EIO}, OneFault{"Truncate", Call::ftruncate, "Main", EIO},
+        OneFault{"Create", Call::open, "Main", EIO, 2}, OneFault{"CreateReadOnly", Call::open, "Main", EROFS, 2, 3},
+        OneFault{"Descriptors", Call::open, "writing", EMFILE, 1, 5},
+        OneFault{"DescriptorsEverywhere", Call::open, "weir-recorder", EMFILE, 1, 20},
+        OneFault{"NoDevice", Call::fdatasync, "writing", ENODEV},
+        OneFault{"FullAtAWrite", Call::pwrite, "Main", ENOSPC},
+        OneFault{"FullAtTheIndex", Call::pwrite, "index", ENOSPC, 1, 2},
+        OneFault{"FullAtASync", Call::fdatasync, "Main", ENOSPC},
+        OneFault{"Quota", Call::pwrite, "writing", EDQUOT, 2, 4},
+        OneFault{"FileTooBig", Call::pwrite, "express", EFBIG}),
     [](const auto& fault) { return std::string(fault.param.name); });
 
 }  // namespace

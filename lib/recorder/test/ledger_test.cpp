@@ -60,10 +60,12 @@ TEST_F(RecorderLedger, ACopyThatWasReceivedAndHasNoFateIsToldAsReceived) {
 TEST_F(RecorderLedger, WhatWasRejectedBeforeACrashIsInTheLedgerOnce) {
     const auto send_bad = [&](const Recorder& recorder, std::uint64_t id) {
         const auto sender = connect(recorder);
-        ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 3000)).has_value());
+        ASSERT_TRUE(
+            sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 3000)).has_value());
         auto bytes = event(id + 1, 3000);
         bytes[0] ^= std::byte{1};
-        ASSERT_TRUE(sender->send({GlobalEventId{id + 1}, {}, LumiBlock{1}, {stream("physics_Main")}}, bytes).has_value());
+        ASSERT_TRUE(
+            sender->send({GlobalEventId{id + 1}, {}, LumiBlock{1}, {stream("physics_Main")}}, bytes).has_value());
         ASSERT_TRUE(sender->send({GlobalEventId{id + 2}, {}, LumiBlock{1}, {}}, event(id + 2, 3000)).has_value());
         ASSERT_TRUE(flushed(*sender));
     };
@@ -103,7 +105,8 @@ TEST_F(RecorderLedger, RejectedCopiesAreCountedWhereNoEventIsStored) {
         for (std::uint64_t id = 1; id <= 10; ++id)
             ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {}}, event(id, 3000)).has_value());
         ASSERT_TRUE(flushed(*sender));
-        while (recorder->summary().sync_rounds == 0) std::this_thread::sleep_for(1ms);  // it is counted behind the answers
+        while (recorder->summary().sync_rounds == 0)
+            std::this_thread::sleep_for(1ms);  // it is counted behind the answers
         EXPECT_LE(recorder->summary().sync_rounds, 10U) << "no more than one sync for an event";
     }
     ASSERT_FALSE(recovery::recover_and_record(directory_, options_.recorder, *catalogue(), clock_)
@@ -192,7 +195,8 @@ TEST_F(RecorderLedger, AJournalThatFollowsAnotherBeginsWithItsTotalsAndReplacesO
 TEST_F(RecorderLedger, TotalsOfSeveralJournalsAreEnteredOnceTheHighestCounts) {
     std::filesystem::create_directories(directory_);
     const auto known = catalogue();
-    for (const auto* recorder : {"weir", "other"}) ASSERT_TRUE(known->open_run({RunNumber{17}, recorder, "receipt", "", clock_.wall()}).has_value());
+    for (const auto* recorder : {"weir", "other"})
+        ASSERT_TRUE(known->open_run({RunNumber{17}, recorder, "receipt", "", clock_.wall()}).has_value());
     ASSERT_TRUE(known->add_to_ledger({RunNumber{17}, "weir", "physics", "Main", 12, 10, {{"late", 2}}}).has_value());
     const std::vector<datafile::RejectedCopies> totals{
         {RunNumber{17}, "weir", "physics", "Main", {{"late", 5}, {"duplicate", 1}}},

@@ -85,7 +85,8 @@ TEST_F(RecorderTest, FilesRotateByEventsAndBlockNumbersRunOn) {
     auto recorder = start();
     auto sender = connect(*recorder);
     for (std::uint64_t id = 1; id <= 20; ++id)
-        ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 2000)).has_value());
+        ASSERT_TRUE(
+            sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 2000)).has_value());
     ASSERT_TRUE(flushed(*sender));
     ASSERT_TRUE(recorder->stop(60s).has_value());
     const auto files = data_files();
@@ -106,8 +107,13 @@ TEST_F(RecorderTest, EachLumiBlockHasItsOwnFiles) {
     auto recorder = start();
     auto sender = connect(*recorder);
     for (std::uint64_t id = 1; id <= 9; ++id)
-        ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{static_cast<std::uint32_t>(id % 3 + 1)}, {stream("physics_Main")}},
-                                 event(id, 2000)).has_value());
+        ASSERT_TRUE(sender
+                        ->send({GlobalEventId{id},
+                                {},
+                                LumiBlock{static_cast<std::uint32_t>(id % 3 + 1)},
+                                {stream("physics_Main")}},
+                               event(id, 2000))
+                        .has_value());
     ASSERT_TRUE(flushed(*sender));
     ASSERT_TRUE(recorder->stop(60s).has_value());
     const auto files = data_files();
@@ -121,7 +127,8 @@ TEST_F(RecorderTest, OpaqueEventsOfAnyLengthAreKeptExactly) {
     auto sender = connect(*recorder, wire::EventFormat::opaque);
     for (std::size_t size : {1U, 2U, 3U, 4U, 5U, 4095U, 4096U, 70'001U}) {
         const std::vector<std::byte> bytes(size, std::byte{static_cast<unsigned char>(size)});
-        ASSERT_TRUE(sender->send({GlobalEventId{size}, {}, LumiBlock{1}, {stream("physics_Testbeam")}}, bytes).has_value());
+        ASSERT_TRUE(
+            sender->send({GlobalEventId{size}, {}, LumiBlock{1}, {stream("physics_Testbeam")}}, bytes).has_value());
     }
     ASSERT_TRUE(flushed(*sender));
     ASSERT_TRUE(recorder->stop(60s).has_value());
@@ -140,7 +147,8 @@ TEST_F(RecorderTest, TheLedgerSaysWhatTheFilesSayAndWhatWasRefused) {
     auto recorder = start();
     auto sender = connect(*recorder);
     for (std::uint64_t id = 1; id <= 5; ++id)
-        ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 5000)).has_value());
+        ASSERT_TRUE(
+            sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 5000)).has_value());
     auto broken = event(6, 5000);
     broken[4] ^= std::byte{1};
     ASSERT_TRUE(sender->send({GlobalEventId{6}, {}, LumiBlock{1}, {stream("physics_Main")}}, broken).has_value());
@@ -166,8 +174,12 @@ TEST_F(RecorderTest, AMalformedEventIsRejectedAndTheNextIsStored) {
     auto broken = event(1, 5000);
     broken[4] ^= std::byte{1};  // total size
     ASSERT_TRUE(sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, broken).has_value());
-    ASSERT_TRUE(sender->send({GlobalEventId{2}, {}, LumiBlock{1}, {stream("physics_Main"), stream("physics_Main")}}, event(2, 5000)).has_value());
-    ASSERT_TRUE(sender->send({GlobalEventId{3}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(3, 5000)).has_value());
+    ASSERT_TRUE(sender
+                    ->send({GlobalEventId{2}, {}, LumiBlock{1}, {stream("physics_Main"), stream("physics_Main")}},
+                           event(2, 5000))
+                    .has_value());
+    ASSERT_TRUE(
+        sender->send({GlobalEventId{3}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(3, 5000)).has_value());
     ASSERT_TRUE(flushed(*sender));
     sender->close();  // the last answer is told a moment after it counts
     ASSERT_TRUE(recorder->stop(60s).has_value());
@@ -189,8 +201,11 @@ TEST_F(RecorderTest, EveryModeStoresTheSameBytesAndSums) {
         auto recorder = start();
         auto sender = connect(*recorder);
         for (std::uint64_t id = 1; id <= 30; ++id)
-            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main"), stream("express_express")}},
-                                     event(id, 100'000)).has_value());
+            ASSERT_TRUE(
+                sender
+                    ->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main"), stream("express_express")}},
+                           event(id, 100'000))
+                    .has_value());
         ASSERT_TRUE(flushed(*sender)) << name(mode);
         ASSERT_TRUE(recorder->stop(60s).has_value()) << name(mode);
         EXPECT_EQ(recorder->summary().copies_stored, 60U) << name(mode);
@@ -220,7 +235,9 @@ TEST_F(RecorderTest, ASlowDiskMakesTheSendersWaitAndLosesNothing) {
         senders.push_back(delivery::Sender::open(sender_options).value());
     }
     for (std::uint64_t id = 1; id <= 100; ++id)
-        ASSERT_TRUE(senders[id % 4]->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 300'000)).has_value());
+        ASSERT_TRUE(senders[id % 4]
+                        ->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 300'000))
+                        .has_value());
     for (auto& sender : senders) ASSERT_TRUE(flushed(*sender));
     ASSERT_TRUE(recorder->stop(60s).has_value());
     EXPECT_EQ(recorder->summary().copies_stored, 100U);
@@ -253,7 +270,8 @@ TEST_F(RecorderTest, ManySmallEventsWaitForTheSyncAndNotInMemory) {
     for (std::uint64_t id = 1; id <= events; ++id)
         EXPECT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, bytes).has_value());
     const auto deadline = clock_.now() + 60s;
-    while (recorder->summary().receiver.waits_for_sink == 0 && clock_.now() < deadline) std::this_thread::sleep_for(1ms);
+    while (recorder->summary().receiver.waits_for_sink == 0 && clock_.now() < deadline)
+        std::this_thread::sleep_for(1ms);
     std::this_thread::sleep_for(5ms);
     EXPECT_EQ(recorder->summary().copies_in_hand, copies_max);
     EXPECT_GT(recorder->summary().segments_free, 0U);  // it is not the bytes that fill the memory
@@ -277,7 +295,9 @@ TEST_F(RecorderTest, OnlyAFileAfterWhichNoneCanComeSaysThatItIsTheLast) {
         std::uint64_t id = 0;
         for (const std::uint32_t block : {1U, 2U, 1U}) {  // the third is late
             ++id;
-            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{block}, {stream("physics_Main")}}, event(id, 3000)).has_value());
+            ASSERT_TRUE(
+                sender->send({GlobalEventId{id}, {}, LumiBlock{block}, {stream("physics_Main")}}, event(id, 3000))
+                    .has_value());
             ASSERT_TRUE(flushed(*sender));
             if (block == 2) clock.advance(1s);
             while (block == 2 && recorder->summary().files == 0) std::this_thread::sleep_for(1ms);  // block 1 is closed
@@ -291,11 +311,14 @@ TEST_F(RecorderTest, OnlyAFileAfterWhichNoneCanComeSaysThatItIsTheLast) {
             std::vector<std::byte> bytes;
             while (reader.next(bytes).value()) {
             }
-            says_last[name.substr(name.size() - std::string_view("lb0001._weir._0001").size())] = reader.end()->last_of_sequence;
+            says_last[name.substr(name.size() - std::string_view("lb0001._weir._0001").size())] =
+                reader.end()->last_of_sequence;
         }
         using Expected = std::map<std::string, bool>;
         if (late == LatePolicy::new_file) {
-            EXPECT_EQ(says_last, (Expected{{"lb0001._weir._0001", false}, {"lb0001._weir._0002", true}, {"lb0002._weir._0001", true}}));
+            EXPECT_EQ(
+                says_last,
+                (Expected{{"lb0001._weir._0001", false}, {"lb0001._weir._0002", true}, {"lb0002._weir._0001", true}}));
         } else {
             EXPECT_EQ(says_last, (Expected{{"lb0001._weir._0001", true}, {"lb0002._weir._0001", true}}));
         }
@@ -316,7 +339,8 @@ TEST_F(RecorderTest, ALateEventIsRejectedWhenThatIsThePolicyAndNeverAcknowledged
     };
     auto sender = delivery::Sender::open(sender_options).value();
     const auto send = [&](std::uint64_t id, std::uint32_t block) {
-        ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{block}, {stream("physics_Main")}}, event(id, 3000)).has_value());
+        ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{block}, {stream("physics_Main")}}, event(id, 3000))
+                        .has_value());
         ASSERT_TRUE(flushed(*sender));
     };
     send(1, 1);
@@ -336,7 +360,8 @@ TEST_F(RecorderTest, ADirectoryMayBeSpelledWithASlashAtItsEnd) {
     options_.directories = {directory_.native() + "/"};
     auto recorder = start();
     auto sender = connect(*recorder);
-    ASSERT_TRUE(sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 3000)).has_value());
+    ASSERT_TRUE(
+        sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 3000)).has_value());
     ASSERT_TRUE(flushed(*sender));
     EXPECT_TRUE(recorder->stop(60s).has_value());
     expect_all_good(1);

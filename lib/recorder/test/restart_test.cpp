@@ -57,8 +57,9 @@ TEST_F(RecorderRestart, ARunThatACrashLeftOpenIsContinuedAndEveryCopyIsStoredOnc
     std::jthread sending([&] {
         for (std::uint64_t id = 1; id <= events; ++id) {
             if (id == events / 2) crashed.wait(false);  // some are sent afterwards, whoever is slow
-            const auto sent = sender->send(
-                {GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main"), stream("express_express")}}, bytes[id - 1]);
+            const auto sent =
+                sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main"), stream("express_express")}},
+                             bytes[id - 1]);
             EXPECT_TRUE(sent.has_value());
             std::this_thread::sleep_for(500us);
         }
@@ -132,7 +133,8 @@ TEST_F(RecorderRestart, AFileThatNeverHeldAnAcknowledgedEventIsGoneAfterACrash) 
         auto recorder = Recorder::open(options_, {}, clock_, disk).value();
         recorder->start();
         auto sender = connect(*recorder);
-        const bool sent = sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 5000)).has_value();
+        const bool sent =
+            sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 5000)).has_value();
         EXPECT_TRUE(sent);
         while (sent && recorder->summary().copies_received == 0) std::this_thread::sleep_for(1ms);
         // As after a crash at this moment: what the catalogue says, and nothing else.
@@ -160,7 +162,8 @@ TEST_F(RecorderRestart, AnEventIsNotAcknowledgedWhileTheDiskHasNoRoomForItsEntry
         auto recorder = Recorder::open(options_, {}, clock_, disk).value();
         recorder->start();
         auto sender = connect(*recorder);
-        ASSERT_TRUE(sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 3000)).has_value());
+        ASSERT_TRUE(
+            sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 3000)).has_value());
         while (disk.fired() < 3 && sender->stats().acknowledged == 0) std::this_thread::sleep_for(1ms);
         EXPECT_EQ(sender->stats().acknowledged, 0U) << writes_before;
         disk.clear();
@@ -185,7 +188,8 @@ TEST_F(RecorderRestart, AFileThatCouldNeitherBeginNorBeRemovedIsRemovedBeforeThe
     auto recorder = Recorder::open(options_, {}, clock_, disk).value();
     recorder->start();
     auto sender = connect(*recorder);
-    ASSERT_TRUE(sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 3000)).has_value());
+    ASSERT_TRUE(
+        sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 3000)).has_value());
     while (disk.kept < 2) std::this_thread::sleep_for(1ms);
     disk.keeps = false;
     disk.clear();
@@ -249,7 +253,8 @@ TEST_F(RecorderRestart, TwoRecordersCannotShareADirectory) {
     auto recorder = start();
     const auto second = Recorder::open(options_, {}, clock_);
     ASSERT_FALSE(second.has_value());
-    EXPECT_NE(second.error().message().find("in use by another recorder"), std::string::npos) << second.error().message();
+    EXPECT_NE(second.error().message().find("in use by another recorder"), std::string::npos)
+        << second.error().message();
     ASSERT_TRUE(recorder->stop(60s).has_value());
 }
 
@@ -257,7 +262,8 @@ TEST_F(RecorderRestart, WhatCannotBeRecoveredIsLeftAsItIsAndTheRecorderDoesNotSt
     {
         auto recorder = start();
         auto sender = connect(*recorder);
-        ASSERT_TRUE(sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 3000)).has_value());
+        ASSERT_TRUE(
+            sender->send({GlobalEventId{1}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(1, 3000)).has_value());
         ASSERT_TRUE(flushed(*sender));
     }  // as after a crash
     std::filesystem::path writing;

@@ -46,7 +46,8 @@ public:
         if (held_) {
             std::unique_lock lock(mutex_);
             const auto& path = paths_[fd];
-            const bool waits = path.contains(part_) && !path.contains(".index");  // the head of an index is written when a file is made
+            const bool waits = path.contains(part_) &&
+                               !path.contains(".index");  // the head of an index is written when a file is made
             lock.unlock();
             if (waits) held_.wait(true);
         }
@@ -70,10 +71,14 @@ protected:
     ~RecorderUnique() override { disk_.release(); }
 
     void begin() {
-        recorder_ = Recorder::open(options_, [this](const RecorderReport& report) {
-                        const std::scoped_lock lock(mutex_);
-                        if (!report.alarm.empty()) alarms_.insert(report.alarm);
-                    }, clock_, disk_).value();
+        recorder_ = Recorder::open(
+                        options_,
+                        [this](const RecorderReport& report) {
+                            const std::scoped_lock lock(mutex_);
+                            if (!report.alarm.empty()) alarms_.insert(report.alarm);
+                        },
+                        clock_, disk_)
+                        .value();
         recorder_->start();
     }
     void end() {
@@ -89,7 +94,8 @@ protected:
         options.backoff_last = 10ms;
         return delivery::Sender::open(options).value();
     }
-    void send(delivery::Sender& to, std::uint64_t id, const std::vector<StreamTag>& tags = {main_}, std::size_t size = 3000) {
+    void send(delivery::Sender& to, std::uint64_t id, const std::vector<StreamTag>& tags = {main_},
+              std::size_t size = 3000) {
         const auto sent = to.send({GlobalEventId{id}, {}, LumiBlock{1}, tags}, event(id, size));
         ASSERT_TRUE(sent.has_value()) << sent.error().message();
     }
@@ -412,8 +418,8 @@ TEST_F(RecorderUnique, TooLittleMemoryForTheIdsIsRefused) {
     EXPECT_TRUE(options_.check_consistency().has_value());
 }
 
-/// A trigger that rejects at random: of 300,000 events half come (with a sanitizer, of 20,000). Then all of them come again, through another session, before and
-/// after a restart, and when the files are gone.
+/// A trigger that rejects at random: of 300,000 events half come (with a sanitizer, of 20,000). Then all of them come
+/// again, through another session, before and after a restart, and when the files are gone.
 TEST_F(RecorderUnique, ARandomHalfOf300000EventsIsKnownAcrossARestartAndWhenItsFilesAreDeleted) {
     constexpr std::uint64_t events = testing::sanitized ? 20'000 : 300'000;
     std::mt19937_64 random(17);

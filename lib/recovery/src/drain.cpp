@@ -94,11 +94,13 @@ public:
         if (!fs::exists(to, error)) {
             const auto free = free_space(target);
             if (free < row.bytes + row.bytes / 64)
-                return fail_errno(ENOSPC, fmt::format("{} has {} bytes free, {} needs {}; name another volume with --to",
-                                                      target.native(), free, from.native(), row.bytes));
+                return fail_errno(ENOSPC,
+                                  fmt::format("{} has {} bytes free, {} needs {}; name another volume with --to",
+                                              target.native(), free, from.native(), row.bytes));
             if (auto copied = copy(row, from, to); !copied) return copied;
         } else if (const auto there = stored_sums(to); !there || !agrees(row, *there)) {
-            return fail(Errc::refused, fmt::format("{} is there already and is another file; move it away", to.native()));
+            return fail(Errc::refused,
+                        fmt::format("{} is there already and is another file; move it away", to.native()));
         } else {  // a power cut may have kept the name of the data and not that of the index
             if (auto copied = copy_index(from, to); !copied) return copied;
             if (auto synced = sync_directory(to.parent_path()); !synced) return synced;
@@ -113,8 +115,8 @@ public:
         return remove_file(to);
     }
 
-    /// What lies here and is elsewhere in the catalogue: nothing, when what is there is the file as it was recorded, with
-    /// its index; or when it was deleted there, being safe with others.
+    /// What lies here and is elsewhere in the catalogue: nothing, when what is there is the file as it was recorded,
+    /// with its index; or when it was deleted there, being safe with others.
     Result<> prove_moved(const catalogue::FileRow& row, const fs::path& from) {
         if (row.file_state == catalogue::FileState::deleted) return {};
         const auto to = fs::path(row.volume) / row.name;
@@ -123,9 +125,10 @@ public:
         if (there && agrees(row, *there) &&
             (!fs::exists(datafile::index_path_of(from), error) || fs::exists(datafile::index_path_of(to), error)))
             return {};
-        return fail(Errc::refused, fmt::format("{} stays: the catalogue says that it is {} now, and that is not there with its "
-                                               "index, as it was recorded; is its disk mounted?",
-                                               from.native(), to.native()));
+        return fail(Errc::refused,
+                    fmt::format("{} stays: the catalogue says that it is {} now, and that is not there with its "
+                                "index, as it was recorded; is its disk mounted?",
+                                from.native(), to.native()));
     }
 
     /// What was moved, and is still here because an earlier call was cut short.
@@ -189,8 +192,10 @@ private:
         if (!sums) return give_up(sums.error());
         const bool trusted = row != nullptr && row->file_health != catalogue::FileHealth::quarantined;
         if (trusted && !agrees(*row, *sums)) {
-            return give_up({Errc::corrupt, 0, fmt::format("{} is not as it was recorded and stays where it is; weir verify "
-                                                       "names the damage", from.native())});
+            return give_up({Errc::corrupt, 0,
+                            fmt::format("{} is not as it was recorded and stays where it is; weir verify "
+                                        "names the damage",
+                                        from.native())});
         }
         if (trusted) {
             const auto adler = std::ranges::find(row->sums, "adler32", &catalogue::FileSum::algorithm);
@@ -205,8 +210,10 @@ private:
         const auto stored = stored_sums(aside);
         if (!stored) return give_up(stored.error());
         if (*stored == *sums) return {};
-        return give_up({Errc::corrupt, 0, fmt::format("the copy of {} in {} does not hold what was written there; look after "
-                                                   "that disk", from.native(), to.parent_path().native())});
+        return give_up({Errc::corrupt, 0,
+                        fmt::format("the copy of {} in {} does not hold what was written there; look after "
+                                    "that disk",
+                                    from.native(), to.parent_path().native())});
     }
 
     const DrainOptions& options_;
@@ -235,7 +242,8 @@ Result<DrainResult> drain_volume(const DrainOptions& given, catalogue::Catalogue
         if (!known) return std::unexpected(known.error());
         target = std::move(*known);
         if (target == options.volume)
-            return fail(Errc::usage, fmt::format("{} cannot be emptied into itself; name another volume with --to", target.native()));
+            return fail(Errc::usage, fmt::format("{} cannot be emptied into itself; name another volume with --to",
+                                                 target.native()));
     }
     if (options.targets.empty()) return fail(Errc::usage, "no volume to move the files to; name one with --to");
     const auto rows = catalogue.files({.volume = options.volume.native(), .file_state = catalogue::FileState::closed});
@@ -256,7 +264,8 @@ Result<DrainResult> drain_volume(const DrainOptions& given, catalogue::Catalogue
     }
     std::error_code error;
     std::vector<fs::path> left;
-    for (fs::directory_iterator it(options.volume, error), end; !error && it != end; it.increment(error)) left.push_back(it->path());
+    for (fs::directory_iterator it(options.volume, error), end; !error && it != end; it.increment(error))
+        left.push_back(it->path());
     if (error) return fail_errno(error.value(), fmt::format("cannot read directory {}", options.volume.native()));
     std::set<fs::path> moved;
     for (const auto& path : left) {

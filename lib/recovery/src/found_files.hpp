@@ -37,6 +37,7 @@ struct FoundFiles {
 
 /// Without links, dots and slashes at the end: as the catalogue has them.
 [[nodiscard]] Result<std::filesystem::path> one_spelling(const std::filesystem::path& directory);
-[[nodiscard]] Result<std::vector<std::filesystem::path>> one_spelling(std::span<const std::filesystem::path> directories);
+[[nodiscard]] Result<std::vector<std::filesystem::path>> one_spelling(
+    std::span<const std::filesystem::path> directories);
 
 }  // namespace weir::recovery

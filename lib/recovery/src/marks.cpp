@@ -13,7 +13,8 @@ constexpr std::size_t chunk_memory_max = 2 * wire::EventIdSet::chunk_overhead + 
 
 }  // namespace
 
-catalogue::SessionMark mark_of(const wire::SessionKey& key, const wire::SequenceSet& durable, const std::string& recorder) {
+catalogue::SessionMark mark_of(const wire::SessionKey& key, const wire::SequenceSet& durable,
+                               const std::string& recorder) {
     catalogue::SessionMark mark;
     mark.recorder = recorder;
     mark.run = key.run;
@@ -37,7 +38,7 @@ Result<std::pair<wire::SessionKey, wire::SequenceSet>> session_of(const catalogu
 }
 
 catalogue::SessionMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run,
-                                   const std::string& recorder) {
+                                      const std::string& recorder) {
     catalogue::SessionMark mark;
     mark.recorder = recorder;
     mark.run = run;
@@ -48,7 +49,7 @@ catalogue::SessionMark mark_of_events(const wire::EventIdSet& durable, std::uint
 }
 
 std::vector<catalogue::SessionMark> marks_of_events(const EventHoldings& holdings, RunNumber run,
-                                                 const std::string& recorder) {
+                                                    const std::string& recorder) {
     std::vector<catalogue::SessionMark> marks{mark_of_events(holdings.durable, 0, run, recorder)};
     for (const auto& [number, chunk] : holdings.durable.chunks()) {
         const auto* marked = holdings.marked.chunk(number);

@@ -30,7 +30,7 @@ void RunHoldings::add(const datafile::StoredIndex& index) {
         const auto session = index.sessions.find(copy.session);
         if (session == index.sessions.end() || !wire::valid(copy.sequence) || copy.copy >= 64) continue;
         const wire::SessionKey key{session->second.sender, session->second.incarnation, session->second.connection,
-                                session->second.run};
+                                   session->second.run};
         if (copy.copies > 1) {
             auto& taken = partial[{key, copy.sequence}];
             taken |= std::uint64_t{1} << copy.copy;

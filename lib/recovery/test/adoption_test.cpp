@@ -32,7 +32,8 @@ protected:
         const auto recorder = start();
         const auto sender = connect(*recorder);
         for (std::uint64_t id = 1; id <= 3; ++id)
-            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 2000)).has_value());
+            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 2000))
+                            .has_value());
         ASSERT_TRUE(flushed(*sender));
         if (dies) return;
         ASSERT_TRUE(recorder->stop(10s).has_value());
@@ -55,7 +56,11 @@ protected:
 
 TEST_F(AdoptionTest, ARunOfTheHeirsOwnWithTheSameNameIsNeitherClosedNorMixed) {
     record(true);
-    const auto opened = successor_->open_run({.run = *options_.run, .recorder = options_.recorder, .mode = "receipt", .relaxations = "", .at = clock_.wall()});
+    const auto opened = successor_->open_run({.run = *options_.run,
+                                              .recorder = options_.recorder,
+                                              .mode = "receipt",
+                                              .relaxations = "",
+                                              .at = clock_.wall()});
     ASSERT_TRUE(opened.has_value());
     expect_refused("run 17 of recorder weir is in the catalogue already");
     EXPECT_EQ(successor_->runs().value().front().state, catalogue::OpenState::opened);

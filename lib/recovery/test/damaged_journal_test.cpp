@@ -67,8 +67,9 @@ protected:
         std::vector<std::byte> closed, aside;
         for (const auto& entry : fs::directory_iterator(directory)) {
             const auto name = entry.path().filename().native();
-            auto* const to = name.ends_with(".data") ? &closed
-                             : name.contains(".cut-") || name.ends_with(".writing") ? &aside : nullptr;
+            auto* const to = name.ends_with(".data")                                ? &closed
+                             : name.contains(".cut-") || name.ends_with(".writing") ? &aside
+                                                                                    : nullptr;
             if (to == nullptr) continue;
             const auto bytes = bytes_of(entry.path());
             to->insert(to->end(), bytes.begin(), bytes.end());

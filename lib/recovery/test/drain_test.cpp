@@ -29,7 +29,8 @@ protected:
         const auto recorder = start();
         const auto sender = connect(*recorder);
         for (std::uint64_t id = 1; id <= 9; ++id)
-            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 3000)).has_value());
+            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 3000))
+                            .has_value());
         ASSERT_TRUE(flushed(*sender));
         ASSERT_TRUE(recorder->stop(60s).has_value());
         ASSERT_EQ(data_files().size(), 3U);
@@ -74,7 +75,8 @@ TEST_F(DrainTest, WhatAnEarlierCallLeftHalfDoneIsFinished) {
     fs::copy_file(files[2], other_ / files[2].filename());
     fs::copy_file(datafile::index_path_of(files[2]), other_ / datafile::index_path_of(files[2]).filename());
     const auto guid = datafile::StoredIndex::read(datafile::index_path_of(files[2]))->closed.guid;
-    ASSERT_TRUE(catalogue()->file_moved(guid, fs::canonical(other_).native(), files[2].filename().native()).has_value());
+    ASSERT_TRUE(
+        catalogue()->file_moved(guid, fs::canonical(other_).native(), files[2].filename().native()).has_value());
     const auto result = drain().value();
     EXPECT_EQ(result.files, 2U);
     EXPECT_TRUE(result.failed.empty());
@@ -99,7 +101,8 @@ TEST_F(DrainTest, WhatTheCatalogueHasElsewhereIsRemovedHereOnlyWhenItIsThereAsIt
     const auto files = data_files();
     for (const auto& file : files) {
         const auto guid = datafile::StoredIndex::read(datafile::index_path_of(file))->closed.guid;
-        ASSERT_TRUE(catalogue()->file_moved(guid, fs::canonical(other_).native(), file.filename().native()).has_value());
+        ASSERT_TRUE(
+            catalogue()->file_moved(guid, fs::canonical(other_).native(), file.filename().native()).has_value());
     }
     // The first is not there, the second has no index there, the third is another one.
     fs::copy_file(files[1], other_ / files[1].filename());
@@ -172,7 +175,8 @@ TEST_F(DrainTest, OpenAndUnknownFilesAreCountedAndStay) {
 
 TEST_F(DrainTest, AVolumeIsNotEmptiedIntoItselfOrIntoNothing) {
     const auto code = [&](std::vector<fs::path> targets) {
-        return drain_volume({.volume = directory_, .targets = std::move(targets), .progress = {}, .stop = {}}, *catalogue())
+        return drain_volume({.volume = directory_, .targets = std::move(targets), .progress = {}, .stop = {}},
+                            *catalogue())
             .error()
             .code;
     };

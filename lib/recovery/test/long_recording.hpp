@@ -27,7 +27,8 @@ struct LongRecording {
 /// Errors are those of the disk: the directory exists and is empty.
 [[nodiscard]] inline Result<> leave_behind(const std::filesystem::path& directory, const LongRecording& recording) {
     auto journal = datafile::JournalWriter::open(directory, [&](std::uint32_t session) {
-        return datafile::SessionDeclared{session, 1000 + session, 0, recording.run, "sender-" + std::to_string(session)};
+        return datafile::SessionDeclared{session, 1000 + session, 0, recording.run,
+                                         "sender-" + std::to_string(session)};
     });
     if (!journal) return std::unexpected(journal.error());
     for (std::uint64_t n = 0; n < recording.files; ++n) {

@@ -117,7 +117,8 @@ TEST_F(RebuildTest, BlockNumbersGoOnBehindTheLastFileWhenTheCatalogueKnowsNoneBe
         auto recorder = start();
         const auto sender = connect(*recorder);
         for (std::uint64_t id = 1; id <= 5; ++id)
-            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 2000)).has_value());
+            ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 2000))
+                            .has_value());
         ASSERT_TRUE(flushed(*sender));
         while (data_files().size() < 2) std::this_thread::sleep_for(1ms);
         recorder.reset();  // no stop(): as after a crash
@@ -134,7 +135,8 @@ TEST_F(RebuildTest, BlockNumbersGoOnBehindTheLastFileWhenTheCatalogueKnowsNoneBe
     EXPECT_TRUE(recorder->continued());
     const auto sender = connect(*recorder);
     for (std::uint64_t id = 6; id <= 7; ++id)
-        ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 2000)).has_value());
+        ASSERT_TRUE(
+            sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 2000)).has_value());
     ASSERT_TRUE(flushed(*sender));
     ASSERT_TRUE(recorder->stop(60s).has_value());
     expect_all_good(3);
@@ -178,7 +180,9 @@ TEST_F(RebuildTest, AnOlderCopyOfTheCatalogueLearnsWhatCameSinceAndKeepsWhatOnly
     ASSERT_TRUE(record(10)->stop(60s).has_value());
     const auto transferred = catalogue()->files().value().front().guid;
     ASSERT_TRUE(catalogue()->file_transferred(transferred).has_value());
-    { auto closed = catalogue(); }
+    {
+        auto closed = catalogue();
+    }
     const auto copy = directory_ / "copy";
     std::filesystem::copy_file(path(), copy);
     options_.run = RunNumber{18};

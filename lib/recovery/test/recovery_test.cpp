@@ -261,8 +261,7 @@ TEST_F(RecoveryTest, AnIndexThatIsShortCutsNoEventWhereTheJournalIsDamaged) {
     crash();
     write(journal(), {});
     for (const auto& [path, bytes] : open_files()) {  // as when the disk had no room for the index of two rounds
-        if (path.native().ends_with(".index.writing"))
-            std::filesystem::resize_file(path, last_rounds(bytes, 2));
+        if (path.native().ends_with(".index.writing")) std::filesystem::resize_file(path, last_rounds(bytes, 2));
     }
     const auto result = recover_directory(directory_, clock_).value();
     ASSERT_EQ(result.files.size(), 1U);
@@ -413,7 +412,9 @@ protected:
         const auto result = recover_directory(aside, clock_).value();
         ASSERT_EQ(result.files.size(), 1U);
         EXPECT_EQ(result.files.front().closed.events, events_sent);
-        EXPECT_TRUE(std::ranges::any_of(result.doubts, [&](const Error& doubt) { return doubt.message().contains(because); })) << because;
+        EXPECT_TRUE(std::ranges::any_of(result.doubts, [&](const Error& doubt) {
+            return doubt.message().contains(because);
+        })) << because;
     }
 };
 
@@ -446,7 +447,8 @@ TEST_F(RecoveryTest, AFileThatVanishedIsNamedAndTheOthersAreRecovered) {
     for (int again = 0; again < 2; ++again) {
         const auto refused = recorder::Recorder::open(options_, {}, clock_);
         ASSERT_FALSE(refused.has_value());
-        EXPECT_NE(refused.error().message().find(vanished.filename().native()), std::string::npos) << refused.error().message();
+        EXPECT_NE(refused.error().message().find(vanished.filename().native()), std::string::npos)
+            << refused.error().message();
         EXPECT_EQ(data_files().size(), 1U);
         EXPECT_TRUE(std::filesystem::exists(journal()));  // for when the file is put back
         EXPECT_TRUE(std::filesystem::exists(index));
@@ -465,7 +467,8 @@ TEST_F(RecoveryTest, AFileThatVanishedIsNamedAndTheOthersAreRecovered) {
 }
 
 TEST_F(RecoveryTest, NoEventIsReadThatTheJournalVouchesFor) {
-    const LongRecording recording{.run = *options_.run, .files = 3, .events = 500, .event_size = 20'000'000, .sessions = 300};
+    const LongRecording recording{
+        .run = *options_.run, .files = 3, .events = 500, .event_size = 20'000'000, .sessions = 300};
     const auto left = leave_behind(directory_, recording);  // 30 GB, with holes instead of events
     ASSERT_TRUE(left.has_value()) << left.error().message();
     const auto bytes_read = [] {  // by this process, with read calls of any kind

@@ -23,7 +23,8 @@ protected:
         auto recorder = start();
         auto sender = connect(*recorder);
         for (std::uint64_t id = 1; id <= 3; ++id)
-            EXPECT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 400)).has_value());
+            EXPECT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, {stream("physics_Main")}}, event(id, 400))
+                            .has_value());
         EXPECT_TRUE(sender->flush(60s).value());
         EXPECT_TRUE(recorder->stop(60s).has_value());
         return data_files().at(0);
@@ -83,7 +84,7 @@ TEST_F(VerificationTest, ATruncatedFileIsDamagedAndItsFirstEventsAreStillProven)
 TEST_F(VerificationTest, OneDamagedEventDoesNotHideTheNext) {
     const auto path = record_one();
     const auto index = datafile::StoredIndex::read(datafile::index_path_of(path)).value();
-    flip(path, index.copies[0].offset + 4);   // a separator
+    flip(path, index.copies[0].offset + 4);    // a separator
     flip(path, index.copies[2].offset + 200);  // an event's bytes
     const auto result = verify_file(path, nullptr, {});
     std::vector<std::optional<std::uint64_t>> events;
@@ -135,12 +136,15 @@ TEST_F(VerificationTest, AnAttributeIsHeldAgainstTheFileAlsoWhenTheFileWasModifi
     const auto sum = verify_file(path, nullptr, {}).adler32.value();
     const auto written = datafile::write_adler32_attribute(file, sum + 1, SystemClock().wall());
     if (!written && written.error().code == Errc::unsupported)
-        GTEST_SKIP() << "NOT TESTED: a checksum attribute beside a modified file; set TMPDIR to a file system with user "
-                        "attributes: " << written.error().message();
+        GTEST_SKIP()
+            << "NOT TESTED: a checksum attribute beside a modified file; set TMPDIR to a file system with user "
+               "attributes: "
+            << written.error().message();
     std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + 1h);
     const auto result = verify_file(path, nullptr, {});
     ASSERT_EQ(result.damages.size(), 1U);
-    EXPECT_NE(result.damages[0].reason.find("before the file was last modified"), std::string::npos) << result.damages[0].reason;
+    EXPECT_NE(result.damages[0].reason.find("before the file was last modified"), std::string::npos)
+        << result.damages[0].reason;
 }
 
 TEST_F(VerificationTest, AnEventThatIsInTwoFilesIsDamage) {
@@ -154,7 +158,8 @@ TEST_F(VerificationTest, AnEventThatIsInTwoFilesIsDamage) {
     ASSERT_EQ(report.damages.size(), 1U);
     EXPECT_EQ(report.damages[0].path, duplicate);
     EXPECT_EQ(report.damages[0].event, 1U);
-    EXPECT_NE(report.damages[0].reason.find("stored a second time; so are 3"), std::string::npos) << report.damages[0].reason;
+    EXPECT_NE(report.damages[0].reason.find("stored a second time; so are 3"), std::string::npos)
+        << report.damages[0].reason;
 }
 
 TEST_F(VerificationTest, AFileThatIsNotARawFileIsNamed) {

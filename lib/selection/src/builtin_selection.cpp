@@ -26,7 +26,8 @@ Result<std::optional<SelectCall>> fraction(std::string_view argument) {
     double part = -1;
     const auto [end, error] = std::from_chars(argument.data(), argument.data() + argument.size(), part);
     if (error != std::errc() || end != argument.data() + argument.size() || !(part >= 0 && part <= 1))
-        return fail(Errc::usage, fmt::format("\"fraction:{}\": give a number from 0 to 1, as in fraction:0.1", argument));
+        return fail(Errc::usage,
+                    fmt::format("\"fraction:{}\": give a number from 0 to 1, as in fraction:0.1", argument));
     constexpr double all = 18446744073709551616.0;  // 2^64
     return SelectCall([part](const Event& event, Decision& decision) {
         if (part >= 1 || static_cast<double>(mixed(number(event.global_id))) < part * all) decision.accept();

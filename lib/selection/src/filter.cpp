@@ -40,13 +40,15 @@ struct Sent {
 
 class Filter::Core final : public delivery::EventSink {
 public:
-    Core(FilterOptions options, std::function<void(std::string)> report) : options_(std::move(options)), report_(std::move(report)) {}
+    Core(FilterOptions options, std::function<void(std::string)> report)
+        : options_(std::move(options)), report_(std::move(report)) {}
 
     std::optional<delivery::Refusal> hello(delivery::SessionId, const wire::Hello& hello) override {
         if (hello.session.run != run_)
             return delivery::Refusal{wire::ByeReason::wrong_run, fmt::format("run {} is being filtered", number(run_))};
         if (hello.format != on_the_wire(options_.format))
-            return delivery::Refusal{wire::ByeReason::format_mismatch, fmt::format("this filter takes {}", event::name(options_.format))};
+            return delivery::Refusal{wire::ByeReason::format_mismatch,
+                                     fmt::format("this filter takes {}", event::name(options_.format))};
         return std::nullopt;
     }
 
@@ -68,7 +70,8 @@ public:
 
     /// A worker took an event from the queue.
     const Event* view(FilterItem& item) {
-        if (full_.load(std::memory_order_seq_cst) && full_.exchange(false, std::memory_order_seq_cst)) receiver_->retry();
+        if (full_.load(std::memory_order_seq_cst) && full_.exchange(false, std::memory_order_seq_cst))
+            receiver_->retry();
         look_into(item, options_.format, run_);
         return item.malformed.empty() ? &item.event : nullptr;
     }
@@ -77,7 +80,8 @@ public:
         if (!item.malformed.empty()) return reject(item.answer(), wire::RejectReason::malformed_event, item.malformed);
         if (judgement.trouble != Trouble::none) {
             count_trouble(judgement.trouble);
-            auto text = fmt::format("on event {}, which goes to a debug stream: {}", number(item.incoming.meta.global_id), judgement.why);
+            auto text = fmt::format("on event {}, which goes to a debug stream: {}",
+                                    number(item.incoming.meta.global_id), judgement.why);
             if (options_.troubled) {
                 options_.troubled(judgement.trouble, std::move(text));
             } else if (report_) {
@@ -89,8 +93,11 @@ public:
         const auto& meta = item.incoming.meta;
         auto& tags = judgement.decision.tags;
         if (tags.empty()) tags = meta.tags.empty() ? options_.tags : meta.tags;
-        const delivery::EventDescription event{.global_id = meta.global_id, .level1_id = meta.level1_id, .lumi_block = meta.lumi_block,
-                                               .tags = std::move(tags), .sent_elsewhere = meta.sent_elsewhere};
+        const delivery::EventDescription event{.global_id = meta.global_id,
+                                               .level1_id = meta.level1_id,
+                                               .lumi_block = meta.lumi_block,
+                                               .tags = std::move(tags),
+                                               .sent_elsewhere = meta.sent_elsewhere};
         auto sent = std::make_shared<Sent>();
         sent->incoming = std::move(item.incoming);
         delivery::Piece piece{.data = std::as_const(sent->incoming.payload).data(), .owner = sent};
@@ -121,12 +128,13 @@ public:
             },
             report_);
         if (auto set = set_recorders(peers); !set) return set;
-        workers_.emplace("filter", options_.workers, options_.queue_max, selection,
-                         WorkerThreads<FilterItem>::Calls{
-                             .view = [this](FilterItem& item) { return view(item); },
-                             .apart = [](const FilterItem& item) { return item.incoming.meta.sent_elsewhere; },
-                             .done = [this](FilterItem&& item, Judgement&& judgement,
-                                            const std::stop_token& stop) { done(std::move(item), std::move(judgement), stop); }});
+        workers_.emplace(
+            "filter", options_.workers, options_.queue_max, selection,
+            WorkerThreads<FilterItem>::Calls{
+                .view = [this](FilterItem& item) { return view(item); },
+                .apart = [](const FilterItem& item) { return item.incoming.meta.sent_elsewhere; },
+                .done = [this](FilterItem&& item, Judgement&& judgement,
+                               const std::stop_token& stop) { done(std::move(item), std::move(judgement), stop); }});
         care_ = NamedThread("recorders", [this](const std::stop_token& stop) {
             while (!stop.stop_requested()) {
                 output_->look_after(std::chrono::steady_clock::now());
@@ -147,10 +155,12 @@ public:
         const auto until = std::chrono::steady_clock::now() + deadline;
         const bool drained = receiver_->stop(deadline);
         if (!workers_) return drained;
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
         const bool ended = workers_->stop(std::max(left, 200ms));
         left_behind_ = left_behind_ || !ended;
-        if (!ended && report_) report_(fmt::format("the selection {} hangs: its threads were left behind", selection_name_));
+        if (!ended && report_)
+            report_(fmt::format("the selection {} hangs: its threads were left behind", selection_name_));
         care_ = {};
         output_->close();
         given_back_ = in_hand();
@@ -188,7 +198,8 @@ public:
         FilterStats stats;
         stats.stored = stored_.load(std::memory_order_relaxed);
         auto final = stats.stored;
-        for (std::size_t i = 0; i < rejected_.size(); ++i) final += stats.rejected[i] = rejected_[i].load(std::memory_order_relaxed);
+        for (std::size_t i = 0; i < rejected_.size(); ++i)
+            final += stats.rejected[i] = rejected_[i].load(std::memory_order_relaxed);
         stats.received = std::max(final, received_.load(std::memory_order_relaxed));
         stats.given_back = given_back_.load(std::memory_order_relaxed);
         stats.in_hand = stats.received - final - std::min(stats.given_back, stats.received - final);
@@ -219,7 +230,8 @@ public:
     RunNumber run_{};  // before the receiver starts
     std::string selection_name_;
     // Counters of several threads, for statistics only: relaxed.
-    std::atomic<std::uint64_t> received_{0}, bytes_{0}, stored_{0}, selected_{0}, threw_{0}, timed_out_{0}, crashed_{0}, given_back_{0};
+    std::atomic<std::uint64_t> received_{0}, bytes_{0}, stored_{0}, selected_{0}, threw_{0}, timed_out_{0}, crashed_{0},
+        given_back_{0};
     std::array<std::atomic<std::uint64_t>, wire::reject_reason_count> rejected_{};
     std::atomic<bool> full_{false};  // the receiver waits for retry()
     std::unique_ptr<delivery::Receiver> receiver_;
@@ -235,7 +247,8 @@ Filter::~Filter() {
     if (core_) stop(0ms);
 }
 
-Result<std::unique_ptr<Filter>> Filter::open(FilterOptions options, memory::BufferPool& pool, std::function<void(std::string)> report) {
+Result<std::unique_ptr<Filter>> Filter::open(FilterOptions options, memory::BufferPool& pool,
+                                             std::function<void(std::string)> report) {
     auto receiver_options = options.receiver;
     receiver_options.event_size_max = std::min(receiver_options.event_size_max, Bytes{pool.largest()});
     auto core = std::make_unique<Core>(std::move(options), report);
@@ -243,7 +256,8 @@ Result<std::unique_ptr<Filter>> Filter::open(FilterOptions options, memory::Buff
         if (report) report(said.text);
     });
     if (!receiver) return std::unexpected(receiver.error());
-    if (const auto listening = (*receiver)->listen(); !listening) return std::unexpected(listening.error());  // builders may come first
+    if (const auto listening = (*receiver)->listen(); !listening)
+        return std::unexpected(listening.error());  // builders may come first
     core->receiver_ = std::move(*receiver);
     return std::unique_ptr<Filter>(new Filter(std::move(core)));
 }

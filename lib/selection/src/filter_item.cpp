@@ -60,16 +60,19 @@ void look_into(FilterItem& item, event::Format format, RunNumber run) {
 }
 
 Result<std::vector<std::byte>> stamped_with(ConstData event, event::Format format, const std::vector<StreamTag>& tags) {
-    if (format != event::Format::event_5_0) return fail(Errc::unsupported, "only events of format 5.0 have stream tags");
+    if (format != event::Format::event_5_0)
+        return fail(Errc::unsupported, "only events of format 5.0 have stream tags");
     const auto view = event::EventView::parse(event, format);
     if (!view) return std::unexpected(view.error());
-    if (view->compression() != event::Compression::none) return fail(Errc::unsupported, "a compressed event keeps its header");
+    if (view->compression() != event::Compression::none)
+        return fail(Errc::unsupported, "a compressed event keeps its header");
     event::EventFields fields;
     fields.format = format;
     fields.ids = view->ids();
     fields.source = view->source();
     fields.status.clear();
-    for (std::size_t i = 0; i < view->fragment().status_count(); ++i) fields.status.push_back(view->fragment().status(i));
+    for (std::size_t i = 0; i < view->fragment().status_count(); ++i)
+        fields.status.push_back(view->fragment().status(i));
     fields.run_type = view->run_type();
     fields.bunch_crossing_id = view->bunch_crossing_id();
     fields.trigger_type = view->trigger_type();

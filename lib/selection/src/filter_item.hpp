@@ -32,6 +32,7 @@ inline constexpr Bytes unpacked_max{256ULL << 20};
 void look_into(FilterItem& item, event::Format format, RunNumber run);
 
 /// The event with these tags in its header (5.0), checksum made anew. Errc::unsupported: its format has none.
-[[nodiscard]] Result<std::vector<std::byte>> stamped_with(ConstData event, event::Format format, const std::vector<StreamTag>& tags);
+[[nodiscard]] Result<std::vector<std::byte>> stamped_with(ConstData event, event::Format format,
+                                                          const std::vector<StreamTag>& tags);
 
 }  // namespace weir::selection

@@ -20,7 +20,8 @@ service::StationStatus status_of(const FilterStats& stats) {
     status.ledger.received = stats.received;
     status.ledger.stored = stats.stored;
     for (const auto reason : wire::reject_reasons)
-        if (const auto count = stats.rejected[wire::index(reason)]; count > 0) status.ledger.rejected[wire::name(reason)] = count;
+        if (const auto count = stats.rejected[wire::index(reason)]; count > 0)
+            status.ledger.rejected[wire::name(reason)] = count;
     if (stats.rejected[0] > 0) status.ledger.rejected["unknown"] = stats.rejected[0];
     if (stats.given_back > 0) status.ledger.rejected["given back"] = stats.given_back;
     status.ledger.in_hand = stats.in_hand;
@@ -77,7 +78,9 @@ Result<std::unique_ptr<Filter>> FilterStation::listen() {
     options.sampled = [this](ConstData event) {
         if (samples_ != nullptr) samples_->offer(event, clock_.now());
     };
-    options.troubled = [this](Trouble trouble, std::string text) { raise_selection_alarm(reports_, selection_->name(), trouble, std::move(text)); };
+    options.troubled = [this](Trouble trouble, std::string text) {
+        raise_selection_alarm(reports_, selection_->name(), trouble, std::move(text));
+    };
     return Filter::open(std::move(options), *pool_, [this](std::string text) { warn(reports_, std::move(text)); });
 }
 
@@ -93,8 +96,12 @@ Result<> FilterStation::configure() {
 }
 
 Peer FilterStation::self() const {
-    return {.name = options_.filter.name, .kind = StationKind::filter, .id = options_.id, .dataflow = {},
-            .events = port_ ? transport::to_string(port_->address()) : "", .sources = {}};
+    return {.name = options_.filter.name,
+            .kind = StationKind::filter,
+            .id = options_.id,
+            .dataflow = {},
+            .events = port_ ? transport::to_string(port_->address()) : "",
+            .sources = {}};
 }
 
 Result<> FilterStation::connect(const std::vector<Peer>& peers) {
@@ -112,7 +119,7 @@ Result<> FilterStation::start(RunNumber run) {
         filter_ = std::move(*filter);
         last_.reset();
     }
-    if (selection_->in_processes()) return {};  // they are ended
+    if (selection_->in_processes()) return {};       // they are ended
     const auto known = std::make_shared<Hanging>();  // shared between the copies of the action
     watch_ = timers_.every(50ms, [this, known] {
         known->look(filter_->stuck(hangs_after(options_.selection.time_limit)), selection_->name(), reports_);

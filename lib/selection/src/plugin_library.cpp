@@ -18,15 +18,18 @@ Result<SelectFunction*> load_library(const std::filesystem::path& path) {
     void* library = ::dlopen(whole.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
         const char* why = ::dlerror();
-        return fail(Errc::usage, fmt::format("cannot load the selection {}: {}", path.string(), why != nullptr ? why : "no reason given"));
+        return fail(Errc::usage, fmt::format("cannot load the selection {}: {}", path.string(),
+                                             why != nullptr ? why : "no reason given"));
     }
     const auto* face = static_cast<const LibraryFace*>(::dlsym(library, "weir_selection"));
     if (face == nullptr)
-        return fail(Errc::usage, fmt::format("{} is a library, but no selection: it says WEIR_SELECTION nowhere", path.string()));
+        return fail(Errc::usage,
+                    fmt::format("{} is a library, but no selection: it says WEIR_SELECTION nowhere", path.string()));
     const LibraryFace ours{};
-    if (face->version != ours.version || face->event_size != ours.event_size || face->decision_size != ours.decision_size ||
-        face->select == nullptr)
-        return fail(Errc::unsupported, fmt::format("the selection {} was built against another weir; build it again", path.string()));
+    if (face->version != ours.version || face->event_size != ours.event_size ||
+        face->decision_size != ours.decision_size || face->select == nullptr)
+        return fail(Errc::unsupported,
+                    fmt::format("the selection {} was built against another weir; build it again", path.string()));
     return face->select;
 }
 

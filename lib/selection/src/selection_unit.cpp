@@ -13,7 +13,7 @@ using messaging::PeerChange;
 using wire::DataflowType;
 
 constexpr std::size_t unit_reports_max = 100;
-constexpr std::size_t results_max = 65'536;    // nearly all of them empty
+constexpr std::size_t results_max = 65'536;   // nearly all of them empty
 constexpr std::size_t decision_events = 128;  // of one message
 
 }  // namespace
@@ -113,20 +113,20 @@ void SelectionUnit::judged(UnitTask task, Judgement judgement) {
            : judgement.trouble == Trouble::crashed ? counts_.crashed
                                                    : counts_.timed_out);
         if (reports_.size() < unit_reports_max)
-            reports_.push_back({judgement.trouble, fmt::format("on event {}, which is accepted: {}", number(ticket.global_id), judgement.why)});
+            reports_.push_back({judgement.trouble, fmt::format("on event {}, which is accepted: {}",
+                                                               number(ticket.global_id), judgement.why)});
         judgement.force();
     }
     auto& decision = judgement.decision;
-    if (decision.accepted)
-        give_result({ticket.level1_id, ticket.global_id, std::move(decision.result)});
+    if (decision.accepted) give_result({ticket.level1_id, ticket.global_id, std::move(decision.result)});
     verdict({.global_id = ticket.global_id,
              .accepted = decision.accepted,
              .forced = forced,
              .level2_words = std::move(decision.level2_words)});
 }
 
-/// Memory is bounded: when the pseudo readout takes none, older results lose their bytes, and it still hears that they are
-/// empty, because builders wait for them.
+/// Memory is bounded: when the pseudo readout takes none, older results lose their bytes, and it still hears that they
+/// are empty, because builders wait for them.
 void SelectionUnit::give_result(wire::Level2Result result) {
     if (!results_to_) return;
     results_.push_back(std::move(result));

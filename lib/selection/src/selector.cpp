@@ -105,22 +105,25 @@ private:
 /// In the calling thread, until an event is known on which that would end the station.
 class ThreadSelector final : public Selector {
 public:
-    ThreadSelector(SelectCall call, std::vector<std::string> command, const SelectionSpec& spec, std::shared_ptr<std::atomic<bool>> unsafe)
+    ThreadSelector(SelectCall call, std::vector<std::string> command, const SelectionSpec& spec,
+                   std::shared_ptr<std::atomic<bool>> unsafe)
         : in_thread_(std::move(call)), in_process_(std::move(command), spec), unsafe_(std::move(unsafe)) {}
 
     Judgement select(const Event& event, const std::stop_token& stop) override {
-        return unsafe_->load(std::memory_order_relaxed) ? in_process_.select(event, stop) : in_thread_.select(event, stop);
+        return unsafe_->load(std::memory_order_relaxed) ? in_process_.select(event, stop)
+                                                        : in_thread_.select(event, stop);
     }
     Judgement select_apart(const Event& event, const std::stop_token& stop) override {
         auto judgement = in_process_.select(event, stop);
-        if (judgement.trouble == Trouble::crashed || judgement.trouble == Trouble::timed_out) unsafe_->store(true, std::memory_order_relaxed);
+        if (judgement.trouble == Trouble::crashed || judgement.trouble == Trouble::timed_out)
+            unsafe_->store(true, std::memory_order_relaxed);
         return judgement;
     }
     std::uint64_t restarts() const noexcept override { return in_process_.restarts(); }
 
 private:
     CallSelector in_thread_;
-    ProcessSelector in_process_;               // started when it is needed
+    ProcessSelector in_process_;                 // started when it is needed
     std::shared_ptr<std::atomic<bool>> unsafe_;  // of all workers of a selection; a flag by itself: relaxed
 };
 
@@ -140,7 +143,8 @@ Result<fs::path> find_program(const fs::path& folder, std::initializer_list<cons
 Result<std::vector<std::string>> worker_command(const SelectionSpec& spec, const fs::path& file) {
     if (file.extension() == ".py") {
         const auto script =
-            find_program(spec.programs, {"weir_selection_worker.py", "../../share/weir/weir_selection_worker.py", "../share/weir/weir_selection_worker.py"});
+            find_program(spec.programs, {"weir_selection_worker.py", "../../share/weir/weir_selection_worker.py",
+                                         "../share/weir/weir_selection_worker.py"});
         if (!script) return std::unexpected(script.error());
         return std::vector<std::string>{spec.python.string(), script->string(), file.string()};
     }
@@ -218,7 +222,8 @@ Result<Selection> Selection::open(const SelectionSpec& spec) {
         const auto function = load_library(file);
         if (!function) return std::unexpected(function.error());
         return Selection(spec.selection, false,
-                         [call = SelectCall(*function), command = *command, spec, unsafe = std::make_shared<std::atomic<bool>>(false)] {
+                         [call = SelectCall(*function), command = *command, spec,
+                          unsafe = std::make_shared<std::atomic<bool>>(false)] {
                              return std::make_unique<ThreadSelector>(call, command, spec, unsafe);
                          });
     }

@@ -255,9 +255,7 @@ void Supervisor::force_all(SteadyTime) {
     tell();
 }
 
-bool Supervisor::finished() const noexcept {
-    return options_.events != 0 && counts_.made >= options_.events && idle();
-}
+bool Supervisor::finished() const noexcept { return options_.events != 0 && counts_.made >= options_.events && idle(); }
 
 Supervisor::Counts Supervisor::counts() const {
     auto counts = counts_;

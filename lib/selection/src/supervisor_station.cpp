@@ -71,7 +71,8 @@ private:
         const auto assigner = supervisor_.assigner();
         const auto results = supervisor_.results_to();
         return (!assigner || endpoint.posts_under_way(*assigner) == 0) &&
-               (!results || !endpoint.heard(*results) || (supervisor_.results_told() && endpoint.posts_under_way(*results) == 0));
+               (!results || !endpoint.heard(*results) ||
+                (supervisor_.results_told() && endpoint.posts_under_way(*results) == 0));
     }
 
     messaging::StationLoop& loop_;
@@ -98,16 +99,21 @@ SupervisorStation::~SupervisorStation() { static_cast<void>(disconnect()); }
 
 Result<> SupervisorStation::configure() {
     const std::vector kinds{StationKind::assign, StationKind::select, StationKind::readout};
-    auto loop = messaging::StationLoop::open({.thread = "supervisor", .loop = options_.loop, .link = options_.link,
-                                              .speaks_with = kinds, .watches = kinds}, clock_);
+    auto loop = messaging::StationLoop::open(
+        {.thread = "supervisor", .loop = options_.loop, .link = options_.link, .speaks_with = kinds, .watches = kinds},
+        clock_);
     if (!loop) return std::unexpected(loop.error());
     loop_ = std::move(*loop);
     return {};
 }
 
 Peer SupervisorStation::self() const {
-    return {.name = options_.name, .kind = StationKind::supervise, .id = options_.id,
-            .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = {},
+    return {.name = options_.name,
+            .kind = StationKind::supervise,
+            .id = options_.id,
+            .dataflow = loop_ ? loop_->address() : "",
+            .events = {},
+            .sources = {},
             .tcp = options_.link == messaging::LinkKind::tcp};
 }
 

@@ -17,8 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t judged_max = 256;   // events whose results a unit may not have got away
-constexpr auto judged_for = 5s;           // longer than it takes to see that a unit is silent
+constexpr std::size_t judged_max = 256;  // events whose results a unit may not have got away
+constexpr auto judged_for = 5s;          // longer than it takes to see that a unit is silent
 constexpr std::size_t no_result_max = 65'536;
 
 }  // namespace

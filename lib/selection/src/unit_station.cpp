@@ -76,7 +76,8 @@ public:
     SelectionUnit& unit() noexcept { return unit_; }
     void tell() override {
         for (auto& report : unit_.take_reports())
-            raise_selection_alarm(station_.reports_, station_.selection_->name(), report.trouble, std::move(report.text));
+            raise_selection_alarm(station_.reports_, station_.selection_->name(), report.trouble,
+                                  std::move(report.text));
         const auto counts = unit_.counts();
         service::StationStatus status;
         status.ledger = unit_.ledger();
@@ -131,7 +132,8 @@ private:
         const auto supervisor = unit_.supervisor();
         const auto results = unit_.results_to();
         return (!supervisor || !endpoint.heard(*supervisor) || unit_.verdicts_told()) &&
-               (!results || !endpoint.heard(*results) || (unit_.results_told() && endpoint.posts_under_way(*results) == 0));
+               (!results || !endpoint.heard(*results) ||
+                (unit_.results_told() && endpoint.posts_under_way(*results) == 0));
     }
     const Event* view(UnitItem& item) const {
         const auto& data = *item.task.data;
@@ -181,8 +183,12 @@ Result<> UnitStation::configure() {
     if (!selection) return std::unexpected(selection.error());
     selection_ = std::move(*selection);
     const std::vector kinds{StationKind::supervise, StationKind::readout};
-    auto loop = messaging::StationLoop::open({.thread = "input", .loop = options_.loop, .link = options_.link,
-                                              .speaks_with = kinds, .watches = kinds, .memory = options_.memory},
+    auto loop = messaging::StationLoop::open({.thread = "input",
+                                              .loop = options_.loop,
+                                              .link = options_.link,
+                                              .speaks_with = kinds,
+                                              .watches = kinds,
+                                              .memory = options_.memory},
                                              clock_);
     if (!loop) return std::unexpected(loop.error());
     loop_ = std::move(*loop);
@@ -190,8 +196,12 @@ Result<> UnitStation::configure() {
 }
 
 Peer UnitStation::self() const {
-    return {.name = options_.name, .kind = StationKind::select, .id = options_.id,
-            .dataflow = loop_ ? loop_->address() : "", .events = {}, .sources = {},
+    return {.name = options_.name,
+            .kind = StationKind::select,
+            .id = options_.id,
+            .dataflow = loop_ ? loop_->address() : "",
+            .events = {},
+            .sources = {},
             .tcp = options_.link == messaging::LinkKind::tcp};
 }
 

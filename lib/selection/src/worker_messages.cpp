@@ -87,8 +87,13 @@ void write_event(const Event& event, MutableData to) noexcept {
     store_little(to, 4, shared_event_version);
     store_little(to, 8, std::uint64_t{size});
     store_little(to, 16, number(event.global_id));
-    const std::uint32_t head[]{number(event.level1_id), number(event.run), number(event.lumi_block), event.bunch_crossing_id,
-                               event.trigger_type, event.seconds, event.nanoseconds,
+    const std::uint32_t head[]{number(event.level1_id),
+                               number(event.run),
+                               number(event.lumi_block),
+                               event.bunch_crossing_id,
+                               event.trigger_type,
+                               event.seconds,
+                               event.nanoseconds,
                                static_cast<std::uint32_t>(event.fragments.size()),
                                static_cast<std::uint32_t>(event.level1_words.size()),
                                static_cast<std::uint32_t>(event.level2_words.size())};
@@ -127,7 +132,8 @@ Result<Event> read_event(ConstData memory, EventParts& parts) {
     if (reader.take<std::uint32_t>() != shared_event_magic || reader.take<std::uint32_t>() != shared_event_version)
         return fail(Errc::corrupt, "shared memory does not hold an event");
     const auto size = reader.take<std::uint64_t>();
-    if (size != memory.size()) return fail(Errc::corrupt, "the event in shared memory has another size than was announced");
+    if (size != memory.size())
+        return fail(Errc::corrupt, "the event in shared memory has another size than was announced");
     Event event;
     event.global_id = GlobalEventId{reader.take<std::uint64_t>()};
     event.level1_id = Level1Id{reader.take<std::uint32_t>()};
@@ -199,7 +205,8 @@ Result<Decision> read_decision(ConstData body) {
         tag->obeys_lumi_block = obeys;
         for (std::uint32_t rob = 0; rob < robs && !reader.ran_short(); ++rob)
             tag->robs.push_back(SourceId{reader.take<std::uint32_t>()});
-        for (const auto detector : reader.take_bytes(detectors)) tag->detectors.push_back(std::to_integer<std::uint8_t>(detector));
+        for (const auto detector : reader.take_bytes(detectors))
+            tag->detectors.push_back(std::to_integer<std::uint8_t>(detector));
         decision.tags.push_back(std::move(*tag));
     }
     const auto bytes = reader.take_bytes(result);

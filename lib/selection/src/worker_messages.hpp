@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a station and a worker process say to each other: one event as bytes in memory that they share, and answers. Both ends
-// belong to the same build of weir (the Python end is lib/selection/python/weir_selection_worker.py), so there is one
-// version only; but a plug-in may have overwritten its process's memory: what comes back is checked like any bytes from outside.
+// What a station and a worker process say to each other: one event as bytes in memory that they share, and answers.
+// Both ends belong to the same build of weir (the Python end is lib/selection/python/weir_selection_worker.py), so
+// there is one version only; but a plug-in may have overwritten its process's memory: what comes back is checked like
+// any bytes from outside.
 //
-// Memory, little-endian: u32 magic, version; u64 size of all; u64 global id; u32 level-1 id, run, lumi block, bunch crossing,
-// trigger type, seconds, nanoseconds, fragments, level-1 words, level-2 words; u64 position and size of the payload; for each
-// fragment u32 source, state and u64 position, size; the words; then, each at a multiple of 8, the payload and the
-// fragments that do not lie in it.
+// Memory, little-endian: u32 magic, version; u64 size of all; u64 global id; u32 level-1 id, run, lumi block, bunch
+// crossing, trigger type, seconds, nanoseconds, fragments, level-1 words, level-2 words; u64 position and size of the
+// payload; for each fragment u32 source, state and u64 position, size; the words; then, each at a multiple of 8, the
+// payload and the fragments that do not lie in it.
 //
 // Socket, to the worker: u64 size of the event in memory. Back: u32 magic, kind, size, then `size` bytes:
 //   ready      nothing: the plug-in is loaded

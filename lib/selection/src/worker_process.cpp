@@ -73,7 +73,8 @@ Result<pid_t> spawn(const std::vector<std::string>& command, int socket, int mem
     ::posix_spawnattr_setpgroup(&attributes, 0);
     ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     pid_t process = -1;
-    const int failed = ::posix_spawn(&process, command.front().c_str(), &actions, &attributes, arguments.data(), environ);
+    const int failed =
+        ::posix_spawn(&process, command.front().c_str(), &actions, &attributes, arguments.data(), environ);
     ::posix_spawnattr_destroy(&attributes);
     ::posix_spawn_file_actions_destroy(&actions);
     if (failed != 0) return fail_errno(failed, fmt::format("cannot start {}", command.front()));
@@ -85,11 +86,13 @@ Result<pid_t> spawn(const std::vector<std::string>& command, int socket, int mem
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::vector<std::string>& command, SteadyTime until,
                                                             const std::stop_token& stop) {
     int sockets[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return fail_errno(errno, "cannot make a pair of sockets");
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+        return fail_errno(errno, "cannot make a pair of sockets");
     Descriptor ours(sockets[0]), theirs(sockets[1]);
     Descriptor memory(::memfd_create("weir-selection", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     // The worker shall not be able to take the memory away from under us.
-    if (memory.get() < 0 || ::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) return fail_errno(errno, "cannot make shared memory");
+    if (memory.get() < 0 || ::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+        return fail_errno(errno, "cannot make shared memory");
     theirs.lift();
     memory.lift();
     const auto process = spawn(command, theirs.get(), memory.get());
@@ -132,14 +135,16 @@ WorkerProcess::Answer WorkerProcess::ask(const Event& event, SteadyTime until, c
     if (::send(socket_, words, sizeof words, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof words)
         return {Answer::Kind::ended, {}, how_it_ended()};
     auto answer = listen(until, stop);
-    if (answer.kind == Answer::Kind::failed && answer.text.empty()) return {Answer::Kind::nonsense, {}, "it answered with nothing"};
+    if (answer.kind == Answer::Kind::failed && answer.text.empty())
+        return {Answer::Kind::nonsense, {}, "it answered with nothing"};
     return answer;
 }
 
 WorkerProcess::Answer WorkerProcess::listen(SteadyTime until, const std::stop_token& stop) {
     using Kind = Answer::Kind;
     const auto not_all = [this](Got got) {
-        if (got == Got::too_late) return Answer{Kind::too_late, {}, "it gave no answer within its time limit and was killed"};
+        if (got == Got::too_late)
+            return Answer{Kind::too_late, {}, "it gave no answer within its time limit and was killed"};
         return Answer{Kind::ended, {}, how_it_ended()};
     };
     std::byte bytes[answer_head];
@@ -180,7 +185,8 @@ std::string WorkerProcess::how_it_ended() {
     int status = 0;
     for (int attempt = 0; attempt < 50; ++attempt) {  // its socket is closed a moment before it can be waited for
         siginfo_t info{};
-        if (::waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == process_) {
+        if (::waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            info.si_pid == process_) {
             status = info.si_status;
             if (info.si_code == CLD_EXITED) return fmt::format("its process ended with exit code {}", status);
             return fmt::format("its process was ended by signal {} ({})", status, ::strsignal(status));

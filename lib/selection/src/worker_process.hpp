@@ -10,17 +10,18 @@
 #include <string>
 #include <vector>
 
-#include "worker_messages.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/result.hpp"
+#include "worker_messages.hpp"
 
 namespace weir::selection {
 
 class WorkerProcess {
 public:
-    /// Starts `command` and waits until it has loaded its plug-in. The process ends with the calling thread, at the latest.
-    [[nodiscard]] static Result<std::unique_ptr<WorkerProcess>> start(const std::vector<std::string>& command, SteadyTime until,
-                                                                      const std::stop_token& stop);
+    /// Starts `command` and waits until it has loaded its plug-in. The process ends with the calling thread, at the
+    /// latest.
+    [[nodiscard]] static Result<std::unique_ptr<WorkerProcess>> start(const std::vector<std::string>& command,
+                                                                      SteadyTime until, const std::stop_token& stop);
     ~WorkerProcess();  // kills it
     WorkerProcess(const WorkerProcess&) = delete;
     WorkerProcess& operator=(const WorkerProcess&) = delete;

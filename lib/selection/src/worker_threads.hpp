@@ -36,7 +36,8 @@ public:
         std::function<void(Item&&, Judgement&&, const std::stop_token&)> done;
     };
 
-    WorkerThreads(const std::string& thread_name, unsigned threads, std::size_t queue_max, const Selection& selection, Calls calls)
+    WorkerThreads(const std::string& thread_name, unsigned threads, std::size_t queue_max, const Selection& selection,
+                  Calls calls)
         : state_(std::make_shared<State>()) {
         state_->calls = std::move(calls);
         state_->queue_max = queue_max;
@@ -101,7 +102,8 @@ public:
         state_->stop.request_stop();
         std::unique_lock lock(state_->mutex);
         state_->wake.notify_all();
-        const bool all = state_->ended.wait_for(lock, deadline, [&] { return state_->threads_ended == state_->workers.size(); });
+        const bool all =
+            state_->ended.wait_for(lock, deadline, [&] { return state_->threads_ended == state_->workers.size(); });
         state_->abandoned = !all;
         std::deque<Item> released;
         released.swap(state_->queue);
@@ -123,8 +125,8 @@ public:
 private:
     struct alignas(64) Worker {
         std::unique_ptr<Selector> selector;
-        std::atomic<std::int64_t> since{0};    // steady nanoseconds; released by the worker, acquired by stuck()
-        std::atomic<std::uint64_t> event{0};   // ordered by `since`
+        std::atomic<std::int64_t> since{0};   // steady nanoseconds; released by the worker, acquired by stuck()
+        std::atomic<std::uint64_t> event{0};  // ordered by `since`
         std::atomic<std::uint64_t> restarts{0};
     };
     struct State {  // shared between this object and threads that were left behind
@@ -160,9 +162,11 @@ private:
                 if (--state.in_done == 0) state.ended.notify_all();
                 lock.unlock();
                 worker.event.store(number(event->global_id), std::memory_order_relaxed);
-                worker.since.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release);
+                worker.since.store(std::chrono::steady_clock::now().time_since_epoch().count(),
+                                   std::memory_order_release);
                 const bool apart = state.calls.apart && state.calls.apart(item);
-                judgement = apart ? worker.selector->select_apart(*event, token) : worker.selector->select(*event, token);
+                judgement =
+                    apart ? worker.selector->select_apart(*event, token) : worker.selector->select(*event, token);
                 worker.since.store(0, std::memory_order_release);
                 worker.restarts.store(worker.selector->restarts(), std::memory_order_relaxed);
                 lock.lock();

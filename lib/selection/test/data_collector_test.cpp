@@ -17,8 +17,12 @@ public:
     Asker(messaging::Endpoint& endpoint, const CollectorOptions& options) : collector(options, endpoint) {
         collector.set_readouts(partition(0));
     }
-    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override { collector.on_data(message, now); }
-    void on_peer(StationId peer, messaging::PeerChange change, SteadyTime now) override { collector.on_peer(peer, change, now); }
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
+        collector.on_data(message, now);
+    }
+    void on_peer(StationId peer, messaging::PeerChange change, SteadyTime now) override {
+        collector.on_peer(peer, change, now);
+    }
     std::optional<SteadyTime> step(SteadyTime now) override {
         const auto next = collector.step(now);
         while (auto event = collector.take_ready()) ready.push_back(std::move(event));
@@ -41,11 +45,12 @@ struct Simulation {
             return made;
         });
         for (std::uint16_t i = 0; i < 2; ++i) {
-            net.add(StationId(std::uint16_t(number(readout_id) + i)), [this, i, not_yet](testing::SimulatedStation& self) {
-                auto made = std::make_unique<SimpleReadout>(self.endpoint(), not_yet);
-                readouts[i] = made.get();
-                return made;
-            });
+            net.add(StationId(std::uint16_t(number(readout_id) + i)),
+                    [this, i, not_yet](testing::SimulatedStation& self) {
+                        auto made = std::make_unique<SimpleReadout>(self.endpoint(), not_yet);
+                        readouts[i] = made.get();
+                        return made;
+                    });
         }
         net.start_run(RunNumber{7});
         net.run_for(1ms);
@@ -79,7 +84,8 @@ TEST(DataCollector, FragmentsOfSeveralReadoutsComeInTheOrderAskedFor) {
 
 TEST(DataCollector, LossReorderingAndDuplicatesCostRepetitionsAndNoFragment) {
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-        Simulation s(seed, {.loss = 0.2, .duplicate = 0.1, .corrupt = 0.02, .late = 0.1, .jitter = 200us}, 0, {.time_limit = 20s});
+        Simulation s(seed, {.loss = 0.2, .duplicate = 0.1, .corrupt = 0.02, .late = 0.1, .jitter = 200us}, 0,
+                     {.time_limit = 20s});
         for (std::uint32_t id = 1; id <= 50; ++id) s.begin(id, both);
         ASSERT_TRUE(s.collected(50, 20s)) << "seed " << seed;
         const auto counts = s.asker->collector.counts();
@@ -152,14 +158,16 @@ TEST(DataCollector, AnswersThatWereNotAskedForAreCountedAndForgotten) {
             wire::DataHead{
                 .request = request, .level1_id = Level1Id{level1}, .robs = {{SourceId{1000}, wire::RobState::lost, 0}}},
             bytes);
-        s.asker->collector.on_data({.from = from, .type = wire::DataflowType::data, .body = bytes}, s.net.clock().now());
+        s.asker->collector.on_data({.from = from, .type = wire::DataflowType::data, .body = bytes},
+                                   s.net.clock().now());
     };
     answer(99, 5, readout_id);
     answer(1, 6, readout_id);
     answer(1, 5, StationId{42});
     EXPECT_EQ(s.asker->collector.counts().late_or_double, 3U);
     const std::vector<std::byte> junk(5);
-    s.asker->collector.on_data({.from = readout_id, .type = wire::DataflowType::data, .body = junk}, s.net.clock().now());
+    s.asker->collector.on_data({.from = readout_id, .type = wire::DataflowType::data, .body = junk},
+                               s.net.clock().now());
     EXPECT_EQ(s.asker->collector.counts().malformed, 1U);
     ASSERT_TRUE(s.collected(1, 10ms));
     EXPECT_EQ(s.asker->ready[0]->missing, 0U);

@@ -107,7 +107,8 @@ public:
 
 /// A filter and a builder that sends to it.
 struct Bench {
-    explicit Bench(const std::vector<Peer>& recorders, const SelectionSpec& spec = {}, FilterOptions options = {}, Bytes memory = 64_MiB)
+    explicit Bench(const std::vector<Peer>& recorders, const SelectionSpec& spec = {}, FilterOptions options = {},
+                   Bytes memory = 64_MiB)
         : pool(memory) {
         options.receiver.threads = 1;
         options.tags = {*parse_stream_key("physics_Main")};
@@ -122,7 +123,8 @@ struct Bench {
         sending.host = "127.0.0.1:" + std::to_string(filter->port());
         sending.name = "sfi-1";
         sending.run = run;
-        sending.format = options.format == event::Format::event_3_0 ? wire::EventFormat::event_3_0 : wire::EventFormat::event_5_0;
+        sending.format =
+            options.format == event::Format::event_3_0 ? wire::EventFormat::event_3_0 : wire::EventFormat::event_5_0;
         sending.backoff_first = 1ms;
         sending.on_final = [this](Sequence sequence, std::optional<wire::RejectReason> rejected) {
             const std::scoped_lock lock(mutex);
@@ -145,11 +147,13 @@ struct Bench {
     }
     /// Every event is final, and its answer was heard.
     [[nodiscard]] bool all_answered() {
-        return builder->flush(30s).value_or(false) && eventually([&] { return answered() == builder->stats().accepted; });
+        return builder->flush(30s).value_or(false) &&
+               eventually([&] { return answered() == builder->stats().accepted; });
     }
     [[nodiscard]] std::size_t answered(std::optional<wire::RejectReason> how) {
         const std::scoped_lock lock(mutex);
-        return static_cast<std::size_t>(std::ranges::count_if(answers, [&](const auto& answer) { return answer.second == how; }));
+        return static_cast<std::size_t>(
+            std::ranges::count_if(answers, [&](const auto& answer) { return answer.second == how; }));
     }
     void expect_balance() const {
         const auto stats = filter->stats();
@@ -262,7 +266,8 @@ TEST(Filter, AFullFilterHoldsUpItsBuilderAndTakesNoMoreMemory) {
 
 /// The recorder of an event, by the names in the tests.
 std::string recorder_of(std::uint64_t id) {
-    return wire::preference(GlobalEventId{id}, "rec-1") > wire::preference(GlobalEventId{id}, "rec-2") ? "rec-1" : "rec-2";
+    return wire::preference(GlobalEventId{id}, "rec-1") > wire::preference(GlobalEventId{id}, "rec-2") ? "rec-1"
+                                                                                                       : "rec-2";
 }
 std::size_t of_the_first(std::uint32_t events) {
     std::size_t count = 0;
@@ -339,7 +344,8 @@ TEST(Filter, TheEventsOfARecorderThatLeftThePartitionGoToTheOtherAndWhatItMayHol
     const std::scoped_lock lock(bench.mutex);
     ASSERT_FALSE(bench.reports.empty());
     EXPECT_NE(bench.reports.back().find(" may be stored there too: "), std::string::npos) << bench.reports.back();
-    EXPECT_NE(bench.reports.back().find(std::to_string(one.metas.begin()->first)), std::string::npos) << bench.reports.back();
+    EXPECT_NE(bench.reports.back().find(std::to_string(one.metas.begin()->first)), std::string::npos)
+        << bench.reports.back();
 }
 
 TEST(Filter, ARecorderThatIsAwayForTooLongIsLostUntilItIsBack) {
@@ -372,7 +378,8 @@ TEST(Filter, ARecorderThatIsAwayForTooLongIsLostUntilItIsBack) {
 TEST(Filter, AnEventOnWhichThePluginCrashedTheFilterBeforeGoesToADebugStreamAndIsNamed) {
     Recorder recorder;
     Bench bench({recorder.peer()}, {.selection = WEIR_FAULTY_SELECTION, .workers_are = WorkersAre::threads});
-    ASSERT_TRUE(bench.builder->send({.global_id = GlobalEventId{3}, .tags = bench.tags, .sent_elsewhere = true}, sample_event(3)));
+    ASSERT_TRUE(bench.builder->send({.global_id = GlobalEventId{3}, .tags = bench.tags, .sent_elsewhere = true},
+                                    sample_event(3)));
     ASSERT_TRUE(bench.all_answered());
     ASSERT_EQ(recorder.stored(), 1U);
     EXPECT_EQ(stream_key(recorder.metas.at(3).tags.at(0)), "debug_SelectionError");
@@ -415,7 +422,8 @@ TEST(Filter, AHangingThreadIsNamedAndDoesNotKeepTheFilterFromEnding) {
     FilterOptions options;
     options.workers = 2;
     // The plug-in's thread goes on for ever: what it lies in must not be freed.
-    auto* bench = new Bench({recorder.peer()}, {.selection = WEIR_FAULTY_SELECTION, .workers_are = WorkersAre::threads}, options);
+    auto* bench =
+        new Bench({recorder.peer()}, {.selection = WEIR_FAULTY_SELECTION, .workers_are = WorkersAre::threads}, options);
     bench->send(1, 2);
     bench->send(1, 100);
     ASSERT_TRUE(eventually([&] { return bench->filter->stuck(10ms) == std::vector{GlobalEventId{2}}; }));

@@ -22,9 +22,18 @@ struct SampleEvent {
     SampleEvent(const SampleEvent&) = delete;
 
     [[nodiscard]] Event event(std::uint64_t id) const {
-        return {.run = RunNumber{77}, .global_id = GlobalEventId{id}, .level1_id = Level1Id{static_cast<std::uint32_t>(id)},
-                .lumi_block = LumiBlock{3}, .bunch_crossing_id = 5, .trigger_type = 6, .seconds = 8, .nanoseconds = 9,
-                .level1_words = words, .level2_words = {}, .fragments = fragments, .payload = {}};
+        return {.run = RunNumber{77},
+                .global_id = GlobalEventId{id},
+                .level1_id = Level1Id{static_cast<std::uint32_t>(id)},
+                .lumi_block = LumiBlock{3},
+                .bunch_crossing_id = 5,
+                .trigger_type = 6,
+                .seconds = 8,
+                .nanoseconds = 9,
+                .level1_words = words,
+                .level2_words = {},
+                .fragments = fragments,
+                .payload = {}};
     }
 };
 

@@ -47,12 +47,14 @@ TEST(Selector, BuiltInSelectionsDecideByTheirArgument) {
     EXPECT_TRUE(accepts("sleep:1us"));
     auto tenth = selector_of({.selection = "fraction:0.1"});
     int kept = 0;
-    for (std::uint64_t id = 1; id <= 10'000; ++id) kept += tenth->select(sample.event(id), {}).decision.accepted ? 1 : 0;
+    for (std::uint64_t id = 1; id <= 10'000; ++id)
+        kept += tenth->select(sample.event(id), {}).decision.accepted ? 1 : 0;
     EXPECT_NEAR(kept, 1000, 100);
 }
 
 TEST(Selector, AWrongArgumentIsSaidWhenItIsOpened) {
-    for (const auto* text : {"fraction:2", "fraction:x", "size:10 apples", "busy:", "sometimes", "nothing.so", "nothing.py", ""}) {
+    for (const auto* text :
+         {"fraction:2", "fraction:x", "size:10 apples", "busy:", "sometimes", "nothing.so", "nothing.py", ""}) {
         const auto opened = Selection::open({.selection = text});
         ASSERT_FALSE(opened.has_value()) << text;
         EXPECT_EQ(opened.error().code, Errc::usage) << text;
@@ -120,7 +122,8 @@ TEST(Selector, AnEventThatMayHaveEndedAStationIsJudgedInAProcessThoughWorkersAre
     const auto crashed = one->select_apart(sample.event(3), {});
     EXPECT_EQ(crashed.trouble, Trouble::crashed);
     EXPECT_NE(crashed.why.find("signal 6"), std::string::npos) << crashed.why;
-    // From now on the selection is known to be unsafe: the same in an event that is new costs a process, with any worker.
+    // From now on the selection is known to be unsafe: the same in an event that is new costs a process, with any
+    // worker.
     EXPECT_EQ(other->select(sample.event(203), {}).trouble, Trouble::crashed);
     EXPECT_EQ(other->select(sample.event(200), {}).trouble, Trouble::none);
     const auto hung = opened->make()->select_apart(sample.event(2), {});
@@ -170,7 +173,8 @@ TEST(Selector, ALargerEventThanEverBeforeFitsIntoSharedMemory) {
 }
 
 TEST(Selector, PythonSeesFragmentsAsWordsAndDecides) {
-    if (!python_is_there()) GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
+    if (!python_is_there())
+        GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
     const test::SampleEvent sample;
     auto spec = quick(WEIR_FAULTY_PYTHON, WorkersAre::processes);
     spec.time_limit = 20s;
@@ -192,13 +196,17 @@ TEST(Selector, PythonSeesFragmentsAsWordsAndDecides) {
 }
 
 TEST(Selector, ADecisionBeyondTheLimitsInPythonIsSaidAndItsProcessGoesOn) {
-    if (!python_is_there()) GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
+    if (!python_is_there())
+        GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
     const test::SampleEvent sample;
     auto spec = quick(WEIR_FAULTY_PYTHON, WorkersAre::processes);
     spec.time_limit = 20s;
     auto selector = selector_of(spec);
-    for (const auto& [event, reason] : {std::pair{111, "33 streams; 32 are allowed"}, {112, "65537 bytes of result; 65536 are allowed"},
-                                        {113, "257 words; 256 are allowed"}, {114, "error"}, {115, "error"}}) {
+    for (const auto& [event, reason] : {std::pair{111, "33 streams; 32 are allowed"},
+                                        {112, "65537 bytes of result; 65536 are allowed"},
+                                        {113, "257 words; 256 are allowed"},
+                                        {114, "error"},
+                                        {115, "error"}}) {
         const auto judgement = selector->select(sample.event(static_cast<std::uint64_t>(event)), {});
         EXPECT_EQ(judgement.trouble, Trouble::threw) << event << ": " << judgement.why;
         EXPECT_NE(judgement.why.find(reason), std::string::npos) << event << ": " << judgement.why;
@@ -208,7 +216,8 @@ TEST(Selector, ADecisionBeyondTheLimitsInPythonIsSaidAndItsProcessGoesOn) {
 }
 
 TEST(Selector, APythonFileThatCannotBeLoadedSaysWhy) {
-    if (!python_is_there()) GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
+    if (!python_is_there())
+        GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
     const auto opened = Selection::open(quick(std::string(WEIR_PLUGINS) + "/broken_selection.py", WorkersAre::threads));
     ASSERT_FALSE(opened.has_value());
     EXPECT_NE(opened.error().context.find("no function select"), std::string::npos) << opened.error().context;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stations around a supervisor and its units, as small as they can be, for a simulated network: a readout that answers
-// (or not yet, or never), a DFM that gives credit and remembers what it was told, a unit whose workers need no threads.
+// The stations around a supervisor and its units, as small as they can be, for a simulated network: a readout that
+// answers (or not yet, or never), a DFM that gives credit and remembers what it was told, a unit whose workers need no
+// threads.
 #pragma once
 
 #include <algorithm>
@@ -119,13 +120,18 @@ private:
 /// A unit that keeps events whose global id is even; its computing takes no time.
 class SimpleUnit final : public messaging::MessageHandler, public UnitWorkers {
 public:
-    SimpleUnit(const UnitOptions& options, messaging::Endpoint& endpoint, const std::vector<Peer>& peers) : unit(options, endpoint, *this) {
+    SimpleUnit(const UnitOptions& options, messaging::Endpoint& endpoint, const std::vector<Peer>& peers)
+        : unit(options, endpoint, *this) {
         unit.set_peers(peers);
         unit.start_run();
     }
     void take(UnitTask task) override { tasks_.push_back(std::move(task)); }
-    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override { unit.on_message(message, now); }
-    void on_peer(StationId peer, messaging::PeerChange change, SteadyTime now) override { unit.on_peer(peer, change, now); }
+    void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
+        unit.on_message(message, now);
+    }
+    void on_peer(StationId peer, messaging::PeerChange change, SteadyTime now) override {
+        unit.on_peer(peer, change, now);
+    }
     std::optional<SteadyTime> step(SteadyTime now) override {
         const auto next = unit.step(now);
         if (tasks_.empty() || hangs) return next;
@@ -151,8 +157,10 @@ inline std::vector<Peer> partition(std::size_t units, std::size_t robs = 12) {
     std::vector<Peer> peers{{.name = "l2sv", .kind = StationKind::supervise, .id = supervisor_id},
                             {.name = "dfm", .kind = StationKind::assign, .id = assigner_id}};
     for (std::uint16_t readout = 0; readout < 2; ++readout) {
-        Peer peer{.name = "ros", .kind = StationKind::readout, .id = StationId(std::uint16_t(number(readout_id) + readout))};
-        for (std::uint32_t rob = 0; rob < robs / 2; ++rob) peer.sources.push_back(SourceId{1000U * (readout + 1U) + rob});
+        Peer peer{
+            .name = "ros", .kind = StationKind::readout, .id = StationId(std::uint16_t(number(readout_id) + readout))};
+        for (std::uint32_t rob = 0; rob < robs / 2; ++rob)
+            peer.sources.push_back(SourceId{1000U * (readout + 1U) + rob});
         peers.push_back(std::move(peer));
     }
     for (std::size_t i = 0; i < units; ++i)
@@ -164,12 +172,13 @@ inline std::vector<Peer> partition(std::size_t units, std::size_t robs = 12) {
 
 /// A supervisor with its surroundings over a network with a seed.
 struct SimulatedPartition {
-    SimulatedPartition(std::uint64_t seed, const testing::NetworkFaults& faults, const SupervisorOptions& options, std::size_t units,
-                       std::uint64_t room = 200, const UnitOptions& unit_options = {.workers = 4, .depth = 2},
-                       bool with_results = false)
+    SimulatedPartition(std::uint64_t seed, const testing::NetworkFaults& faults, const SupervisorOptions& options,
+                       std::size_t units, std::uint64_t room = 200,
+                       const UnitOptions& unit_options = {.workers = 4, .depth = 2}, bool with_results = false)
         : net(seed, faults), peers(partition(units)) {
         if (with_results) {
-            peers.push_back({.name = "pros", .kind = StationKind::readout, .id = pseudo_id, .sources = {SourceId{0x7b'0001}}});
+            peers.push_back(
+                {.name = "pros", .kind = StationKind::readout, .id = pseudo_id, .sources = {SourceId{0x7b'0001}}});
             net.add(pseudo_id, [this](testing::SimulatedStation&) {
                 auto made = std::make_unique<SimplePseudoReadout>();
                 pseudo = made.get();
@@ -192,12 +201,13 @@ struct SimulatedPartition {
             net.add(StationId(std::uint16_t(number(readout_id) + i)),
                     [](testing::SimulatedStation& self) { return std::make_unique<SimpleReadout>(self.endpoint()); });
         for (std::size_t i = 0; i < units; ++i) {
-            net.add(StationId(static_cast<std::uint16_t>(number(unit_id) + i)), [this, i, unit_options](testing::SimulatedStation& self) {
-                auto made = std::make_unique<SimpleUnit>(unit_options, self.endpoint(), peers);
-                if (unit.size() <= i) unit.resize(i + 1);
-                unit[i] = made.get();
-                return made;
-            });
+            net.add(StationId(static_cast<std::uint16_t>(number(unit_id) + i)),
+                    [this, i, unit_options](testing::SimulatedStation& self) {
+                        auto made = std::make_unique<SimpleUnit>(unit_options, self.endpoint(), peers);
+                        if (unit.size() <= i) unit.resize(i + 1);
+                        unit[i] = made.get();
+                        return made;
+                    });
         }
         net.start_run(RunNumber{7});
     }

@@ -67,7 +67,8 @@ TEST(Stations, ASupervisorAndItsUnitsDecideOnEveryEventOfARun) {
     memory::BufferPool pool(64_MiB);
     Around<SimpleAssigner> assigner(assigner_id, pool, clock);
     Around<SimpleReadout> readout(readout_id, pool, clock);
-    SupervisorStation supervisor({.id = supervisor_id, .supervisor = {.events = 500}, .loop = loop_of(supervisor_id)}, reports, clock);
+    SupervisorStation supervisor({.id = supervisor_id, .supervisor = {.events = 500}, .loop = loop_of(supervisor_id)},
+                                 reports, clock);
     std::vector<std::unique_ptr<UnitStation>> units;
     for (std::uint16_t i = 0; i < 2; ++i) {
         UnitStationOptions options;
@@ -82,7 +83,8 @@ TEST(Stations, ASupervisorAndItsUnitsDecideOnEveryEventOfARun) {
     ASSERT_TRUE(supervisor.configure());
     auto readout_peer = readout.peer(StationKind::readout);
     readout_peer.sources = {SourceId{1}, SourceId{2}, SourceId{3}};
-    const std::vector<Peer> peers{supervisor.self(), units[0]->self(), units[1]->self(), assigner.peer(StationKind::assign), readout_peer};
+    const std::vector<Peer> peers{supervisor.self(), units[0]->self(), units[1]->self(),
+                                  assigner.peer(StationKind::assign), readout_peer};
     assigner.begin({peers[0]}, RunNumber{7}, 100);
     readout.begin({peers[1], peers[2]}, RunNumber{7});
     for (auto& unit : units) {
@@ -156,7 +158,8 @@ TEST(Stations, ASupervisorIsNotFinishedBeforeItsRunAndMayBeAskedAtAnyTime) {
     service::Reports reports("test", clock, {});
     memory::BufferPool pool(64_MiB);
     Around<SimpleAssigner> assigner(assigner_id, pool, clock);
-    SupervisorStation supervisor({.id = supervisor_id, .supervisor = {.events = 20}, .loop = loop_of(supervisor_id)}, reports, clock);
+    SupervisorStation supervisor({.id = supervisor_id, .supervisor = {.events = 20}, .loop = loop_of(supervisor_id)},
+                                 reports, clock);
     std::atomic<bool> second_run{false}, finished_in_second{false};
     NamedThread asker("asker", [&](const std::stop_token& stop) {
         while (!stop.stop_requested()) {
@@ -189,7 +192,9 @@ TEST(Stations, ASupervisorIsNotFinishedBeforeItsRunAndMayBeAskedAtAnyTime) {
 /// A supervisor of two events, 5 and 6, a DFM, and a unit whose selection sleeps. Both events are at the unit.
 struct TwoEventsUnderWay {
     explicit TwoEventsUnderWay(const std::string& selection)
-        : supervisor({.id = supervisor_id, .supervisor = {.events = 2, .first_global = GlobalEventId{5}, .regions = 0}, .loop = loop_of(supervisor_id)},
+        : supervisor({.id = supervisor_id,
+                      .supervisor = {.events = 2, .first_global = GlobalEventId{5}, .regions = 0},
+                      .loop = loop_of(supervisor_id)},
                      reports, clock) {
         UnitStationOptions options;
         options.id = unit_id;
@@ -266,7 +271,9 @@ TEST(Stations, AFilterWhoseSelectionHangsWindsDown) {
         auto sender = delivery::Sender::open(sending).value();
         ASSERT_TRUE(sender->send({.global_id = GlobalEventId{2}}, event));
         const auto before = reports.latched();
-        ASSERT_TRUE(eventually([&] { return filter.status().ledger.received == 1 && reports.latched() >= before && reports.latched() > 0; }));
+        ASSERT_TRUE(eventually([&] {
+            return filter.status().ledger.received == 1 && reports.latched() >= before && reports.latched() > 0;
+        }));
         if (!in_order) break;  // it is destroyed as it is
         ASSERT_TRUE(filter.stop(50ms));
         EXPECT_TRUE(filter.status().ledger.balances());

@@ -43,7 +43,8 @@ TEST(Supervisor, WithoutUnitsEverythingIsAccepted) {
 }
 
 TEST(Supervisor, LevelOneIdsWrapAndGlobalIdsDoNot) {
-    SimulatedPartition p(1, {}, {.events = 100, .first_global = GlobalEventId{0xffff'fff0}, .first_level1 = Level1Id{0xffff'fff0}}, 1);
+    SimulatedPartition p(
+        1, {}, {.events = 100, .first_global = GlobalEventId{0xffff'fff0}, .first_level1 = Level1Id{0xffff'fff0}}, 1);
     ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 10s));
     EXPECT_TRUE(p.all_decided(100));
     EXPECT_TRUE(p.assigner->level1.contains(0));
@@ -83,7 +84,8 @@ TEST(Supervisor, TicketsComeAtTheRateThatIsAskedFor) {
 
 TEST(Supervisor, TheHeadersOfRecordedEventsAreSaidInTurn) {
     SupervisorOptions options{.events = 4};
-    options.headers = {{.trigger_type = 1, .seconds = 100, .level1_words = {9}}, {.trigger_type = 2, .seconds = 200, .level1_words = {8}}};
+    options.headers = {{.trigger_type = 1, .seconds = 100, .level1_words = {9}},
+                       {.trigger_type = 2, .seconds = 200, .level1_words = {8}}};
     options.lumi_block_length = 0ms;
     SimulatedPartition p(1, {}, options, 0);
     ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 10s));
@@ -125,7 +127,7 @@ TEST(Supervisor, EventsOfASilentUnitAreAcceptedByForceAndItWorksAgainWhenItIsBac
     const auto counts = p.supervisor->counts();
     EXPECT_EQ(counts.units_lost, 1U);
     EXPECT_GT(counts.forced, 0U);
-    EXPECT_LE(counts.forced, 8U);  // no more than its credit
+    EXPECT_LE(counts.forced, 8U);   // no more than its credit
     EXPECT_GT(counts.made, 7900U);  // the other one took over
     EXPECT_EQ(p.supervisor->take_reports().size(), 1U);
     p.net.pause(unit_id, false);
@@ -260,10 +262,12 @@ TEST(Supervisor, TheSameSeedDrawsTheSameRegions) {
         supervisor.start_run(clock.now());
         std::vector<std::byte> bytes;
         encode(wire::AcceptCredit{100}, bytes);
-        supervisor.on_message({.from = assigner_id, .type = wire::DataflowType::accept_credit, .body = bytes}, clock.now());
+        supervisor.on_message({.from = assigner_id, .type = wire::DataflowType::accept_credit, .body = bytes},
+                              clock.now());
         bytes.clear();
         encode(wire::Level2Decision{.credit = 50}, bytes);
-        supervisor.on_message({.from = unit_id, .type = wire::DataflowType::level2_decision, .body = bytes}, clock.now());
+        supervisor.on_message({.from = unit_id, .type = wire::DataflowType::level2_decision, .body = bytes},
+                              clock.now());
         static_cast<void>(supervisor.step(clock.now()));
         return outbox.all;
     };
@@ -282,7 +286,8 @@ TEST(Supervisor, BytesThatAreNoMessageAreCountedAndHarmNothing) {
     const std::vector<std::byte> junk(7, std::byte{0xff});
     for (int type = 0; type < 20; ++type) {
         for (const auto from : {assigner_id, unit_id, StationId{99}})
-            p.supervisor->on_message({.from = from, .type = static_cast<wire::DataflowType>(type), .body = junk}, p.net.clock().now());
+            p.supervisor->on_message({.from = from, .type = static_cast<wire::DataflowType>(type), .body = junk},
+                                     p.net.clock().now());
     }
     EXPECT_EQ(p.supervisor->counts().malformed, 2U);
     ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 10s));

@@ -100,7 +100,8 @@ TEST(WorkerMessages, ADecisionCutAtAnyByteIsAnError) {
     std::vector<std::byte> answer;
     write_decision(sample_decision(), answer);
     const auto body = ConstData(answer).subspan(answer_head);
-    for (std::size_t size = 0; size < body.size(); ++size) EXPECT_FALSE(read_decision(body.first(size)).has_value()) << size;
+    for (std::size_t size = 0; size < body.size(); ++size)
+        EXPECT_FALSE(read_decision(body.first(size)).has_value()) << size;
 }
 
 TEST(WorkerMessages, AnAnswerThatPromisesTooMuchIsRefusedBeforeItIsRead) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir-selection-worker FILE.so: runs a C++ selection in a process of its own, for `workers_are = "processes"`. Started by
-// a station with a socket (3) and shared memory (4); src/worker_messages.hpp says what goes through them.
+// weir-selection-worker FILE.so: runs a C++ selection in a process of its own, for `workers_are = "processes"`. Started
+// by a station with a socket (3) and shared memory (4); src/worker_messages.hpp says what goes through them.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -37,7 +37,7 @@ class SharedMemory {
 public:
     /// Nothing when the memory has no such bytes.
     ConstData first(std::size_t size) {
-        struct stat status {};
+        struct stat status{};
         if (size > mapped_ && ::fstat(the_memory, &status) == 0) {
             if (map_ != nullptr) ::munmap(map_, mapped_);
             mapped_ = static_cast<std::size_t>(status.st_size);

@@ -142,23 +142,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto mode = (data[0] & 0x80) == 0 ? Mode::object_wise : Mode::member_wise;
     const ReaderOptions options{.unknown = (data[0] & 0x40) == 0 ? Unknown::error : Unknown::skip};
     switch (data[0] % 6) {
-        case 0:
-            check_stream<fuzz::Event>(bytes, mode, options);
-            break;
-        case 1:
-            check_stream<std::vector<fuzz::Hit>>(bytes, mode, options);
-            break;
-        case 2:
-            check_stream<std::vector<fuzz::Track>>(bytes, mode, options);
-            break;
-        case 3:
-            check_stream<fuzz::Versioned>(bytes, mode, options);
-            break;
-        case 4:
-            check_stream<std::map<int, std::vector<std::string>>>(bytes, mode, options);
-            break;
-        default:
-            check_any(bytes, mode, options);
+        case 0: check_stream<fuzz::Event>(bytes, mode, options); break;
+        case 1: check_stream<std::vector<fuzz::Hit>>(bytes, mode, options); break;
+        case 2: check_stream<std::vector<fuzz::Track>>(bytes, mode, options); break;
+        case 3: check_stream<fuzz::Versioned>(bytes, mode, options); break;
+        case 4: check_stream<std::map<int, std::vector<std::string>>>(bytes, mode, options); break;
+        default: check_any(bytes, mode, options);
     }
     return 0;
 }

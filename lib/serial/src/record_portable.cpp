@@ -18,14 +18,10 @@ using Does = RecordField::Does;
 template <class With>
 auto of_size(const RecordField& field, With with) noexcept {
     switch (field.size) {
-        case 1:
-            return with(std::uint8_t{});
-        case 2:
-            return with(std::uint16_t{});
-        case 4:
-            return with(std::uint32_t{});
-        default:
-            return with(std::uint64_t{});
+        case 1: return with(std::uint8_t{});
+        case 2: return with(std::uint16_t{});
+        case 4: return with(std::uint32_t{});
+        default: return with(std::uint64_t{});
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text read as alarms, from a file or from a station's answer, is some or an error; what was read can be written and
-// read again. (Not always to the same texts: what would break a line is written as an escape.)
+// Any text read as alarms, from a file or from a station's answer, is some or an error; what was read can be written
+// and read again. (Not always to the same texts: what would break a line is written as an escape.)
 #include <cstdint>
 #include <string_view>
 

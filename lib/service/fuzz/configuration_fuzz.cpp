@@ -22,7 +22,9 @@ struct Fields {
     Fields() {
         settings.add("record", "listen", listen, "where");
         settings.add("record", "mode", mode, "how").one_of({"receipt", "off"});
-        settings.add("record.limits", "size", size, "how much").at_least(weir::Bytes{1}).at_most(weir::Bytes{1ULL << 40});
+        settings.add("record.limits", "size", size, "how much")
+            .at_least(weir::Bytes{1})
+            .at_most(weir::Bytes{1ULL << 40});
         settings.add("record.limits", "wait", wait, "how long");
         settings.add("record", "port", port, "which");
         settings.add("record", "offset", offset, "from where");

@@ -30,8 +30,8 @@ constexpr std::size_t answer_size_max = 64U << 20;
 constexpr auto peer_deadline = 2s;     // of the station, for one peer: it serves them one after the other
 constexpr auto asking_deadline = 30s;  // of the one who asks
 
-// What is added to the counter that wakes the thread. The end is in the counter too: a flag beside it could be set between
-// the look at the flag and the read that takes the wake.
+// What is added to the counter that wakes the thread. The end is in the counter too: a flag beside it could be set
+// between the look at the flag and the read that takes the wake.
 constexpr std::uint64_t alarm_changed = 1;
 constexpr std::uint64_t end_of_thread = std::uint64_t{1} << 32;  // more alarms than a thread sleeps through
 
@@ -90,10 +90,8 @@ bool wait_for(int fd, short what, SteadyTime deadline) {
 bool send_all(int fd, std::string_view text, SteadyTime deadline) {
     while (!text.empty()) {
         const auto count = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (count > 0)
-            text.remove_prefix(static_cast<std::size_t>(count));
-        else if (errno != EINTR && (errno != EAGAIN || !wait_for(fd, POLLOUT, deadline)))
-            return false;
+        if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
+        else if (errno != EINTR && (errno != EAGAIN || !wait_for(fd, POLLOUT, deadline))) return false;
     }
     return true;
 }

@@ -102,7 +102,8 @@ Settings::Key& Settings::Key::each(std::function<Result<>(const std::string&)> c
 Result<SettingValue> Settings::Key::in_bounds(std::int64_t value) const {
     if (value < least_) return fail(Errc::usage, fmt::format("is too small; the least is {}", shown(least_)));
     if (value > most_) return fail(Errc::usage, fmt::format("is too large; the most is {}", shown(most_)));
-    if (value % unit_ != 0) return fail(Errc::usage, fmt::format("is finer than this key can be; its unit is {}", shown(unit_)));
+    if (value % unit_ != 0)
+        return fail(Errc::usage, fmt::format("is finer than this key can be; its unit is {}", shown(unit_)));
     return value;
 }
 
@@ -124,10 +125,13 @@ Result<SettingValue> Settings::Key::checked(const SettingValue& value) const {
         if (!duration) return fail(Errc::usage, fmt::format("is no duration; write {}", words_of(kind_).form));
         return in_bounds(duration->count());
     }
-    if (kind_ == SettingKind::integer && std::holds_alternative<std::int64_t>(value)) return in_bounds(std::get<std::int64_t>(value));
+    if (kind_ == SettingKind::integer && std::holds_alternative<std::int64_t>(value))
+        return in_bounds(std::get<std::int64_t>(value));
     if (kind_ == SettingKind::boolean && std::holds_alternative<bool>(value)) return value;
-    if (const auto* list = std::get_if<std::vector<std::string>>(&value); kind_ == SettingKind::list && list != nullptr) {
-        if (list->size() > list_size_max) return fail(Errc::usage, fmt::format("has more than {} texts", list_size_max));
+    if (const auto* list = std::get_if<std::vector<std::string>>(&value);
+        kind_ == SettingKind::list && list != nullptr) {
+        if (list->size() > list_size_max)
+            return fail(Errc::usage, fmt::format("has more than {} texts", list_size_max));
         for (const auto& item : *list) {
             if (auto good = check_text(item); !good) return std::unexpected(std::move(good.error()));
         }
@@ -161,40 +165,46 @@ Settings::Key& Settings::declare(std::string section, std::string name, std::str
 }
 
 Settings::Key& Settings::add(std::string section, std::string name, std::string& field, std::string description) {
-    return declare(std::move(section), std::move(name), std::move(description), SettingKind::text,
-                   [&field] { return SettingValue{field}; },
-                   [&field](const SettingValue& value) { field = std::get<std::string>(value); });
+    return declare(
+        std::move(section), std::move(name), std::move(description), SettingKind::text,
+        [&field] { return SettingValue{field}; },
+        [&field](const SettingValue& value) { field = std::get<std::string>(value); });
 }
 
 Settings::Key& Settings::add(std::string section, std::string name, std::vector<std::string>& field,
                              std::string description) {
-    return declare(std::move(section), std::move(name), std::move(description), SettingKind::list,
-                   [&field] { return SettingValue{field}; },
-                   [&field](const SettingValue& value) { field = std::get<std::vector<std::string>>(value); });
+    return declare(
+        std::move(section), std::move(name), std::move(description), SettingKind::list,
+        [&field] { return SettingValue{field}; },
+        [&field](const SettingValue& value) { field = std::get<std::vector<std::string>>(value); });
 }
 
 Settings::Key& Settings::add(std::string section, std::string name, bool& field, std::string description) {
-    return declare(std::move(section), std::move(name), std::move(description), SettingKind::boolean,
-                   [&field] { return SettingValue{field}; },
-                   [&field](const SettingValue& value) { field = std::get<bool>(value); });
+    return declare(
+        std::move(section), std::move(name), std::move(description), SettingKind::boolean,
+        [&field] { return SettingValue{field}; },
+        [&field](const SettingValue& value) { field = std::get<bool>(value); });
 }
 
 Settings::Key& Settings::add(std::string section, std::string name, Bytes& field, std::string description) {
-    return declare(std::move(section), std::move(name), std::move(description), SettingKind::size,
-                   [&field] { return SettingValue{static_cast<std::int64_t>(field.count())}; },
-                   [&field](const SettingValue& value) {
-                       field = Bytes{static_cast<std::uint64_t>(std::get<std::int64_t>(value))};
-                   });
+    return declare(
+        std::move(section), std::move(name), std::move(description), SettingKind::size,
+        [&field] { return SettingValue{static_cast<std::int64_t>(field.count())}; },
+        [&field](const SettingValue& value) {
+            field = Bytes{static_cast<std::uint64_t>(std::get<std::int64_t>(value))};
+        });
 }
 
 Settings::Key& Settings::add_duration(std::string section, std::string name, std::string description,
                                       std::function<std::chrono::nanoseconds()> load,
-                                      std::function<void(std::chrono::nanoseconds)> store, std::chrono::nanoseconds unit) {
-    auto& key = declare(std::move(section), std::move(name), std::move(description), SettingKind::duration,
-                        [load = std::move(load)] { return SettingValue{load().count()}; },
-                        [store = std::move(store)](const SettingValue& value) {
-                            store(std::chrono::nanoseconds{std::get<std::int64_t>(value)});
-                        });
+                                      std::function<void(std::chrono::nanoseconds)> store,
+                                      std::chrono::nanoseconds unit) {
+    auto& key = declare(
+        std::move(section), std::move(name), std::move(description), SettingKind::duration,
+        [load = std::move(load)] { return SettingValue{load().count()}; },
+        [store = std::move(store)](const SettingValue& value) {
+            store(std::chrono::nanoseconds{std::get<std::int64_t>(value)});
+        });
     key.unit_ = unit.count();
     return key;
 }
@@ -202,9 +212,10 @@ Settings::Key& Settings::add_duration(std::string section, std::string name, std
 Settings::Key& Settings::add_integer(std::string section, std::string name, std::string description,
                                      std::function<std::int64_t()> load, std::function<void(std::int64_t)> store,
                                      std::int64_t least, std::int64_t most) {
-    auto& key = declare(std::move(section), std::move(name), std::move(description), SettingKind::integer,
-                        [load = std::move(load)] { return SettingValue{load()}; },
-                        [store = std::move(store)](const SettingValue& value) { store(std::get<std::int64_t>(value)); });
+    auto& key = declare(
+        std::move(section), std::move(name), std::move(description), SettingKind::integer,
+        [load = std::move(load)] { return SettingValue{load()}; },
+        [store = std::move(store)](const SettingValue& value) { store(std::get<std::int64_t>(value)); });
     key.least_ = least;
     key.most_ = most;
     return key;
@@ -235,7 +246,8 @@ std::string Settings::effective() const {
     // and keys that are in none must come first.
     std::vector<std::string_view> sections{""};
     for (const auto& key : keys_) {
-        if (std::ranges::find(sections, std::string_view(key->section_)) == sections.end()) sections.push_back(key->section_);
+        if (std::ranges::find(sections, std::string_view(key->section_)) == sections.end())
+            sections.push_back(key->section_);
     }
     std::string text;
     for (const auto section : sections) {

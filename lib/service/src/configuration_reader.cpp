@@ -109,7 +109,8 @@ private:
         });
         if (own) return false;
         if (std::ranges::find(settings_.others_, path) != settings_.others_.end()) return true;
-        return is_section && std::ranges::find(settings_.others_, section + std::string(any_name)) != settings_.others_.end();
+        return is_section &&
+               std::ranges::find(settings_.others_, section + std::string(any_name)) != settings_.others_.end();
     }
 
     struct Problem {
@@ -118,7 +119,8 @@ private:
     };
 
     [[nodiscard]] bool leads_to_a_section(const std::string& path) const {
-        return std::ranges::any_of(sections_, [&](const std::string& known) { return known == path || known.starts_with(path + "."); });
+        return std::ranges::any_of(
+            sections_, [&](const std::string& known) { return known == path || known.starts_with(path + "."); });
     }
 
     [[nodiscard]] const Settings::Key* find(const std::string& section, std::string_view name) const {
@@ -130,15 +132,16 @@ private:
     void take(const Settings::Key& key, const toml::node& node, const std::string& path, std::size_t line) {
         const auto value = value_of(node);
         // A list stands for "no such type" here: it is wrong for every key but a list, and says the right form.
-        auto checked = key.checked(value.value_or(key.kind_ == SettingKind::list ? SettingValue{false}
-                                                                                : SettingValue{std::vector<std::string>{}}));
+        auto checked = key.checked(value.value_or(
+            key.kind_ == SettingKind::list ? SettingValue{false} : SettingValue{std::vector<std::string>{}}));
         if (checked) {
             check_texts(key, node, path, line);
             taken_.emplace_back(&key, std::move(*checked));
             return;
         }
         const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
-        errors_.push_back({line, fmt::format("{}{} {}", on_one_line(path), text != nullptr ? fmt::format(" = {}", in_quotes(*text)) : "",
+        errors_.push_back({line, fmt::format("{}{} {}", on_one_line(path),
+                                             text != nullptr ? fmt::format(" = {}", in_quotes(*text)) : "",
                                              checked.error().context)});
     }
 
@@ -149,7 +152,8 @@ private:
             const auto* text = item.as_string();
             if (text == nullptr) return;
             if (auto good = key.each_(text->get()); !good)
-                errors_.push_back({item_line, fmt::format("{}: {}", on_one_line(path), on_one_line(good.error().message()))});
+                errors_.push_back(
+                    {item_line, fmt::format("{}: {}", on_one_line(path), on_one_line(good.error().message()))});
         };
         if (const auto* list = node.as_array(); list != nullptr) {
             for (const auto& item : *list) check(item, item.source().begin.line);
@@ -161,7 +165,8 @@ private:
     void unknown(const std::string& section, std::string_view name, bool is_section, std::size_t line) {
         if (is_section) {
             const auto path = path_of(section, name);
-            errors_.push_back({line, fmt::format("unknown section [{}]{}", on_one_line(path, 100), did_you_mean(path, sections_))});
+            errors_.push_back(
+                {line, fmt::format("unknown section [{}]{}", on_one_line(path, 100), did_you_mean(path, sections_))});
             return;
         }
         std::vector<std::string> names;
@@ -195,7 +200,8 @@ Result<toml::table> parse_limited(std::string_view text, std::string_view file_n
     auto parsed = toml::parse(text);
     if (!parsed) {
         const auto& error = parsed.error();
-        return fail(Errc::usage, fmt::format("{}:{}: {}", shown_name, error.source().begin.line, on_one_line(error.description())));
+        return fail(Errc::usage,
+                    fmt::format("{}:{}: {}", shown_name, error.source().begin.line, on_one_line(error.description())));
     }
     return std::move(parsed).table();
 }
@@ -213,10 +219,12 @@ void list_tables(const toml::table& table, const std::string& path, std::vector<
         const auto value = value_of(node);
         const auto line = key.source().begin.line;
         if (!value) continue;
-        if (const auto* one = std::get_if<std::string>(&*value)) section.texts.push_back({std::string(key.str()), *one, line});
+        if (const auto* one = std::get_if<std::string>(&*value))
+            section.texts.push_back({std::string(key.str()), *one, line});
         if (const auto* list = node.as_array(); list != nullptr) {
             for (const auto& item : *list) {
-                if (const auto* text = item.as_string()) section.texts.push_back({std::string(key.str()), text->get(), item.source().begin.line});
+                if (const auto* text = item.as_string())
+                    section.texts.push_back({std::string(key.str()), text->get(), item.source().begin.line});
             }
         }
     }

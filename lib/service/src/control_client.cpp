@@ -61,7 +61,8 @@ Result<ControlAnswer> ControlClient::ask(bool post, const std::string& path, con
             http::async_write(stream, request, [&](const beast::error_code& written, std::size_t) {
                 // A server that refuses a large body answers before it was read: look for the answer in any case.
                 if (written == beast::error::timeout) return void(ended = written);
-                http::async_read(stream, buffer, parser, [&](const beast::error_code& read, std::size_t) { ended = read; });
+                http::async_read(stream, buffer, parser,
+                                 [&](const beast::error_code& read, std::size_t) { ended = read; });
             });
         });
         {
@@ -69,7 +70,8 @@ Result<ControlAnswer> ControlClient::ask(bool post, const std::string& path, con
             io.run();
         }
         if (ended == beast::error::timeout)
-            return fail(Errc::limit, fmt::format("{} did not answer {} within {}", address_, path, to_string(deadline)));
+            return fail(Errc::limit,
+                        fmt::format("{} did not answer {} within {}", address_, path, to_string(deadline)));
         if (ended) return fail(Errc::io, fmt::format("{} does not answer {}: {}", address_, path, ended.message()));
         return ControlAnswer{parser.get().result_int(), std::move(parser.get().body())};
     } catch (const std::system_error& error) {  // Asio's constructors, when there are no descriptors
@@ -81,7 +83,8 @@ Result<ControlAnswer> ControlClient::get(const std::string& path, std::chrono::m
     return ask(false, path, {}, deadline);
 }
 
-Result<ControlAnswer> ControlClient::post(const std::string& path, const std::string& json, std::chrono::milliseconds deadline) const {
+Result<ControlAnswer> ControlClient::post(const std::string& path, const std::string& json,
+                                          std::chrono::milliseconds deadline) const {
     return ask(true, path, json, deadline);
 }
 
@@ -103,7 +106,10 @@ Result<StationState> ControlClient::request(const StationRequest& request, std::
     const auto answer = post("/transition", to_json(request), request.deadline.value_or(deadline_unsaid) + patience);
     if (!answer) return std::unexpected(answer.error());
     if (!answer->good())
-        return fail(answer->status == 409 ? Errc::refused : answer->status == 504 ? Errc::limit : Errc::usage, answer->error());
+        return fail(answer->status == 409   ? Errc::refused
+                    : answer->status == 504 ? Errc::limit
+                                            : Errc::usage,
+                    answer->error());
     const auto document = json::parse(answer->body);
     if (!document) return std::unexpected(document.error());
     json::Fields fields(*document, "the answer");

@@ -129,7 +129,8 @@ json::object json_of(const StationReport::LatchedAlarm& alarm) {
 }
 
 StationReport::LatchedAlarm latched_alarm(const Alarm& alarm) {
-    return {alarm.name, on_one_line(one_line(alarm.report)), std::string(name(alarm.report.severity)), alarm.raised, alarm.acknowledged_by};
+    return {alarm.name, on_one_line(one_line(alarm.report)), std::string(name(alarm.report.severity)), alarm.raised,
+            alarm.acknowledged_by};
 }
 
 std::string to_json(const Peer& peer) { return json::serialize(json_of(peer)); }
@@ -196,14 +197,17 @@ Result<StationRequest> parse_station_request(std::string_view text) {
     } else if (what == "change_peers" || what == "exit") {
         request.kind = what == "exit" ? StationRequestKind::exit : StationRequestKind::change_peers;
     } else {
-        fields.fail_with(fmt::format("\"{}\" is no transition{}", on_one_line(what, 60), did_you_mean(what, request_names())));
+        fields.fail_with(
+            fmt::format("\"{}\" is no transition{}", on_one_line(what, 60), did_you_mean(what, request_names())));
     }
     const bool starts = request.kind == StationRequestKind::transition && request.transition == Transition::start;
-    if (fields.has("run") || starts) request.run = RunNumber{static_cast<std::uint32_t>(fields.number("run", std::nullopt, 0xffff'ffff))};
+    if (fields.has("run") || starts)
+        request.run = RunNumber{static_cast<std::uint32_t>(fields.number("run", std::nullopt, 0xffff'ffff))};
     if (starts) request.again = fields.flag("again", false);
     if (fields.has("deadline")) {
         const auto seconds = fields.real("deadline");
-        if (!(seconds >= 0 && seconds <= deadline_max)) fields.fail_with("\"deadline\" of the request is not a number of seconds from 0 to 3600");
+        if (!(seconds >= 0 && seconds <= deadline_max))
+            fields.fail_with("\"deadline\" of the request is not a number of seconds from 0 to 3600");
         else request.deadline = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
     }
     if (const auto* peers = fields.array("peers", peers_max)) {
@@ -234,7 +238,8 @@ Result<StationReport> parse_station_report(std::string_view text) {
     report.state = state.value_or(StationState::initial);
     report.id = wire::StationId{static_cast<std::uint16_t>(fields.number("id", 0, 65'535))};
     report.pid = fields.number("pid", 0);
-    if (fields.has("run") && !value->at("run").is_null()) report.run = RunNumber{static_cast<std::uint32_t>(fields.number("run", 0, 0xffff'ffff))};
+    if (fields.has("run") && !value->at("run").is_null())
+        report.run = RunNumber{static_cast<std::uint32_t>(fields.number("run", 0, 0xffff'ffff))};
     if (fields.object("transition") != nullptr) {
         json::Fields inner(value->at("transition"), "the transition");
         report.transition = {inner.text("name"), std::chrono::duration<double>(inner.real("seconds", 0))};

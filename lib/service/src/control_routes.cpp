@@ -23,7 +23,8 @@ json::object json_of(const ThreadAccount::Times& times) {
     json::object waiting, blocked;
     for (std::size_t i = 0; i < wait_cause_count; ++i) {
         const auto cause = static_cast<WaitCause>(i);
-        if (times.waits[i] > 0 || times.waited[i].count() > 0) (blocks(cause) ? blocked : waiting)[name(cause)] = seconds(times.waited[i]);
+        if (times.waits[i] > 0 || times.waited[i].count() > 0)
+            (blocks(cause) ? blocked : waiting)[name(cause)] = seconds(times.waited[i]);
     }
     return {{"name", json::safe(times.thread)},
             {"threads", times.threads},
@@ -94,56 +95,72 @@ HttpResponse response_to(const StationAnswer& answer) {
 void transition(FrameLoop& loop, const HttpRequest& request, HttpAnswer answer) {
     auto parsed = parse_station_request(request.body);
     if (!parsed) return answer(http_error(400, parsed.error().message()));
-    loop.request(std::move(*parsed), [answer = std::move(answer)](const StationAnswer& said) { answer(response_to(said)); });
+    loop.request(std::move(*parsed),
+                 [answer = std::move(answer)](const StationAnswer& said) { answer(response_to(said)); });
 }
 
 }  // namespace
 
-std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& services, const StationFrameOptions& options) {
+std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& services,
+                                      const StationFrameOptions& options) {
     std::vector<HttpRoute> routes;
     const auto question = [&](const char* path, auto reply) {
         routes.push_back({get, path, [reply](const HttpRequest&, const HttpAnswer& answer) { answer(reply()); }});
     };
     routes.push_back(metrics_route(services.metrics));
     question("/status", [&loop] { return HttpResponse{.status = 200, .body = to_json(loop.report()) + "\n"}; });
-    question("/status/object", [&loop, &clock = services.clock] { return as_object(snapshot_of(loop.report(), clock.wall())); });
-    question("/events", [&loop] { return HttpResponse{.status = 200, .body = to_text(loop.events()), .content_type = "text/plain; charset=utf-8"}; });
+    question("/status/object",
+             [&loop, &clock = services.clock] { return as_object(snapshot_of(loop.report(), clock.wall())); });
+    question("/events", [&loop] {
+        return HttpResponse{.status = 200, .body = to_text(loop.events()), .content_type = "text/plain; charset=utf-8"};
+    });
     question("/threads", [&threads = services.threads] { return threads_of(threads); });
     question("/sample", [&samples = services.samples] { return sample_of(samples); });
     if (options.read_sample)
-        question("/sample/object", [&samples = services.samples, read = options.read_sample] { return sample_object_of(samples, read); });
+        question("/sample/object",
+                 [&samples = services.samples, read = options.read_sample] { return sample_object_of(samples, read); });
     question("/alarms", [&reports = services.reports] { return alarms_of(reports); });
     if (options.read_only) return routes;
     routes.push_back({post, "/transition", [&loop](const HttpRequest& request, HttpAnswer answer) {
                           transition(loop, request, std::move(answer));
                       }});
-    routes.push_back({post, "/alarms/acknowledge", [&reports = services.reports](const HttpRequest& request, const HttpAnswer& answer) {
+    routes.push_back({post, "/alarms/acknowledge",
+                      [&reports = services.reports](const HttpRequest& request, const HttpAnswer& answer) {
                           answer(acknowledge(reports, request.body));
                       }});
     return routes;
 }
 
-Metrics::Collection collect_station(Metrics& metrics, std::function<StationReport()> report, const ThreadAccounts& threads) {
+Metrics::Collection collect_station(Metrics& metrics, std::function<StationReport()> report,
+                                    const ThreadAccounts& threads) {
     return metrics.collect([report = std::move(report), &threads](MetricSink& sink) {
         const auto now = report();
         for (const auto state : station_states)
-            sink.gauge("weir_station_state", "1 for the state that the station is in", {{"state", name(state)}}, state == now.state ? 1 : 0);
+            sink.gauge("weir_station_state", "1 for the state that the station is in", {{"state", name(state)}},
+                       state == now.state ? 1 : 0);
         const auto& ledger = now.status.ledger;
         const auto real = [](std::uint64_t n) { return static_cast<double>(n); };
         const Labels what{{"what", ledger.what}};
-        sink.counter("weir_ledger_received_total", "received = stored + rejected + in hand, at any time", what, real(ledger.received));
+        sink.counter("weir_ledger_received_total", "received = stored + rejected + in hand, at any time", what,
+                     real(ledger.received));
         sink.counter("weir_ledger_stored_total", "sent on, or served and cleared", what, real(ledger.stored));
         sink.gauge("weir_ledger_in_hand", "neither stored nor rejected yet", what, real(ledger.in_hand));
         for (const auto& [reason, count] : ledger.rejected)
-            sink.counter("weir_ledger_rejected_total", "rejected, by reason", {{"what", ledger.what}, {"reason", reason}}, real(count));
+            sink.counter("weir_ledger_rejected_total", "rejected, by reason",
+                         {{"what", ledger.what}, {"reason", reason}}, real(count));
         for (const auto& [name, value] : now.status.counters)
             sink.gauge("weir_station_counter", "what else the station counts", {{"name", name}}, value);
         for (const auto& alarm : now.alarms)
-            sink.gauge("weir_alarm", "1 while latched, 0 once acknowledged", {{"name", alarm.name}}, alarm.acknowledged_by ? 0 : 1);
+            sink.gauge("weir_alarm", "1 while latched, 0 once acknowledged", {{"name", alarm.name}},
+                       alarm.acknowledged_by ? 0 : 1);
         for (const auto& times : threads.times()) {
             const auto tell = [&](const char* state, const char* cause, std::chrono::nanoseconds time) {
                 sink.counter("weir_thread_seconds_total", "time of the threads of this name, by what they did",
-                             {{"thread", times.thread}, {"state", state}, {"cause", cause}, {"ended", times.ended ? "yes" : "no"}}, seconds(time));
+                             {{"thread", times.thread},
+                              {"state", state},
+                              {"cause", cause},
+                              {"ended", times.ended ? "yes" : "no"}},
+                             seconds(time));
             };
             tell("running", "", times.running);
             for (std::size_t i = 0; i < wait_cause_count; ++i) {

@@ -12,9 +12,11 @@
 namespace weir::service {
 
 /// The loop and the services outlive the server that answers.
-[[nodiscard]] std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& services, const StationFrameOptions& options);
+[[nodiscard]] std::vector<HttpRoute> control_routes(FrameLoop& loop, const StationServices& services,
+                                                    const StationFrameOptions& options);
 
 /// State, ledger and counters of the station; seconds of the threads.
-[[nodiscard]] Metrics::Collection collect_station(Metrics& metrics, std::function<StationReport()> report, const ThreadAccounts& threads);
+[[nodiscard]] Metrics::Collection collect_station(Metrics& metrics, std::function<StationReport()> report,
+                                                  const ThreadAccounts& threads);
 
 }  // namespace weir::service

@@ -25,7 +25,8 @@ Result<Tcp::endpoint> parse_endpoint(std::string_view text) {
             return Tcp::endpoint(address, port);
     }
     return fail(Errc::usage, fmt::format("\"{}\" is not an address; write address:port, for example "
-                                         "127.0.0.1:9100 or [::1]:9100", text.substr(0, 100)));
+                                         "127.0.0.1:9100 or [::1]:9100",
+                                         text.substr(0, 100)));
 }
 
 }  // namespace weir::service

@@ -12,7 +12,9 @@ constexpr std::size_t sets_max = 8;
 
 }  // namespace
 
-EventIds::EventIds(wire::EventIdSet ids, Bytes memory_max) : ids_(std::move(ids)), memory_max_(memory_max.count()) { bounded(); }
+EventIds::EventIds(wire::EventIdSet ids, Bytes memory_max) : ids_(std::move(ids)), memory_max_(memory_max.count()) {
+    bounded();
+}
 
 EventIds& EventIds::bounded(bool others_known) {
     known_ = known_ && others_known && ids_.memory() <= memory_max_;
@@ -62,12 +64,15 @@ Result<StationEvents> parse_station_events(std::string_view text, Bytes memory_m
         const auto line = text.substr(0, end);
         const auto tab = line.find('\t');
         if (end == text.npos || tab == line.npos || tab == 0)
-            return fail(Errc::corrupt, fmt::format("\"{}\" is no line with a word, a tab and event ids", line.substr(0, 60)));
-        if (events.size() == sets_max) return fail(Errc::limit, fmt::format("more than {} sets of event ids", sets_max));
+            return fail(Errc::corrupt,
+                        fmt::format("\"{}\" is no line with a word, a tab and event ids", line.substr(0, 60)));
+        if (events.size() == sets_max)
+            return fail(Errc::limit, fmt::format("more than {} sets of event ids", sets_max));
         auto ids = EventIds::parse(line.substr(tab + 1), memory_max);
         if (!ids) return std::unexpected(ids.error());
         if (!events.emplace(line.substr(0, tab), std::move(*ids)).second)
-            return fail(Errc::corrupt, fmt::format("two sets of event ids are called \"{}\"", line.substr(0, tab).substr(0, 60)));
+            return fail(Errc::corrupt,
+                        fmt::format("two sets of event ids are called \"{}\"", line.substr(0, tab).substr(0, 60)));
         text.remove_prefix(end + 1);
     }
     return events;

@@ -28,7 +28,8 @@ FrameLoop::~FrameLoop() { thread_ = {}; }  // the watchdog goes last: what hangs
 
 std::chrono::milliseconds FrameLoop::deadline_of(const StationRequest& request) const {
     if (request.deadline) return *request.deadline;
-    const auto own = request.kind == StationRequestKind::transition ? options_.deadlines.find(request.transition) : options_.deadlines.end();
+    const auto own = request.kind == StationRequestKind::transition ? options_.deadlines.find(request.transition)
+                                                                    : options_.deadlines.end();
     return own == options_.deadlines.end() ? options_.deadline : own->second;
 }
 
@@ -44,8 +45,8 @@ void FrameLoop::request(StationRequest request, StationAnswered answered) {
         case StationRequestKind::exit: exit_ = true; break;
     }
     if (!begun || request.kind == StationRequestKind::exit) {
-        const StationAnswer answer{begun ? StationAnswer::Outcome::done : StationAnswer::Outcome::refused, machine_.state(),
-                                   begun ? std::string() : begun.error().message()};
+        const StationAnswer answer{begun ? StationAnswer::Outcome::done : StationAnswer::Outcome::refused,
+                                   machine_.state(), begun ? std::string() : begun.error().message()};
         changed_.notify_all();
         lock.unlock();
         return answered(answer);
@@ -69,14 +70,18 @@ void FrameLoop::run(const std::stop_token& stop) {
         lock.unlock();
         auto result = execute(job);
         std::optional<Peer> self;
-        const bool unconfigures = job.request.kind == StationRequestKind::transition && job.request.transition == Transition::unconfigure;
+        const bool unconfigures =
+            job.request.kind == StationRequestKind::transition && job.request.transition == Transition::unconfigure;
         if (result && !unconfigures) self = station_.self();
-        if (!result && !options_.asker_reports) services_.reports.submit(report_of(Severity::error, fmt::format("{} failed", name(job.request)), result.error()));
+        if (!result && !options_.asker_reports)
+            services_.reports.submit(
+                report_of(Severity::error, fmt::format("{} failed", name(job.request)), result.error()));
         lock.lock();
         if (self || unconfigures) self_ = std::move(self);
         machine_.end(result, services_.clock.now());
-        const StationAnswer answer{result ? StationAnswer::Outcome::done : StationAnswer::Outcome::failed, machine_.state(),
-                                   result ? std::string() : result.error().message(), result ? std::nullopt : std::optional(result.error())};
+        const StationAnswer answer{result ? StationAnswer::Outcome::done : StationAnswer::Outcome::failed,
+                                   machine_.state(), result ? std::string() : result.error().message(),
+                                   result ? std::nullopt : std::optional(result.error())};
         auto answered = std::move(job_->answered);
         job_.reset();
         changed_.notify_all();
@@ -89,7 +94,8 @@ void FrameLoop::run(const std::stop_token& stop) {
 Result<> FrameLoop::execute(const Job& job) {
     const ScopedWork work(name(job.request));
     try {
-        return job.request.kind == StationRequestKind::change_peers ? station_.change_peers(job.request.peers) : execute_transition(job);
+        return job.request.kind == StationRequestKind::change_peers ? station_.change_peers(job.request.peers)
+                                                                    : execute_transition(job);
     } catch (const std::exception& error) {  // a library or a plug-in: the station has failed, not the frame
         return fail(Errc::refused, fmt::format("{} threw: {}", name(job.request), error.what()));
     }
@@ -106,8 +112,10 @@ Result<> FrameLoop::execute_transition(const Job& job) {
         }
         case Transition::pause: return station_.pause();
         case Transition::resume: return station_.resume();
-        // Some is left for the way back, so that a stop that uses all of its time is not late: connections and threads end behind it.
-        case Transition::stop: return station_.stop(job.deadline - std::max(job.deadline / 10, std::min(job.deadline / 2, way_back)));
+        // Some is left for the way back, so that a stop that uses all of its time is not late: connections and threads
+        // end behind it.
+        case Transition::stop:
+            return station_.stop(job.deadline - std::max(job.deadline / 10, std::min(job.deadline / 2, way_back)));
         case Transition::disconnect: return station_.disconnect();
         case Transition::unconfigure: return station_.unconfigure();
     }
@@ -138,7 +146,8 @@ void FrameLoop::watch(const std::stop_token& stop) {
 void FrameLoop::say_late(std::unique_lock<std::mutex>& lock) {
     const auto late = *machine_.under_way();
     const StationAnswer answer{StationAnswer::Outcome::late, machine_.state(),
-                               fmt::format("{} is not done after {}, and goes on", late.name, to_string(std::chrono::nanoseconds(late.deadline)))};
+                               fmt::format("{} is not done after {}, and goes on", late.name,
+                                           to_string(std::chrono::nanoseconds(late.deadline)))};
     auto answered = std::exchange(job_->answered, {});
     lock.unlock();
     Report report;
@@ -156,8 +165,9 @@ void FrameLoop::say_hopeless(std::unique_lock<std::mutex>& lock) {
     Report report;
     report.severity = Severity::fatal;
     report.what = late.name + " hangs";
-    report.why = fmt::format("it is not done {} after its deadline of {}", to_string(std::chrono::nanoseconds(options_.grace)),
-                             to_string(std::chrono::nanoseconds(late.deadline)));
+    report.why =
+        fmt::format("it is not done {} after its deadline of {}", to_string(std::chrono::nanoseconds(options_.grace)),
+                    to_string(std::chrono::nanoseconds(late.deadline)));
     report.advice = "the process ends itself";
     services_.reports.submit(std::move(report));
     (options_.end_process ? options_.end_process : end_at_once)(exit_hopeless);

@@ -88,10 +88,11 @@ public:
             self->too_slow_ = true;
             self->stream_.cancel();
         });
-        http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](const beast::error_code& ec, std::size_t) {
-            self->timer_.cancel();
-            self->take(ec);
-        });
+        http::async_read(stream_, buffer_, *parser_,
+                         [self = shared_from_this()](const beast::error_code& ec, std::size_t) {
+                             self->timer_.cancel();
+                             self->take(ec);
+                         });
     }
 
 private:
@@ -105,11 +106,14 @@ private:
         if (!listed_) return;  // it has made room
         head_ = false;
         keep_ = false;
-        if (too_slow_ && ec) return parser_->got_some() ? respond(http_error(408, "the request did not arrive in time")) : void();
+        if (too_slow_ && ec)
+            return parser_->got_some() ? respond(http_error(408, "the request did not arrive in time")) : void();
         if (ec == http::error::body_limit)
-            return respond(http_error(413, fmt::format("a body of more than {}", to_string(shared_.options.body_size_max))));
+            return respond(
+                http_error(413, fmt::format("a body of more than {}", to_string(shared_.options.body_size_max))));
         if (ec == http::error::header_limit || ec == http::error::buffer_overflow)
-            return respond(http_error(431, fmt::format("headers of more than {} bytes", shared_.options.header_size_max)));
+            return respond(
+                http_error(431, fmt::format("headers of more than {} bytes", shared_.options.header_size_max)));
         const bool malformed = ec && ec.category() == http::make_error_code(http::error::bad_method).category() &&
                                ec != http::error::end_of_stream && ec != http::error::partial_message;
         if (malformed) return respond(http_error(400, "not a request that this server understands"));
@@ -146,19 +150,23 @@ private:
         respond(http_error(405, fmt::format("only {}", allowed)));
     }
 
-    /// A web page can make a browser send such requests here, but not with this content type, and not without an origin.
+    /// A web page can make a browser send such requests here, but not with this content type, and not without an
+    /// origin.
     std::optional<std::pair<unsigned, std::string_view>> not_from_a_program() const {
         const auto& request = parser_->get();
-        if (request.find(http::field::origin) != request.end()) return std::pair(403U, "requests of web pages are not taken");
+        if (request.find(http::field::origin) != request.end())
+            return std::pair(403U, "requests of web pages are not taken");
         const auto type = request[http::field::content_type];
-        if (!type.starts_with("application/json")) return std::pair(415U, "the body must be JSON, with Content-Type: application/json");
+        if (!type.starts_with("application/json"))
+            return std::pair(415U, "the body must be JSON, with Content-Type: application/json");
         return std::nullopt;
     }
 
     HttpAnswer answer_later() {
         timer_.expires_after(shared_.options.answer_deadline);  // keeps this session until the answer is there
         timer_.async_wait([self = shared_from_this()](const beast::error_code& stopped) {
-            if (!stopped) self->answer(HttpResponse(http_error(504, "no answer was found in time")), self->served_total_);
+            if (!stopped)
+                self->answer(HttpResponse(http_error(504, "no answer was found in time")), self->served_total_);
         });
         return [weak = weak_from_this(), gate = shared_.gate, which = served_total_](HttpResponse response) {
             const std::scoped_lock lock(gate->mutex);
@@ -193,22 +201,24 @@ private:
             response_.content_length(size);  // what GET would have sent
         }
         stream_.expires_after(shared_.options.deadline);
-        http::async_write(stream_, response_, [self = shared_from_this()](const beast::error_code& failed, std::size_t) {
-            if (failed) return;
-            if (self->keep_) return self->read();
-            beast::error_code ignored;  // the peer may be gone already
-            self->stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored);
-            if (!self->parser_->is_done()) self->drain();
-        });
+        http::async_write(stream_, response_,
+                          [self = shared_from_this()](const beast::error_code& failed, std::size_t) {
+                              if (failed) return;
+                              if (self->keep_) return self->read();
+                              beast::error_code ignored;  // the peer may be gone already
+                              self->stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored);
+                              if (!self->parser_->is_done()) self->drain();
+                          });
     }
 
     /// A connection that is closed with bytes unread is reset, and the peer may lose the answer that says why.
     void drain() {
-        stream_.socket().async_read_some(asio::buffer(waste_), [self = shared_from_this()](const beast::error_code& ec, std::size_t size) {
-            self->drained_ += size;
-            if (!ec && self->drained_ < drain_max) return self->drain();
-            self->timer_.cancel();
-        });
+        stream_.socket().async_read_some(asio::buffer(waste_),
+                                         [self = shared_from_this()](const beast::error_code& ec, std::size_t size) {
+                                             self->drained_ += size;
+                                             if (!ec && self->drained_ < drain_max) return self->drain();
+                                             self->timer_.cancel();
+                                         });
         if (std::exchange(draining_, true)) return;
         timer_.expires_after(shared_.options.deadline);
         timer_.async_wait([self = shared_from_this()](const beast::error_code& stopped) {
@@ -242,14 +252,18 @@ HttpResponse http_error(unsigned status, std::string_view text) {
 }
 
 HttpRoute metrics_route(const Metrics& metrics) {
-    return {.method = HttpRoute::Method::get, .path = "/metrics", .handle = [&metrics](const HttpRequest&, const HttpAnswer& answer) {
-                answer({.status = 200, .body = metrics.text(), .content_type = "text/plain; version=0.0.4; charset=utf-8"});
-            }};
+    return {
+        .method = HttpRoute::Method::get,
+        .path = "/metrics",
+        .handle = [&metrics](const HttpRequest&, const HttpAnswer& answer) {
+            answer({.status = 200, .body = metrics.text(), .content_type = "text/plain; version=0.0.4; charset=utf-8"});
+        }};
 }
 
 class HttpServer::Server {
 public:
-    Server(const HttpServerOptions& options, std::vector<HttpRoute> routes) : shared_{.options = options, .routes = std::move(routes)} {
+    Server(const HttpServerOptions& options, std::vector<HttpRoute> routes)
+        : shared_{.options = options, .routes = std::move(routes)} {
         shared_.gate->io = &io_;
     }
 
@@ -270,7 +284,9 @@ public:
         if (!ec) acceptor_.bind(*endpoint, ec);
         if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
         if (!ec) port_ = acceptor_.local_endpoint(ec).port();
-        if (ec) return fail_errno(ec.value(), fmt::format("cannot serve HTTP on {}; choose another address or port", shared_.options.listen));
+        if (ec)
+            return fail_errno(ec.value(), fmt::format("cannot serve HTTP on {}; choose another address or port",
+                                                      shared_.options.listen));
         accept();
         thread_ = NamedThread("http", [this] {
             // A handler runs inside of this wait too; it is short, and the processor time of the thread shows it.
@@ -283,7 +299,9 @@ public:
     }
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-    [[nodiscard]] std::string address() const { return shared_.options.listen.substr(0, shared_.options.listen.rfind(':') + 1) + std::to_string(port_); }
+    [[nodiscard]] std::string address() const {
+        return shared_.options.listen.substr(0, shared_.options.listen.rfind(':') + 1) + std::to_string(port_);
+    }
 
 private:
     void accept() {
@@ -297,16 +315,18 @@ private:
             }
             beast::error_code gone;
             const auto peer = socket.remote_endpoint(gone);
-            if (!gone && make_room(peer.address())) std::make_shared<Session>(std::move(socket), peer.address(), shared_)->read();
+            if (!gone && make_room(peer.address()))
+                std::make_shared<Session>(std::move(socket), peer.address(), shared_)->read();
             accept();
         });
     }
 
-    /// There is room for one more of this address, or was made: whoever sends half a request keeps nobody out, because a
-    /// whole one comes and is answered sooner. False: all are being answered.
+    /// There is room for one more of this address, or was made: whoever sends half a request keeps nobody out, because
+    /// a whole one comes and is answered sooner. False: all are being answered.
     bool make_room(const asio::ip::address& peer) {
         auto& sessions = shared_.sessions;
-        const auto of_peer = std::ranges::count_if(sessions, [&](const Session* session) { return session->peer() == peer; });
+        const auto of_peer =
+            std::ranges::count_if(sessions, [&](const Session* session) { return session->peer() == peer; });
         const bool peer_is_full = of_peer >= static_cast<std::ptrdiff_t>(shared_.options.connections_per_peer_max);
         if (!peer_is_full && sessions.size() < shared_.options.connections_max) return true;
         const auto longest = [&](bool asked) {

@@ -86,7 +86,8 @@ prometheus::ClientMetric written(const Histogram& histogram, const Labels& label
     for (std::size_t i = 0; i < counts.size(); ++i) {
         below += counts[i];
         const bool last = i == histogram.bounds().size();
-        metric.histogram.bucket.push_back({below, last ? std::numeric_limits<double>::infinity() : histogram.bounds()[i]});
+        metric.histogram.bucket.push_back(
+            {below, last ? std::numeric_limits<double>::infinity() : histogram.bounds()[i]});
     }
     metric.histogram.sample_count = below;
     metric.histogram.sample_sum = histogram.sum();

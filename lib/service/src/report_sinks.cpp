@@ -28,7 +28,8 @@ spdlog::level::level_enum level_of(Severity severity) {
 
 constexpr std::size_t line_size_max = 4000;  // below PIPE_BUF: a pipe that is writable takes it whole (pipe(7))
 
-/// Whether stderr takes a line at once. Who reads the log may be slow, stopped or gone, and must not hold up who writes it.
+/// Whether stderr takes a line at once. Who reads the log may be slow, stopped or gone, and must not hold up who writes
+/// it.
 bool writable() noexcept {
     pollfd one{STDERR_FILENO, POLLOUT, 0};
     return ::poll(&one, 1, 0) > 0 && (one.revents & (POLLOUT | POLLERR | POLLHUP)) != 0;
@@ -46,10 +47,12 @@ public:
         }
         const auto seconds = std::chrono::floor<std::chrono::seconds>(report.when);
         const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(report.when - seconds).count();
-        auto line = fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z {}",
-                                      fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)), milliseconds, one_line(report));
+        auto line =
+            fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z {}", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
+                        milliseconds, one_line(report));
         if (line.size() > line_size_max) line.resize(line_size_max);
-        if (missing_ > 0) line += fmt::format(" [{} lines before this could not be written]", std::exchange(missing_, 0));
+        if (missing_ > 0)
+            line += fmt::format(" [{} lines before this could not be written]", std::exchange(missing_, 0));
         logger_.log(level_of(report.severity), spdlog::string_view_t(line));
     }
 
@@ -72,12 +75,15 @@ public:
     }
 
     void show(const Report& report) override {
-        if (!report.late) counters_.at(slot(report.severity, true))->add();  // a late one was counted when it was held back
+        if (!report.late)
+            counters_.at(slot(report.severity, true))->add();  // a late one was counted when it was held back
     }
     void hold_back(const Report& report) override { counters_.at(slot(report.severity, false))->add(); }
 
 private:
-    static std::size_t slot(Severity severity, bool shown) { return 2 * static_cast<std::size_t>(severity) + (shown ? 1 : 0); }
+    static std::size_t slot(Severity severity, bool shown) {
+        return 2 * static_cast<std::size_t>(severity) + (shown ? 1 : 0);
+    }
     std::array<Counter*, 8> counters_{};
 };
 

@@ -43,14 +43,16 @@ std::string one_line(const Report& report) {
         line.append(" (caused by: ");
         for (std::size_t i = 0; i < std::min(report.causes.size(), causes_max); ++i)
             line.append(i == 0 ? "" : ", by: ").append(on_one_line(report.causes[i]));
-        if (report.causes.size() > causes_max) line.append(fmt::format(" and {} more", report.causes.size() - causes_max));
+        if (report.causes.size() > causes_max)
+            line.append(fmt::format(" and {} more", report.causes.size() - causes_max));
         line.append(")");
     }
     if (report.held_back > 0) line.append(fmt::format(" [{} more held back]", report.held_back));
     return line;
 }
 
-Reports::Reports(std::string who, const Clock& clock, std::vector<std::unique_ptr<ReportSink>> sinks, ReportLimits limits)
+Reports::Reports(std::string who, const Clock& clock, std::vector<std::unique_ptr<ReportSink>> sinks,
+                 ReportLimits limits)
     : who_(std::move(who)), clock_(clock), sinks_(std::move(sinks)), limits_(limits) {
     WEIR_ASSERT(limits_.burst > 0 && limits_.keys_max > 0 && limits_.alarms_max > 1);
 }

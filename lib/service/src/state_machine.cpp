@@ -9,7 +9,8 @@ namespace weir::service {
 namespace {
 
 bool leads_down(Transition transition) noexcept {
-    return transition == Transition::stop || transition == Transition::disconnect || transition == Transition::unconfigure;
+    return transition == Transition::stop || transition == Transition::disconnect ||
+           transition == Transition::unconfigure;
 }
 
 std::string possible_from(StationState state) {
@@ -27,7 +28,8 @@ Result<> StateMachine::idle() const {
     return {};
 }
 
-void StateMachine::begin(std::string name, StationState to, bool down, SteadyTime now, WallTime wall, std::chrono::milliseconds deadline) {
+void StateMachine::begin(std::string name, StationState to, bool down, SteadyTime now, WallTime wall,
+                         std::chrono::milliseconds deadline) {
     to_ = to;
     down_ = down;
     hopeless_said_ = false;
@@ -39,8 +41,8 @@ Result<> StateMachine::begin(Transition transition, SteadyTime now, WallTime wal
     if (auto good = idle(); !good) return good;
     const auto to = after(state_, transition);
     if (!to)
-        return fail(Errc::refused, fmt::format("{} is not possible in state {}; possible: {}", name(transition), name(state_),
-                                               possible_from(state_)));
+        return fail(Errc::refused, fmt::format("{} is not possible in state {}; possible: {}", name(transition),
+                                               name(state_), possible_from(state_)));
     begin(name(transition), *to, leads_down(transition), now, wall, deadline);
     return {};
 }
@@ -48,7 +50,8 @@ Result<> StateMachine::begin(Transition transition, SteadyTime now, WallTime wal
 Result<> StateMachine::begin_change_peers(SteadyTime now, WallTime wall, std::chrono::milliseconds deadline) {
     if (auto good = idle(); !good) return good;
     if (state_ == StationState::initial || state_ == StationState::configured)
-        return fail(Errc::refused, fmt::format("change_peers is not possible in state {}; connect tells the peers", name(state_)));
+        return fail(Errc::refused,
+                    fmt::format("change_peers is not possible in state {}; connect tells the peers", name(state_)));
     begin("change_peers", state_, false, now, wall, deadline);
     return {};
 }

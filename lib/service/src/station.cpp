@@ -44,7 +44,9 @@ std::optional<Transition> parse_transition(std::string_view text) noexcept {
 
 std::optional<StationState> after(StationState state, Transition transition) noexcept {
     using enum StationState;
-    const auto when = [&](StationState from, StationState to) { return state == from ? std::optional(to) : std::nullopt; };
+    const auto when = [&](StationState from, StationState to) {
+        return state == from ? std::optional(to) : std::nullopt;
+    };
     switch (transition) {
         case Transition::configure: return when(initial, configured);
         case Transition::connect: return when(configured, connected);

@@ -14,8 +14,10 @@ class StationFrame::Frame {
 public:
     Frame(Station& station, const StationFrameOptions& options, const StationServices& services)
         : loop(station, options, services),
-          collection(collect_station(services.metrics, [this] { return loop.report(); }, services.threads)),
-          report_timer(services.timers.every(std::chrono::milliseconds{500}, [&reports = services.reports] { reports.step(); })) {}
+          collection(collect_station(
+              services.metrics, [this] { return loop.report(); }, services.threads)),
+          report_timer(services.timers.every(std::chrono::milliseconds{500},
+                                             [&reports = services.reports] { reports.step(); })) {}
 
     FrameLoop loop;
     Metrics::Collection collection;
@@ -72,12 +74,15 @@ Result<> StationFrame::wind_down(std::chrono::milliseconds stop_deadline) {
         }
         const auto answer = request(next);
         // Refused: somebody else was faster; late: the watchdog has its eye on it. Both are waited for above.
-        const bool bad = answer.outcome == StationAnswer::Outcome::failed || answer.outcome == StationAnswer::Outcome::late;
+        const bool bad =
+            answer.outcome == StationAnswer::Outcome::failed || answer.outcome == StationAnswer::Outcome::late;
         if (bad && first) first = fail(Errc::refused, answer.error);
     }
 }
 
-bool StationFrame::wait_for_exit(std::chrono::milliseconds at_most) const { return frame_->loop.wait_for_exit(at_most); }
+bool StationFrame::wait_for_exit(std::chrono::milliseconds at_most) const {
+    return frame_->loop.wait_for_exit(at_most);
+}
 StationState StationFrame::state() const { return frame_->loop.state(); }
 StationReport StationFrame::report() const { return frame_->loop.report(); }
 std::vector<StateMachine::Step> StationFrame::history() const { return frame_->loop.history(); }

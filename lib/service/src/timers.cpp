@@ -8,7 +8,8 @@
 
 namespace weir::service {
 
-Timers::Periodic::Periodic(Periodic&& other) noexcept : timers_(std::exchange(other.timers_, nullptr)), id_(other.id_) {}
+Timers::Periodic::Periodic(Periodic&& other) noexcept
+    : timers_(std::exchange(other.timers_, nullptr)), id_(other.id_) {}
 
 Timers::Periodic& Timers::Periodic::operator=(Periodic&& other) noexcept {
     if (this == &other) return *this;

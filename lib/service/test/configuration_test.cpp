@@ -33,7 +33,8 @@ protected:
         settings.add("record", "direct", options.direct, "write around the page cache | when possible");
         settings.add("record", "receivers", options.receivers, "threads that receive").at_least(std::int64_t{1});
         settings.add("record", "seed", options.seed, "of the generator");
-        settings.add("record.limits", "file_size_max", options.file_size_max, "a file is closed at this size").at_least(1_MiB);
+        settings.add("record.limits", "file_size_max", options.file_size_max, "a file is closed at this size")
+            .at_least(1_MiB);
         settings.add("record.limits", "flush_interval", options.flush_interval, "between syncs").at_most(10s);
         settings.leave_to_others("build");
     }
@@ -58,7 +59,8 @@ receivers = 8
 [record.limits]
 file_size_max = "512MiB"
 flush_interval = "50ms"
-)", "p.toml");
+)",
+                                         "p.toml");
     ASSERT_TRUE(read.has_value()) << read.error().message();
     EXPECT_EQ(options.listen, "0.0.0.0:7000");
     EXPECT_EQ(options.mode, "parallel");
@@ -87,20 +89,31 @@ TEST_F(Configuration, AnUnknownKeyIsAnErrorWithFileLineAndTheNearestKey) {
 TEST_F(Configuration, AWrongTypeOrValueSaysWhatToWrite) {
     const std::vector<std::pair<const char*, const char*>> cases{
         {"[record]\nlisten = 5\n", "p.toml:2: record.listen has the wrong type; write a text in quotes"},
-        {"[record]\ndirect = \"yes\"\n", "p.toml:2: record.direct = \"yes\" has the wrong type; write true or false without quotes"},
-        {"[record]\nreceivers = 2.5\n", "p.toml:2: record.receivers has the wrong type; write a whole number without quotes"},
-        {"[record]\nvolumes = \"/a\"\n", "p.toml:2: record.volumes = \"/a\" has the wrong type; write a list of texts, for example [\"a\", \"b\"]"},
-        {"[record]\nvolumes = [1]\n", "p.toml:2: record.volumes has the wrong type; write a list of texts, for example [\"a\", \"b\"]"},
+        {"[record]\ndirect = \"yes\"\n",
+         "p.toml:2: record.direct = \"yes\" has the wrong type; write true or false without quotes"},
+        {"[record]\nreceivers = 2.5\n",
+         "p.toml:2: record.receivers has the wrong type; write a whole number without quotes"},
+        {"[record]\nvolumes = \"/a\"\n",
+         "p.toml:2: record.volumes = \"/a\" has the wrong type; write a list of texts, for example [\"a\", \"b\"]"},
+        {"[record]\nvolumes = [1]\n",
+         "p.toml:2: record.volumes has the wrong type; write a list of texts, for example [\"a\", \"b\"]"},
         {"[record]\nlisten = [\"a\"]\n", "p.toml:2: record.listen has the wrong type; write a text in quotes"},
-        {"[record]\nmode = \"fast\"\n", "p.toml:2: record.mode = \"fast\" is none of \"receipt\", \"parallel\", \"off\""},
+        {"[record]\nmode = \"fast\"\n",
+         "p.toml:2: record.mode = \"fast\" is none of \"receipt\", \"parallel\", \"off\""},
         {"[record]\nreceivers = 0\n", "p.toml:2: record.receivers is too small; the least is 1"},
         {"[record]\nreceivers = 65536\n", "p.toml:2: record.receivers is too large; the most is 65535"},
         {"[record]\nseed = -1\n", "p.toml:2: record.seed is too small; the least is 0"},
-        {"[record.limits]\nfile_size_max = 4096\n", "p.toml:2: record.limits.file_size_max has the wrong type; write a size with its unit, for example \"64MiB\""},
-        {"[record.limits]\nfile_size_max = \"64 blocks\"\n", "p.toml:2: record.limits.file_size_max = \"64 blocks\" is no size; write a size with its unit, for example \"64MiB\""},
-        {"[record.limits]\nfile_size_max = \"1KiB\"\n", "p.toml:2: record.limits.file_size_max = \"1KiB\" is too small; the least is \"1MiB\""},
-        {"[record.limits]\nflush_interval = \"11s\"\n", "p.toml:2: record.limits.flush_interval = \"11s\" is too large; the most is \"10s\""},
-        {"[record.limits]\nflush_interval = \"1.5ms\"\n", "p.toml:2: record.limits.flush_interval = \"1.5ms\" is finer than this key can be; its unit is \"1ms\""},
+        {"[record.limits]\nfile_size_max = 4096\n",
+         "p.toml:2: record.limits.file_size_max has the wrong type; write a size with its unit, for example \"64MiB\""},
+        {"[record.limits]\nfile_size_max = \"64 blocks\"\n",
+         "p.toml:2: record.limits.file_size_max = \"64 blocks\" is no size; write a size with its unit, for example "
+         "\"64MiB\""},
+        {"[record.limits]\nfile_size_max = \"1KiB\"\n",
+         "p.toml:2: record.limits.file_size_max = \"1KiB\" is too small; the least is \"1MiB\""},
+        {"[record.limits]\nflush_interval = \"11s\"\n",
+         "p.toml:2: record.limits.flush_interval = \"11s\" is too large; the most is \"10s\""},
+        {"[record.limits]\nflush_interval = \"1.5ms\"\n",
+         "p.toml:2: record.limits.flush_interval = \"1.5ms\" is finer than this key can be; its unit is \"1ms\""},
         {"[record]\nlisten = \"a\\u0000b\"\n", "p.toml:2: record.listen = \"a\\x00b\" holds a zero byte"},
     };
     for (const auto& [text, expected] : cases) EXPECT_EQ(error_of(text), expected);
@@ -122,7 +135,8 @@ TEST_F(Configuration, AKeysOwnCheckIsReportedWithTheLineOfTheText) {
     };
     EXPECT_EQ(error_in("[record]\nlisten = \"/a\"\nvolumes = [\"/a\", \"/b\"]\n"), "no error");
     EXPECT_EQ(error_in("[record]\nlisten = \"a\"\n"), "p.toml:2: record.listen: \"a\" is no absolute path");
-    EXPECT_EQ(error_in("[record]\nvolumes = [\"/a\",\n  \"b\"]\n"), "p.toml:3: record.volumes: \"b\" is no absolute path");
+    EXPECT_EQ(error_in("[record]\nvolumes = [\"/a\",\n  \"b\"]\n"),
+              "p.toml:3: record.volumes: \"b\" is no absolute path");
     EXPECT_EQ(volumes, (std::vector<std::string>{"/a", "/b"}));  // of the good file
 }
 
@@ -142,7 +156,8 @@ TEST_F(Configuration, AnErrorAnywhereLeavesEveryFieldAsItWas) {
 TEST_F(Configuration, BrokenTomlIsAnErrorWithItsLine) {
     EXPECT_THAT(error_of("[record]\nlisten = \"open\n"), StartsWith("p.toml:2: "));
     EXPECT_THAT(error_of("[record]\nmode = \"off\"\nmode = \"off\"\n"), StartsWith("p.toml:3: "));
-    for (const char* header : {"\n[[[1]]]\n", "\n[[=", "\n[[[]]", "\n[="}) EXPECT_THAT(error_of(header), StartsWith("p.toml:2: "));
+    for (const char* header : {"\n[[[1]]]\n", "\n[[=", "\n[[[]]", "\n[="})
+        EXPECT_THAT(error_of(header), StartsWith("p.toml:2: "));
 }
 
 TEST_F(Configuration, LettersBeyondAsciiAreForTextsAndComments) {
@@ -193,12 +208,16 @@ TEST_F(Configuration, TheDocumentationNamesKindDefaultAndMeaning) {
     EXPECT_THAT(text, HasSubstr("### [record]\n"));
     EXPECT_THAT(text, HasSubstr("### [record.limits]\n"));
     EXPECT_THAT(text, HasSubstr("| `file_size_max` | size | `\"4GiB\"` | a file is closed at this size |\n"));
-    EXPECT_THAT(text, HasSubstr("| `mode` | text | `\"receipt\"` | how sums are made; one of \"receipt\", \"parallel\", \"off\" |\n"));
+    EXPECT_THAT(
+        text,
+        HasSubstr(
+            "| `mode` | text | `\"receipt\"` | how sums are made; one of \"receipt\", \"parallel\", \"off\" |\n"));
     EXPECT_THAT(text, HasSubstr("write around the page cache \\| when possible"));
 }
 
 TEST_F(Configuration, AFileIsNamedInItsErrors) {
-    const auto path = std::filesystem::temp_directory_path() / ("weir-configuration-" + std::to_string(::getpid()) + ".toml");
+    const auto path =
+        std::filesystem::temp_directory_path() / ("weir-configuration-" + std::to_string(::getpid()) + ".toml");
     std::ofstream(path) << "[record]\nlisten = 1\n";
     const auto read = settings.read_file(path);
     std::filesystem::remove(path);
@@ -221,7 +240,8 @@ TEST(ConfigurationOfAStation, ReadsItsOwnSectionAndLeavesTheOthersToThem) {
     };
     EXPECT_EQ(why("[readout.ros-1]\nhandlers = 3\n[readout.ros-2]\nanything = 1\n[build.sfi-1]\n"), "");
     EXPECT_EQ(handlers, 3);
-    EXPECT_EQ(why("[readout.ros-1]\nhandelrs = 3\n"), "p.toml:2: unknown key \"handelrs\" in [readout.ros-1]; did you mean \"handlers\"?");
+    EXPECT_EQ(why("[readout.ros-1]\nhandelrs = 3\n"),
+              "p.toml:2: unknown key \"handelrs\" in [readout.ros-1]; did you mean \"handlers\"?");
     EXPECT_EQ(why("[reedout.x]\na = 1\n"), "p.toml:1: unknown section [reedout]; did you mean \"readout\"?");
     EXPECT_EQ(why("[readout]\na = 1\n"), "p.toml:2: unknown key \"a\" in [readout]");
 }

@@ -10,7 +10,12 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 
 Peer sample_peer() {
-    return {"ros-1", StationKind::readout, wire::StationId{3}, "127.0.0.1:40001", "", {SourceId{0x7c0000}, SourceId{0xa80010}}};
+    return {"ros-1",
+            StationKind::readout,
+            wire::StationId{3},
+            "127.0.0.1:40001",
+            "",
+            {SourceId{0x7c0000}, SourceId{0xa80010}}};
 }
 
 std::string refusal(std::string_view text) {
@@ -21,7 +26,9 @@ std::string refusal(std::string_view text) {
 
 TEST(ControlMessages, APeerIsReadBack) {
     EXPECT_EQ(parse_peer(to_json(sample_peer())).value(), sample_peer());
-    EXPECT_EQ(to_json(sample_peer()), R"({"name":"ros-1","kind":"readout","id":3,"dataflow":"127.0.0.1:40001","events":"","sources":["0x7c0000","0xa80010"],"link":"udp"})");
+    EXPECT_EQ(
+        to_json(sample_peer()),
+        R"({"name":"ros-1","kind":"readout","id":3,"dataflow":"127.0.0.1:40001","events":"","sources":["0x7c0000","0xa80010"],"link":"udp"})");
     auto over_tcp = sample_peer();
     over_tcp.tcp = true;
     EXPECT_EQ(parse_peer(to_json(over_tcp)).value(), over_tcp);
@@ -55,10 +62,13 @@ TEST(ControlMessages, WhatIsWrongInARequestIsSaidInOneLine) {
     EXPECT_THAT(refusal(R"({"name":"stop","deadline":-1})"), HasSubstr("\"deadline\""));
     EXPECT_THAT(refusal(R"({"name":"stop","deadlin":1})"), HasSubstr("did you mean \"deadline\"?"));
     EXPECT_THAT(refusal(R"({"name":"connect","peers":[{}]})"), HasSubstr("peers[0] has no \"name\""));
-    EXPECT_THAT(refusal(R"({"name":"connect","peers":[{"name":"a","kind":"x","id":1}]})"), HasSubstr("no kind of station"));
+    EXPECT_THAT(refusal(R"({"name":"connect","peers":[{"name":"a","kind":"x","id":1}]})"),
+                HasSubstr("no kind of station"));
     EXPECT_THAT(refusal(R"({"name":"connect","peers":[{"name":"a","kind":"build","id":65536}]})"), HasSubstr("\"id\""));
-    EXPECT_THAT(refusal(R"({"name":"connect","peers":[{"name":"a","kind":"build","id":1,"sources":[7]}]})"), HasSubstr("\"sources\""));
-    EXPECT_THAT(refusal(R"({"name":"connect","peers":[{"name":"a","kind":"build","id":1,"link":"pigeon"}]})"), HasSubstr("neither udp nor tcp"));
+    EXPECT_THAT(refusal(R"({"name":"connect","peers":[{"name":"a","kind":"build","id":1,"sources":[7]}]})"),
+                HasSubstr("\"sources\""));
+    EXPECT_THAT(refusal(R"({"name":"connect","peers":[{"name":"a","kind":"build","id":1,"link":"pigeon"}]})"),
+                HasSubstr("neither udp nor tcp"));
     EXPECT_THAT(refusal(R"({"name":"connect","peers":7})"), HasSubstr("\"peers\""));
     EXPECT_NE(refusal(std::string(200'000, '[')), "");
 }
@@ -73,9 +83,10 @@ TEST(ControlMessages, AReportIsReadBack) {
     report.run = RunNumber{91668};
     report.transition = {"pause", std::chrono::duration<double>(1.5)};
     report.error = "one \"line\"";
-    report.status = {.ledger = {.what = "requests", .received = 10, .stored = 8, .rejected = {{"late", 1}}, .in_hand = 1},
-                     .finished = true,
-                     .counters = {{"re_asked", 2.5}}};
+    report.status = {
+        .ledger = {.what = "requests", .received = 10, .stored = 8, .rejected = {{"late", 1}}, .in_hand = 1},
+        .finished = true,
+        .counters = {{"re_asked", 2.5}}};
     report.alarms = {{"gap", "text", "error", 2, "Marie"}, {"full", "other", "warning", 1, std::nullopt}};
     report.self = sample_peer();
     const auto back = parse_station_report(to_json(report));

@@ -36,7 +36,8 @@ TEST(EventIds, BeyondTheirBoundNothingIsKnownNorOfWhatIsComparedWithThem) {
     EXPECT_FALSE((ids("1-3") | some).known());
     EXPECT_FALSE((ids("1-3") & some).known());
     EXPECT_FALSE((some | ids("1-3")).known());
-    EXPECT_EQ(EventIds::parse("0,100000,200000,300000,400000,500000,600000,700000,800000", 1_KiB).error().code, Errc::limit);
+    EXPECT_EQ(EventIds::parse("0,100000,200000,300000,400000,500000,600000,700000,800000", 1_KiB).error().code,
+              Errc::limit);
 }
 
 TEST(EventIds, WhatAStationSaysIsReadBackWithoutWhatItDoesNotKnow) {
@@ -48,7 +49,8 @@ TEST(EventIds, WhatAStationSaysIsReadBackWithoutWhatItDoesNotKnow) {
     const auto again = parse_station_events(text).value();
     EXPECT_EQ(again, (StationEvents{{"accepted", ids("0-5")}, {"given up", ids("")}}));
     EXPECT_TRUE(parse_station_events("")->empty());
-    for (const auto* bad : {"accepted\t0-5", "accepted 0-5\n", "\t0-5\n", "accepted\t5-1\n", "accepted\t1\naccepted\t2\n", "\n"})
+    for (const auto* bad :
+         {"accepted\t0-5", "accepted 0-5\n", "\t0-5\n", "accepted\t5-1\n", "accepted\t1\naccepted\t2\n", "\n"})
         EXPECT_EQ(parse_station_events(bad).error().code, Errc::corrupt) << bad;
     std::string many;
     for (char c = 'a'; c < 'j'; ++c) many += std::string(1, c) + "\t1\n";

@@ -85,14 +85,16 @@ protected:
 TEST_F(HttpServing, AnswersAScrape) {
     const auto server = serve();
     const auto answer = ask(server.port(), "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("version=0.0.4"), HasSubstr("\nweir_events_total 42\n")));
+    EXPECT_THAT(answer, AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), HasSubstr("version=0.0.4"),
+                              HasSubstr("\nweir_events_total 42\n")));
 }
 
 TEST_F(HttpServing, AConnectionMayAskAgain) {
     const auto server = serve();
-    const auto answer = ask(server.port(), "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
-                                           "HEAD /metrics?a=b HTTP/1.1\r\nHost: x\r\n\r\n"
-                                           "GET /elsewhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    const auto answer = ask(server.port(),
+                            "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+                            "HEAD /metrics?a=b HTTP/1.1\r\nHost: x\r\n\r\n"
+                            "GET /elsewhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     EXPECT_THAT(answer, HasSubstr("HTTP/1.1 200 OK\r\n"));
     EXPECT_THAT(answer, HasSubstr("HTTP/1.1 404 Not Found\r\n"));
     const auto first = answer.find("weir_events_total 42");
@@ -102,10 +104,13 @@ TEST_F(HttpServing, AConnectionMayAskAgain) {
 
 TEST_F(HttpServing, WhatIsNoSuchRequestIsRefusedAndTheConnectionClosed) {
     const auto server = serve();
-    EXPECT_THAT(ask(server.port(), "DELETE /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), StartsWith("HTTP/1.1 405 "));
+    EXPECT_THAT(ask(server.port(), "DELETE /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
+                StartsWith("HTTP/1.1 405 "));
     EXPECT_THAT(ask(server.port(), "\x16\x03\x01 no http at all\r\n\r\n"), StartsWith("HTTP/1.1 400 "));
-    EXPECT_THAT(ask(server.port(), "GET /metrics HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\n"), StartsWith("HTTP/1.1 4"));
-    EXPECT_THAT(ask(server.port(), "GET /metrics HTTP/1.1\r\nX: " + std::string(100'000, 'x')), testing::Not(StartsWith("HTTP/1.1 200")));
+    EXPECT_THAT(ask(server.port(), "GET /metrics HTTP/1.1\r\nContent-Length: 18446744073709551615\r\n\r\n"),
+                StartsWith("HTTP/1.1 4"));
+    EXPECT_THAT(ask(server.port(), "GET /metrics HTTP/1.1\r\nX: " + std::string(100'000, 'x')),
+                testing::Not(StartsWith("HTTP/1.1 200")));
     EXPECT_THAT(ask(server.port(), "GET /metrics HTTP/1.0\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
 }
 
@@ -130,7 +135,8 @@ TEST_F(HttpServing, HalfRequestsKeepNobodyOut) {
         half.back()->send("GET /metr");
     }
     for (int i = 0; i < 40; ++i)
-        EXPECT_THAT(ask(server.port(), "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n"), StartsWith("HTTP/1.1 200 "));
+        EXPECT_THAT(ask(server.port(), "GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n"),
+                    StartsWith("HTTP/1.1 200 "));
     EXPECT_EQ(half.front()->receive_all(), "") << "the one that waited longest made room";
 }
 
@@ -158,10 +164,14 @@ TEST_F(HttpServing, WhileAllAreBeingAnsweredOneMoreIsClosedAndPlacesComeBack) {
     options.deadline = 1h;
     std::mutex mutex;
     std::vector<HttpAnswer> asked;
-    auto server = HttpServer::start(options, {{.method = HttpRoute::Method::get, .path = "/slow", .handle = [&](const HttpRequest&, HttpAnswer answer) {
-        const std::scoped_lock lock(mutex);
-        asked.push_back(std::move(answer));
-    }}}).value();
+    auto server = HttpServer::start(options, {{.method = HttpRoute::Method::get,
+                                               .path = "/slow",
+                                               .handle =
+                                                   [&](const HttpRequest&, HttpAnswer answer) {
+                                                       const std::scoped_lock lock(mutex);
+                                                       asked.push_back(std::move(answer));
+                                                   }}})
+                      .value();
     const auto count = [&] {
         const std::scoped_lock lock(mutex);
         return asked.size();
@@ -174,7 +184,8 @@ TEST_F(HttpServing, WhileAllAreBeingAnsweredOneMoreIsClosedAndPlacesComeBack) {
     EXPECT_THAT(first.receive_all().value_or("no end"), StartsWith("HTTP/1.1 200 "));
     EXPECT_THAT(second.receive_all().value_or("no end"), StartsWith("HTTP/1.1 200 "));
     std::string answer;
-    for (int i = 0; i < 200 && answer.empty(); ++i) answer = ask(server.port(), "GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n");
+    for (int i = 0; i < 200 && answer.empty(); ++i)
+        answer = ask(server.port(), "GET /nothing HTTP/1.1\r\nConnection: close\r\n\r\n");
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 404 "));
 }
 
@@ -201,7 +212,8 @@ TEST_F(HttpServing, AnAddressInUseOrNoAddressIsAnError) {
     ASSERT_FALSE(second.has_value());
     EXPECT_EQ(second.error().os_errno, EADDRINUSE);
     EXPECT_THAT(second.error().message(), HasSubstr(options.listen));
-    for (const char* text : {"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "nobody:80", ":80", "127.0.0.1:80x", "[::1:80"}) {
+    for (const char* text :
+         {"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:99999", "nobody:80", ":80", "127.0.0.1:80x", "[::1:80"}) {
         options.listen = text;
         const auto none = HttpServer::start(options, {metrics_route(metrics)});
         ASSERT_FALSE(none.has_value()) << text;

@@ -122,7 +122,8 @@ TEST(Metrics, CountersLoseNothingBetweenThreadsWhileBeingScraped) {
 
 TEST(Metrics, OnlyWellFormedUtf8IsKept) {
     EXPECT_EQ(valid_utf8("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82"), "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82");
-    for (const char* bad : {"\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe0\x80\xaf", "\x80", "\xc3", "\xf0\x9f\x99"})
+    for (const char* bad :
+         {"\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe0\x80\xaf", "\x80", "\xc3", "\xf0\x9f\x99"})
         EXPECT_THAT(valid_utf8(bad), testing::StartsWith("\xef\xbf\xbd")) << testing::PrintToString(bad);
 }
 

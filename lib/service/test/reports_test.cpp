@@ -56,8 +56,9 @@ TEST_F(ReportsTest, SayWhatWhereWhyAndWhatToDoInOneLine) {
     full.causes = {"write failed", "disk is dying"};
     full.who = "recorder-1";
     full.held_back = 17;
-    EXPECT_EQ(one_line(full), "error recorder-1: file quarantined: /data/1/a.data: cannot sync: Input/output error; replace the "
-                              "disk (caused by: write failed, by: disk is dying) [17 more held back]");
+    EXPECT_EQ(one_line(full),
+              "error recorder-1: file quarantined: /data/1/a.data: cannot sync: Input/output error; replace the "
+              "disk (caused by: write failed, by: disk is dying) [17 more held back]");
 }
 
 TEST_F(ReportsTest, NothingFromOutsideStartsALineOfItsOwn) {
@@ -178,7 +179,8 @@ TEST_F(ReportsTest, ComeFromManyThreads) {
         std::vector<std::jthread> threads;
         for (int t = 0; t < 4; ++t) {
             threads.emplace_back([&, t] {
-                for (int i = 0; i < each; ++i) reports->raise("alarm " + std::to_string(t), report(Severity::error, "x"));
+                for (int i = 0; i < each; ++i)
+                    reports->raise("alarm " + std::to_string(t), report(Severity::error, "x"));
                 EXPECT_TRUE(reports->acknowledge("alarm " + std::to_string(t), "Ada"));
             });
         }
@@ -196,7 +198,8 @@ TEST_F(ReportsTest, TheLogIsOneLineOnStderrWithTheTime) {
         Reports reports("recorder-1", clock, std::move(sinks));
         reports.submit(report(Severity::warning, "odd {} name\n%v"));
     }
-    EXPECT_EQ(testing::internal::GetCapturedStderr(), "2023-11-14T22:13:20.000Z warning recorder-1: odd {} name\\n%v\n");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "2023-11-14T22:13:20.000Z warning recorder-1: odd {} name\\n%v\n");
 }
 
 }  // namespace

@@ -20,8 +20,9 @@ protected:
 };
 
 TEST_F(StateMachineOf, LeadsUpAndDownAgain) {
-    for (const auto transition : {Transition::configure, Transition::connect, Transition::start, Transition::pause, Transition::resume, Transition::stop,
-                                  Transition::start, Transition::pause, Transition::stop, Transition::disconnect, Transition::unconfigure})
+    for (const auto transition : {Transition::configure, Transition::connect, Transition::start, Transition::pause,
+                                  Transition::resume, Transition::stop, Transition::start, Transition::pause,
+                                  Transition::stop, Transition::disconnect, Transition::unconfigure})
         go(transition);
     EXPECT_EQ(machine.state(), StationState::initial);
     EXPECT_EQ(machine.history().size(), 11U);

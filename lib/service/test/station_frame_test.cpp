@@ -22,13 +22,21 @@ class ToyStation final : public Station {
 public:
     Result<> configure() override { return note("configure"); }
     Peer self() const override { return {"toy", StationKind::build, wire::StationId{9}, "127.0.0.1:1234", "", {}}; }
-    Result<> connect(const std::vector<Peer>& peers) override { return note("connect " + std::to_string(peers.size())); }
+    Result<> connect(const std::vector<Peer>& peers) override {
+        return note("connect " + std::to_string(peers.size()));
+    }
     Result<> start(RunNumber run) override { return note("start " + std::to_string(number(run))); }
-    Result<> stop(std::chrono::milliseconds deadline) override { return note("stop " + std::to_string(deadline.count())); }
+    Result<> stop(std::chrono::milliseconds deadline) override {
+        return note("stop " + std::to_string(deadline.count()));
+    }
     Result<> disconnect() override { return note("disconnect"); }
     Result<> unconfigure() override { return note("unconfigure"); }
-    Result<> change_peers(const std::vector<Peer>& peers) override { return note("change_peers " + std::to_string(peers.size())); }
-    StationStatus status() const override { return {.ledger = {.received = 3, .stored = 2, .in_hand = 1}, .counters = {{"requests", 7}}}; }
+    Result<> change_peers(const std::vector<Peer>& peers) override {
+        return note("change_peers " + std::to_string(peers.size()));
+    }
+    StationStatus status() const override {
+        return {.ledger = {.received = 3, .stored = 2, .in_hand = 1}, .counters = {{"requests", 7}}};
+    }
 
     std::vector<std::string> asked;  // read after an answer
     std::string fails;               // the transition that fails
@@ -104,7 +112,8 @@ TEST_F(Frame, ExecutesTransitionsAndWindsDown) {
     EXPECT_EQ(frame->state(), StationState::running);
     EXPECT_TRUE(frame->wind_down(1000ms));
     EXPECT_EQ(frame->state(), StationState::initial);
-    EXPECT_THAT(station.asked, ElementsAre("configure", "connect 0", "start 91668", "stop 750", "disconnect", "unconfigure"));
+    EXPECT_THAT(station.asked,
+                ElementsAre("configure", "connect 0", "start 91668", "stop 750", "disconnect", "unconfigure"));
     EXPECT_EQ(frame->history().size(), 6U);
 }
 
@@ -130,7 +139,8 @@ TEST_F(Frame, IsDrivenOverHttp) {
     EXPECT_EQ(client->request({.kind = StationRequestKind::exit}), StationState::running);
     EXPECT_TRUE(frame->wait_for_exit(0ms));
     EXPECT_TRUE(frame->wind_down(1s));
-    EXPECT_THAT(station.asked, ElementsAre("configure", "connect 2", "start 7", "change_peers 1", "stop 750", "disconnect", "unconfigure"));
+    EXPECT_THAT(station.asked, ElementsAre("configure", "connect 2", "start 7", "change_peers 1", "stop 750",
+                                           "disconnect", "unconfigure"));
 }
 
 TEST_F(Frame, AFailedTransitionSaysWhyAndStaysInTheStatusUntilOneGoesWell) {
@@ -196,8 +206,8 @@ TEST_F(Frame, WindsDownThroughFailures) {
 
 TEST_F(Frame, HostileRequestsGetOneLineAndChangeNothing) {
     begin();
-    for (const char* body : {"", "{", "[]", R"({"name":"explode"})", R"({"name":"start"})", R"({"name":"configure","x":1})", "\xff\xfe\x00",
-                             R"({"name":"configure","peers":[1]})"}) {
+    for (const char* body : {"", "{", "[]", R"({"name":"explode"})", R"({"name":"start"})",
+                             R"({"name":"configure","x":1})", "\xff\xfe\x00", R"({"name":"configure","peers":[1]})"}) {
         const auto answer = post(body);
         EXPECT_EQ(answer.status, 400U) << body;
         EXPECT_EQ(std::ranges::count(answer.body, '\n'), 1) << answer.body;
@@ -222,7 +232,10 @@ T object_in(const Result<ControlAnswer>& answer) {
 TEST_F(Frame, GivesItsStateAndASampledEventAsObjects) {
     begin({.read_sample = [](ConstData event) -> Result<SampledEvent> {
         if (event.size() != 8) return fail(Errc::corrupt, "this is no event");
-        return SampledEvent{.station = "toy", .global_id = 1ULL << 40, .stream_tags = {"physics_Main"}, .fragments = {{0x7c0000, {1, 2}}}};
+        return SampledEvent{.station = "toy",
+                            .global_id = 1ULL << 40,
+                            .stream_tags = {"physics_Main"},
+                            .fragments = {{0x7c0000, {1, 2}}}};
     }});
     run();
     const auto snapshot = object_in<StationSnapshot>(client->get("/status/object"));
@@ -256,10 +269,12 @@ TEST_F(Frame, AnswersQuestionsAboutMetricsThreadsSamplesAndAlarms) {
     EXPECT_EQ(client->get("/sample")->body, std::string_view("an\0event", 8));
     EXPECT_THAT(client->get("/metrics")->body, HasSubstr("weir_station_state{state=\"initial\"} 1"));
     EXPECT_THAT(client->get("/metrics")->body, HasSubstr("weir_ledger_received_total{what=\"events\"} 3"));
-    for (const char* thread : {"frame", "watchdog", "http", "timers"}) {  // each enters the account when it begins to run
+    for (const char* thread :
+         {"frame", "watchdog", "http", "timers"}) {  // each enters the account when it begins to run
         const auto name = '"' + std::string(thread) + '"';
         const auto begin = std::chrono::steady_clock::now();
-        while (!client->get("/threads")->body.contains(name) && std::chrono::steady_clock::now() - begin < 1min) std::this_thread::yield();
+        while (!client->get("/threads")->body.contains(name) && std::chrono::steady_clock::now() - begin < 1min)
+            std::this_thread::yield();
         EXPECT_THAT(client->get("/threads")->body, HasSubstr(name));
     }
     reports.raise("rob lost", {.severity = Severity::error, .what = "ROB 0x7c0000 is lost"});

@@ -17,7 +17,8 @@ namespace weir::transport {
 Result<HostPort> parse_host_port(std::string_view text) {
     const auto bad = [text] {
         return fail(Errc::usage, fmt::format("\"{}\" is not an address; write host:port, for example localhost:9000, "
-                                             "[::1]:9000 or :9000 for every interface", text.substr(0, 200)));
+                                             "[::1]:9000 or :9000 for every interface",
+                                             text.substr(0, 200)));
     };
     const auto colon = text.rfind(':');
     if (colon == text.npos) return bad();
@@ -96,14 +97,15 @@ bool Address::same_host(const Address& other) const noexcept {
                            reinterpret_cast<const std::byte*>(&other.storage_) + at, sizeof(in_addr)) == 0;
     }
     constexpr auto at = offsetof(sockaddr_in6, sin6_addr);
-    return family() == AF_INET6 && std::memcmp(reinterpret_cast<const std::byte*>(&storage_) + at,
-                                               reinterpret_cast<const std::byte*>(&other.storage_) + at, sizeof(in6_addr)) == 0;
+    return family() == AF_INET6 &&
+           std::memcmp(reinterpret_cast<const std::byte*>(&storage_) + at,
+                       reinterpret_cast<const std::byte*>(&other.storage_) + at, sizeof(in6_addr)) == 0;
 }
 
 std::string to_string(const Address& address) {
     std::array<char, NI_MAXHOST> host{};
-    if (address.size() == 0 || ::getnameinfo(address.data(), address.size(), host.data(), host.size(), nullptr, 0,
-                                             NI_NUMERICHOST) != 0)
+    if (address.size() == 0 ||
+        ::getnameinfo(address.data(), address.size(), host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0)
         return "an unknown address";
     return to_string(HostPort{host.data(), address.port()});
 }
@@ -114,7 +116,8 @@ Result<std::vector<Address>> resolve(const HostPort& address, bool passive) {
     hints.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0);
     addrinfo* found = nullptr;
     const auto port = std::to_string(address.port);
-    const int failure = ::getaddrinfo(address.host.empty() ? nullptr : address.host.c_str(), port.c_str(), &hints, &found);
+    const int failure =
+        ::getaddrinfo(address.host.empty() ? nullptr : address.host.c_str(), port.c_str(), &hints, &found);
     if (failure == EAI_SYSTEM) return fail_errno(errno, fmt::format("cannot find the host of {}", to_string(address)));
     if (failure != 0)
         return fail(Errc::io, fmt::format("cannot find the host of {}: {}; check its name", to_string(address),

@@ -24,8 +24,8 @@ const char* advice(int os_errno) noexcept {
 
 std::unexpected<Error> cannot_listen(const HostPort& where, int os_errno) {
     // The system's reason stands in the middle of the line, so it is not left to Error::message().
-    return fail(Errc::io, fmt::format("cannot listen on {}: {}; {}", to_string(where), std::system_category().message(os_errno),
-                                      advice(os_errno)));
+    return fail(Errc::io, fmt::format("cannot listen on {}: {}; {}", to_string(where),
+                                      std::system_category().message(os_errno), advice(os_errno)));
 }
 
 Result<Listener> Listener::open(const HostPort& where, const SocketOptions& options, int backlog) {
@@ -49,7 +49,8 @@ Result<Listener> Listener::reserve(const HostPort& where, const SocketOptions& o
         const int on = 1;
         if (socket && ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0) {
             set_buffers(socket.fd(), options);  // inherited by accepted sockets
-            if (::bind(socket.fd(), address.data(), address.size()) == 0) return Listener(std::move(socket), options, where);
+            if (::bind(socket.fd(), address.data(), address.size()) == 0)
+                return Listener(std::move(socket), options, where);
         }
         failure = errno;
     }
@@ -70,7 +71,8 @@ Result<std::optional<Socket>> Listener::accept() {
             case ENOBUFS:
             case ENOMEM:
                 return fail_errno(errno, fmt::format("cannot accept a connection on {}; raise the limit of open files "
-                                                     "or lower the number of senders", to_string(local())));
+                                                     "or lower the number of senders",
+                                                     to_string(local())));
             case EBADF:
             case EINVAL:
             case ENOTSOCK: return fail_errno(errno, "cannot accept a connection on a closed listener");

@@ -57,7 +57,8 @@ void set_connection(int fd, const SocketOptions& options) noexcept {
     constexpr int probes = 3;  // first after half the time, the rest in the other half
     set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, as_int(static_cast<std::uint64_t>(timeout_ms / 2000))));
-    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, as_int(static_cast<std::uint64_t>(timeout_ms / 2000 / probes))));
+    set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL,
+            std::max(1, as_int(static_cast<std::uint64_t>(timeout_ms / 2000 / probes))));
     set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, probes);
 }
 

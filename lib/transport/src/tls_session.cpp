@@ -30,22 +30,17 @@ std::string reason_of(SSL* ssl, unsigned long error) {
         case SSL_R_WRONG_VERSION_NUMBER:
         case SSL_R_HTTP_REQUEST:
         case SSL_R_HTTPS_PROXY_REQUEST:
-        case SSL_R_UNKNOWN_PROTOCOL:
-            return "it does not speak TLS";
-        case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
-            return "it shows no certificate";
-        case SSL_R_UNSUPPORTED_PROTOCOL:
-            return "it speaks only versions of TLS before 1.2";
+        case SSL_R_UNKNOWN_PROTOCOL: return "it does not speak TLS";
+        case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE: return "it shows no certificate";
+        case SSL_R_UNSUPPORTED_PROTOCOL: return "it speaks only versions of TLS before 1.2";
         case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
         case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
         case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
         case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
         case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
             return fmt::format("it does not take our certificate ({})", ERR_reason_error_string(error));
-        case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-            return "it wants a certificate of ours and got none";
-        default:
-            break;
+        case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED: return "it wants a certificate of ours and got none";
+        default: break;
     }
     const char* text = ERR_reason_error_string(error);
     return text != nullptr ? text : "a failure that has no name";
@@ -100,12 +95,9 @@ TlsSession::Flushed TlsSession::flush() noexcept {
     const auto size = static_cast<std::size_t>(std::max(BIO_get_mem_data(encrypted_, &data), 0L));
     while (sent_ < size) {
         const auto count = ::send(fd_, data + sent_, size - sent_, MSG_NOSIGNAL);
-        if (count >= 0)
-            sent_ += static_cast<std::size_t>(count);
-        else if (errno == EAGAIN)
-            return Flushed::blocked;
-        else if (errno != EINTR)
-            return Flushed::closed;
+        if (count >= 0) sent_ += static_cast<std::size_t>(count);
+        else if (errno == EAGAIN) return Flushed::blocked;
+        else if (errno != EINTR) return Flushed::closed;
     }
     static_cast<void>(BIO_reset(encrypted_));
     sent_ = 0;
@@ -218,12 +210,9 @@ Result<Transfer> TlsSession::write(std::span<const iovec> sources) {
         if (auto encrypted = encrypt(sources); !encrypted) return std::unexpected(encrypted.error());
     }
     switch (flush()) {
-        case Flushed::closed:
-            return Transfer{Transfer::State::closed, 0};
-        case Flushed::blocked:
-            return Transfer{Transfer::State::would_block, 0};
-        case Flushed::yes:
-            break;
+        case Flushed::closed: return Transfer{Transfer::State::closed, 0};
+        case Flushed::blocked: return Transfer{Transfer::State::would_block, 0};
+        case Flushed::yes: break;
     }
     return Transfer{Transfer::State::done, std::exchange(accepted_, 0)};
 }

@@ -43,7 +43,8 @@ Result<Socket> open_udp(const HostPort& where, const UdpOptions& options) {
             set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, options.receive_buffer);
             set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, options.send_buffer);
             // Each of these may be unknown to a kernel, which then works without it.
-            if (address.family() == AF_INET) static_cast<void>(set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO));
+            if (address.family() == AF_INET)
+                static_cast<void>(set_option(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO));
             else static_cast<void>(set_option(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO));
             if (options.coalesced) static_cast<void>(set_option(fd, IPPROTO_UDP, UDP_GRO, 1));
             return socket;
@@ -60,7 +61,8 @@ Bytes granted_receive_buffer(int fd) noexcept {
     int value = 0;
     socklen_t size = sizeof(value);
     if (::getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &value, &size) != 0 || value < 0) return Bytes{0};
-    return Bytes{static_cast<std::uint64_t>(value) / 2};  // the kernel doubles what it is asked for, for its own bookkeeping
+    return Bytes{static_cast<std::uint64_t>(value) /
+                 2};  // the kernel doubles what it is asked for, for its own bookkeeping
 }
 
 std::uint32_t kernel_drops(int fd) noexcept {
@@ -71,8 +73,12 @@ std::uint32_t kernel_drops(int fd) noexcept {
 }
 
 DatagramBatch::DatagramBatch(std::size_t messages_max)
-    : memory_(std::make_unique_for_overwrite<std::byte[]>(messages_max * message_step)), headers_(messages_max),
-      places_(messages_max), names_(messages_max), controls_(messages_max), segments_(messages_max) {
+    : memory_(std::make_unique_for_overwrite<std::byte[]>(messages_max * message_step)),
+      headers_(messages_max),
+      places_(messages_max),
+      names_(messages_max),
+      controls_(messages_max),
+      segments_(messages_max) {
     for (std::size_t i = 0; i < messages_max; ++i) prepare(i);
 }
 
@@ -125,8 +131,9 @@ void DatagramSender::send(const Address& to, std::span<const ConstData> datagram
         return send_now(to, datagram);
     }
     auto* last = entries_.empty() ? nullptr : &entries_.back();
-    const bool joins = segments_ && last != nullptr && last->to == &to && segments_reach(to) && last->size == last->segment * last->count &&
-                       size <= last->segment && last->size + size <= segments_bytes_max && last->count < segments_max;
+    const bool joins = segments_ && last != nullptr && last->to == &to && segments_reach(to) &&
+                       last->size == last->segment * last->count && size <= last->segment &&
+                       last->size + size <= segments_bytes_max && last->count < segments_max;
     if (!joins && entries_.size() == batch_) flush();
     if (bytes_.size() + size > bytes_.capacity()) {
         flush();
@@ -200,7 +207,8 @@ void DatagramSender::flush() {
     std::size_t sent = 0;
     for (bool waited = false; sent < entries_.size();) {
         ++stats_.calls;
-        const int count = ::sendmmsg(fd_, headers_.data() + sent, static_cast<unsigned>(entries_.size() - sent), MSG_NOSIGNAL);
+        const int count =
+            ::sendmmsg(fd_, headers_.data() + sent, static_cast<unsigned>(entries_.size() - sent), MSG_NOSIGNAL);
         if (count > 0) {
             sent += static_cast<std::size_t>(count);
             waited = false;
@@ -209,8 +217,8 @@ void DatagramSender::flush() {
         if (errno == EINTR) continue;
         if (errno == EAGAIN && !std::exchange(waited, true) && wait_for_room()) continue;
         const auto& entry = entries_[sent++];
-        // One by one from now on: to this peer, to which the path is too narrow for segments of this size, or in a kernel that
-        // has none to all.
+        // One by one from now on: to this peer, to which the path is too narrow for segments of this size, or in a
+        // kernel that has none to all.
         if (entry.count > 1 && (errno == EINVAL || errno == EIO || errno == EOPNOTSUPP || errno == EMSGSIZE)) {
             if (errno != EMSGSIZE) segments_ = false;
             else if (segments_reach(*entry.to)) narrow_.push_back(*entry.to);

@@ -62,7 +62,8 @@ TEST(ReservedPort, OnWhichSomebodyListensIsAnError) {
     ASSERT_TRUE(listener);
     const auto port = ReservedPort::take({"127.0.0.1", listener->port()});
     ASSERT_FALSE(port);
-    EXPECT_NE(port.error().message().find("already in use; stop the other program"), std::string::npos) << port.error().message();
+    EXPECT_NE(port.error().message().find("already in use; stop the other program"), std::string::npos)
+        << port.error().message();
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to note the id of an event of which a selection rejected `rejected` of 1000 at random, `spread` ids out of
-// order; and, of such a set, its text.
+// What it costs to note the id of an event of which a selection rejected `rejected` of 1000 at random, `spread` ids out
+// of order; and, of such a set, its text.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -27,7 +27,8 @@ std::vector<GlobalEventId> ids_of(std::uint64_t events, std::uint64_t rejected, 
 }
 
 void an_id_is_noted(benchmark::State& state) {
-    const auto ids = ids_of(1'000'000, static_cast<std::uint64_t>(state.range(0)), static_cast<std::uint64_t>(state.range(1)));
+    const auto ids =
+        ids_of(1'000'000, static_cast<std::uint64_t>(state.range(0)), static_cast<std::uint64_t>(state.range(1)));
     EventIdSet set;
     for (auto _ : state) {
         set = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes are a datagram, a message of the dataflow, or an error; what decodes encodes to something that decodes to the
-// same. The first byte picks what the rest is taken for.
+// Any bytes are a datagram, a message of the dataflow, or an error; what decodes encodes to something that decodes to
+// the same. The first byte picks what the rest is taken for.
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -46,7 +46,8 @@ void check_input(ConstData bytes) {
     std::vector<std::byte> again;
     encode(first, again);
     ReadoutInput second;
-    require(decode(again, second).has_value() && second.source == first.source && second.fragment.size() == first.fragment.size());
+    require(decode(again, second).has_value() && second.source == first.source &&
+            second.fragment.size() == first.fragment.size());
 }
 
 /// The checksum is put right first: nothing would get behind it otherwise.
@@ -58,10 +59,15 @@ void check_datagram(ConstData bytes) {
     static_cast<void>(decode_datagram(bytes, 0));
     const auto part = bytes.subspan(datagram_header_size);
     const auto any = [&](std::size_t at) { return std::to_integer<std::uint32_t>(bytes[at]); };
-    const DatagramHeader header{.type = static_cast<DataflowType>(any(5)), .reliable = (any(6) & 1) != 0,
-                                .from = StationId{static_cast<std::uint16_t>(any(8))}, .run = RunNumber{any(12)},
-                                .epoch = Epoch{any(16)}, .to_epoch = Epoch{any(24)}, .message = any(32),
-                                .message_size = any(40) | any(41) << 8 | any(43) << 24, .offset = any(44) | any(47) << 24,
+    const DatagramHeader header{.type = static_cast<DataflowType>(any(5)),
+                                .reliable = (any(6) & 1) != 0,
+                                .from = StationId{static_cast<std::uint16_t>(any(8))},
+                                .run = RunNumber{any(12)},
+                                .epoch = Epoch{any(16)},
+                                .to_epoch = Epoch{any(24)},
+                                .message = any(32),
+                                .message_size = any(40) | any(41) << 8 | any(43) << 24,
+                                .offset = any(44) | any(47) << 24,
                                 .part_size = static_cast<std::uint32_t>(part.size())};
     std::vector<std::byte> whole(bytes.begin(), bytes.end());
     encode_datagram_header(std::span(whole).first<datagram_header_size>(), header, std::span(&part, 1), 5);

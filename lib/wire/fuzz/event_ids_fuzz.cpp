@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text is a set of event ids or an error, within the memory that it may take; what is read has a text that reads back to
-// the same set, whole and by chunks.
+// Any text is a set of event ids or an error, within the memory that it may take; what is read has a text that reads
+// back to the same set, whole and by chunks.
 #include <cstdint>
 #include <cstdlib>
 

@@ -33,7 +33,8 @@ inline void append_base64(std::span<const std::uint8_t> bytes, std::string& to) 
     static constexpr auto values = [] {
         std::array<std::uint8_t, 256> all{};
         all.fill(64);
-        for (std::size_t i = 0; i < base64_digits.size(); ++i) all[static_cast<unsigned char>(base64_digits[i])] = static_cast<std::uint8_t>(i);
+        for (std::size_t i = 0; i < base64_digits.size(); ++i)
+            all[static_cast<unsigned char>(base64_digits[i])] = static_cast<std::uint8_t>(i);
         return all;
     }();
     if (text.size() % 4 == 1) return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes to the messages of the dataflow. A count is checked against its limit and the bytes that are there before anything
-// grows; what is decoded into keeps the memory of the message before.
+// Bytes to the messages of the dataflow. A count is checked against its limit and the bytes that are there before
+// anything grows; what is decoded into keeps the memory of the message before.
 #include <fmt/format.h>
 
 #include "dataflow_layout.hpp"
@@ -74,7 +74,8 @@ Result<> decode(ConstData message, DataRequest& into) {
     const auto events = in.take<std::uint16_t>();
     const auto robs = in.take<std::uint16_t>();
     if (!in.ok()) return message_too_short("a request for data", message);
-    if (kind < 1 || kind > 2) return fail(Errc::corrupt, fmt::format("a request for data of the unknown kind {}", kind));
+    if (kind < 1 || kind > 2)
+        return fail(Errc::corrupt, fmt::format("a request for data of the unknown kind {}", kind));
     into.kind = static_cast<RequestKind>(kind);
     if (auto ok = take_list(in, "events", events, request_events_max, into.events); !ok) return ok;
     return take_list(in, "ROBs", robs, request_robs_max, into.robs);
@@ -96,7 +97,8 @@ Result<> decode(ConstData message, DataView& into) {
         rob.size = load_little<std::uint32_t>(parts, rob_part_size * i + 4);
         rob.state = static_cast<RobState>(state);
         if (state > static_cast<std::uint32_t>(RobState::lost) || (rob.state != RobState::here && rob.size != 0))
-            return fail(Errc::corrupt, fmt::format("ROB {:#x} has state {} and {} bytes", number(rob.source), state, rob.size));
+            return fail(Errc::corrupt,
+                        fmt::format("ROB {:#x} has state {} and {} bytes", number(rob.source), state, rob.size));
         size += rob.size;
     }
     into.data = in.rest();

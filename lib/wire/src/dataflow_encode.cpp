@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages of the dataflow to bytes. More than the limits allow is our own mistake.
+#include "dataflow_layout.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/wire/dataflow.hpp"
-#include "dataflow_layout.hpp"
 
 namespace weir::wire {
 namespace {
@@ -56,7 +56,8 @@ void put_ticket(FieldWriter& out, const EventTicket& ticket) {
     out.put(ticket.trigger_type);
     out.put(ticket.seconds);
     out.put(ticket.nanoseconds);
-    out.put(static_cast<std::uint16_t>((ticket.reassigned ? flag_reassigned : 0) | (ticket.forced ? flag_forced_ticket : 0)));
+    out.put(static_cast<std::uint16_t>((ticket.reassigned ? flag_reassigned : 0) |
+                                       (ticket.forced ? flag_forced_ticket : 0)));
     out.put(short_count(ticket.level1_words, trigger_words_max));
     out.put(short_count(ticket.level2_words, trigger_words_max));
     out.put(std::uint16_t{0});
@@ -128,7 +129,8 @@ void encode(const Level2Decision& message, std::vector<std::byte>& to) {
     out.put(count(message.events, clear_events_max));
     for (const auto& verdict : message.events) {
         out.put(number(verdict.global_id));
-        out.put(static_cast<std::uint16_t>((verdict.accepted ? flag_accepted : 0) | (verdict.forced ? flag_forced_verdict : 0)));
+        out.put(static_cast<std::uint16_t>((verdict.accepted ? flag_accepted : 0) |
+                                           (verdict.forced ? flag_forced_verdict : 0)));
         out.put(short_count(verdict.level2_words, trigger_words_max));
         out.put_all(verdict.level2_words);
     }

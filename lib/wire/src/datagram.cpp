@@ -23,21 +23,22 @@ Result<std::uint32_t> check_lengths(ConstData data) {
         return fail(Errc::truncated, fmt::format("{} bytes are no datagram, the header alone has {}", data.size(),
                                                  datagram_header_size));
     if (const auto magic = load_little<std::uint32_t>(data); magic != datagram_magic)
-        return fail(Errc::corrupt, fmt::format("no datagram begins with {:#010x}; does another program send to this port?",
-                                               magic));
+        return fail(Errc::corrupt,
+                    fmt::format("no datagram begins with {:#010x}; does another program send to this port?", magic));
     if (const auto version = load_little<std::uint8_t>(data, 4); version != datagram_version)
-        return fail(Errc::unsupported, fmt::format("a datagram of version {}, this program speaks version {}", version,
-                                                   datagram_version));
+        return fail(Errc::unsupported,
+                    fmt::format("a datagram of version {}, this program speaks version {}", version, datagram_version));
     const auto message = load_little<std::uint32_t>(data, 40);
     const auto offset = load_little<std::uint32_t>(data, 44);
     const auto part = load_little<std::uint32_t>(data, 48);
     if (message > dataflow_message_max || part > datagram_size_max - datagram_header_size)
-        return fail(Errc::limit, fmt::format("a part of {} bytes of a message of {}, {} and {} are the most", part, message,
-                                             datagram_size_max - datagram_header_size, dataflow_message_max));
+        return fail(Errc::limit, fmt::format("a part of {} bytes of a message of {}, {} and {} are the most", part,
+                                             message, datagram_size_max - datagram_header_size, dataflow_message_max));
     if (offset > message || part > message - offset)
-        return fail(Errc::corrupt, fmt::format("a part of {} bytes at {} does not lie in its message of {}", part, offset,
-                                               message));
-    if (part == 0 && message != 0) return fail(Errc::corrupt, fmt::format("an empty part of a message of {} bytes", message));
+        return fail(Errc::corrupt,
+                    fmt::format("a part of {} bytes at {} does not lie in its message of {}", part, offset, message));
+    if (part == 0 && message != 0)
+        return fail(Errc::corrupt, fmt::format("an empty part of a message of {} bytes", message));
     return part;
 }
 
@@ -70,8 +71,10 @@ Result<DatagramHeader> decode_datagram(ConstData data, std::uint32_t key) {
     if (part.size() != *part_size)
         return fail(part.size() < *part_size ? Errc::truncated : Errc::corrupt,
                     fmt::format("a datagram announces {} bytes and has {}", *part_size, part.size()));
-    if (checksum::crc32c(part, checksum::crc32c(data.first(datagram_checked_size), key)) != load_little<std::uint32_t>(data, datagram_checked_size))
-        return fail(Errc::corrupt, "a datagram fails its checksum: damaged on the way, or the key is of another partition");
+    if (checksum::crc32c(part, checksum::crc32c(data.first(datagram_checked_size), key)) !=
+        load_little<std::uint32_t>(data, datagram_checked_size))
+        return fail(Errc::corrupt,
+                    "a datagram fails its checksum: damaged on the way, or the key is of another partition");
     DatagramHeader header{.type = static_cast<DataflowType>(load_little<std::uint8_t>(data, 5)),
                           .reliable = (load_little<std::uint16_t>(data, 6) & flag_reliable) != 0,
                           .from = StationId{load_little<std::uint16_t>(data, from_at)},
@@ -83,7 +86,8 @@ Result<DatagramHeader> decode_datagram(ConstData data, std::uint32_t key) {
                           .offset = load_little<std::uint32_t>(data, 44),
                           .part_size = *part_size};
     const auto type = static_cast<std::uint8_t>(header.type);
-    if (type == 0 || type > last_type) return fail(Errc::unsupported, fmt::format("a datagram of the unknown type {}", type));
+    if (type == 0 || type > last_type)
+        return fail(Errc::unsupported, fmt::format("a datagram of the unknown type {}", type));
     if (header.from == StationId{0} || header.epoch == Epoch{0} || !valid(Sequence{header.message}))
         return fail(Errc::corrupt, fmt::format("a datagram of station {}, epoch {}, message {}; none of them can be 0",
                                                number(header.from), number(header.epoch), header.message));
@@ -93,7 +97,8 @@ Result<DatagramHeader> decode_datagram(ConstData data, std::uint32_t key) {
 }
 
 StationId claimed_sender(ConstData datagram) noexcept {
-    return datagram.size() < datagram_header_size ? StationId{0} : StationId{load_little<std::uint16_t>(datagram, from_at)};
+    return datagram.size() < datagram_header_size ? StationId{0}
+                                                  : StationId{load_little<std::uint16_t>(datagram, from_at)};
 }
 
 Result<std::size_t> datagram_size(ConstData header) {

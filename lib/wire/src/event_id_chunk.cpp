@@ -71,7 +71,8 @@ EventIdChunk::Bits EventIdChunk::bits() const {
 /// Doubling would waste half of what a large set may have.
 void EventIdChunk::room_for(std::size_t more) {
     const auto wanted = words_.size() + more;
-    if (wanted > words_.capacity()) words_.reserve(std::max(wanted, std::min(words_max, words_.size() + words_.size() / 4 + 4)));
+    if (wanted > words_.capacity())
+        words_.reserve(std::max(wanted, std::min(words_max, words_.size() + words_.size() / 4 + 4)));
 }
 
 void EventIdChunk::make_list() {
@@ -103,7 +104,8 @@ bool EventIdChunk::insert(Id id) {
         case Kind::runs: {
             if (!insert_into_runs(id)) return false;
             ++count_;
-            const bool few = words_.size() <= runs_words_min || words_.size() <= std::min<std::size_t>(count_, words_max - 2);
+            const bool few =
+                words_.size() <= runs_words_min || words_.size() <= std::min<std::size_t>(count_, words_max - 2);
             if (!few) count_ < words_max / 2 ? make_list() : make_bitmap();
             return true;
         }

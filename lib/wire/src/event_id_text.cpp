@@ -64,7 +64,8 @@ public:
         const auto as_ranges = digits * (chunk.count() > runs ? 2 * runs : runs);
         const auto as_bitmap = digits + base64_size(last_id / 8 + 1);
         std::vector<std::uint8_t> gaps;
-        if (runs > runs_readable && base64_size(chunk.count()) < as_bitmap) gaps = gaps_of(chunk);  // each is a byte at least
+        if (runs > runs_readable && base64_size(chunk.count()) < as_bitmap)
+            gaps = gaps_of(chunk);  // each is a byte at least
         const auto as_gaps = gaps.empty() ? SIZE_MAX : digits + base64_size(gaps.size());
         if (runs <= runs_readable || as_ranges <= std::min(as_bitmap, as_gaps)) {
             chunk.for_each_run([&](Id first, Id last) {
@@ -212,9 +213,11 @@ Result<EventIdSet> parse_event_ids(std::string_view text, std::size_t memory_max
         const auto part = text.substr(0, comma);
         const auto item = read_item(part);
         if (!item || (comma != text.npos && comma + 1 == text.size()))
-            return fail(Errc::corrupt, fmt::format("\"{}\" is no range of event ids such as 1-40, and no chunk of them", part.substr(0, 60)));
+            return fail(Errc::corrupt, fmt::format("\"{}\" is no range of event ids such as 1-40, and no chunk of them",
+                                                   part.substr(0, 60)));
         if (highest && item->range.first <= *highest)
-            return fail(Errc::corrupt, fmt::format("the event ids \"{}\" do not lie above those before them", part.substr(0, 60)));
+            return fail(Errc::corrupt,
+                        fmt::format("the event ids \"{}\" do not lie above those before them", part.substr(0, 60)));
         const auto chunks = EventIdSet::chunk_of(item->range.last) - EventIdSet::chunk_of(item->range.first) + 1;
         if (set.memory() > memory_max || chunks > (memory_max - set.memory()) / EventIdSet::chunk_overhead + 1)
             return fail(Errc::limit, fmt::format("a set of event ids takes more than {} bytes", memory_max));
@@ -223,7 +226,8 @@ Result<EventIdSet> parse_event_ids(std::string_view text, std::size_t memory_max
         highest = item->range.last;
         text = comma == text.npos ? std::string_view{} : text.substr(comma + 1);
     }
-    if (set.memory() > memory_max) return fail(Errc::limit, fmt::format("a set of event ids takes more than {} bytes", memory_max));
+    if (set.memory() > memory_max)
+        return fail(Errc::limit, fmt::format("a set of event ids takes more than {} bytes", memory_max));
     return set;
 }
 

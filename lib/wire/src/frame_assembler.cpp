@@ -74,7 +74,8 @@ FrameAssembler::Step FrameAssembler::feed(ConstData& input) {
         // A foreign protocol is told by its first bytes; it need not send 24.
         const bool whole = gather(frame_header_size);
         const auto known = std::min(partial_.size(), frame_magic.size());
-        if (!whole && std::equal(partial_.begin(), partial_.begin() + static_cast<std::ptrdiff_t>(known), frame_magic.begin()))
+        if (!whole &&
+            std::equal(partial_.begin(), partial_.begin() + static_cast<std::ptrdiff_t>(known), frame_magic.begin()))
             return Step::more;
         partial_.resize(frame_header_size);
         const auto header = decode_header(partial_);
@@ -108,9 +109,7 @@ void FrameAssembler::skip() {
     state_ = State::skipping;
 }
 
-MutableData FrameAssembler::payload_room() const noexcept {
-    return state_ == State::keeping ? room_ : MutableData{};
-}
+MutableData FrameAssembler::payload_room() const noexcept { return state_ == State::keeping ? room_ : MutableData{}; }
 
 FrameAssembler::Step FrameAssembler::filled(std::size_t count) {
     WEIR_ASSERT(state_ == State::keeping && count <= room_.size());

@@ -28,8 +28,8 @@ Result<FrameHeader> decode_header(ConstData data) {
                                                load_little<std::uint8_t>(data, 0), load_little<std::uint8_t>(data, 1),
                                                load_little<std::uint8_t>(data, 2), load_little<std::uint8_t>(data, 3)));
     if (const auto version = load_little<std::uint8_t>(data, 4); version != frame_version)
-        return fail(Errc::unsupported, fmt::format("framing version {} is not known (this program speaks {})", version,
-                                                   frame_version));
+        return fail(Errc::unsupported,
+                    fmt::format("framing version {} is not known (this program speaks {})", version, frame_version));
     FrameHeader header;
     header.type = load_little<std::uint8_t>(data, 5);
     header.flags = load_little<std::uint16_t>(data, 6);
@@ -37,8 +37,8 @@ Result<FrameHeader> decode_header(ConstData data) {
     header.payload_size = load_little<std::uint64_t>(data, 12);
     header.crc = load_little<std::uint32_t>(data, frame_checked_size);
     if (header.meta_size > meta_size_max)
-        return fail(Errc::limit, fmt::format("a meta of {} bytes is announced, {} is the most", header.meta_size,
-                                             meta_size_max));
+        return fail(Errc::limit,
+                    fmt::format("a meta of {} bytes is announced, {} is the most", header.meta_size, meta_size_max));
     if (header.payload_size > payload_size_max)
         return fail(Errc::limit, fmt::format("a payload of {} bytes is announced, {} is the most", header.payload_size,
                                              payload_size_max));

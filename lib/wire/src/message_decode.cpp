@@ -44,7 +44,8 @@ Result<Sequence> check_cumulative(std::uint64_t value) {
 Result<std::string> take_text(FieldReader& in, const char* message, ConstData meta) {
     const auto size = in.take<std::uint16_t>();
     if (size > text_size_max)
-        return fail(Errc::corrupt, fmt::format("{} has a text of {} bytes, {} is the most", message, size, text_size_max));
+        return fail(Errc::corrupt,
+                    fmt::format("{} has a text of {} bytes, {} is the most", message, size, text_size_max));
     std::string text(as_text(in.take_bytes(size)));
     if (!in.ok()) return too_short(message, meta);
     for (auto& c : text) {
@@ -73,8 +74,10 @@ Result<Hello> decode_hello(ConstData meta) {
     if (hello.any_run) hello.session.run = RunNumber{};
     if (hello.protocol == 0) return fail(Errc::corrupt, "HELLO speaks protocol version 0; there is none");
     if (!valid_sender_name(sender))
-        return fail(Errc::corrupt, fmt::format("HELLO has a sender name of {} bytes that is not 1 to {} letters, digits "
-                                               "and -_.:", sender.size(), sender_name_size_max));
+        return fail(Errc::corrupt,
+                    fmt::format("HELLO has a sender name of {} bytes that is not 1 to {} letters, digits "
+                                "and -_.:",
+                                sender.size(), sender_name_size_max));
     if (!valid(hello.oldest_held))
         return fail(Errc::corrupt, fmt::format("HELLO: {} is no sequence", number(hello.oldest_held)));
     const auto known = event_format_from(format);
@@ -107,8 +110,10 @@ Result<Welcome> decode_welcome(ConstData meta) {
         const auto recorder = as_text(in.take_bytes(name_size));
         if (!in.ok()) return too_short("WELCOME", meta);
         if (!recorder.empty() && !valid_sender_name(recorder))
-            return fail(Errc::corrupt, fmt::format("WELCOME has a recorder's name of {} bytes that is not 1 to {} letters, "
-                                                   "digits and -_.:", recorder.size(), sender_name_size_max));
+            return fail(Errc::corrupt,
+                        fmt::format("WELCOME has a recorder's name of {} bytes that is not 1 to {} letters, "
+                                    "digits and -_.:",
+                                    recorder.size(), sender_name_size_max));
         welcome.recorder = recorder;
     }
     if (*cumulative != Sequence{0}) welcome.durable.insert({Sequence{1}, *cumulative});
@@ -151,13 +156,17 @@ Result<EventMeta> decode_event(ConstData meta, std::uint16_t flags) {
         if (!in.ok()) return too_short("EVENT", meta);
         if (refused) continue;
         if (!valid_stream_type(type) || !valid_stream_name(name)) {
-            refused = Error{Errc::limit, 0, fmt::format("stream tag {} has a type or name that is not 1 to {} letters, "
-                                                        "digits and '-'", i + 1, stream_word_size_max)};
+            refused = Error{Errc::limit, 0,
+                            fmt::format("stream tag {} has a type or name that is not 1 to {} letters, "
+                                        "digits and '-'",
+                                        i + 1, stream_word_size_max)};
             continue;
         }
         if (robs > tag_robs_max || detectors > 256) {
-            refused = Error{Errc::limit, 0, fmt::format("stream tag {}_{} names {} ROBs and {} sub-detectors, {} and 256 "
-                                                        "are the most", type, name, robs, detectors, tag_robs_max)};
+            refused = Error{Errc::limit, 0,
+                            fmt::format("stream tag {}_{} names {} ROBs and {} sub-detectors, {} and 256 "
+                                        "are the most",
+                                        type, name, robs, detectors, tag_robs_max)};
             continue;
         }
         auto& tag = event.tags.emplace_back();
@@ -165,7 +174,8 @@ Result<EventMeta> decode_event(ConstData meta, std::uint16_t flags) {
         tag.name = name;
         tag.obeys_lumi_block = (tag_flags & 1) != 0;
         tag.robs.reserve(robs);
-        for (std::size_t r = 0; r < robs; ++r) tag.robs.push_back(SourceId{load_little<std::uint32_t>(rob_bytes, 4 * r)});
+        for (std::size_t r = 0; r < robs; ++r)
+            tag.robs.push_back(SourceId{load_little<std::uint32_t>(rob_bytes, 4 * r)});
         for (const auto detector : detector_bytes) tag.detectors.push_back(static_cast<std::uint8_t>(detector));
     }
     if (refused) return std::unexpected(std::move(*refused));

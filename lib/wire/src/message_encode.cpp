@@ -154,21 +154,23 @@ void encode(const EventMeta& message, std::uint64_t payload_size, std::vector<st
 
 Result<> event_fits(const EventMeta& meta) {
     if (meta.tags.size() > tags_max)
-        return fail(Errc::limit, fmt::format("an event has {} stream tags, {} is the most", meta.tags.size(), tags_max));
+        return fail(Errc::limit,
+                    fmt::format("an event has {} stream tags, {} is the most", meta.tags.size(), tags_max));
     std::size_t size = event_fixed_size;
     for (const auto& tag : meta.tags) {
         if (!valid_stream_type(tag.type) || !valid_stream_name(tag.name))
             return fail(Errc::usage, fmt::format("\"{}_{}\" is not a stream; type and name are 1 to {} letters, digits "
-                                                 "and '-'", tag.type.substr(0, 80), tag.name.substr(0, 80),
-                                                 stream_word_size_max));
+                                                 "and '-'",
+                                                 tag.type.substr(0, 80), tag.name.substr(0, 80), stream_word_size_max));
         if (tag.robs.size() > tag_robs_max || tag.detectors.size() > 256)
-            return fail(Errc::limit, fmt::format("the tag {} names {} ROBs and {} sub-detectors, {} and 256 are the most",
-                                                 stream_key(tag), tag.robs.size(), tag.detectors.size(), tag_robs_max));
+            return fail(Errc::limit,
+                        fmt::format("the tag {} names {} ROBs and {} sub-detectors, {} and 256 are the most",
+                                    stream_key(tag), tag.robs.size(), tag.detectors.size(), tag_robs_max));
         size += tag_fixed_size + tag.type.size() + tag.name.size() + 4 * tag.robs.size() + tag.detectors.size();
     }
     if (size > meta_size_max)
-        return fail(Errc::limit, fmt::format("the tags of an event take {} bytes, {} is the most; name fewer ROBs", size,
-                                             meta_size_max));
+        return fail(Errc::limit, fmt::format("the tags of an event take {} bytes, {} is the most; name fewer ROBs",
+                                             size, meta_size_max));
     return {};
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "weir/wire/event_format.hpp"
-#include "weir/wire/session.hpp"
 #include "weir/wire/reject_reason.hpp"
+#include "weir/wire/session.hpp"
 
 namespace weir::wire {
 

@@ -111,7 +111,8 @@ Result<SequenceSet> parse_sequence_set(std::string_view text, std::size_t interv
     SequenceSet set;
     const auto corrupt = [&] {
         return fail(Errc::corrupt, fmt::format("\"{}\" is no set of sequences such as 1-40,42: each interval must lie "
-                                               "above the one before", text.substr(0, 80)));
+                                               "above the one before",
+                                               text.substr(0, 80)));
     };
     const auto read_number = [&](Sequence& into) {
         std::uint64_t value = 0;

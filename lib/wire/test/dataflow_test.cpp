@@ -65,7 +65,8 @@ TEST(Dataflow, IsEncodedAsTheFormatDescriptionShows) {
                                                  "04 00 00 00"));
     EXPECT_EQ(encoded(sample::level2_decision()), from_hex("41 00 00 00 00 00 00 00 01 00 00 00 07 00 00 00 "
                                                            "00 00 00 00 03 00 01 00 03 00 00 00"));
-    EXPECT_EQ(encoded(sample::level2_result()), from_hex("07 00 00 00 00 00 00 00 02 00 00 01 05 00 00 00 2a 2a 2a 2a 2a"));
+    EXPECT_EQ(encoded(sample::level2_result()),
+              from_hex("07 00 00 00 00 00 00 00 02 00 00 01 05 00 00 00 2a 2a 2a 2a 2a"));
     EXPECT_EQ(encoded(sample::accept_credit()), from_hex("e8 03 00 00 00 00 00 00"));
 }
 
@@ -135,19 +136,24 @@ TEST(Dataflow, ACountBeyondItsLimitIsRefusedBeforeMemoryIsTaken) {
         return bytes;
     };
     Clear clear;
-    EXPECT_EQ(decode(with_count(sample::encoded(sample::clear()), 4, clear_events_max + 1), clear).error().code, Errc::limit);
+    EXPECT_EQ(decode(with_count(sample::encoded(sample::clear()), 4, clear_events_max + 1), clear).error().code,
+              Errc::limit);
     EXPECT_EQ(clear.events.capacity(), 0U);
     Assign assign;
-    EXPECT_EQ(decode(with_count(sample::encoded(sample::assign()), 0, tickets_max + 1), assign).error().code, Errc::limit);
+    EXPECT_EQ(decode(with_count(sample::encoded(sample::assign()), 0, tickets_max + 1), assign).error().code,
+              Errc::limit);
     EXPECT_EQ(assign.events.capacity(), 0U);
     Built built;
-    EXPECT_EQ(decode(with_count(sample::encoded(sample::built()), 8, clear_events_max + 1), built).error().code, Errc::limit);
+    EXPECT_EQ(decode(with_count(sample::encoded(sample::built()), 8, clear_events_max + 1), built).error().code,
+              Errc::limit);
     EXPECT_EQ(built.events.capacity(), 0U);
     Level2Result result;
-    EXPECT_EQ(decode(with_count(sample::encoded(sample::level2_result()), 12, level2_result_max + 1), result).error().code,
-              Errc::limit);
+    EXPECT_EQ(
+        decode(with_count(sample::encoded(sample::level2_result()), 12, level2_result_max + 1), result).error().code,
+        Errc::limit);
     DataView view;
-    EXPECT_EQ(decode(with_count(sample::encoded(sample::data_head()), 12, request_robs_max + 1), view).error().code, Errc::limit);
+    EXPECT_EQ(decode(with_count(sample::encoded(sample::data_head()), 12, request_robs_max + 1), view).error().code,
+              Errc::limit);
     EXPECT_EQ(view.head.robs.capacity(), 0U);
 }
 

@@ -15,8 +15,16 @@ namespace weir::wire {
 namespace {
 
 DatagramHeader sample_header() {
-    return {.type = DataflowType::data, .reliable = false, .from = StationId{3}, .run = RunNumber{91668}, .epoch = Epoch{11},
-            .to_epoch = Epoch{12}, .message = 4, .message_size = 20, .offset = 5, .part_size = 9};
+    return {.type = DataflowType::data,
+            .reliable = false,
+            .from = StationId{3},
+            .run = RunNumber{91668},
+            .epoch = Epoch{11},
+            .to_epoch = Epoch{12},
+            .message = 4,
+            .message_size = 20,
+            .offset = 5,
+            .part_size = 9};
 }
 
 std::vector<std::byte> datagram(const DatagramHeader& header, std::string_view part, std::uint32_t key) {
@@ -30,15 +38,24 @@ std::vector<std::byte> datagram(const DatagramHeader& header, std::string_view p
 /// With one 32-bit field changed and the checksum made right again.
 std::vector<std::byte> changed(std::vector<std::byte> bytes, std::size_t at, std::uint32_t value) {
     store_little(bytes, at, value);
-    store_little(bytes, 52, checksum::crc32c(ConstData(bytes).subspan(56), checksum::crc32c(ConstData(bytes).first(52))));
+    store_little(bytes, 52,
+                 checksum::crc32c(ConstData(bytes).subspan(56), checksum::crc32c(ConstData(bytes).first(52))));
     return bytes;
 }
 
 // The worked example of docs/formats/dataflow-protocol.md: these bytes never change.
 TEST(Datagram, IsEncodedAsTheFormatDescriptionShows) {
     const auto clear = sample::encoded(sample::clear());
-    EXPECT_EQ(datagram({.type = DataflowType::clear, .reliable = true, .from = StationId{3}, .run = RunNumber{91668},
-                        .epoch = Epoch{11}, .to_epoch = Epoch{12}, .message = 4, .message_size = 16, .offset = 0, .part_size = 16},
+    EXPECT_EQ(datagram({.type = DataflowType::clear,
+                        .reliable = true,
+                        .from = StationId{3},
+                        .run = RunNumber{91668},
+                        .epoch = Epoch{11},
+                        .to_epoch = Epoch{12},
+                        .message = 4,
+                        .message_size = 16,
+                        .offset = 0,
+                        .part_size = 16},
                        as_text(clear), 0),
               sample::from_hex("57 52 44 46 01 06 01 00 03 00 00 00 14 66 01 00 "
                                "0b 00 00 00 00 00 00 00 0c 00 00 00 00 00 00 00 "
@@ -73,14 +90,16 @@ TEST(Datagram, CutShortOrDamagedAnywhereIsAnError) {
 TEST(Datagram, WhoseFieldsContradictEachOtherIsRefusedThoughItsChecksumIsRight) {
     const auto bytes = datagram(sample_header(), "123456789", 0);
     EXPECT_EQ(decode_datagram(changed(bytes, 40, dataflow_message_max + 1), 0).error().code, Errc::limit);
-    EXPECT_EQ(decode_datagram(changed(bytes, 40, 13), 0).error().code, Errc::corrupt) << "behind the end of the message";
+    EXPECT_EQ(decode_datagram(changed(bytes, 40, 13), 0).error().code, Errc::corrupt)
+        << "behind the end of the message";
     EXPECT_EQ(decode_datagram(changed(bytes, 44, 0xffffffff), 0).error().code, Errc::corrupt) << "offset";
     EXPECT_EQ(decode_datagram(changed(bytes, 8, 0), 0).error().code, Errc::corrupt) << "no station";
     EXPECT_EQ(decode_datagram(changed(bytes, 16, 0), 0).error().code, Errc::corrupt) << "no epoch";
     EXPECT_EQ(decode_datagram(changed(bytes, 32, 0), 0).error().code, Errc::corrupt) << "no message";
     EXPECT_EQ(decode_datagram(changed(bytes, 4, 2), 0).error().code, Errc::unsupported) << "version";
     EXPECT_EQ(decode_datagram(changed(bytes, 4, 0x0000ff01), 0).error().code, Errc::unsupported) << "type";
-    EXPECT_EQ(decode_datagram(changed(changed(bytes, 4, 0x00010501), 24, 0), 0).error().code, Errc::corrupt) << "reliable to whom";
+    EXPECT_EQ(decode_datagram(changed(changed(bytes, 4, 0x00010501), 24, 0), 0).error().code, Errc::corrupt)
+        << "reliable to whom";
     auto empty = sample_header();
     empty.part_size = 0;
     EXPECT_EQ(decode_datagram(datagram(empty, "", 0), 0).error().code, Errc::corrupt) << "an empty part of more";

@@ -44,7 +44,8 @@ TEST(EventIdSet, AgreesWithAPlainSetUnderRandomOperations) {
         EventIdSet set;
         std::set<std::uint64_t> model;
         // From dense ones, which become bitmaps and full chunks, to scattered ones; over the limits between chunks.
-        const std::uint64_t span = std::array<std::uint64_t, 4>{300, 9'000, 70'000, 500'000}[static_cast<std::size_t>(round % 4)];
+        const std::uint64_t span =
+            std::array<std::uint64_t, 4>{300, 9'000, 70'000, 500'000}[static_cast<std::size_t>(round % 4)];
         const std::uint64_t base = 65'536 * 5 - span / 2;
         const bool grows = round < 8;
         for (int step = 0; step < 12'000; ++step) {
@@ -121,11 +122,14 @@ TEST(EventIdSet, TakesABitForEachIdOrTwoBytesForEachMemberWhateverTheRatio) {
         const auto set = kept(events, ratio);
         const auto chunks = set.chunks().size();
         // Growth leaves a quarter of a list empty.
-        EXPECT_LE(set.memory(), std::min<double>(double(events) / 8 + 8192, 2.6 * double(set.count()) + 256.0 * double(chunks)) + 112.0 * double(chunks))
+        EXPECT_LE(set.memory(),
+                  std::min<double>(double(events) / 8 + 8192, 2.6 * double(set.count()) + 256.0 * double(chunks)) +
+                      112.0 * double(chunks))
             << ratio;
         EXPECT_EQ(set_of(to_text(set)), set) << ratio;
         // In characters: a bitmap, or one or two bytes of gap for each.
-        EXPECT_LE(to_text(set).size(), std::min(double(events) / 6 + 16.0 * double(chunks), 2.8 * double(set.count()))) << ratio;
+        EXPECT_LE(to_text(set).size(), std::min(double(events) / 6 + 16.0 * double(chunks), 2.8 * double(set.count())))
+            << ratio;
     }
     EXPECT_LE(kept(events, 1.0).memory(), 16U * 130U);
     EventIdSet scattered;
@@ -161,9 +165,37 @@ TEST(EventIdSet, TextsOfTheDocument) {
 }
 
 TEST(EventIdSet, TextThatIsNoSetIsRefused) {
-    for (const char* text : {"a", "1-", "-1", "5-4", "1,1", "3,2", "1,,2", "1,", ",1", "1;2", "1-5,3-9", " 1", "18446744073709551616", "@", "@3",
-                             "@3=", "@3=b", "@3=x", "@3=xAQE", "@3=bA", "@3=bAA", "@3=bAQA", "@3=bAR", "@3=bAQ=", "@3=gAIA", "@3=g/////w",
-                             "@3=ggA", "@3=gAA,196608", "196608,@3=gAA", "@281474976710656=gAA", "@3=gAA,"}) {
+    for (const char* text : {"a",
+                             "1-",
+                             "-1",
+                             "5-4",
+                             "1,1",
+                             "3,2",
+                             "1,,2",
+                             "1,",
+                             ",1",
+                             "1;2",
+                             "1-5,3-9",
+                             " 1",
+                             "18446744073709551616",
+                             "@",
+                             "@3",
+                             "@3=",
+                             "@3=b",
+                             "@3=x",
+                             "@3=xAQE",
+                             "@3=bA",
+                             "@3=bAA",
+                             "@3=bAQA",
+                             "@3=bAR",
+                             "@3=bAQ=",
+                             "@3=gAIA",
+                             "@3=g/////w",
+                             "@3=ggA",
+                             "@3=gAA,196608",
+                             "196608,@3=gAA",
+                             "@281474976710656=gAA",
+                             "@3=gAA,"}) {
         const auto result = parse_event_ids(text, memory_max);
         ASSERT_FALSE(result.has_value()) << text;
         EXPECT_EQ(result.error().code, Errc::corrupt) << text;

@@ -15,7 +15,9 @@ using Step = FrameAssembler::Step;
 
 std::vector<std::byte> stream_of_messages() {
     auto bytes = sample::bytes_of(sample::hello());
-    const auto append = [&bytes](const std::vector<std::byte>& more) { bytes.insert(bytes.end(), more.begin(), more.end()); };
+    const auto append = [&bytes](const std::vector<std::byte>& more) {
+        bytes.insert(bytes.end(), more.begin(), more.end());
+    };
     append(sample::event_bytes());
     append(sample::event_bytes(sample::event(), "x"));
     append(sample::bytes_of(sample::ack()));

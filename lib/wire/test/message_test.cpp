@@ -21,55 +21,46 @@ ConstData meta_of(const std::vector<std::byte>& message, std::size_t payload = 0
 TEST(Message, IsEncodedAsTheFormatDescriptionShows) {
     auto hello = sample::hello();
     auto welcome = sample::welcome();
-    EXPECT_EQ(sample::bytes_of(hello), sample::from_hex(
-        "57 45 49 52 01 01 00 00 24 00 00 00 00 00 00 00 "
-        "00 00 00 00 2d 82 ee ed 02 00 03 00 00 00 00 00 "
-        "08 07 06 05 04 03 02 01 fb 77 05 00 04 00 00 00 "
-        "01 00 00 00 00 00 00 00 65 66 2d 31 "));
-    EXPECT_EQ(sample::bytes_of(welcome), sample::from_hex(
-        "57 45 49 52 01 02 00 00 49 00 00 00 00 00 00 00 "
-        "00 00 00 00 28 90 18 a1 02 00 00 00 01 00 00 00 "
-        "00 00 00 04 00 00 00 00 00 00 00 02 00 00 00 00 "
-        "02 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00 "
-        "05 00 00 00 00 00 00 00 fb 77 05 00 10 27 00 00 "
-        "18 17 16 15 14 13 12 11 05 00 00 00 72 65 63 2d "
-        "31 "));
+    EXPECT_EQ(sample::bytes_of(hello), sample::from_hex("57 45 49 52 01 01 00 00 24 00 00 00 00 00 00 00 "
+                                                        "00 00 00 00 2d 82 ee ed 02 00 03 00 00 00 00 00 "
+                                                        "08 07 06 05 04 03 02 01 fb 77 05 00 04 00 00 00 "
+                                                        "01 00 00 00 00 00 00 00 65 66 2d 31 "));
+    EXPECT_EQ(sample::bytes_of(welcome), sample::from_hex("57 45 49 52 01 02 00 00 49 00 00 00 00 00 00 00 "
+                                                          "00 00 00 00 28 90 18 a1 02 00 00 00 01 00 00 00 "
+                                                          "00 00 00 04 00 00 00 00 00 00 00 02 00 00 00 00 "
+                                                          "02 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00 "
+                                                          "05 00 00 00 00 00 00 00 fb 77 05 00 10 27 00 00 "
+                                                          "18 17 16 15 14 13 12 11 05 00 00 00 72 65 63 2d "
+                                                          "31 "));
     std::vector<std::byte> alive;
     encode_alive(alive);
-    EXPECT_EQ(alive, sample::from_hex(
-        "57 45 49 52 01 07 00 80 00 00 00 00 00 00 00 00 "
-        "00 00 00 00 28 f9 96 ad "));
+    EXPECT_EQ(alive, sample::from_hex("57 45 49 52 01 07 00 80 00 00 00 00 00 00 00 00 "
+                                      "00 00 00 00 28 f9 96 ad "));
     hello.protocol = welcome.protocol = 1;
-    EXPECT_EQ(sample::bytes_of(hello), sample::from_hex(
-        "57 45 49 52 01 01 00 00 24 00 00 00 00 00 00 00 "
-        "00 00 00 00 e9 4e bb b9 01 00 03 00 00 00 00 00 "
-        "08 07 06 05 04 03 02 01 fb 77 05 00 04 00 00 00 "
-        "01 00 00 00 00 00 00 00 65 66 2d 31 "));
-    EXPECT_EQ(sample::bytes_of(welcome), sample::from_hex(
-        "57 45 49 52 01 02 00 00 30 00 00 00 00 00 00 00 "
-        "00 00 00 00 31 2f f4 68 01 00 00 00 01 00 00 00 "
-        "00 00 00 04 00 00 00 00 00 00 00 02 00 00 00 00 "
-        "02 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00 "
-        "05 00 00 00 00 00 00 00 "));
-    EXPECT_EQ(sample::event_bytes(), sample::from_hex(
-        "57 45 49 52 01 03 00 00 40 00 00 00 09 00 00 00 "
-        "00 00 00 00 e7 ed 99 b4 01 00 00 00 00 00 00 00 "
-        "01 00 00 00 00 00 00 00 07 00 00 00 00 00 00 00 "
-        "02 00 00 01 05 00 00 00 83 92 06 e3 01 00 00 00 "
-        "07 04 01 00 01 00 01 00 70 68 79 73 69 63 73 4d "
-        "61 69 6e 01 00 42 00 48 31 32 33 34 35 36 37 38 "
-        "39 "));
-    EXPECT_EQ(sample::bytes_of(sample::ack()), sample::from_hex(
-        "57 45 49 52 01 04 00 00 18 00 00 00 00 00 00 00 "
-        "00 00 00 00 6e db 89 23 61 00 00 04 00 00 00 00 "
-        "01 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 "));
-    EXPECT_EQ(sample::bytes_of(sample::reject()), sample::from_hex(
-        "57 45 49 52 01 05 00 00 0e 00 00 00 00 00 00 00 "
-        "00 00 00 00 06 0f 45 07 03 00 00 00 00 00 00 00 "
-        "06 00 02 00 6e 6f "));
-    EXPECT_EQ(sample::bytes_of(sample::bye()), sample::from_hex(
-        "57 45 49 52 01 06 00 00 08 00 00 00 00 00 00 00 "
-        "00 00 00 00 c6 02 4f f3 01 00 04 00 64 6f 6e 65 "));
+    EXPECT_EQ(sample::bytes_of(hello), sample::from_hex("57 45 49 52 01 01 00 00 24 00 00 00 00 00 00 00 "
+                                                        "00 00 00 00 e9 4e bb b9 01 00 03 00 00 00 00 00 "
+                                                        "08 07 06 05 04 03 02 01 fb 77 05 00 04 00 00 00 "
+                                                        "01 00 00 00 00 00 00 00 65 66 2d 31 "));
+    EXPECT_EQ(sample::bytes_of(welcome), sample::from_hex("57 45 49 52 01 02 00 00 30 00 00 00 00 00 00 00 "
+                                                          "00 00 00 00 31 2f f4 68 01 00 00 00 01 00 00 00 "
+                                                          "00 00 00 04 00 00 00 00 00 00 00 02 00 00 00 00 "
+                                                          "02 00 00 00 00 00 00 00 04 00 00 00 00 00 00 00 "
+                                                          "05 00 00 00 00 00 00 00 "));
+    EXPECT_EQ(sample::event_bytes(), sample::from_hex("57 45 49 52 01 03 00 00 40 00 00 00 09 00 00 00 "
+                                                      "00 00 00 00 e7 ed 99 b4 01 00 00 00 00 00 00 00 "
+                                                      "01 00 00 00 00 00 00 00 07 00 00 00 00 00 00 00 "
+                                                      "02 00 00 01 05 00 00 00 83 92 06 e3 01 00 00 00 "
+                                                      "07 04 01 00 01 00 01 00 70 68 79 73 69 63 73 4d "
+                                                      "61 69 6e 01 00 42 00 48 31 32 33 34 35 36 37 38 "
+                                                      "39 "));
+    EXPECT_EQ(sample::bytes_of(sample::ack()), sample::from_hex("57 45 49 52 01 04 00 00 18 00 00 00 00 00 00 00 "
+                                                                "00 00 00 00 6e db 89 23 61 00 00 04 00 00 00 00 "
+                                                                "01 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 "));
+    EXPECT_EQ(sample::bytes_of(sample::reject()), sample::from_hex("57 45 49 52 01 05 00 00 0e 00 00 00 00 00 00 00 "
+                                                                   "00 00 00 00 06 0f 45 07 03 00 00 00 00 00 00 00 "
+                                                                   "06 00 02 00 6e 6f "));
+    EXPECT_EQ(sample::bytes_of(sample::bye()), sample::from_hex("57 45 49 52 01 06 00 00 08 00 00 00 00 00 00 00 "
+                                                                "00 00 00 00 c6 02 4f f3 01 00 04 00 64 6f 6e 65 "));
 }
 
 TEST(Message, OfProtocol1IsUnderstoodAndWhatItLacksIsEmpty) {
@@ -100,7 +91,8 @@ TEST(Message, OfEveryKindIsReadBackAsItWasWritten) {
     EXPECT_EQ(header->payload_size, sample::payload().size());
     EXPECT_EQ(header->message_size(), bytes.size());
     EXPECT_EQ(decode_event(meta_of(bytes, 9), header->flags).value(), event);
-    const Ack ack{.credit = 77, .cumulative = Sequence{4}, .ranges = {{Sequence{6}, Sequence{6}}, {Sequence{9}, Sequence{12}}}};
+    const Ack ack{
+        .credit = 77, .cumulative = Sequence{4}, .ranges = {{Sequence{6}, Sequence{6}}, {Sequence{9}, Sequence{12}}}};
     EXPECT_EQ(decode_ack(meta_of(bytes_of(ack))).value(), ack);
     EXPECT_EQ(decode_reject(meta_of(bytes_of(sample::reject()))).value(), sample::reject());
     EXPECT_EQ(decode_bye(meta_of(bytes_of(sample::bye()))).value(), sample::bye());
@@ -118,7 +110,8 @@ void expect_truncated_at_every_byte(ConstData meta, Decode decode) {
 TEST(Message, WithAMetaCutShortAtAnyByteIsTruncatedNeverMisread) {
     expect_truncated_at_every_byte(meta_of(bytes_of(sample::hello())), decode_hello);
     expect_truncated_at_every_byte(meta_of(bytes_of(sample::welcome())), decode_welcome);
-    expect_truncated_at_every_byte(meta_of(sample::event_bytes(), 9), [](ConstData meta) { return decode_event(meta, 0); });
+    expect_truncated_at_every_byte(meta_of(sample::event_bytes(), 9),
+                                   [](ConstData meta) { return decode_event(meta, 0); });
     expect_truncated_at_every_byte(meta_of(bytes_of(sample::ack())), decode_ack);
     expect_truncated_at_every_byte(meta_of(bytes_of(sample::reject())), decode_reject);
     expect_truncated_at_every_byte(meta_of(bytes_of(sample::bye())), decode_bye);
@@ -139,7 +132,8 @@ TEST(Message, WithAnyBitFlippedInItsHeadIsNeverTakenForIntact) {
         const auto header = decode_header(bytes);
         if (!header) continue;
         const auto there = bytes.size() - frame_header_size;
-        EXPECT_FALSE(header_intact(bytes, ConstData(bytes).subspan(frame_header_size, std::min<std::size_t>(header->meta_size, there))))
+        EXPECT_FALSE(header_intact(
+            bytes, ConstData(bytes).subspan(frame_header_size, std::min<std::size_t>(header->meta_size, there))))
             << bit;
     }
 }

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "weir/wire/event_format.hpp"
-#include "weir/wire/session.hpp"
 #include "weir/wire/reject_reason.hpp"
+#include "weir/wire/session.hpp"
 
 namespace weir::wire {
 namespace {
@@ -48,7 +48,8 @@ TEST(Session, DiffersInEachOfItsParts) {
 TEST(Session, HasASenderNameThatIsSafeInFilesAndTables) {
     EXPECT_TRUE(valid_sender_name("pc-tdaq_17.cern.ch:2"));
     EXPECT_TRUE(valid_sender_name(std::string(128, 'a')));
-    for (const std::string bad : {"", "a b", "a/b", "a\n", "a'b", "\xc3\xa9"}) EXPECT_FALSE(valid_sender_name(bad)) << bad;
+    for (const std::string bad : {"", "a b", "a/b", "a\n", "a'b", "\xc3\xa9"})
+        EXPECT_FALSE(valid_sender_name(bad)) << bad;
     EXPECT_FALSE(valid_sender_name(std::string(129, 'a')));
 }
 

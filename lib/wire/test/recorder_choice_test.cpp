@@ -12,18 +12,21 @@ namespace weir::wire {
 namespace {
 
 std::string chosen(std::uint64_t id, const std::vector<std::string>& recorders) {
-    return *std::ranges::max_element(recorders, {}, [&](const std::string& name) { return preference(GlobalEventId{id}, name); });
+    return *std::ranges::max_element(recorders, {},
+                                     [&](const std::string& name) { return preference(GlobalEventId{id}, name); });
 }
 
 TEST(RecorderChoice, IsTheSameOnEveryMachineAndInEveryVersion) {
     EXPECT_EQ(preference(GlobalEventId{0}, "rec-1"), 0x8184d977fd7bfae8U);
     EXPECT_EQ(preference(GlobalEventId{1'000'000}, "rec-2"), 0xe2bbaee04e896755U);
-    EXPECT_EQ(preference(GlobalEventId{1'000'000}, "rec-2"), preference(GlobalEventId{1'000'031}, "rec-2"));  // 31250 * 32
+    EXPECT_EQ(preference(GlobalEventId{1'000'000}, "rec-2"),
+              preference(GlobalEventId{1'000'031}, "rec-2"));  // 31250 * 32
     EXPECT_NE(preference(GlobalEventId{1'000'000}, "rec-2"), preference(GlobalEventId{1'000'032}, "rec-2"));
 }
 
 TEST(RecorderChoice, SpreadsTheEventsEvenly) {
-    for (const std::vector<std::string>& recorders : {std::vector<std::string>{"rec-1", "rec-2"}, {"rec-1", "rec-2", "rec-3"}, {"a", "b", "c", "d"}}) {
+    for (const std::vector<std::string>& recorders :
+         {std::vector<std::string>{"rec-1", "rec-2"}, {"rec-1", "rec-2", "rec-3"}, {"a", "b", "c", "d"}}) {
         std::map<std::string, double> share;
         constexpr std::uint64_t runs = 20'000;
         for (std::uint64_t run = 0; run < runs; ++run) share[chosen(run * recorder_run_ids, recorders)] += 1.0 / runs;

@@ -24,12 +24,17 @@ inline std::vector<std::byte> from_hex(std::string_view text) {
 }
 
 inline Hello hello() {
-    return {.session = {.sender = "ef-1", .incarnation = 0x0102030405060708, .connection = 0, .run = RunNumber{358395}}};
+    return {
+        .session = {.sender = "ef-1", .incarnation = 0x0102030405060708, .connection = 0, .run = RunNumber{358395}}};
 }
 
 inline Welcome welcome() {
-    Welcome message{.credit = 64U << 20, .event_size_max = 32U << 20, .run = RunNumber{358395}, .heartbeat_ms = 10'000,
-                    .instance = 0x1112131415161718, .recorder = "rec-1"};
+    Welcome message{.credit = 64U << 20,
+                    .event_size_max = 32U << 20,
+                    .run = RunNumber{358395},
+                    .heartbeat_ms = 10'000,
+                    .instance = 0x1112131415161718,
+                    .recorder = "rec-1"};
     message.durable.insert({Sequence{1}, Sequence{2}});
     message.durable.insert({Sequence{4}, Sequence{5}});
     return message;

@@ -12,10 +12,10 @@ namespace weir::workload {
 namespace {
 
 constexpr event::EventIds ids{.run = RunNumber{357750},
-                       .global_id = GlobalEventId{1},
-                       .level1_id = Level1Id{1},
-                       .lumi_block = LumiBlock{1},
-                       .time = {}};
+                              .global_id = GlobalEventId{1},
+                              .level1_id = Level1Id{1},
+                              .lumi_block = LumiBlock{1},
+                              .time = {}};
 
 GeneratedEvent large_event(event::ChecksumType checksum) {
     EventGenerator generator(Profile::atlas2018(), 1, checksum);
@@ -43,7 +43,8 @@ void WalkRobs(benchmark::State& state) {
     const auto view = event::EventView::parse(event.bytes, event::Format::event_5_0).value();
     std::uint64_t robs = 0;
     for (auto _ : state)
-        if (!event::for_each_rob(view, [&](const event::FragmentView&) { ++robs; })) state.SkipWithError("the event is not valid");
+        if (!event::for_each_rob(view, [&](const event::FragmentView&) { ++robs; }))
+            state.SkipWithError("the event is not valid");
     state.counters["robs"] = static_cast<double>(robs) / static_cast<double>(state.iterations());
 }
 BENCHMARK(WalkRobs);
@@ -52,7 +53,8 @@ void Check(benchmark::State& state) {
     const auto event = large_event(checksum_of(state));
     const auto depth = static_cast<event::Depth>(state.range(1));
     for (auto _ : state)
-        if (!event::check_event(event.bytes, event::Format::event_5_0, depth)) state.SkipWithError("the event is not valid");
+        if (!event::check_event(event.bytes, event::Format::event_5_0, depth))
+            state.SkipWithError("the event is not valid");
     state.SetLabel(event::name(depth));
 }
 BENCHMARK(Check)->ArgNames({"adler32", "depth"})->ArgsProduct({{0, 1}, {0, 1, 2}});

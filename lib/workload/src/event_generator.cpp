@@ -70,8 +70,9 @@ void EventGenerator::generate(const PlannedEvent& plan, const event::EventIds& i
     const auto tag_words = event::encode_stream_tags(into.tags);
     WEIR_ASSERT(tag_words.has_value());
     const std::size_t sum_words = checksum_ == event::ChecksumType::none ? 0 : 1;
-    const std::size_t outside_words = event::common_header_words + event::event_5_0_specific_words + 1 + level1_word_count +
-                                      filter_word_count + tag_words->size() / event::word_bytes + sum_words;
+    const std::size_t outside_words = event::common_header_words + event::event_5_0_specific_words + 1 +
+                                      level1_word_count + filter_word_count + tag_words->size() / event::word_bytes +
+                                      sum_words;
     const event::RobOptions options{.format = event::Format::event_5_0, .status = 0, .checksum = checksum_};
     const std::size_t rob_words_min = event::rob_size(0, options) / event::word_bytes;
     auto left = std::max(target_words, outside_words + robs * rob_words_min) - outside_words;
@@ -91,10 +92,10 @@ void EventGenerator::generate(const PlannedEvent& plan, const event::EventIds& i
         fill_with_samples(words_, words - rob_words_min, random_);
         const auto source = source_of(i, all_robs);
         const event::RodFields rod{.source = source,
-                            .run = ids.run,
-                            .level1_id = ids.level1_id,
-                            .bunch_crossing_id = fields.bunch_crossing_id,
-                            .trigger_type = fields.trigger_type};
+                                   .run = ids.run,
+                                   .level1_id = ids.level1_id,
+                                   .bunch_crossing_id = fields.bunch_crossing_id,
+                                   .trigger_type = fields.trigger_type};
         const auto made = event::append_rob(robs_, rod, words_, options);
         WEIR_ASSERT(made.has_value());
         ends.push_back(robs_.size());

@@ -81,8 +81,10 @@ Result<std::unique_ptr<FragmentMaker>> make_fragment_generator(const FragmentGen
                                              to_string(rob_size_max)));
     if (options.sources.empty()) {
         if (options.robs == 0 || options.robs > generated_robs_max)
-            return fail(Errc::usage, fmt::format("{} ROBs are not made; choose 1 to {}", options.robs, generated_robs_max));
-        for (std::uint32_t i = 0; i < options.robs; ++i) options.sources.push_back(SourceId{number(options.first_source) + i});
+            return fail(Errc::usage,
+                        fmt::format("{} ROBs are not made; choose 1 to {}", options.robs, generated_robs_max));
+        for (std::uint32_t i = 0; i < options.robs; ++i)
+            options.sources.push_back(SourceId{number(options.first_source) + i});
     }
     return std::make_unique<Generator>(options);
 }

@@ -28,12 +28,14 @@ Result<Part> parse_part(std::string_view text) {
         const auto second = std::from_chars(first.ptr + 1, end, part.of);
         if (second.ec == std::errc{} && second.ptr == end && part.number >= 1 && part.number <= part.of) return part;
     }
-    return fail(Errc::usage, fmt::format("part \"{}\" is no share of the sources; write 2/6 for the second of six", text));
+    return fail(Errc::usage,
+                fmt::format("part \"{}\" is no share of the sources; write 2/6 for the second of six", text));
 }
 
 Result<std::unique_ptr<FragmentReplay>> FragmentReplay::open(const FragmentReplayOptions& options, FileSystem& system) {
-    const auto file = read_raw_file(options.file, options.file_size_max,
-                                    fmt::format("it is held in memory, and larger than {}", to_string(options.file_size_max)), system);
+    const auto file = read_raw_file(
+        options.file, options.file_size_max,
+        fmt::format("it is held in memory, and larger than {}", to_string(options.file_size_max)), system);
     if (!file) return std::unexpected(file.error());
     const auto& index = file->index;
 
@@ -41,7 +43,8 @@ Result<std::unique_ptr<FragmentReplay>> FragmentReplay::open(const FragmentRepla
     replay->format_ = index.head.format();
     replay->run_ = index.head.run.run;
     if (replay->format_ == event::Format::opaque)
-        return fail(Errc::unsupported, fmt::format("{}: opaque events have no fragments to serve", options.file.native()));
+        return fail(Errc::unsupported,
+                    fmt::format("{}: opaque events have no fragments to serve", options.file.native()));
     if (index.blocks.empty()) return fail(Errc::usage, fmt::format("{} holds no event", options.file.native()));
     std::vector<SourceId> all;
     for (std::size_t i = 0; i < index.blocks.size(); ++i) {
@@ -54,7 +57,8 @@ Result<std::unique_ptr<FragmentReplay>> FragmentReplay::open(const FragmentRepla
 }
 
 /// All ROBs of an event, each with its stamp; sources that were not seen before are added to `all`.
-Result<FragmentReplay::Recorded> FragmentReplay::unpack(ConstData bytes, const event::RodRules& rules, std::vector<SourceId>& all) {
+Result<FragmentReplay::Recorded> FragmentReplay::unpack(ConstData bytes, const event::RodRules& rules,
+                                                        std::vector<SourceId>& all) {
     const auto whole = event::EventView::parse(bytes, format_);
     if (!whole) return std::unexpected(whole.error());
     std::vector<std::byte> unpacked;
@@ -92,7 +96,8 @@ Result<> FragmentReplay::choose(const FragmentReplayOptions& options, const std:
         sources_.assign(cut(options.part.number - 1), cut(options.part.number));
     }
     if (sources_.empty())
-        return fail(Errc::usage, fmt::format("part {}/{} of its {} sources is none", options.part.number, options.part.of, all.size()));
+        return fail(Errc::usage, fmt::format("part {}/{} of its {} sources is none", options.part.number,
+                                             options.part.of, all.size()));
     for (auto& event : events_) {
         Recorded chosen;
         std::size_t at = 0;

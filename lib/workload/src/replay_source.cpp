@@ -81,7 +81,8 @@ Result<> ReplaySource::read(const std::filesystem::path& path, const ReplayOptio
     return {};
 }
 
-Result<> ReplaySource::add(const std::filesystem::path& path, const ReplayOptions& options, const RawFileContents& file) {
+Result<> ReplaySource::add(const std::filesystem::path& path, const ReplayOptions& options,
+                           const RawFileContents& file) {
     const auto& head = file.index.head;
     const auto format = head.format();
     if (events_.empty()) {

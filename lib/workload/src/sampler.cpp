@@ -98,8 +98,7 @@ Result<Profile> find_profile(std::string_view name) {
                 fmt::format("there is no profile \"{}\"{}; known: {}", name, did_you_mean(name, known), profile.name));
 }
 
-Sampler::Sampler(Profile profile, std::uint64_t seed)
-    : profile_(std::move(profile)), random_(seed) {
+Sampler::Sampler(Profile profile, std::uint64_t seed) : profile_(std::move(profile)), random_(seed) {
     WEIR_ASSERT(!profile_.streams.empty() && profile_.lumi_block_length.count() > 0);
     double sum = 0;
     for (const auto& stream : profile_.streams) {

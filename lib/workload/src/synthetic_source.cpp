@@ -109,7 +109,7 @@ SyntheticSource::SyntheticSource(const SyntheticOptions& options)
 }
 
 std::vector<SyntheticSource::PreparedEvent> SyntheticSource::prepare(const SyntheticOptions& options,
-                                                                   std::span<const PlannedEvent> plans) {
+                                                                     std::span<const PlannedEvent> plans) {
     const event::EventIds ids{.run = options.run,
                               .global_id = GlobalEventId{1},
                               .level1_id = Level1Id{1},
@@ -166,14 +166,13 @@ std::optional<SourcedEvent> SyntheticSource::make(std::uint64_t n) {
     if (event == nullptr) return std::nullopt;
     const auto ids = ids_of(n);
     event->plan.apply(event->bytes, ids);
-    return SourcedEvent{
-        .global_id = ids.global_id,
-        .level1_id = ids.level1_id,
-        .lumi_block = ids.lumi_block,
-        .tags = event->tags,
-        .data = event->bytes,
-        .owner = std::shared_ptr<const void>(event->bytes.data(),
-                                             [shelf = shelf_, event](const void*) { shelf->put_back(*event); })};
+    return SourcedEvent{.global_id = ids.global_id,
+                        .level1_id = ids.level1_id,
+                        .lumi_block = ids.lumi_block,
+                        .tags = event->tags,
+                        .data = event->bytes,
+                        .owner = std::shared_ptr<const void>(
+                            event->bytes.data(), [shelf = shelf_, event](const void*) { shelf->put_back(*event); })};
 }
 
 }  // namespace weir::workload

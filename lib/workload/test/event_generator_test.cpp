@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::uint64_t seed = 20181018;
 constexpr event::EventIds ids{.run = RunNumber{357750},
-                       .global_id = GlobalEventId{1},
-                       .level1_id = Level1Id{1},
-                       .lumi_block = LumiBlock{1},
-                       .time = {.seconds = 1}};
+                              .global_id = GlobalEventId{1},
+                              .level1_id = Level1Id{1},
+                              .lumi_block = LumiBlock{1},
+                              .time = {.seconds = 1}};
 
 TEST(Workload, TheFractionsOfThePaperComeOut) {
     Sampler sampler(Profile::atlas2018(), seed);
@@ -121,8 +121,11 @@ TEST(Workload, TheSmallestPartialEventStillHasSomethingToCut) {
     GeneratedEvent event;
     generator.generate({.stream = 3, .stored_size = profile.streams[3].size_min}, ids, event);
     EXPECT_LE(event.bytes.size(), 2100U);
-    EXPECT_EQ(event::cut_event(event::EventView::parse(event.bytes, event::Format::event_5_0).value(), event.tags.front()).value().size(),
-              2000U);
+    EXPECT_EQ(
+        event::cut_event(event::EventView::parse(event.bytes, event::Format::event_5_0).value(), event.tags.front())
+            .value()
+            .size(),
+        2000U);
 }
 
 TEST(Workload, WordsLookLikeADetectorsNotLikeZerosOrNoise) {

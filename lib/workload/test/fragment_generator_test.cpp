@@ -8,7 +8,9 @@ namespace weir::workload {
 namespace {
 
 std::unique_ptr<FragmentMaker> generator(event::Format format = event::Format::event_5_0) {
-    return make_fragment_generator({.format = format, .first_source = SourceId{0x10}, .robs = 3, .rob_size = Bytes{256}}).value();
+    return make_fragment_generator(
+               {.format = format, .first_source = SourceId{0x10}, .robs = 3, .rob_size = Bytes{256}})
+        .value();
 }
 
 Level1Id level1_of(ConstData rob, event::Format format) {
@@ -25,7 +27,8 @@ TEST(FragmentGenerator, ItsRobsAreValidFragmentsOfTheirEventAndOfTheSizeAskedFor
             for (const auto& rob : robs) {
                 EXPECT_EQ(rob.bytes.size(), 256U);
                 EXPECT_EQ(level1_of(rob.bytes, format), id);
-                EXPECT_EQ(event::FragmentView::parse(rob.bytes, event::Level::rob, format).value().source(), rob.source);
+                EXPECT_EQ(event::FragmentView::parse(rob.bytes, event::Level::rob, format).value().source(),
+                          rob.source);
             }
         }
     }
@@ -34,7 +37,9 @@ TEST(FragmentGenerator, ItsRobsAreValidFragmentsOfTheirEventAndOfTheSizeAskedFor
 TEST(FragmentGenerator, ItsRobsCarryTheRun) {
     const auto maker = generator();
     maker->set_run(RunNumber{77});
-    const auto view = event::FragmentView::parse(maker->make(Level1Id{1})[0].bytes, event::Level::rob, event::Format::event_5_0).value();
+    const auto view =
+        event::FragmentView::parse(maker->make(Level1Id{1})[0].bytes, event::Level::rob, event::Format::event_5_0)
+            .value();
     EXPECT_EQ(event::RodView::parse(view.payload(), view.payload_offset()).value().run(), RunNumber{77});
 }
 

@@ -57,7 +57,9 @@ TEST_F(RealFragments, TheTenRealEventsComeAgainBitForBitButForTheirLevel1Ids) {
             Contents expected = original.robs.at(rob.source);
             if (rob.source != SourceId{0x7c0000}) {  // the one that does not count
                 const std::size_t at = event::FragmentView::parse(expected, event::Level::rob, event::Format::event_3_0)
-                                           .value().payload_offset() + 5 * event::word_bytes;
+                                           .value()
+                                           .payload_offset() +
+                                       5 * event::word_bytes;
                 const std::uint32_t ahead = rob.source == SourceId{0xa80010} ? 1 : 0;
                 ASSERT_EQ(load_little<std::uint32_t>(expected, at), number(original.level1_id) + ahead);
                 store_little(MutableData(expected), at, k + ahead);

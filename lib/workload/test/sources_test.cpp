@@ -45,11 +45,11 @@ void expect_consistent(const SourcedEvent& event, const EventSource& source) {
 
 TEST(SyntheticSource, EveryEventIsValidAndCarriesTheIdsAndTagsOfItsDescription) {
     SyntheticSource source({.run = RunNumber{7},
-                           .seed = 3,
-                           .first_id = GlobalEventId{1000},
-                           .memory = 16_MiB,
-                           .checksum = event::ChecksumType::adler32,
-                           .begin = WallTime{std::chrono::seconds{1'700'000'000}}});
+                            .seed = 3,
+                            .first_id = GlobalEventId{1000},
+                            .memory = 16_MiB,
+                            .checksum = event::ChecksumType::adler32,
+                            .begin = WallTime{std::chrono::seconds{1'700'000'000}}});
     for (std::uint64_t n = 0; n < 300; ++n) {
         const auto event = source.make(n);
         ASSERT_TRUE(event.has_value()) << n;

@@ -14,8 +14,8 @@ namespace weir::app {
 
 class CacheLineTrip {
 public:
-    /// One thread asks and another answers, at the same time. Seconds, the least of many trips; 0 when the two did not run
-    /// side by side within 50 ms.
+    /// One thread asks and another answers, at the same time. Seconds, the least of many trips; 0 when the two did not
+    /// run side by side within 50 ms.
     [[nodiscard]] double ask() noexcept {
         constexpr std::uint32_t trips = 4;
         double least = std::numeric_limits<double>::max();

@@ -45,7 +45,8 @@ Result<std::optional<FileWalk::Block>> BareEvents::next(std::vector<std::byte>& 
         return fail(Errc::limit, fmt::format("{}: says it has {} bytes, more than {}", where(), *size,
                                              to_string(datafile::RawFileReader::event_size_max)));
     if (*size > size_ - at_)
-        return fail(Errc::truncated, fmt::format("{}: says it has {} bytes, and {} are there", where(), *size, size_ - at_));
+        return fail(Errc::truncated,
+                    fmt::format("{}: says it has {} bytes, and {} are there", where(), *size, size_ - at_));
     bytes.resize(*size);
     if (auto read = file_.read_at(at_, bytes); !read) return std::unexpected(read.error());
     FileWalk::Block block;
@@ -58,7 +59,8 @@ Result<std::optional<FileWalk::Block>> BareEvents::next(std::vector<std::byte>& 
 }
 
 event::Format BareEvents::format_of(ConstData event) {
-    return event::EventView::parse(event, event::Format::event_3_0) ? event::Format::event_3_0 : event::Format::event_5_0;
+    return event::EventView::parse(event, event::Format::event_3_0) ? event::Format::event_3_0
+                                                                    : event::Format::event_5_0;
 }
 
 }  // namespace weir::app

@@ -21,8 +21,8 @@ class BareEvents {
 public:
     [[nodiscard]] static Result<BareEvents> open(const std::filesystem::path& path);
 
-    /// Reads the next event into `bytes`. Nothing at the end of the file. Errc::corrupt, Errc::truncated, Errc::limit name
-    /// file and offset.
+    /// Reads the next event into `bytes`. Nothing at the end of the file. Errc::corrupt, Errc::truncated, Errc::limit
+    /// name file and offset.
     [[nodiscard]] Result<std::optional<FileWalk::Block>> next(std::vector<std::byte>& bytes);
 
     /// Of the event that next() read: the first that its header agrees with.

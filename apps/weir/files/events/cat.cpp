@@ -71,11 +71,11 @@ void print_line(const EventSummary& summary) {
           text(lumi_block), summary.block.separator.size, text(summary.robs), summary.adler32, tags);
     print(summary.trouble ? fmt::format("  ! {}\n", printable(summary.trouble->message())) : std::string("\n"));
     for (const auto& result : summary.results)
-        print("        level-2 result {:#010x}: {}", number(result.source), text_of(view_object(result.bytes), 8).substr(8));
+        print("        level-2 result {:#010x}: {}", number(result.source),
+              text_of(view_object(result.bytes), 8).substr(8));
 }
 
-constexpr std::string_view titles =
-    "# event     global id  level-1 id  block       bytes   robs   adler32  tags\n";
+constexpr std::string_view titles = "# event     global id  level-1 id  block       bytes   robs   adler32  tags\n";
 
 /// Prints events; knows whether one stands before the next in the document.
 class Printer {
@@ -202,7 +202,9 @@ int cat_bare_events(const std::filesystem::path& path, const Options& options, P
         }
         if (options.event) return code;
     }
-    if (options.event) return fail_missing(me, fmt::format("{} has {}, no event {}", path.native(), counted(seen, "event"), *options.event));
+    if (options.event)
+        return fail_missing(
+            me, fmt::format("{} has {}, no event {}", path.native(), counted(seen, "event"), *options.event));
     return code;
 }
 
@@ -228,14 +230,18 @@ int cat_objects(const std::filesystem::path& path, Printer& printer) {
 int run_cat(const Options& options) {
     if (options.payload + options.words + options.results + options.json > 1)
         return fail_usage(me, "--payload, --words, --results and --json are four forms of output; choose one");
-    if (options.event && options.events) return fail_usage(me, "--event names one event, --events the first few; choose one");
+    if (options.event && options.events)
+        return fail_usage(me, "--event names one event, --events the first few; choose one");
     if (options.event && *options.event == 0) return fail_usage(me, "--event: events are counted from 1");
     if (options.only_bytes() && ::isatty(STDOUT_FILENO) == 1)
-        return fail_usage(me, "--payload and --results write bytes, stdout is a terminal; send them to a file or a program, or see --words");
+        return fail_usage(me,
+                          "--payload and --results write bytes, stdout is a terminal; send them to a file or a "
+                          "program, or see --words");
     std::vector<std::filesystem::path> of_events, of_objects;
     for (const auto& path : options.files) (holds_objects(path) ? of_objects : of_events).push_back(path);
     if (!of_objects.empty() && (options.only_bytes() || options.words || options.event || options.events))
-        return fail_usage(me, fmt::format("{} holds objects, and no events: only --json goes with it", of_objects.front().native()));
+        return fail_usage(
+            me, fmt::format("{} holds objects, and no events: only --json goes with it", of_objects.front().native()));
     Printer printer(options);
     int worst = exit_good;
     const auto note = [&](int code) {
@@ -254,9 +260,12 @@ int run_cat(const Options& options) {
 
 void add_cat(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
-    auto& command = add_command(parent, group_look, "cat", "prints the events of raw files, a line each, words or bytes; sampled events; objects",
+    auto& command = add_command(parent, group_look, "cat",
+                                "prints the events of raw files, a line each, words or bytes; sampled events; objects",
                                 "weir cat FILE.data --event 3 --words | less");
-    add_value(command, "file", options->files, "FILE", "raw file, open or closed; or a file of bare events or of objects").required();
+    add_value(command, "file", options->files, "FILE",
+              "raw file, open or closed; or a file of bare events or of objects")
+        .required();
     add_value(command, "--event", options->event, "N", "only event N of each file, counted from 1");
     add_value(command, "--events", options->events, "N", "only the first N events of each file");
     add_flag(command, "--words", options->words, "the words of the events in hex, 8 a line, after their byte offset");

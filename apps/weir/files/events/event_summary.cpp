@@ -52,10 +52,11 @@ EventSummary summarize(const FileWalk::Block& block, ConstData bytes, event::For
     const auto fragments = Fragments::of(*event);
     if (!fragments) return summary.trouble = fragments.error(), summary;
     std::uint64_t robs = 0;
-    if (const auto walked = event::for_each_rob(fragments->cursor(), [&](const event::FragmentView& rob) {
-            ++robs;
-            look_for_result(rob, summary.results);
-        });
+    if (const auto walked = event::for_each_rob(fragments->cursor(),
+                                                [&](const event::FragmentView& rob) {
+                                                    ++robs;
+                                                    look_for_result(rob, summary.results);
+                                                });
         !walked) {
         summary.trouble = walked.error();
     } else {

@@ -48,7 +48,7 @@ struct EventSummary {
     std::optional<std::uint64_t> robs;
     std::vector<std::string> tags;  // "physics_Main"; "calibration_TLA*" gets a part of the event only
     std::vector<FoundResult> results;
-    std::optional<Error> trouble;   // the first thing that is wrong
+    std::optional<Error> trouble;  // the first thing that is wrong
 };
 
 [[nodiscard]] EventSummary summarize(const FileWalk::Block& block, ConstData bytes, event::Format format);

@@ -49,20 +49,25 @@ Result<std::optional<FileWalk::Block>> FileWalk::next() {
             end_ = *end;
             const auto behind = at_ + event::file_end_size_bytes;
             if (behind < size())
-                return stop(FileEnding::broken, fmt::format("{} bytes follow the end record at offset {}", size() - behind, at_));
+                return stop(FileEnding::broken,
+                            fmt::format("{} bytes follow the end record at offset {}", size() - behind, at_));
             if (end_->events_in_file != events_)
-                return stop(FileEnding::broken, fmt::format("the end record at offset {} counts {} events, {} are there", at_,
-                                                            end_->events_in_file, events_));
+                return stop(FileEnding::broken,
+                            fmt::format("the end record at offset {} counts {} events, {} are there", at_,
+                                        end_->events_in_file, events_));
             return stop(FileEnding::complete, {});
         }
         case event::RecordKind::unknown:
             if (record.size() < event::separator_size_bytes)
-                return stop(FileEnding::cut_short, fmt::format("{} bytes at offset {} are no whole record", record.size(), at_));
+                return stop(FileEnding::cut_short,
+                            fmt::format("{} bytes at offset {} are no whole record", record.size(), at_));
             // A recorder takes space ahead of what it writes, and writes whole blocks: behind the last event of
             // an open file, or of one that a crash left behind, stands whatever was there.
-            if (path().extension() == ".writing" || std::ranges::all_of(record, [](std::byte b) { return b == std::byte{0}; }))
+            if (path().extension() == ".writing" ||
+                std::ranges::all_of(record, [](std::byte b) { return b == std::byte{0}; }))
                 return stop(FileEnding::cut_short, fmt::format("no event was written yet at offset {}", at_));
-            return stop(FileEnding::broken, fmt::format("neither an event nor the end record stands at offset {}", at_));
+            return stop(FileEnding::broken,
+                        fmt::format("neither an event nor the end record stands at offset {}", at_));
         case event::RecordKind::separator: break;
     }
     if (record.size() < event::separator_size_bytes)
@@ -94,8 +99,8 @@ Result<FileWalk::Block> FileWalk::find(std::uint64_t number) {
         if (!block) return std::unexpected(block.error());
         if (*block && (*block)->number == number) return **block;
         if (!*block)
-            return fail(Errc::refused, fmt::format("{} has no event {}; it has {}{}{}", path().native(), number, events_,
-                                                   reason_.empty() ? "" : ", then ", reason_));
+            return fail(Errc::refused, fmt::format("{} has no event {}; it has {}{}{}", path().native(), number,
+                                                   events_, reason_.empty() ? "" : ", then ", reason_));
     }
 }
 

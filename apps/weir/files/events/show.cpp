@@ -73,9 +73,10 @@ void print_report(const FileWalk& walk, const Contents& contents, const std::str
     const auto& head = walk.head();
     print("{}\n", printable(walk.path().native()));
     print_field("size", counted(walk.size(), "byte"));
-    print_field("file start", fmt::format("version {}, file {} of its sequence, opened {}", head.version, head.file_number,
-                                          time_text(head.opened)));
-    print_field("limits", fmt::format("{}, {}", limit_text(head.blocks_max, "events"), limit_text(head.size_max_mb, "MB")));
+    print_field("file start", fmt::format("version {}, file {} of its sequence, opened {}", head.version,
+                                          head.file_number, time_text(head.opened)));
+    print_field("limits",
+                fmt::format("{}, {}", limit_text(head.blocks_max, "events"), limit_text(head.size_max_mb, "MB")));
     print_field("application", head.application);
     print_field("name", head.name_core);
     for (const auto& line : head.metadata) print_field("metadata", line);
@@ -99,8 +100,9 @@ void print_report(const FileWalk& walk, const Contents& contents, const std::str
                                             end->mib_in_sequence));
     }
     if (walk.ending() != FileEnding::complete)
-        print_field(name(walk.ending()), fmt::format("{}; whole events end at offset {}, {} follow", walk.reason(),
-                                                     with_commas(walk.position()), counted(walk.size() - walk.position(), "byte")));
+        print_field(name(walk.ending()),
+                    fmt::format("{}; whole events end at offset {}, {} follow", walk.reason(),
+                                with_commas(walk.position()), counted(walk.size() - walk.position(), "byte")));
     print_field("index", index);
 }
 
@@ -108,41 +110,38 @@ json::object json_of(const FileWalk& walk, const Contents& contents, const std::
     const auto& head = walk.head();
     json::array metadata;
     for (const auto& line : head.metadata) metadata.emplace_back(json_text(line));
-    json::object document{
-        {"path", json_text(walk.path().native())},
-        {"bytes", walk.size()},
-        {"version", head.version},
-        {"format", event::name(head.format())},
-        {"file_number", head.file_number},
-        {"opened", time_text(head.opened)},
-        {"events_max", head.blocks_max},
-        {"size_max_mb", head.size_max_mb},
-        {"application", json_text(head.application)},
-        {"name", json_text(head.name_core)},
-        {"metadata", std::move(metadata)},
-        {"run_parameters", json::object{{"run", number(head.run.run)},
-                                        {"events_max", head.run.events_max},
-                                        {"recording_enabled", head.run.recording_enabled},
-                                        {"trigger_type", head.run.trigger_type},
-                                        {"detector_mask", mask_text(head.run)},
-                                        {"beam_type", head.run.beam_type},
-                                        {"beam_energy", head.run.beam_energy}}},
-        {"events", walk.events()},
-        {"event_bytes", walk.event_bytes()},
-        {"event_bytes_min", contents.smallest},
-        {"event_bytes_max", contents.largest},
-        {"state", name(walk.ending())},
-        {"reason", json_text(walk.reason())},
-        {"bytes_behind_events", walk.size() - walk.position()},
-        {"index", json_text(index)},
-        {"end", nullptr}};
+    json::object document{{"path", json_text(walk.path().native())},
+                          {"bytes", walk.size()},
+                          {"version", head.version},
+                          {"format", event::name(head.format())},
+                          {"file_number", head.file_number},
+                          {"opened", time_text(head.opened)},
+                          {"events_max", head.blocks_max},
+                          {"size_max_mb", head.size_max_mb},
+                          {"application", json_text(head.application)},
+                          {"name", json_text(head.name_core)},
+                          {"metadata", std::move(metadata)},
+                          {"run_parameters", json::object{{"run", number(head.run.run)},
+                                                          {"events_max", head.run.events_max},
+                                                          {"recording_enabled", head.run.recording_enabled},
+                                                          {"trigger_type", head.run.trigger_type},
+                                                          {"detector_mask", mask_text(head.run)},
+                                                          {"beam_type", head.run.beam_type},
+                                                          {"beam_energy", head.run.beam_energy}}},
+                          {"events", walk.events()},
+                          {"event_bytes", walk.event_bytes()},
+                          {"event_bytes_min", contents.smallest},
+                          {"event_bytes_max", contents.largest},
+                          {"state", name(walk.ending())},
+                          {"reason", json_text(walk.reason())},
+                          {"bytes_behind_events", walk.size() - walk.position()},
+                          {"index", json_text(index)},
+                          {"end", nullptr}};
     if (const auto& end = walk.end())
-        document["end"] = json::object{{"closed", time_text(end->closed)},
-                                       {"events_in_file", end->events_in_file},
-                                       {"mib_in_file", end->mib_in_file},
-                                       {"events_in_sequence", end->events_in_sequence},
-                                       {"mib_in_sequence", end->mib_in_sequence},
-                                       {"last_of_sequence", end->last_of_sequence}};
+        document["end"] =
+            json::object{{"closed", time_text(end->closed)},        {"events_in_file", end->events_in_file},
+                         {"mib_in_file", end->mib_in_file},         {"events_in_sequence", end->events_in_sequence},
+                         {"mib_in_sequence", end->mib_in_sequence}, {"last_of_sequence", end->last_of_sequence}};
     return document;
 }
 

@@ -21,7 +21,8 @@ std::string hex(std::uint32_t word) { return fmt::format("{:#010x}", word); }
 std::size_t words_in(ConstData data) { return data.size() / event::word_bytes; }
 
 std::string time_text(const event::BunchTime& time) {
-    return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:09} UTC", fmt::gmtime(static_cast<std::time_t>(time.seconds)), time.nanoseconds);
+    return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:09} UTC", fmt::gmtime(static_cast<std::time_t>(time.seconds)),
+                       time.nanoseconds);
 }
 
 json::object json_of(const event::EventView& event) {
@@ -84,16 +85,23 @@ void print_header(const event::EventView& event, const EventSummary& summary) {
 
 void print_robs(const std::vector<RobRow>& robs) {
     using enum Table::Align;
-    Table table({{"ROB source"}, {"offset", right}, {"bytes", right}, {"status"}, {"ROD level-1 id"}, {"run", right},
-                 {"crossing", right}, {"data words", right}, {"status words", right}});
+    Table table({{"ROB source"},
+                 {"offset", right},
+                 {"bytes", right},
+                 {"status"},
+                 {"ROD level-1 id"},
+                 {"run", right},
+                 {"crossing", right},
+                 {"data words", right},
+                 {"status words", right}});
     for (const auto& row : robs) {
         std::vector<std::string> cells{hex(number(row.rob.source())), fmt::to_string(row.rob.offset()),
                                        fmt::to_string(row.rob.bytes().size()), hex(row.rob.status())};
         if (row.rod) {
-            cells.insert(cells.end(), {hex(number(row.rod->level1_id())), fmt::to_string(number(row.rod->run())),
-                                       fmt::to_string(row.rod->bunch_crossing_id()),
-                                       fmt::to_string(words_in(row.rod->data())),
-                                       fmt::to_string(words_in(row.rod->status_words()))});
+            cells.insert(cells.end(),
+                         {hex(number(row.rod->level1_id())), fmt::to_string(number(row.rod->run())),
+                          fmt::to_string(row.rod->bunch_crossing_id()), fmt::to_string(words_in(row.rod->data())),
+                          fmt::to_string(words_in(row.rod->status_words()))});
         } else {
             cells.insert(cells.end(), {"! " + row.trouble, "", "", "", ""});
         }
@@ -133,7 +141,8 @@ bool show_event(const FileWalk& walk, const FileWalk::Block& block, ConstData by
     document["format"] = event::name(format);
     if (!as_json) {
         print("event {} of {}\n", block.number, printable(walk.path().native()));
-        print_field("place", fmt::format("offset {}, data block {}", with_commas(block.offset), block.separator.block_number));
+        print_field("place",
+                    fmt::format("offset {}, data block {}", with_commas(block.offset), block.separator.block_number));
         print_field("size", fmt::format("{} of {}, adler32 {:08x}", counted(bytes.size(), "byte"), event::name(format),
                                         summary.adler32));
     }

@@ -58,10 +58,8 @@ bool read_as(ObjectView& view) {
     if (view.class_name != serial::class_name<T>) return false;
     serial::Reader reader(view.bytes);
     const auto object = reader.read_any<T>();
-    if (!object)
-        view.trouble = object.error().message();
-    else if (*object != nullptr)
-        view.value = json_of_member(**object);
+    if (!object) view.trouble = object.error().message();
+    else if (*object != nullptr) view.value = json_of_member(**object);
     return true;
 }
 

@@ -7,7 +7,8 @@
 
 namespace weir::app {
 
-Result<control::Partition> check_partition(const std::filesystem::path& file, const std::vector<std::filesystem::path>& sources) {
+Result<control::Partition> check_partition(const std::filesystem::path& file,
+                                           const std::vector<std::filesystem::path>& sources) {
     const auto text = read_text(file, 1_MiB);
     if (!text) return std::unexpected(text.error());
     auto partition = control::parse_partition(*text, file);
@@ -17,8 +18,11 @@ Result<control::Partition> check_partition(const std::filesystem::path& file, co
     options.sources = sources;
     for (const auto& station : partition->stations) {
         const auto settings = settings_of(station.kind);
-        if (!settings) return fail(Errc::unsupported, "this program has no station of the kind " + std::string(name(station.kind)));
-        const auto place = read_station(*text, file.native(), {station.kind, station.name, station.id, station.line}, *settings, options);
+        if (!settings)
+            return fail(Errc::unsupported,
+                        "this program has no station of the kind " + std::string(name(station.kind)));
+        const auto place = read_station(*text, file.native(), {station.kind, station.name, station.id, station.line},
+                                        *settings, options);
         if (!place) return std::unexpected(place.error());
     }
     return partition;

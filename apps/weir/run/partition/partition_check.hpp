@@ -9,7 +9,9 @@
 
 namespace weir::app {
 
-/// The whole, and every section with the table of its station. Errc::usage: one line with file, line, and what to change.
-[[nodiscard]] Result<control::Partition> check_partition(const std::filesystem::path& file, const std::vector<std::filesystem::path>& sources = {});
+/// The whole, and every section with the table of its station. Errc::usage: one line with file, line, and what to
+/// change.
+[[nodiscard]] Result<control::Partition> check_partition(const std::filesystem::path& file,
+                                                         const std::vector<std::filesystem::path>& sources = {});
 
 }  // namespace weir::app

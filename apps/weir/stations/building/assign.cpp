@@ -10,11 +10,17 @@
 namespace weir::app {
 
 void AssignerSettings::declare(service::Settings& settings, const std::string& section) {
-    settings.add(section, "listen", listen_, "address and port for datagrams and TCP; port 0: any free one").each(check_address);
+    settings.add(section, "listen", listen_, "address and port for datagrams and TCP; port 0: any free one")
+        .each(check_address);
     settings.add(section, "link", link_, "udp or tcp, to builders and readouts; empty: as [network] says");
-    settings.add(section, "events_max", options_.events_max, "decided and not final: what the supervisor has credit for").at_least(1);
-    settings.add(section, "clear_group", options_.clear_group, "events in one message to a readout").at_least(1).at_most(std::int64_t{wire::clear_events_max});
-    settings.add(section, "clear_interval", options_.clear_interval, "longest wait before a readout hears what is done with");
+    settings
+        .add(section, "events_max", options_.events_max, "decided and not final: what the supervisor has credit for")
+        .at_least(1);
+    settings.add(section, "clear_group", options_.clear_group, "events in one message to a readout")
+        .at_least(1)
+        .at_most(std::int64_t{wire::clear_events_max});
+    settings.add(section, "clear_interval", options_.clear_interval,
+                 "longest wait before a readout hears what is done with");
     settings.add(section, "builds_max", options_.builds_max, "times that one event is given to a builder").at_least(1);
 }
 

@@ -12,16 +12,23 @@
 namespace weir::app {
 
 void BuilderSettings::declare(service::Settings& settings, const std::string& section) {
-    settings.add(section, "listen", listen_, "address and port for datagrams and TCP; port 0: any free one").each(check_address);
+    settings.add(section, "listen", listen_, "address and port for datagrams and TCP; port 0: any free one")
+        .each(check_address);
     settings.add(section, "link", link_, "udp or tcp, to readouts and the DFM; empty: as [network] says");
-    settings.add(section, "events_max", options_.events_max, "in hand, until they are final downstream: its credit").at_least(1);
+    settings.add(section, "events_max", options_.events_max, "in hand, until they are final downstream: its credit")
+        .at_least(1);
     settings.add(section, "building_max", options_.building_max, "of these, asked for at once").at_least(1);
     settings.add(section, "memory", memory_, "for events in hand").at_least(1_MiB);
     settings.add(section, "shaping", shaping_, "bounds what is on its way at once");
     settings.add(section, "window_max", window_max_, "bytes on their way at most").at_least(4_KiB);
     settings.add(section, "window_min", window_min_, "and at least, when the network loses them").at_least(1_KiB);
-    settings.add(section, "source_requests_max", options_.source_requests_max, "events that one readout is asked for at once").at_least(1);
-    settings.add(section, "request_events", options_.request_events, "events in one request").at_least(1).at_most(std::int64_t{wire::request_events_max});
+    settings
+        .add(section, "source_requests_max", options_.source_requests_max,
+             "events that one readout is asked for at once")
+        .at_least(1);
+    settings.add(section, "request_events", options_.request_events, "events in one request")
+        .at_least(1)
+        .at_most(std::int64_t{wire::request_events_max});
     settings.add(section, "event_deadline", options_.event_deadline, "then what is missing of an event is lost");
     settings.add(section, "suspect_deadline", options_.suspect_deadline, "the same for readouts that were late before");
     settings.add(section, "reask_min", options_.reask_min, "shortest wait before asking again");
@@ -34,9 +41,11 @@ void BuilderSettings::declare(service::Settings& settings, const std::string& se
 
 Result<> BuilderSettings::check(const StationPlace& place) const {
     if (window_min_ > window_max_)
-        return fail(Errc::usage, fmt::format("window_min {} is more than window_max {}", to_string(window_min_), to_string(window_max_)));
+        return fail(Errc::usage, fmt::format("window_min {} is more than window_max {}", to_string(window_min_),
+                                             to_string(window_max_)));
     if (place.partition.format() == event::Format::opaque)
-        return fail(Errc::usage, "[data] format opaque has no fragments to build events of; choose event-5.0 or event-3.0");
+        return fail(Errc::usage,
+                    "[data] format opaque has no fragments to build events of; choose event-5.0 or event-3.0");
     return {};
 }
 
@@ -57,7 +66,8 @@ Result<std::unique_ptr<service::Station>> BuilderSettings::make(const StationPla
     options.memory = memory_;
     options.probe = probe_;
     options.output.name = place.name;
-    options.output.format = options.builder.format == event::Format::event_3_0 ? wire::EventFormat::event_3_0 : wire::EventFormat::event_5_0;
+    options.output.format = options.builder.format == event::Format::event_3_0 ? wire::EventFormat::event_3_0
+                                                                               : wire::EventFormat::event_5_0;
     options.output.window = memory_;
     StreamTag tag;
     tag.type = tag_.substr(0, tag_.find('_'));

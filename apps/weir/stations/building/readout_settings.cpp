@@ -10,34 +10,56 @@ namespace weir::app {
 
 void ReadoutSettings::declare(service::Settings& settings, const std::string& section) {
     auto& o = options_;
-    settings.add(section, "source", source_, "what fills it: made ROBs; those of a raw file, again and again; fragments from the "
-                                             "network; what the second level found (a pseudo-ROS)")
+    settings
+        .add(section, "source", source_,
+             "what fills it: made ROBs; those of a raw file, again and again; fragments from the "
+             "network; what the second level found (a pseudo-ROS)")
         .one_of({"generator", "file", "network", "level2"});
     settings.add(section, "file", file_, "source = \"file\": the raw file; empty: the one that --source names");
-    settings.add(section, "part", part_, "source = \"file\": which share of the file's sources, 2/6 for the second of six").each(check_part);
-    settings.add(section, "sources", sources_, "its sources, [\"0x420000\", ...]; needed when they come from the network").each(check_source);
-    settings.add(section, "robs", o.generator.robs, "source = \"generator\": sources, counted from first_source on").at_least(1).at_most(4096);
-    settings.add(section, "first_source", first_source_, "source = \"generator\": the first of them").each(check_source);
-    settings.add(section, "rob_size", o.generator.rob_size, "source = \"generator\": of each ROB").at_most(Bytes{16ULL << 20});
+    settings
+        .add(section, "part", part_, "source = \"file\": which share of the file's sources, 2/6 for the second of six")
+        .each(check_part);
+    settings
+        .add(section, "sources", sources_, "its sources, [\"0x420000\", ...]; needed when they come from the network")
+        .each(check_source);
+    settings.add(section, "robs", o.generator.robs, "source = \"generator\": sources, counted from first_source on")
+        .at_least(1)
+        .at_most(4096);
+    settings.add(section, "first_source", first_source_, "source = \"generator\": the first of them")
+        .each(check_source);
+    settings.add(section, "rob_size", o.generator.rob_size, "source = \"generator\": of each ROB")
+        .at_most(Bytes{16ULL << 20});
     settings.add(section, "seed", o.generator.seed, "source = \"generator\": the same seed, the same words");
-    settings.add(section, "latency", latency_, "simulation: data come so long after they were asked for; 0s: on their own");
+    settings.add(section, "latency", latency_,
+                 "simulation: data come so long after they were asked for; 0s: on their own");
     settings.add(section, "events_max", o.store.events_max, "events held at once").at_least(1).at_most(1 << 22);
     settings.add(section, "memory", o.store.bytes_max, "for their ROBs").at_least(Bytes{1ULL << 20});
-    settings.add(section, "lost_after", o.store.lost_after, "a ROB does not come any more when its source has sent one so many "
-                                                            "events newer; 0: it is waited for")
+    settings
+        .add(section, "lost_after", o.store.lost_after,
+             "a ROB does not come any more when its source has sent one so many "
+             "events newer; 0: it is waited for")
         .at_most(1 << 30);
-    settings.add(section, "handlers", o.handlers.handlers, "request handlers: threads that wait for data; 0: what is not here is "
-                                                           "answered \"not yet\" at once")
+    settings
+        .add(section, "handlers", o.handlers.handlers,
+             "request handlers: threads that wait for data; 0: what is not here is "
+             "answered \"not yet\" at once")
         .at_most(256);
-    settings.add(section, "wait", strategy_, "how they wait: asleep until woken, giving the processor away again and again, or keeping it")
+    settings
+        .add(section, "wait", strategy_,
+             "how they wait: asleep until woken, giving the processor away again and again, or keeping it")
         .one_of({"park", "yield", "spin"});
-    settings.add(section, "wait_max", o.handlers.wait_max, "for the data of one request; then the answer is \"not yet\"")
+    settings
+        .add(section, "wait_max", o.handlers.wait_max, "for the data of one request; then the answer is \"not yet\"")
         .at_most(std::chrono::seconds(10));
-    settings.add(section, "requests_max", o.handlers.requests_max, "that wait for a handler; more are dropped and counted, and will be asked again")
+    settings
+        .add(section, "requests_max", o.handlers.requests_max,
+             "that wait for a handler; more are dropped and counted, and will be asked again")
         .at_least(1)
         .at_most(1 << 20);
-    settings.add(section, "direct", o.direct, "what is here is answered by the thread that receives, without a handler");
-    settings.add(section, "listen", listen_, "address of its datagrams or connections; port 0: any free one").each(check_address);
+    settings.add(section, "direct", o.direct,
+                 "what is here is answered by the thread that receives, without a handler");
+    settings.add(section, "listen", listen_, "address of its datagrams or connections; port 0: any free one")
+        .each(check_address);
     settings.add(section, "link", link_, "udp or tcp; empty: as [network] says").one_of({"", "udp", "tcp"});
 }
 
@@ -60,7 +82,8 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
         o.sources.push_back(*source);
     }
     const auto first = parse_source_id(first_source_);
-    if (!first) return fail(Errc::usage, fmt::format("first_source: \"{}\" is no source; write 0x420000", first_source_));
+    if (!first)
+        return fail(Errc::usage, fmt::format("first_source: \"{}\" is no source; write 0x420000", first_source_));
     o.generator.first_source = *first;
     auto part = workload::parse_part(part_);
     if (!part) return std::unexpected(std::move(part.error()));
@@ -74,7 +97,8 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     if (latency_.count() > 0) o.latency = latency_;
     o.first = Level1Id{place.partition.data.first_level1_id};
     const auto strategy = readout::parse_wait_strategy(strategy_);
-    if (!strategy) return fail(Errc::usage, fmt::format("\"{}\" is no way to wait; choose park, yield or spin", strategy_));
+    if (!strategy)
+        return fail(Errc::usage, fmt::format("\"{}\" is no way to wait; choose park, yield or spin", strategy_));
     o.handlers.strategy = *strategy;
     auto listen = transport::parse_host_port(listen_);
     if (!listen) return std::unexpected(std::move(listen.error()));
@@ -93,12 +117,14 @@ Result<> ReadoutSettings::check(const StationPlace& place) const {
         return fail(Errc::usage, "a readout serves fragments; [data] format must be event-5.0 or event-3.0");
     if (made->feed == readout::FeedKind::file && made->replay.file.empty())
         return fail(Errc::usage, "source = \"file\" needs a file: give --source FILE, or say file = \"...\"");
-    if (std::error_code error; made->feed == readout::FeedKind::file && !file_.empty() && !std::filesystem::exists(file_, error))
+    if (std::error_code error;
+        made->feed == readout::FeedKind::file && !file_.empty() && !std::filesystem::exists(file_, error))
         return fail(Errc::usage, fmt::format("file = \"{}\" is not there", file_));
     const auto robs = made->sources.empty() ? made->generator.robs : made->sources.size();
-    if (made->feed == readout::FeedKind::generator && robs * made->generator.rob_size.count() > made->store.bytes_max.count())
-        return fail(Errc::usage, fmt::format("{} ROBs of {} are more than its memory of {}; raise memory", robs, to_string(made->generator.rob_size),
-                                             to_string(made->store.bytes_max)));
+    if (made->feed == readout::FeedKind::generator &&
+        robs * made->generator.rob_size.count() > made->store.bytes_max.count())
+        return fail(Errc::usage, fmt::format("{} ROBs of {} are more than its memory of {}; raise memory", robs,
+                                             to_string(made->generator.rob_size), to_string(made->store.bytes_max)));
     return {};
 }
 

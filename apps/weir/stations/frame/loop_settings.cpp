@@ -14,7 +14,8 @@ messaging::MessageLoopOptions loop_options(const StationPlace& place, const std:
     options.endpoint.key = place.partition.key;
     // A later process of the same station has a later number.
     options.endpoint.epoch = wire::Epoch{static_cast<std::uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count())};
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count())};
     return options;
 }
 

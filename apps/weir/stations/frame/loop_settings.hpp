@@ -11,7 +11,8 @@
 namespace weir::app {
 
 /// Of texts that the reader of the file has checked.
-[[nodiscard]] messaging::MessageLoopOptions loop_options(const StationPlace& place, const std::string& listen = "127.0.0.1:0");
+[[nodiscard]] messaging::MessageLoopOptions loop_options(const StationPlace& place,
+                                                         const std::string& listen = "127.0.0.1:0");
 [[nodiscard]] messaging::LinkKind link_of(const StationPlace& place, const std::string& link);
 
 }  // namespace weir::app

@@ -42,19 +42,33 @@ std::optional<messaging::LinkKind> parse_link(std::string_view text) noexcept {
 void PartitionSettings::declare(service::Settings& settings) {
     settings.add("partition", "name", name, "of the partition, in logs and in what run control reports");
     settings.add("partition", "key", key, "the same in all its stations; messages of other partitions are dropped");
-    settings.add("partition", "directory", directory, "where stations keep files when --dir does not say so; empty: where they are started");
-    settings.add("partition", "deadline", deadline, "of a transition, when run control names none").at_least(std::chrono::milliseconds{1});
-    settings.add("partition", "stop_deadline", stop_deadline, "of a stop, when run control names none; what is in hand then is given up")
+    settings.add("partition", "directory", directory,
+                 "where stations keep files when --dir does not say so; empty: where they are started");
+    settings.add("partition", "deadline", deadline, "of a transition, when run control names none")
+        .at_least(std::chrono::milliseconds{1});
+    settings
+        .add("partition", "stop_deadline", stop_deadline,
+             "of a stop, when run control names none; what is in hand then is given up")
         .at_least(std::chrono::milliseconds{1});
     settings.add("data", "format", data.format, "of the events").one_of({"event-5.0", "event-3.0"});
-    settings.add("data", "first_level1_id", data.first_level1_id, "level-1 id of the first event of a run; counts up, and wraps at 32 bits");
-    settings.add("data", "level1_offset", data.level1_offset, "SOURCE:N of sources whose level-1 id is higher than the event's by N, for example \"0xa80010:1\"")
+    settings.add("data", "first_level1_id", data.first_level1_id,
+                 "level-1 id of the first event of a run; counts up, and wraps at 32 bits");
+    settings
+        .add("data", "level1_offset", data.level1_offset,
+             "SOURCE:N of sources whose level-1 id is higher than the event's by N, for example \"0xa80010:1\"")
         .each(check_offset);
-    settings.add("data", "level1_exempt", data.level1_exempt, "sources that carry no level-1 id, for example \"0x7c0000\"").each(check_source);
-    settings.add("data", "sources", data.sources, "ROBs that every event must have; empty: whatever the readouts serve").each(check_source);
-    settings.add("network", "link", network.link, "how stations speak; a station may say otherwise for its own links").one_of({"udp", "tcp"});
-    settings.add("network", "datagram_max", network.datagram_max, "largest datagram, with our header").at_least(Bytes{512}).at_most(Bytes{65'507});
-    settings.add("network", "receive_buffer", network.receive_buffer, "of the kernel for each socket; it may give less").at_least(Bytes{4096});
+    settings
+        .add("data", "level1_exempt", data.level1_exempt, "sources that carry no level-1 id, for example \"0x7c0000\"")
+        .each(check_source);
+    settings.add("data", "sources", data.sources, "ROBs that every event must have; empty: whatever the readouts serve")
+        .each(check_source);
+    settings.add("network", "link", network.link, "how stations speak; a station may say otherwise for its own links")
+        .one_of({"udp", "tcp"});
+    settings.add("network", "datagram_max", network.datagram_max, "largest datagram, with our header")
+        .at_least(Bytes{512})
+        .at_most(Bytes{65'507});
+    settings.add("network", "receive_buffer", network.receive_buffer, "of the kernel for each socket; it may give less")
+        .at_least(Bytes{4096});
     settings.leave_to_others("run");
     for (const auto kind : station_kinds) settings.leave_to_others(fmt::format("{}.*", weir::name(kind)));
 }
@@ -67,7 +81,9 @@ Result<> PartitionSettings::check() const {
     return {};
 }
 
-event::Format PartitionSettings::format() const { return event::parse_format(data.format).value_or(event::Format::event_5_0); }
+event::Format PartitionSettings::format() const {
+    return event::parse_format(data.format).value_or(event::Format::event_5_0);
+}
 
 event::RodRules PartitionSettings::rules() const {
     event::RodRules rules;
@@ -88,7 +104,9 @@ std::vector<SourceId> PartitionSettings::sources() const {
     return all;
 }
 
-messaging::LinkKind PartitionSettings::link() const { return parse_link(network.link).value_or(messaging::LinkKind::udp); }
+messaging::LinkKind PartitionSettings::link() const {
+    return parse_link(network.link).value_or(messaging::LinkKind::udp);
+}
 
 Result<std::vector<ListedStation>> list_stations(std::string_view text, std::string_view file_name) {
     const auto sections = service::list_sections(text, file_name);
@@ -98,7 +116,9 @@ Result<std::vector<ListedStation>> list_stations(std::string_view text, std::str
         const auto dot = section.path.find('.');
         const auto kind = parse_station_kind(section.path.substr(0, dot));
         if (!kind || (dot != section.path.npos && section.path.find('.', dot + 1) != section.path.npos)) continue;
-        const auto wrong = [&](std::string_view what) { return fail(Errc::usage, fmt::format("{}:{}: {}", file_name, section.line, what)); };
+        const auto wrong = [&](std::string_view what) {
+            return fail(Errc::usage, fmt::format("{}:{}: {}", file_name, section.line, what));
+        };
         if (dot == section.path.npos) {
             if (!section.has_values) continue;  // only the way to its sections
             return wrong(fmt::format("[{0}] has no name; a station's section is [{0}.NAME]", section.path));
@@ -106,7 +126,9 @@ Result<std::vector<ListedStation>> list_stations(std::string_view text, std::str
         const auto station_name = section.path.substr(dot + 1);
         const auto same = std::ranges::find(stations, station_name, &ListedStation::name);
         if (same != stations.end())
-            return wrong(fmt::format("a second station \"{}\"; the first is in line {}, and names are unique in a partition", station_name, same->line));
+            return wrong(
+                fmt::format("a second station \"{}\"; the first is in line {}, and names are unique in a partition",
+                            station_name, same->line));
         const auto id = static_cast<std::uint16_t>(stations.size() + 1);
         stations.push_back({*kind, station_name, wire::StationId{id}, section.line});
     }

@@ -17,12 +17,14 @@ Result<> check_address(const std::string& text) {
 }
 
 Result<> check_source(const std::string& text) {
-    if (!parse_source_id(text)) return fail(Errc::usage, fmt::format("\"{}\" is no source, for example \"0x7c0000\"", text));
+    if (!parse_source_id(text))
+        return fail(Errc::usage, fmt::format("\"{}\" is no source, for example \"0x7c0000\"", text));
     return {};
 }
 
 Result<> check_offset(const std::string& text) {
-    if (!parse_level1_offset(text)) return fail(Errc::usage, fmt::format("\"{}\" is not SOURCE:N, for example \"0xa80010:1\"", text));
+    if (!parse_level1_offset(text))
+        return fail(Errc::usage, fmt::format("\"{}\" is not SOURCE:N, for example \"0xa80010:1\"", text));
     return {};
 }
 

@@ -25,22 +25,30 @@ using namespace std::chrono_literals;
 constexpr Bytes partition_size_max = 1_MiB;
 constexpr std::size_t spans_of_a_trace = 100'000;  // of each thread: 3 MB
 
-Result<ListedStation> find_station(std::string_view text, std::string_view file_name, StationKind kind, const std::string& wanted) {
+Result<ListedStation> find_station(std::string_view text, std::string_view file_name, StationKind kind,
+                                   const std::string& wanted) {
     const auto stations = list_stations(text, file_name);
     if (!stations) return std::unexpected(stations.error());
     std::vector<std::string> names;
     for (const auto& station : *stations) {
         if (station.kind != kind) continue;
-        if (station.name == wanted || (wanted.empty() && std::ranges::count(*stations, kind, &ListedStation::kind) == 1)) return station;
+        if (station.name == wanted ||
+            (wanted.empty() && std::ranges::count(*stations, kind, &ListedStation::kind) == 1))
+            return station;
         names.push_back(station.name);
     }
-    const auto there = names.empty() ? fmt::format("it has no station of this kind") : fmt::format("it has {}", fmt::join(names, ", "));
-    if (wanted.empty()) return fail(Errc::usage, fmt::format("which [{}.NAME] of {}? say it with --name; {}", name(kind), file_name, there));
-    return fail(Errc::usage, fmt::format("{} has no [{}.{}]{}; {}", file_name, name(kind), wanted, did_you_mean(wanted, names), there));
+    const auto there = names.empty() ? fmt::format("it has no station of this kind")
+                                     : fmt::format("it has {}", fmt::join(names, ", "));
+    if (wanted.empty())
+        return fail(Errc::usage,
+                    fmt::format("which [{}.NAME] of {}? say it with --name; {}", name(kind), file_name, there));
+    return fail(Errc::usage, fmt::format("{} has no [{}.{}]{}; {}", file_name, name(kind), wanted,
+                                         did_you_mean(wanted, names), there));
 }
 
 std::string first_line(const StationPlace& place, const service::StationFrame& frame) {
-    return json::serialize(json::object{{"station", json_text(place.name)}, {"kind", name(place.kind)}, {"control", frame.control_address()}});
+    return json::serialize(json::object{
+        {"station", json_text(place.name)}, {"kind", name(place.kind)}, {"control", frame.control_address()}});
 }
 
 service::StationFrameOptions frame_options(const StationPlace& place, const std::string& control) {
@@ -84,18 +92,22 @@ Result<StationPlace> read_station(std::string_view text, std::string_view file_n
     for (auto* option : options.given) {
         if (option->count() > 0) option->run_callback();
     }
-    const auto in_file = [&](const Error& error) { return fail(error.code, fmt::format("{}: {}", file_name, error.message())); };
+    const auto in_file = [&](const Error& error) {
+        return fail(error.code, fmt::format("{}: {}", file_name, error.message()));
+    };
     if (auto good = place.partition.check(); !good) return in_file(good.error());
     place.kind = station.kind;
     place.name = station.name;
     place.id = options.id != 0 ? wire::StationId{options.id} : station.id;
     place.sources = options.sources;
     place.directories = options.directories;
-    if (place.directories.empty() && !place.partition.directory.empty()) place.directories.push_back(place.partition.directory);
+    if (place.directories.empty() && !place.partition.directory.empty())
+        place.directories.push_back(place.partition.directory);
     place.create = options.create;
     place.events = options.events;
     if (auto good = settings.check(place); !good)
-        return fail(good.error().code, fmt::format("{}:{}: [{}]: {}", file_name, station.line, station.section(), good.error().message()));
+        return fail(good.error().code,
+                    fmt::format("{}:{}: [{}]: {}", file_name, station.line, station.section(), good.error().message()));
     return place;
 }
 
@@ -108,16 +120,21 @@ Result<StationPlace> read_station(StationKind kind, const StationOptions& option
 }
 
 void declare_station_options(CLI::App& command, StationKind kind, StationOptions& options) {
-    add_value(command, "--name", options.name, "NAME", "which station of the file this is; may be left out for the only one of its kind");
+    add_value(command, "--name", options.name, "NAME",
+              "which station of the file this is; may be left out for the only one of its kind");
     add_value(command, "--id", options.id, "N", "its number in the partition; 0: its place in the file");
-    add_value(command, "--control", options.control, "H:P", "address and port for run control and Prometheus; port 0: any free one");
+    add_value(command, "--control", options.control, "H:P",
+              "address and port for run control and Prometheus; port 0: any free one");
     if (takes_sources(kind)) add_value(command, "--source", options.sources, "FILE", "raw files to take events from");
-    if (takes_events(kind)) add_value(command, "--events", options.events, "N", "how many events; else as the file says");
-    add_value(command, "--trace", options.trace, "F", "writes what each thread did when, for ui.perfetto.dev, at the end");
+    if (takes_events(kind))
+        add_value(command, "--events", options.events, "N", "how many events; else as the file says");
+    add_value(command, "--trace", options.trace, "F",
+              "writes what each thread did when, for ui.perfetto.dev, at the end");
     add_json_flag(command, options.json);
 }
 
-int run_station(std::string_view command_name, StationKind kind, const StationOptions& options, StationSettings& settings) {
+int run_station(std::string_view command_name, StationKind kind, const StationOptions& options,
+                StationSettings& settings) {
     const auto place = read_station(kind, options, settings);
     if (!place) return fail_with(command_name, place.error());
     std::signal(SIGPIPE, SIG_IGN);  // who reads the log may go away
@@ -149,7 +166,8 @@ int run_station(std::string_view command_name, StationKind kind, const StationOp
     }
     station->reset();
     if (!options.trace.empty()) {
-        if (auto written = write_thread_trace(threads, place->name, options.trace); !written) return fail_with(command_name, written.error());
+        if (auto written = write_thread_trace(threads, place->name, options.trace); !written)
+            return fail_with(command_name, written.error());
     }
     return ended ? exit_good : fail_with(command_name, ended.error());
 }
@@ -165,7 +183,9 @@ void add_station_command(CLI::App& parent, Command& chosen, StationKind kind, co
     declare_station_options(command, kind, *options);
     settings->declare_options(command, options->given);
     command.callback([options, settings, kind, kind_name, &chosen] {
-        chosen = [options, settings, kind, kind_name] { return run_station("weir " + kind_name, kind, *options, *settings); };
+        chosen = [options, settings, kind, kind_name] {
+            return run_station("weir " + kind_name, kind, *options, *settings);
+        };
     });
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that the commands of stations share (`weir readout`, assign, build, supervise, select, filter, and record in a
-// partition): options, the partition file, reports, metrics, control port, frame, signals, exit codes. A command declares
-// its settings and makes its Station; the rest is here:
+// Everything that the commands of stations share (`weir readout`, assign, build, supervise, select, filter, and record
+// in a partition): options, the partition file, reports, metrics, control port, frame, signals, exit codes. A command
+// declares its settings and makes its Station; the rest is here:
 //
 //     class ReadoutSettings final : public StationSettings { ... };
 //     void add_readout(CLI::App& parent, Command& chosen) {
-//         add_station_command(parent, chosen, StationKind::readout, "serves fragments", [] { return std::make_unique<ReadoutSettings>(); });
+//         add_station_command(parent, chosen, StationKind::readout, "serves fragments", [] { return
+//         std::make_unique<ReadoutSettings>(); });
 //     }
 //
 // and one line in station_kinds.cpp, so that `weir config` knows the keys.
@@ -38,7 +39,9 @@ struct StationPlace {
 };
 
 /// Who replays raw files: readouts their fragments, supervisors the order of their events.
-[[nodiscard]] constexpr bool takes_sources(StationKind kind) noexcept { return kind == StationKind::readout || kind == StationKind::supervise; }
+[[nodiscard]] constexpr bool takes_sources(StationKind kind) noexcept {
+    return kind == StationKind::readout || kind == StationKind::supervise;
+}
 /// Who counts the events of a run.
 [[nodiscard]] constexpr bool takes_events(StationKind kind) noexcept { return kind == StationKind::supervise; }
 
@@ -74,18 +77,21 @@ struct StationOptions {
     std::vector<CLI::Option*> given{};  // of the kind's own; applied again after the file
 };
 
-/// Reads the partition file for one station: its own section into `settings`, the shared ones into the place. Error: usage
-/// with file and line; refused: the file has no such station. `text` is the file's.
-[[nodiscard]] Result<StationPlace> read_station(std::string_view text, std::string_view file_name, const ListedStation& station,
-                                                StationSettings& settings, const StationOptions& options);
+/// Reads the partition file for one station: its own section into `settings`, the shared ones into the place. Error:
+/// usage with file and line; refused: the file has no such station. `text` is the file's.
+[[nodiscard]] Result<StationPlace> read_station(std::string_view text, std::string_view file_name,
+                                                const ListedStation& station, StationSettings& settings,
+                                                const StationOptions& options);
 /// The same, found by kind and name.
-[[nodiscard]] Result<StationPlace> read_station(StationKind kind, const StationOptions& options, StationSettings& settings);
+[[nodiscard]] Result<StationPlace> read_station(StationKind kind, const StationOptions& options,
+                                                StationSettings& settings);
 
 /// The options that every station takes.
 void declare_station_options(CLI::App& command, StationKind kind, StationOptions& options);
 
 /// A whole process: until SIGTERM, SIGINT or `exit` over the control port. Exit code: 0 when the way down went well.
-[[nodiscard]] int run_station(std::string_view command_name, StationKind kind, const StationOptions& options, StationSettings& settings);
+[[nodiscard]] int run_station(std::string_view command_name, StationKind kind, const StationOptions& options,
+                              StationSettings& settings);
 
 /// Declares the command `weir KIND`.
 void add_station_command(CLI::App& parent, Command& chosen, StationKind kind, const std::string& description,

@@ -31,7 +31,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* command_name = "weir record";
-// What a crash left is closed by a start: the disks say how long that is. A stop has the `stop_deadline` of the recorder.
+// What a crash left is closed by a start: the disks say how long that is. A stop has the `stop_deadline` of the
+// recorder.
 constexpr std::chrono::milliseconds as_long_as_it_takes = 24h;
 
 struct RecordOptions {
@@ -55,14 +56,17 @@ json::object summary_json(const recorder::RecorderSummary& summary) {
                            {"bytes", stream.copies.bytes_stored},
                            {"files", stream.files}});
     }
-    return {{"run", number(summary.run)},
-            {"events",
-             {{"received", summary.receiver.received}, {"acknowledged", summary.receiver.acknowledged}, {"rejected", events_rejected}}},
-            {"copies", {{"received", summary.copies_received}, {"stored", summary.copies_stored}, {"rejected", rejected}}},
-            {"bytes_stored", summary.bytes_stored},
-            {"files", summary.files},
-            {"streams", streams},
-            {"seconds", std::chrono::duration<double>(summary.running).count()}};
+    return {
+        {"run", number(summary.run)},
+        {"events",
+         {{"received", summary.receiver.received},
+          {"acknowledged", summary.receiver.acknowledged},
+          {"rejected", events_rejected}}},
+        {"copies", {{"received", summary.copies_received}, {"stored", summary.copies_stored}, {"rejected", rejected}}},
+        {"bytes_stored", summary.bytes_stored},
+        {"files", summary.files},
+        {"streams", streams},
+        {"seconds", std::chrono::duration<double>(summary.running).count()}};
 }
 
 std::uint64_t total(const std::map<std::string, std::uint64_t>& by_reason) {
@@ -74,11 +78,14 @@ std::uint64_t total(const std::map<std::string, std::uint64_t>& by_reason) {
 std::string status_line(const recorder::RecorderSummary& now, const recorder::RecorderSummary& before) {
     const auto seconds = std::chrono::duration<double>(now.running - before.running).count();
     const auto rejected = total(now.events_rejected);
-    return fmt::format("run {}  {} connections  {} events{}  {:.2f} GB/s  {} stored in {} files  {} free{}", number(now.run),
-                       now.receiver.connections, with_commas(now.receiver.received),
+    return fmt::format("run {}  {} connections  {} events{}  {:.2f} GB/s  {} stored in {} files  {} free{}",
+                       number(now.run), now.receiver.connections, with_commas(now.receiver.received),
                        rejected > 0 ? fmt::format("  {} rejected", with_commas(rejected)) : "",
-                       gb_per_s(now.bytes_stored - before.bytes_stored, seconds), human(Bytes{now.bytes_stored}), now.files,
-                       human(now.free_space), now.paused ? "  PAUSED: no disk takes events" : now.waits_for_closing ? "  WAITS: too many files are to be closed" : "");
+                       gb_per_s(now.bytes_stored - before.bytes_stored, seconds), human(Bytes{now.bytes_stored}),
+                       now.files, human(now.free_space),
+                       now.paused              ? "  PAUSED: no disk takes events"
+                       : now.waits_for_closing ? "  WAITS: too many files are to be closed"
+                                               : "");
 }
 
 /// Until a signal comes: disks that fail or are full make the recorder wait, not end.
@@ -132,7 +139,8 @@ void leave_room_for_files(recorder::RecorderOptions& options) {
     const auto allowed = allow_open_files(connections + for_files);
     const auto most = std::max<std::uint64_t>(allowed - std::min(for_files, allowed * 3 / 4), 1);
     if (connections <= most) return;
-    complain(command_name, fmt::format("this process may have {} files open, so at most {} connections are taken and not {}; raise the limit (ulimit -n)",
+    complain(command_name, fmt::format("this process may have {} files open, so at most {} connections are taken and "
+                                       "not {}; raise the limit (ulimit -n)",
                                        allowed, most, connections));
     connections = static_cast<std::uint32_t>(most);
 }
@@ -151,11 +159,11 @@ service::StationFrameOptions frame_alone(const RecorderSettings& settings) {
 void say_what_began(const recorder::RecorderOptions& options, const recorder::Recorder& recorder,
                     const std::string& metrics) {
     if (!options.sync) complain(command_name, "sync is OFF: events are acknowledged without being on stable storage");
-    complain(command_name, fmt::format("run {}{}, listening on port {}{}, metrics on {}, mode {}, memory {}", number(recorder.run()),
-                                       recorder.continued() ? " (continued)" : "", recorder.port(),
-                                       options.receiver.tls.any() ? " with TLS" : "",
-                                       metrics.empty() ? "none" : "port " + metrics.substr(metrics.rfind(':') + 1), name(options.mode),
-                                       to_string(options.memory)));
+    complain(command_name, fmt::format("run {}{}, listening on port {}{}, metrics on {}, mode {}, memory {}",
+                                       number(recorder.run()), recorder.continued() ? " (continued)" : "",
+                                       recorder.port(), options.receiver.tls.any() ? " with TLS" : "",
+                                       metrics.empty() ? "none" : "port " + metrics.substr(metrics.rfind(':') + 1),
+                                       name(options.mode), to_string(options.memory)));
     for (const auto& volume : recorder.volumes()) complain(command_name, "writing to " + volume);
 }
 
@@ -163,8 +171,10 @@ void say_what_began(const recorder::RecorderOptions& options, const recorder::Re
 int run_in_partition(RecordOptions& options) {
     for (const auto* option : options.given) {
         if (option->count() > 0 && option->get_name() != "--dir" && option->get_name() != "--create")
-            return fail_usage(command_name, fmt::format("{} and a partition file do not go together; write it into [record.NAME] of {}",
-                                                        option->get_name(), options.station.partition.native()));
+            return fail_usage(
+                command_name,
+                fmt::format("{} and a partition file do not go together; write it into [record.NAME] of {}",
+                            option->get_name(), options.station.partition.native()));
     }
     options.station.directories = options.settings.directories;
     options.station.create = options.settings.options.create_directories;
@@ -184,16 +194,18 @@ int run_record(RecordOptions& options) {
         }
     }
     if (options.print_config) return print(table.effective()), exit_good;
-    if (options.settings.directories.empty()) return fail_usage(command_name, "no directory to record into; name one with --dir");
+    if (options.settings.directories.empty())
+        return fail_usage(command_name, "no directory to record into; name one with --dir");
     auto recorder_options = options.settings.to_options();
     if (!recorder_options) return fail_with(command_name, recorder_options.error());
     if (options.recover)
-        return recover_directories_of(recorder_options->directories, recorder_options->recorder, recorder_options->catalogue, options.json);
+        return recover_directories_of(recorder_options->directories, recorder_options->recorder,
+                                      recorder_options->catalogue, options.json);
 
     std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of the write, which is dealt with
     leave_room_for_files(*recorder_options);
     std::signal(SIGPIPE, SIG_IGN);  // who reads the log or the summary may go away; recording goes on
-    Signals signals;  // before any thread begins
+    Signals signals;                // before any thread begins
     const auto manager = ServiceManager::from_environment();
     const SystemClock clock;
     service::Metrics metrics;
@@ -228,8 +240,8 @@ int run_record(RecordOptions& options) {
         print("run {}: {} received, {} rejected; {} stored in {}, {} rejected; {} in {:.1f} s\n", number(summary.run),
               counted(summary.receiver.received, "event"), with_commas(total(summary.events_rejected)),
               counted(summary.copies_stored, "copy", "copies"), counted(summary.files, "file"),
-              with_commas(total(summary.copies_rejected)),
-              human(Bytes{summary.bytes_stored}), std::chrono::duration<double>(summary.running).count());
+              with_commas(total(summary.copies_rejected)), human(Bytes{summary.bytes_stored}),
+              std::chrono::duration<double>(summary.running).count());
     }
     if (!stopped) return fail_with(command_name, stopped.error());
     return exit_good;
@@ -244,48 +256,64 @@ void add_record(CLI::App& parent, Command& chosen) {
         add_command(parent, group_record, "record", "records the events of one run: TCP in, verified files out",
                     "weir record --listen localhost:9000 --dir /data1 --dir /data2 --create");
     auto& given = options->given;
-    given.push_back(&add_value(command, "--listen", s.listen, "H:P", "address and port for senders; port 0: any free one"));
+    given.push_back(
+        &add_value(command, "--listen", s.listen, "H:P", "address and port for senders; port 0: any free one"));
     given.push_back(&add_value(command, "--dir", s.directories, "D", "where files go; once for each disk"));
     given.push_back(&add_flag(command, "--create", s.options.create_directories,
                               "take new directories into use; make those that are not there"));
     given.push_back(&add_value(command, "--run", s.run, "N", "run number; 0: one left open, or a new one"));
     given.push_back(&add_choice(command, "--mode", s.mode,
-                                {{"receipt", std::string("receipt")}, {"original", std::string("original")},
-                                 {"parallel", std::string("parallel")}, {"off", std::string("off")}},
+                                {{"receipt", std::string("receipt")},
+                                 {"original", std::string("original")},
+                                 {"parallel", std::string("parallel")},
+                                 {"off", std::string("off")}},
                                 "how checksums are made"));
-    given.push_back(&add_choice(command, "--check", s.check,
-                                {{"none", std::string("none")}, {"header", std::string("header")}, {"fragments", std::string("fragments")}},
-                                "how deep events are checked"));
-    given.push_back(&add_value(command, "--memory", s.options.memory, "SIZE", "for events and blocks; full: senders wait"));
+    given.push_back(&add_choice(
+        command, "--check", s.check,
+        {{"none", std::string("none")}, {"header", std::string("header")}, {"fragments", std::string("fragments")}},
+        "how deep events are checked"));
+    given.push_back(
+        &add_value(command, "--memory", s.options.memory, "SIZE", "for events and blocks; full: senders wait"));
     given.push_back(&add_value(command, "--metrics", s.metrics, "H:P", "address and port for Prometheus"));
     auto& version = add_value(command, "--file-version", s.file_version, "6|2", "of files; 0: 2 for event 3.0, else 6");
-    auto& file_size = add_value(command, "--file-size-max", s.options.file_size_max, "SIZE", "a file ends at this size");
-    auto& sync_interval = add_value(command, "--sync-interval", s.options.sync_interval, "TIME", "longest wait for a sync and its answer");
+    auto& file_size =
+        add_value(command, "--file-size-max", s.options.file_size_max, "SIZE", "a file ends at this size");
+    auto& sync_interval = add_value(command, "--sync-interval", s.options.sync_interval, "TIME",
+                                    "longest wait for a sync and its answer");
     auto& project = add_value(command, "--project", s.options.project, "NAME", "project in file names");
     auto& name = add_value(command, "--recorder", s.options.recorder, "NAME", "this recorder's name in file names");
-    auto& event_max = add_value(command, "--event-max", s.options.receiver.event_size_max, "SIZE", "largest event that is taken");
+    auto& event_max =
+        add_value(command, "--event-max", s.options.receiver.event_size_max, "SIZE", "largest event that is taken");
     for (auto* option : {&version, &file_size, &sync_interval, &project, &name, &event_max}) {
         option->group(more_options);
         given.push_back(option);
     }
-    auto& certificate = add_value(command, "--tls-certificate", s.tls_certificate, "F", "PEM; senders must speak TLS and show one too");
+    auto& certificate =
+        add_value(command, "--tls-certificate", s.tls_certificate, "F", "PEM; senders must speak TLS and show one too");
     auto& key = add_value(command, "--tls-key", s.tls_key, "F", "PEM: the key of that certificate");
     auto& authority = add_value(command, "--tls-ca", s.tls_ca, "F", "PEM: the authority of the senders' certificates");
     auto& plain = add_flag(command, "--plain", s.plain, "no TLS, although other machines reach the address");
-    auto& catalogue = add_value(command, "--catalogue", s.options.catalogue, "URI", "postgresql://...: shared by several recorders");
+    auto& catalogue =
+        add_value(command, "--catalogue", s.options.catalogue, "URI", "postgresql://...: shared by several recorders");
     for (auto* option : {&certificate, &key, &authority, &plain, &catalogue}) {
         option->group(more_options);
         given.push_back(option);
     }
     add_value(command, "--config", options->config, "FILE", "TOML, section [record]; what stands here goes before it");
     add_flag(command, "--print-config", options->print_config, "prints every key with its value and ends");
-    add_flag(command, "--recover", options->recover, "closes what a crash left open, as a start does, and ends").group(more_options);
+    add_flag(command, "--recover", options->recover, "closes what a crash left open, as a start does, and ends")
+        .group(more_options);
     add_json_flag(command, options->json);
-    add_value(command, "partition", options->station.partition, "PARTITION", "one station of this partition file, driven by run control");
-    for (auto* option : {&add_value(command, "--name", options->station.name, "NAME", "with PARTITION: which [record.NAME]"),
-                         &add_value(command, "--id", options->station.id, "N", "with PARTITION: its number there; 0: its place in the file"),
-                         &add_value(command, "--control", options->station.control, "H:P", "with PARTITION: the control port; 0: any free one"),
-                         &add_value(command, "--trace", options->station.trace, "F", "with PARTITION: a timeline of the threads, at the end")})
+    add_value(command, "partition", options->station.partition, "PARTITION",
+              "one station of this partition file, driven by run control");
+    for (auto* option :
+         {&add_value(command, "--name", options->station.name, "NAME", "with PARTITION: which [record.NAME]"),
+          &add_value(command, "--id", options->station.id, "N",
+                     "with PARTITION: its number there; 0: its place in the file"),
+          &add_value(command, "--control", options->station.control, "H:P",
+                     "with PARTITION: the control port; 0: any free one"),
+          &add_value(command, "--trace", options->station.trace, "F",
+                     "with PARTITION: a timeline of the threads, at the end")})
         option->group(more_options);
     command.callback([options, &chosen] { chosen = [options] { return run_record(*options); }; });
 }

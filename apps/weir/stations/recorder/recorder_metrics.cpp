@@ -15,26 +15,36 @@ service::Metrics::Collection collect_recorder(service::Metrics& metrics, const r
         sink.counter("weir_received_bytes_total", "payload bytes of events taken", {}, real(s.receiver.bytes));
         sink.counter("weir_acknowledged_events_total", "events on stable storage", {}, real(s.receiver.acknowledged));
         for (const auto& [reason, count] : s.events_rejected)
-            sink.counter("weir_rejected_events_total", "events received and neither acknowledged nor in hand, by reason",
-                         {{"reason", reason}}, real(count));
-        sink.counter("weir_duplicate_events_total", "events received again and dropped", {}, real(s.receiver.duplicates));
-        sink.counter("weir_unchecked_events_total", "with unique_events: events taken without looking for their duplicates", {}, real(s.events_unchecked));
-        sink.counter("weir_partial_events_total", "events cut off by the end of their connection", {}, real(s.receiver.partial));
+            sink.counter("weir_rejected_events_total",
+                         "events received and neither acknowledged nor in hand, by reason", {{"reason", reason}},
+                         real(count));
+        sink.counter("weir_duplicate_events_total", "events received again and dropped", {},
+                     real(s.receiver.duplicates));
+        sink.counter("weir_unchecked_events_total",
+                     "with unique_events: events taken without looking for their duplicates", {},
+                     real(s.events_unchecked));
+        sink.counter("weir_partial_events_total", "events cut off by the end of their connection", {},
+                     real(s.receiver.partial));
         sink.counter("weir_skipped_sequences_total", "sequences that senders skipped", {}, real(s.receiver.gaps));
         for (std::size_t i = 1; i < wire::bye_reason_count; ++i)
             sink.counter("weir_connections_closed_total", "connections that the recorder ended, by reason",
                          {{"reason", wire::name(static_cast<wire::ByeReason>(i))}}, real(s.receiver.closed[i]));
-        sink.counter("weir_insecure_connections_total", "connections that ended because of TLS: certificates, or other bytes", {}, real(s.receiver.insecure));
+        sink.counter("weir_insecure_connections_total",
+                     "connections that ended because of TLS: certificates, or other bytes", {},
+                     real(s.receiver.insecure));
         if (const auto ends = recorder.certificate_ends())
-            sink.gauge("weir_tls_certificate_ends_timestamp_seconds", "when the recorder's own certificate ends, seconds since 1970", {},
+            sink.gauge("weir_tls_certificate_ends_timestamp_seconds",
+                       "when the recorder's own certificate ends, seconds since 1970", {},
                        seconds(ends->time_since_epoch()));
         sink.gauge("weir_connections", "connections open now", {}, real(s.receiver.connections));
         for (const auto& stream : s.streams) {
             const service::Labels labels{{"stream", stream.name}};
-            sink.counter("weir_copies_received_total", "copies received: stored + rejected + in hand", labels, real(stream.copies.received));
+            sink.counter("weir_copies_received_total", "copies received: stored + rejected + in hand", labels,
+                         real(stream.copies.received));
             sink.counter("weir_copies_stored_total", "copies on stable storage", labels, real(stream.copies.stored));
             sink.counter("weir_stored_bytes_total", "bytes of events stored", labels, real(stream.copies.bytes_stored));
-            sink.gauge("weir_copies_in_hand", "copies received and not yet stored or rejected", labels, real(stream.copies.in_hand()));
+            sink.gauge("weir_copies_in_hand", "copies received and not yet stored or rejected", labels,
+                       real(stream.copies.in_hand()));
         }
         for (const auto& [reason, count] : s.copies_rejected)
             sink.counter("weir_copies_rejected_total", "copies refused, by reason", {{"reason", reason}}, real(count));
@@ -42,23 +52,29 @@ service::Metrics::Collection collect_recorder(service::Metrics& metrics, const r
         sink.gauge("weir_catalogue_changes_waiting", "changes that the shared catalogue does not have yet", {},
                    real(s.catalogue_changes_waiting));
         sink.gauge("weir_event_memory_bytes", "memory of events being received", {}, real(s.buffers_in_use.count()));
-        sink.gauge("weir_memory_limit_bytes", "configured limit of event and block memory", {}, real(s.memory_limit.count()));
+        sink.gauge("weir_memory_limit_bytes", "configured limit of event and block memory", {},
+                   real(s.memory_limit.count()));
         sink.gauge("weir_segments_free", "free blocks of write memory", {}, real(s.segments_free));
         sink.gauge("weir_segments", "blocks of write memory", {}, real(s.segments));
         sink.gauge("weir_disk_free_bytes", "free space on all volumes", {}, real(s.free_space.count()));
         for (const auto& volume : s.volumes) {
             const service::Labels labels{{"volume", volume.directory}};
-            sink.gauge("weir_volume_free_bytes", "free space of a volume, without the reserve", labels, real(volume.free_space.count()));
+            sink.gauge("weir_volume_free_bytes", "free space of a volume, without the reserve", labels,
+                       real(volume.free_space.count()));
             sink.gauge("weir_volume_full", "1 while the volume is full and takes no events", labels,
                        volume.state == recorder::VolumeState::full ? 1 : 0);
             sink.gauge("weir_volume_failed", "1 while the volume has failed and takes no events", labels,
                        volume.state == recorder::VolumeState::failed ? 1 : 0);
         }
         sink.gauge("weir_files_waiting", "files that wait to be closed", {}, real(s.files_waiting));
-        sink.gauge("weir_waits_for_closing", "1 while so many files wait to be closed that no new ones are begun and senders wait", {}, s.waits_for_closing ? 1 : 0);
-        sink.gauge("weir_recording_paused", "1 while no volume takes events and the senders wait", {}, s.paused ? 1 : 0);
+        sink.gauge("weir_waits_for_closing",
+                   "1 while so many files wait to be closed that no new ones are begun and senders wait", {},
+                   s.waits_for_closing ? 1 : 0);
+        sink.gauge("weir_recording_paused", "1 while no volume takes events and the senders wait", {},
+                   s.paused ? 1 : 0);
         if (s.until_full)
-            sink.gauge("weir_until_full_seconds", "until the volumes are full, at the rate of the last 3 minutes", {}, real(s.until_full->count()));
+            sink.gauge("weir_until_full_seconds", "until the volumes are full, at the rate of the last 3 minutes", {},
+                       real(s.until_full->count()));
         sink.counter("weir_sync_rounds_total", "sync rounds done", {}, real(s.sync_rounds));
         sink.counter("weir_sync_seconds_total", "time spent in sync rounds", {}, seconds(s.syncing));
         sink.gauge("weir_sync_slowest_seconds", "slowest sync round so far", {}, seconds(s.slowest_sync));

@@ -16,16 +16,22 @@ void RecorderSettings::declare(service::Settings& settings, const std::string& s
         settings.add(section, "metrics", metrics, "address and port for Prometheus; port 0: any free one; empty: none");
         settings.add(section, "stop_deadline", stop_deadline, "how long a stop waits for events in hand");
     }
-    settings.add(section, "listen", listen, "address and port that senders connect to; port 0: any free one").each(check_address);
-    settings.add(section, "directories", directories, "where files go, one directory a disk; the catalogue is in the first");
-    settings.add(section, "catalogue", o.catalogue, "postgresql://...: shared with other recorders; a path: another file; "
-                                                     "empty: only the one in the first directory");
+    settings.add(section, "listen", listen, "address and port that senders connect to; port 0: any free one")
+        .each(check_address);
+    settings.add(section, "directories", directories,
+                 "where files go, one directory a disk; the catalogue is in the first");
+    settings.add(section, "catalogue", o.catalogue,
+                 "postgresql://...: shared with other recorders; a path: another file; "
+                 "empty: only the one in the first directory");
     settings.add(section, "project", o.project, "project in file names");
     settings.add(section, "recorder", o.recorder, "name of this recorder in file names");
-    settings.add(section, "mode", mode, "how checksums are made: by the receiving thread on the way, by one thread a "
-                                         "stream, by that thread with helpers, or not at all")
+    settings
+        .add(section, "mode", mode,
+             "how checksums are made: by the receiving thread on the way, by one thread a "
+             "stream, by that thread with helpers, or not at all")
         .one_of({"receipt", "original", "parallel", "off"});
-    settings.add(section, "check", check, "how deep each event is checked before it is taken").one_of({"none", "header", "fragments"});
+    settings.add(section, "check", check, "how deep each event is checked before it is taken")
+        .one_of({"none", "header", "fragments"});
     settings.add(section, "file_version", file_version, "version of the files: 6 or 2; 0: 2 for event 3.0, else 6");
     settings.add(section, "memory", o.memory, "for events and blocks together; when it is full the senders wait");
     settings.add(section, "segment", o.segment, "size of a block that is written at once");
@@ -34,41 +40,70 @@ void RecorderSettings::declare(service::Settings& settings, const std::string& s
     settings.add(section, "file_events_max", o.file_events_max, "a file ends at this many events; 0: no limit");
     settings.add(section, "file_age_max", o.file_age_max, "a file ends at this age; 0s: no limit");
     settings.add(section, "streams_max", o.streams_max, "streams of a run").at_least(1).at_most(4096);
-    settings.add(section, "lumi_blocks_open_max", o.lumi_blocks_open_max, "lumi blocks of a stream that stay open at once").at_least(1);
-    settings.add(section, "lumi_block_grace", o.lumi_block_grace, "a lumi block closes this long after a newer one began");
-    settings.add(section, "late", late, "an event whose lumi block is closed: into a new file, or rejected").one_of({"new-file", "reject"});
-    settings.add(section, "files_closing_max", o.files_closing_max, "files that wait to be closed; then no new ones are begun, and senders wait").at_least(1).at_most(65536);
-    settings.add(section, "sync_interval", o.sync_interval, "how long an event may wait for the sync that acknowledges it");
+    settings
+        .add(section, "lumi_blocks_open_max", o.lumi_blocks_open_max, "lumi blocks of a stream that stay open at once")
+        .at_least(1);
+    settings.add(section, "lumi_block_grace", o.lumi_block_grace,
+                 "a lumi block closes this long after a newer one began");
+    settings.add(section, "late", late, "an event whose lumi block is closed: into a new file, or rejected")
+        .one_of({"new-file", "reject"});
+    settings
+        .add(section, "files_closing_max", o.files_closing_max,
+             "files that wait to be closed; then no new ones are begun, and senders wait")
+        .at_least(1)
+        .at_most(65536);
+    settings.add(section, "sync_interval", o.sync_interval,
+                 "how long an event may wait for the sync that acknowledges it");
     settings.add(section, "sync", o.sync, "false: acknowledged WITHOUT being on stable storage; for measurements");
-    settings.add(section, "direct", direct, "direct I/O through io_uring; auto: on ext4 and XFS").one_of({"auto", "on", "off"});
-    settings.add(section, "write_threads", o.write_threads, "threads that write, where io_uring is not used").at_least(1).at_most(64);
+    settings.add(section, "direct", direct, "direct I/O through io_uring; auto: on ext4 and XFS")
+        .one_of({"auto", "on", "off"});
+    settings.add(section, "write_threads", o.write_threads, "threads that write, where io_uring is not used")
+        .at_least(1)
+        .at_most(64);
     settings.add(section, "queue_depth", o.queue_depth, "blocks being written at once").at_least(1).at_most(1024);
-    settings.add(section, "disk_reserve", o.disk_reserve, "of each disk, kept to close what is open; 0B: 1/32 of it, 256KiB to 16MiB");
-    settings.add(section, "disk_headroom", o.disk_headroom, "with less free a disk pauses; 0B: half of memory, at most 1/16 of the disk");
-    settings.add(section, "disk_retry", o.disk_retry, "until a disk that failed is tried again; then twice as long, up to 10 s");
-    settings.add(section, "disk_silence_max", o.disk_silence_max, "without an end of any call a disk is given up after this");
-    settings.add(section, "full_warning", o.full_warning, "alarm when the disks will be full sooner at the present rate; 0s: none");
-    settings.add(section, "receivers", o.receiver.threads, "threads that receive; 0: one a core, at most 4").at_most(256);
+    settings.add(section, "disk_reserve", o.disk_reserve,
+                 "of each disk, kept to close what is open; 0B: 1/32 of it, 256KiB to 16MiB");
+    settings.add(section, "disk_headroom", o.disk_headroom,
+                 "with less free a disk pauses; 0B: half of memory, at most 1/16 of the disk");
+    settings.add(section, "disk_retry", o.disk_retry,
+                 "until a disk that failed is tried again; then twice as long, up to 10 s");
+    settings.add(section, "disk_silence_max", o.disk_silence_max,
+                 "without an end of any call a disk is given up after this");
+    settings.add(section, "full_warning", o.full_warning,
+                 "alarm when the disks will be full sooner at the present rate; 0s: none");
+    settings.add(section, "receivers", o.receiver.threads, "threads that receive; 0: one a core, at most 4")
+        .at_most(256);
     settings.add(section, "connections_max", o.receiver.connections_max, "connections at once").at_least(1);
-    settings.add(section, "idle_when_full", o.receiver.idle_when_full, "when all connections are taken, those without an event for so long "
-                                                                      "make room");
-    settings.add(section, "header_deadline", o.receiver.header_deadline, "for HELLO, and to finish a header once begun");
-    settings.add(section, "payload_idle_max", o.receiver.payload_idle_max, "without one byte of an event that was begun");
-    settings.add(section, "payload_rate_min", o.receiver.payload_rate_min, "bytes per second of an event that was begun; 0B: any");
-    settings.add(section, "checksum_threads", checksum_threads, "mode parallel: threads besides the stream's own; 0: none").at_most(256);
-    settings.add(section, "checksum_cutoff", checksum_cutoff, "mode parallel: smaller events are not split; 0B: measured at start");
-    settings.add(section, "tls_certificate", tls_certificate, "PEM file; senders must speak TLS and show a certificate of tls_ca");
+    settings.add(section, "idle_when_full", o.receiver.idle_when_full,
+                 "when all connections are taken, those without an event for so long "
+                 "make room");
+    settings.add(section, "header_deadline", o.receiver.header_deadline,
+                 "for HELLO, and to finish a header once begun");
+    settings.add(section, "payload_idle_max", o.receiver.payload_idle_max,
+                 "without one byte of an event that was begun");
+    settings.add(section, "payload_rate_min", o.receiver.payload_rate_min,
+                 "bytes per second of an event that was begun; 0B: any");
+    settings
+        .add(section, "checksum_threads", checksum_threads, "mode parallel: threads besides the stream's own; 0: none")
+        .at_most(256);
+    settings.add(section, "checksum_cutoff", checksum_cutoff,
+                 "mode parallel: smaller events are not split; 0B: measured at start");
+    settings.add(section, "tls_certificate", tls_certificate,
+                 "PEM file; senders must speak TLS and show a certificate of tls_ca");
     settings.add(section, "tls_key", tls_key, "PEM file: the key of tls_certificate");
     settings.add(section, "tls_any_name", options.receiver.tls_any_name,
                  "true: a certificate of tls_ca speaks for senders of every name, not of its own alone");
-    settings.add(section, "heartbeat", options.receiver.heartbeat, "each end of a connection says something this often; three times "
-                                                                 "nothing ends it. 0s: never");
+    settings.add(section, "heartbeat", options.receiver.heartbeat,
+                 "each end of a connection says something this often; three times "
+                 "nothing ends it. 0s: never");
     settings.add(section, "tls_ca", tls_ca, "PEM file: the authority that signs the certificates of senders");
     settings.add(section, "plain", plain, "true: plain TCP also on addresses that other machines reach");
-    settings.add(section, "unique_events", o.unique_events, "true: an event whose global id is stored already in this run, from whichever "
-                                                             "sender, is rejected as a duplicate");
-    settings.add(section, "unique_memory_max", o.unique_memory_max, "for the global ids of a run; beyond it new ones are taken "
-                                                                    "unchecked, with an alarm");
+    settings.add(section, "unique_events", o.unique_events,
+                 "true: an event whose global id is stored already in this run, from whichever "
+                 "sender, is rejected as a duplicate");
+    settings.add(section, "unique_memory_max", o.unique_memory_max,
+                 "for the global ids of a run; beyond it new ones are taken "
+                 "unchecked, with an alarm");
 }
 
 namespace {
@@ -78,9 +113,11 @@ Result<> check_plain(const transport::HostPort& listen) {
     const auto addresses = transport::resolve(listen, true);
     if (!addresses) return std::unexpected(addresses.error());
     if (std::ranges::all_of(*addresses, &transport::Address::loopback)) return {};
-    return fail(Errc::usage, fmt::format("{} is reached by other machines, and without TLS anybody there can read and forge events; give "
-                                         "--tls-certificate, --tls-key and --tls-ca, or say --plain on a network that you trust",
-                                         transport::to_string(listen)));
+    return fail(
+        Errc::usage,
+        fmt::format("{} is reached by other machines, and without TLS anybody there can read and forge events; give "
+                    "--tls-certificate, --tls-key and --tls-ca, or say --plain on a network that you trust",
+                    transport::to_string(listen)));
 }
 
 }  // namespace
@@ -97,13 +134,18 @@ Result<recorder::RecorderOptions> RecorderSettings::to_options() const {
     for (const auto& directory : directories) result.directories.emplace_back(directory);
     if (run != 0) result.run = RunNumber{run};
     const auto mode_word = recorder::parse_mode(mode);
-    if (!mode_word) return fail(Errc::usage, fmt::format("\"{}\" is not a mode; choose receipt, original, parallel or off", mode));
+    if (!mode_word)
+        return fail(Errc::usage, fmt::format("\"{}\" is not a mode; choose receipt, original, parallel or off", mode));
     result.mode = *mode_word;
     const auto depth = event::parse_depth(check);
-    if (!depth) return fail(Errc::usage, fmt::format("\"{}\" is not a depth of checks; choose none, header or fragments", check));
+    if (!depth)
+        return fail(Errc::usage,
+                    fmt::format("\"{}\" is not a depth of checks; choose none, header or fragments", check));
     result.check = *depth;
     const auto policy = recorder::parse_late_policy(late);
-    if (!policy) return fail(Errc::usage, fmt::format("\"{}\" is not a policy for late events; choose new-file or reject", late));
+    if (!policy)
+        return fail(Errc::usage,
+                    fmt::format("\"{}\" is not a policy for late events; choose new-file or reject", late));
     result.late = *policy;
     if (direct == "auto") {
         result.direct = recorder::DirectIo::automatic;

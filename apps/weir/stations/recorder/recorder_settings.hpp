@@ -30,8 +30,8 @@ struct RecorderSettings {
     bool plain = false;  // without TLS on an address that others reach
     std::chrono::seconds stop_deadline{60};
 
-    /// Declares every key: in [record] of a recorder that runs alone, or in its section of a partition. The table refers to
-    /// this object.
+    /// Declares every key: in [record] of a recorder that runs alone, or in its section of a partition. The table
+    /// refers to this object.
     static constexpr const char* alone = "record";
     void declare(service::Settings& settings, const std::string& section = alone);
 

@@ -17,12 +17,9 @@ namespace {
 
 service::Severity severity_of(recorder::RecorderReport::Severity severity) {
     switch (severity) {
-        case recorder::RecorderReport::Severity::information:
-            return service::Severity::information;
-        case recorder::RecorderReport::Severity::warning:
-            return service::Severity::warning;
-        case recorder::RecorderReport::Severity::error:
-            return service::Severity::error;
+        case recorder::RecorderReport::Severity::information: return service::Severity::information;
+        case recorder::RecorderReport::Severity::warning: return service::Severity::warning;
+        case recorder::RecorderReport::Severity::error: return service::Severity::error;
     }
     return service::Severity::error;
 }
@@ -149,13 +146,14 @@ service::StationStatus RecorderStation::status() const {
     status.ledger.in_hand = now.copies_in_hand;
     std::uint64_t events_rejected = 0;
     for (const auto& [reason, count] : now.events_rejected) events_rejected += count;
-    status.counters = {{"events", static_cast<double>(now.receiver.received)},
-                       {"events_rejected", static_cast<double>(events_rejected)},
-                       {"bytes_stored", static_cast<double>(now.bytes_stored)},
-                       {"files", static_cast<double>(now.files)},
-                       {"events_recorded", static_cast<double>(options_.unique_events ? now.events_stored : now.copies_stored)},
-                       {"connections", static_cast<double>(now.receiver.connections)},
-                       {"paused", recorder_ && now.paused ? 1.0 : 0.0}};
+    status.counters = {
+        {"events", static_cast<double>(now.receiver.received)},
+        {"events_rejected", static_cast<double>(events_rejected)},
+        {"bytes_stored", static_cast<double>(now.bytes_stored)},
+        {"files", static_cast<double>(now.files)},
+        {"events_recorded", static_cast<double>(options_.unique_events ? now.events_stored : now.copies_stored)},
+        {"connections", static_cast<double>(now.receiver.connections)},
+        {"paused", recorder_ && now.paused ? 1.0 : 0.0}};
     return status;
 }
 
@@ -177,7 +175,8 @@ void RecorderStationSettings::declare(service::Settings& settings, const std::st
 
 RecorderSettings RecorderStationSettings::with(const StationPlace& place) const {
     auto all = settings_;
-    if (!place.directories.empty() && (all.directories.empty() || place.directories != std::vector{place.partition.directory}))
+    if (!place.directories.empty() &&
+        (all.directories.empty() || place.directories != std::vector{place.partition.directory}))
         all.directories = place.directories;
     all.options.create_directories = place.create;
     return all;
@@ -186,8 +185,10 @@ RecorderSettings RecorderStationSettings::with(const StationPlace& place) const 
 Result<> RecorderStationSettings::check(const StationPlace& place) const {
     auto all = with(place);
     if (!all.tls_certificate.empty() || !all.tls_key.empty() || !all.tls_ca.empty())
-        return fail(Errc::usage, "the stations that send to it speak plain TCP, so that nothing would be recorded under TLS; take tls_certificate, "
-                                 "tls_key and tls_ca away");
+        return fail(Errc::usage,
+                    "the stations that send to it speak plain TCP, so that nothing would be recorded under TLS; take "
+                    "tls_certificate, "
+                    "tls_key and tls_ca away");
     if (all.directories.empty()) all.directories.emplace_back(".");  // perhaps --dir names them later
     const auto options = all.to_options();
     if (!options) return std::unexpected(options.error());
@@ -198,7 +199,10 @@ Result<std::unique_ptr<service::Station>> RecorderStationSettings::make(const St
                                                                         const service::StationServices& services) {
     const auto all = with(place);
     if (all.directories.empty())
-        return fail(Errc::usage, fmt::format("no directory to record into; name one with --dir, or with `directories` in [record.{}]", place.name));
+        return fail(
+            Errc::usage,
+            fmt::format("no directory to record into; name one with --dir, or with `directories` in [record.{}]",
+                        place.name));
     auto options = all.to_options();
     if (!options) return std::unexpected(options.error());
     constexpr std::uint64_t for_files = 1024;

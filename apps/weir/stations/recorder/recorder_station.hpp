@@ -20,8 +20,8 @@ namespace weir::app {
 
 class RecorderStation final : public service::Station {
 public:
-    /// `senders_at_most`: how long a stop waits for senders, if its deadline is longer; what follows, the closing of files,
-    /// takes as long as the disks take.
+    /// `senders_at_most`: how long a stop waits for senders, if its deadline is longer; what follows, the closing of
+    /// files, takes as long as the disks take.
     RecorderStation(recorder::RecorderOptions options, std::string name, wire::StationId id,
                     const service::StationServices& services,
                     std::chrono::milliseconds senders_at_most = std::chrono::milliseconds::max());

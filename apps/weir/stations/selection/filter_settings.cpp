@@ -11,15 +11,25 @@ using namespace std::chrono_literals;
 
 void FilterSettings::declare(service::Settings& settings, const std::string& section) {
     plugin_.declare(settings, section);
-    settings.add(section, "listen", listen_, "address and port that builders send to; port 0: any free one").each(check_address);
-    settings.add(section, "workers", options_.workers, "threads (or processes) that run the selection").at_least(1).at_most(1024);
-    settings.add(section, "streams", streams_, "of wanted events whose selection names none, and that came with none").each(check_stream);
-    settings.add(section, "stamp_tags", options_.stamp_tags, "true: the tags also go into the event's header (format 5.0), which is then another than was built");
+    settings.add(section, "listen", listen_, "address and port that builders send to; port 0: any free one")
+        .each(check_address);
+    settings.add(section, "workers", options_.workers, "threads (or processes) that run the selection")
+        .at_least(1)
+        .at_most(1024);
+    settings.add(section, "streams", streams_, "of wanted events whose selection names none, and that came with none")
+        .each(check_stream);
+    settings.add(section, "stamp_tags", options_.stamp_tags,
+                 "true: the tags also go into the event's header (format 5.0), which is then another than was built");
     settings.add(section, "memory", memory_, "of events in hand; builders wait beyond it").at_least(1_MiB);
     settings.add(section, "queue_max", options_.queue_max, "events that wait for a worker").at_least(1);
-    settings.add(section, "recorder_window", options_.recorder_window, "sent to one recorder and not answered").at_least(1_MiB);
-    settings.add(section, "move_after", options_.move_after, "a recorder that is away for so long is lost: its events go to the others, if there are any").at_least(1ms);
-    settings.add(section, "receivers", options_.receiver.threads, "threads that receive; 0: one a core, at most 4").at_most(256);
+    settings.add(section, "recorder_window", options_.recorder_window, "sent to one recorder and not answered")
+        .at_least(1_MiB);
+    settings
+        .add(section, "move_after", options_.move_after,
+             "a recorder that is away for so long is lost: its events go to the others, if there are any")
+        .at_least(1ms);
+    settings.add(section, "receivers", options_.receiver.threads, "threads that receive; 0: one a core, at most 4")
+        .at_most(256);
 }
 
 Result<selection::FilterStationOptions> FilterSettings::to_options(const StationPlace& place) const {
@@ -40,7 +50,8 @@ Result<selection::FilterStationOptions> FilterSettings::to_options(const Station
         if (!tag) return std::unexpected(tag.error());
         options.filter.tags.push_back(std::move(*tag));
     }
-    if (options.filter.tags.empty()) return fail(Errc::usage, "streams is empty: an event without a stream cannot be recorded");
+    if (options.filter.tags.empty())
+        return fail(Errc::usage, "streams is empty: an event without a stream cannot be recorded");
     return options;
 }
 
@@ -53,7 +64,8 @@ Result<std::unique_ptr<service::Station>> FilterSettings::make(const StationPlac
                                                                const service::StationServices& services) {
     auto options = to_options(place);
     if (!options) return std::unexpected(options.error());
-    auto station = std::make_unique<selection::FilterStation>(std::move(*options), services.reports, services.timers, services.clock);
+    auto station = std::make_unique<selection::FilterStation>(std::move(*options), services.reports, services.timers,
+                                                              services.clock);
     station->sample_into(&services.samples);
     return station;
 }

@@ -8,12 +8,20 @@ namespace weir::app {
 using namespace std::chrono_literals;
 
 void PluginSettings::declare(service::Settings& settings, const std::string& section) {
-    settings.add(section, "selection", spec.selection,
-                 "all, none, fraction:0.1, size:10kB, busy:500us, sleep:500us, or a file: NAME.so (C++) or NAME.py (Python)")
+    settings
+        .add(
+            section, "selection", spec.selection,
+            "all, none, fraction:0.1, size:10kB, busy:500us, sleep:500us, or a file: NAME.so (C++) or NAME.py (Python)")
         .each(check_selection);
-    settings.add(section, "workers_are", workers_are, "of NAME.so: processes, in which it may crash or hang, or threads, which cost less and are ended with the station; Python runs in processes")
+    settings
+        .add(section, "workers_are", workers_are,
+             "of NAME.so: processes, in which it may crash or hang, or threads, which cost less and are ended with the "
+             "station; Python runs in processes")
         .one_of({"threads", "processes"});
-    settings.add(section, "time_limit", spec.time_limit, "for the selection of one event; then its process is killed and the event kept").at_least(1ms);
+    settings
+        .add(section, "time_limit", spec.time_limit,
+             "for the selection of one event; then its process is killed and the event kept")
+        .at_least(1ms);
     settings.add(section, "start_limit", spec.start_limit, "for a process to load its plug-in").at_least(10ms);
     settings.add(section, "python", python, "the Python (with NumPy) that runs NAME.py");
 }

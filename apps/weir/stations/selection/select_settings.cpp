@@ -12,17 +12,33 @@ using namespace std::chrono_literals;
 
 void SelectSettings::declare(service::Settings& settings, const std::string& section) {
     plugin_.declare(settings, section);
-    settings.add(section, "workers", options_.workers, "threads (or processes) that run the selection").at_least(1).at_most(1024);
-    settings.add(section, "depth", options_.depth, "events in the unit for each worker: one more is asked for while one is computed").at_least(1).at_most(64);
-    settings.add(section, "data_timeout", options_.collector.time_limit, "after this the selection gets the event without what is missing").at_least(1ms);
-    settings.add(section, "reask_min", options_.collector.reask_min, "shortest wait before a readout is asked again; follows the measured round trips")
+    settings.add(section, "workers", options_.workers, "threads (or processes) that run the selection")
+        .at_least(1)
+        .at_most(1024);
+    settings
+        .add(section, "depth", options_.depth,
+             "events in the unit for each worker: one more is asked for while one is computed")
+        .at_least(1)
+        .at_most(64);
+    settings
+        .add(section, "data_timeout", options_.collector.time_limit,
+             "after this the selection gets the event without what is missing")
+        .at_least(1ms);
+    settings
+        .add(section, "reask_min", options_.collector.reask_min,
+             "shortest wait before a readout is asked again; follows the measured round trips")
         .at_least(10us);
-    settings.add(section, "reask_max", options_.collector.reask_max, "longest wait before a readout is asked again").at_least(1ms);
-    settings.add(section, "not_yet_wait", options_.collector.not_yet_wait, "before a readout is asked again that does not have the event yet; doubles")
+    settings.add(section, "reask_max", options_.collector.reask_max, "longest wait before a readout is asked again")
+        .at_least(1ms);
+    settings
+        .add(section, "not_yet_wait", options_.collector.not_yet_wait,
+             "before a readout is asked again that does not have the event yet; doubles")
         .at_least(10us);
-    settings.add(section, "results_to", options_.results_to, "readout that takes level-2 results; empty: the one with source = \"level2\", if there is one");
+    settings.add(section, "results_to", options_.results_to,
+                 "readout that takes level-2 results; empty: the one with source = \"level2\", if there is one");
     settings.add(section, "memory", memory_, "of messages that come in several datagrams").at_least(1_MiB);
-    settings.add(section, "listen", listen_, "address and port for the other stations; port 0: any free one").each(check_address);
+    settings.add(section, "listen", listen_, "address and port for the other stations; port 0: any free one")
+        .each(check_address);
     settings.add(section, "link", link_, "udp or tcp; empty: the partition's").one_of({"", "udp", "tcp"});
 }
 
@@ -37,7 +53,8 @@ Result<selection::UnitStationOptions> SelectSettings::to_options(const StationPl
     options.loop = loop_options(place, listen_);
     options.link = link_of(place, link_);
     options.memory = memory_;
-    if (options_.collector.reask_min > options_.collector.reask_max) return fail(Errc::usage, "reask_min is longer than reask_max");
+    if (options_.collector.reask_min > options_.collector.reask_max)
+        return fail(Errc::usage, "reask_min is longer than reask_max");
     return options;
 }
 

@@ -41,14 +41,17 @@ Result<> read_headers(const std::filesystem::path& path, std::vector<wire::Event
     for (const auto& block : index->blocks) {
         const auto bytes = ConstData(contents).subspan(static_cast<std::size_t>(block.offset), block.separator.size);
         const auto event = event::EventView::parse(bytes, index->head.format());
-        if (!event) return fail(event.error().code, fmt::format("{}: event {}: {}", path.native(), headers.size() + 1, event.error().context));
+        if (!event)
+            return fail(event.error().code,
+                        fmt::format("{}: event {}: {}", path.native(), headers.size() + 1, event.error().context));
         wire::EventTicket header;
         header.bunch_crossing_id = event->bunch_crossing_id();
         header.trigger_type = event->trigger_type();
         header.seconds = event->ids().time.seconds;
         header.nanoseconds = event->ids().time.nanoseconds;
         header.level1_words = trigger_words_of(event->level1_words());
-        if (index->head.format() == event::Format::event_5_0) header.level2_words = trigger_words_of(event->level2_words());
+        if (index->head.format() == event::Format::event_5_0)
+            header.level2_words = trigger_words_of(event->level2_words());
         headers.push_back(std::move(header));
     }
     return {};
@@ -59,19 +62,36 @@ Result<> read_headers(const std::filesystem::path& path, std::vector<wire::Event
 void SuperviseSettings::declare(service::Settings& settings, const std::string& section) {
     settings.add(section, "events", options_.events, "of a run; 0: until it is stopped");
     settings.add(section, "rate", rate_, "events a second; 0: as fast as they are taken").at_most(100'000'000);
-    settings.add(section, "source", source_, "made: headers are made up; file: those of the raw file that --source names, in turn")
+    settings
+        .add(section, "source", source_,
+             "made: headers are made up; file: those of the raw file that --source names, in turn")
         .one_of({"made", "file"});
     settings.add(section, "first_global_id", first_global_, "of a run");
-    settings.add(section, "lumi_block_length", options_.lumi_block_length, "a lumi block lasts this long; 0s: all events are of block 0");
-    settings.add(section, "regions", options_.regions, "ROBs that a processing unit looks at for each event, drawn from all; 0: all of them")
+    settings.add(section, "lumi_block_length", options_.lumi_block_length,
+                 "a lumi block lasts this long; 0s: all events are of block 0");
+    settings
+        .add(section, "regions", options_.regions,
+             "ROBs that a processing unit looks at for each event, drawn from all; 0: all of them")
         .at_most(static_cast<std::int64_t>(wire::regions_max));
     settings.add(section, "seed", options_.seed, "of the drawing: the same seed, the same regions");
-    settings.add(section, "decision_timeout", options_.decision_timeout, "an event without a decision after this is lost by its unit").at_least(1ms);
-    settings.add(section, "lost_decision", lost_decision_, "what happens to it: accept, or give-again to another unit").one_of({"accept", "give-again"});
-    settings.add(section, "gives_max", options_.gives_max, "times that an event is given to a unit; then it is accepted").at_least(1).at_most(100);
-    settings.add(section, "in_hand_max", options_.in_hand_max, "events that are made and not decided").at_least(1).at_most(1'000'000);
-    settings.add(section, "batch", options_.batch, "events in one message").at_least(1).at_most(static_cast<std::int64_t>(wire::tickets_max));
-    settings.add(section, "listen", listen_, "address and port for the other stations; port 0: any free one").each(check_address);
+    settings
+        .add(section, "decision_timeout", options_.decision_timeout,
+             "an event without a decision after this is lost by its unit")
+        .at_least(1ms);
+    settings.add(section, "lost_decision", lost_decision_, "what happens to it: accept, or give-again to another unit")
+        .one_of({"accept", "give-again"});
+    settings
+        .add(section, "gives_max", options_.gives_max, "times that an event is given to a unit; then it is accepted")
+        .at_least(1)
+        .at_most(100);
+    settings.add(section, "in_hand_max", options_.in_hand_max, "events that are made and not decided")
+        .at_least(1)
+        .at_most(1'000'000);
+    settings.add(section, "batch", options_.batch, "events in one message")
+        .at_least(1)
+        .at_most(static_cast<std::int64_t>(wire::tickets_max));
+    settings.add(section, "listen", listen_, "address and port for the other stations; port 0: any free one")
+        .each(check_address);
     settings.add(section, "link", link_, "udp or tcp; empty: the partition's").one_of({"", "udp", "tcp"});
 }
 
@@ -84,8 +104,10 @@ Result<selection::SupervisorStationOptions> SuperviseSettings::to_options(const 
     options.supervisor.rate = static_cast<double>(rate_);
     options.supervisor.first_global = GlobalEventId{first_global_};
     options.supervisor.first_level1 = Level1Id{place.partition.data.first_level1_id};
-    options.supervisor.lost_decision = lost_decision_ == "accept" ? selection::LostDecision::accept : selection::LostDecision::give_again;
-    if (source_ == "file" && place.sources.empty()) return fail(Errc::usage, "source = \"file\": name the raw file with --source");
+    options.supervisor.lost_decision =
+        lost_decision_ == "accept" ? selection::LostDecision::accept : selection::LostDecision::give_again;
+    if (source_ == "file" && place.sources.empty())
+        return fail(Errc::usage, "source = \"file\": name the raw file with --source");
     options.loop = loop_options(place, listen_);
     options.link = link_of(place, link_);
     return options;
@@ -102,7 +124,8 @@ Result<std::unique_ptr<service::Station>> SuperviseSettings::make(const StationP
     if (!options) return std::unexpected(options.error());
     if (source_ == "file") {
         for (const auto& path : place.sources)
-            if (auto read = read_headers(path, options->supervisor.headers); !read) return std::unexpected(read.error());
+            if (auto read = read_headers(path, options->supervisor.headers); !read)
+                return std::unexpected(read.error());
     }
     return std::make_unique<selection::SupervisorStation>(std::move(*options), services.reports, services.clock);
 }

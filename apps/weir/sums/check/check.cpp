@@ -36,7 +36,8 @@ struct Options {
 /// Prints what came of each file, and counts it.
 class Reporter {
 public:
-    Reporter(const Options& options, fixity::ManifestWriter& writer, SumProgress& progress) : options_(options), writer_(writer), progress_(progress) {}
+    Reporter(const Options& options, fixity::ManifestWriter& writer, SumProgress& progress)
+        : options_(options), writer_(writer), progress_(progress) {}
 
     void take(const fixity::FileSum& file) {
         using fixity::Status;
@@ -47,12 +48,18 @@ public:
         const auto& name = file.expected ? file.expected->name : file.path;
         if (options_.json) {
             text_.clear();
-            const bool has_size = !file.sums.empty() || file.status == Status::unchanged || file.status == Status::extra;
+            const bool has_size =
+                !file.sums.empty() || file.status == Status::unchanged || file.status == Status::extra;
             const auto size = file.status == Status::extra && file.sums.empty() ? file.stamp.size : file.size;
-            const fixity::ManifestEntry entry{.name = name, .sums = file.sums, .one_of = {}, .size = has_size ? std::optional(size) : std::nullopt,
-                                              .blocks = {}, .line = 0};
+            const fixity::ManifestEntry entry{.name = name,
+                                              .sums = file.sums,
+                                              .one_of = {},
+                                              .size = has_size ? std::optional(size) : std::nullopt,
+                                              .blocks = {},
+                                              .line = 0};
             if (file.status != Status::skipped && writer_.add(entry, text_, json_fields(file))) print(text_);
-        } else if (file.status != Status::skipped && !(options_.quiet && (file.status == Status::ok || file.status == Status::unchanged))) {
+        } else if (file.status != Status::skipped &&
+                   !(options_.quiet && (file.status == Status::ok || file.status == Status::unchanged))) {
             progress_.clear();
             print("{}: {}\n", printable(name), finding(file));
         }
@@ -75,21 +82,27 @@ private:
 
 Result<> check(const Options& options) {
     const auto& choice = options.choice;
-    if (options.algorithm.values.size() > 1) return fail(Errc::usage, "-a: lines that do not say their algorithm have one; name one");
-    if (std::ranges::count_if(options.manifests.paths, is_stdin) > 1) return fail(Errc::usage, "stdin (-) can be read only once; name it once");
+    if (options.algorithm.values.size() > 1)
+        return fail(Errc::usage, "-a: lines that do not say their algorithm have one; name one");
+    if (std::ranges::count_if(options.manifests.paths, is_stdin) > 1)
+        return fail(Errc::usage, "stdin (-) can be read only once; name it once");
     if (choice.seed && !choice.sample) return fail(Errc::usage, "--seed: only a --sample is chosen at random");
-    if (choice.audit && choice.sample) return fail(Errc::usage, "--audit holds files against all of the manifests; leave out --sample");
+    if (choice.audit && choice.sample)
+        return fail(Errc::usage, "--audit holds files against all of the manifests; leave out --sample");
     if (options.reading.paranoid && (choice.only_changed || choice.age_max))
         return fail(Errc::usage, "--paranoid reads every file; leave out --only-changed and --max-age");
     return ReadPlan::check(options.reading);
 }
 
 /// Says what lies beside the files of the manifests, to `sink`.
-void look_for_extra(ExtraFiles& extra, const CheckManifests& manifests, Reporter& reporter, const std::function<void(fixity::FileSum)>& sink) {
+void look_for_extra(ExtraFiles& extra, const CheckManifests& manifests, Reporter& reporter,
+                    const std::function<void(fixity::FileSum)>& sink) {
     if (!manifests.names_are_known())
-        return reporter.say("--extra: the manifests were not read as a whole, so it is not known which files they do not name; none was looked for");
+        return reporter.say(
+            "--extra: the manifests were not read as a whole, so it is not known which files they do not name; none "
+            "was looked for");
     for (const auto& stamp : manifests.stamps()) extra.leave_out(stamp);
-    struct stat status {};
+    struct stat status{};
     if (::fstat(STDOUT_FILENO, &status) == 0) extra.leave_out(fixity::stamp_of(status));
     auto& verdict = reporter.verdict;
     std::uint64_t found = 0;
@@ -99,7 +112,8 @@ void look_for_extra(ExtraFiles& extra, const CheckManifests& manifests, Reporter
             sink(std::move(file));
         },
         stop_is_pending);
-    reporter.say(fmt::format("{} below {}", counted(found, "file that no manifest names", "files that no manifest names"),
+    reporter.say(fmt::format("{} below {}",
+                             counted(found, "file that no manifest names", "files that no manifest names"),
                              fmt::join(extra.directories(), ", ")));
 }
 
@@ -118,14 +132,18 @@ int run_check(Options options) {
     if (std::ranges::all_of(options.manifests.paths, can_be_read_twice)) {
         auto choice = options.choice;
         choice.extra = false;
-        ahead = [files = std::make_shared<CheckFiles>(options.manifests, choice, seed, clock.wall(), nullptr)] { return files->next(); };
+        ahead = [files = std::make_shared<CheckFiles>(options.manifests, choice, seed, clock.wall(), nullptr)] {
+            return files->next();
+        };
     }
     SumProgress progress(clock, "check", std::move(ahead));
     plan.reading().progress = [&progress](std::uint64_t bytes) { progress.add_bytes(bytes); };
-    auto writer = fixity::ManifestWriter::make({.format = fixity::Format::json, .algorithms = {}, .zero = false, .invoked = {}, .directory = {}});
+    auto writer = fixity::ManifestWriter::make(
+        {.format = fixity::Format::json, .algorithms = {}, .zero = false, .invoked = {}, .directory = {}});
     if (!writer) return fail_work(me, writer.error());
     Reporter reporter(options, *writer, progress);
-    CheckFiles files(options.manifests, options.choice, seed, clock.wall(), [&reporter](std::string_view text) { reporter.say(text); });
+    CheckFiles files(options.manifests, options.choice, seed, clock.wall(),
+                     [&reporter](std::string_view text) { reporter.say(text); });
 
     if (options.json) print(writer->begin());
     const auto begin = clock.now();
@@ -141,7 +159,8 @@ int run_check(Options options) {
     std::vector<std::string> unknown;  // names of files to be read and held against the contents
     if (auto* extra = files.extra(); extra != nullptr && !stop_is_pending()) {
         look_for_extra(*extra, files.manifests(), reporter, [&](fixity::FileSum file) {
-            if (options.choice.audit && file.status == fixity::Status::extra && !contents.algorithms().empty()) unknown.push_back(std::move(file.path));
+            if (options.choice.audit && file.status == fixity::Status::extra && !contents.algorithms().empty())
+                unknown.push_back(std::move(file.path));
             else reporter.take(file);
         });
         std::size_t begun = 0, done = 0;
@@ -170,11 +189,15 @@ int run_check(Options options) {
     verdict.error += files.manifests().unreadable();
     std::string sample_fields;
     if (const auto* sample = files.sample()) {
-        const json::object fields{{"sample", json::object{{"percent", options.choice.sample->value}, {"seed", seed}, {"files", sample->chosen()}, {"of", sample->of()}}}};
+        const json::object fields{{"sample", json::object{{"percent", options.choice.sample->value},
+                                                          {"seed", seed},
+                                                          {"files", sample->chosen()},
+                                                          {"of", sample->of()}}}};
         const auto text = json::serialize(fields);
         sample_fields = "," + text.substr(1, text.size() - 2);
-        complain(me, fmt::format("a sample of {}: {} of {}; --seed {} chooses the same again", shown_value(*options.choice.sample),
-                                 with_commas(sample->chosen()), counted(sample->of(), "file"), seed));
+        complain(me, fmt::format("a sample of {}: {} of {}; --seed {} chooses the same again",
+                                 shown_value(*options.choice.sample), with_commas(sample->chosen()),
+                                 counted(sample->of(), "file"), seed));
     }
     if (options.choice.audit && !options.json) {
         Table table({{"", Table::Align::left}, {"files", Table::Align::right}});
@@ -201,24 +224,33 @@ int run_check(Options options) {
 
 void add_check(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
-    auto& command = add_command(parent, group_look, "check", "checks files against manifests: GNU, BSD, SFV, JSON, CSV ...",
-                                "weir check SHA256SUMS");
-    add_value(command, "manifest", options->manifests.paths, "MANIFEST", "its form is recognised; - is stdin").required();
-    add_value(command, "-C,--directory", options->manifests.directory, "DIR", "where relative names begin (default: here)");
-    add_value(command, "-a,--algorithm", options->algorithm, "A", "of lines that do not say it (default: by their length and the manifest's name)");
+    auto& command =
+        add_command(parent, group_look, "check", "checks files against manifests: GNU, BSD, SFV, JSON, CSV ...",
+                    "weir check SHA256SUMS");
+    add_value(command, "manifest", options->manifests.paths, "MANIFEST", "its form is recognised; - is stdin")
+        .required();
+    add_value(command, "-C,--directory", options->manifests.directory, "DIR",
+              "where relative names begin (default: here)");
+    add_value(command, "-a,--algorithm", options->algorithm, "A",
+              "of lines that do not say it (default: by their length and the manifest's name)");
     add_flag(command, "--ignore-missing", options->ignore_missing, "files that are not there are no failure");
     add_flag(command, "--allow-outside", options->manifests.allow_outside, "also names that lead out of the directory");
     add_flag(command, "--extra", options->choice.extra, "also say files beside them that no manifest names");
     add_flag(command, "--audit", options->choice.audit, "--extra, and read these: which are moved, duplicate, new");
-    add_flag(command, "--only-changed", options->choice.only_changed, "do not read files whose current attribute has the same sums");
+    add_flag(command, "--only-changed", options->choice.only_changed,
+             "do not read files whose current attribute has the same sums");
     add_value(command, "--sample", options->choice.sample, "PART", "a random part of the files: 1%");
     add_value(command, "--seed", options->choice.seed, "N", "of the sample: the same files again").group(more_options);
-    add_value(command, "--max-age", options->choice.age_max, "TIME", "--only-changed, where the attribute is not older: 30d").group(more_options);
+    add_value(command, "--max-age", options->choice.age_max, "TIME",
+              "--only-changed, where the attribute is not older: 30d")
+        .group(more_options);
     add_flag(command, "-q,--quiet", options->quiet, "do not print files that are good");
     add_read_options(command, options->reading);
     add_flag(command, "--zero", options->manifests.zero, "lines of the manifest end with NUL").group(more_options);
     add_json_flag(command, options->json);
-    command.callback([options, &chosen] { chosen = [options] { return run_or_fail(me, [&options] { return run_check(*options); }); }; });
+    command.callback([options, &chosen] {
+        chosen = [options] { return run_or_fail(me, [&options] { return run_check(*options); }); };
+    });
 }
 
 }  // namespace weir::app

@@ -29,7 +29,8 @@ std::vector<fs::path> outermost(std::vector<fs::path> roots) {
     std::ranges::sort(roots);  // what is below comes later
     std::vector<fs::path> kept;
     for (auto& root : roots) {
-        if (std::ranges::none_of(kept, [&](const fs::path& above) { return is_below(root, above); })) kept.push_back(std::move(root));
+        if (std::ranges::none_of(kept, [&](const fs::path& above) { return is_below(root, above); }))
+            kept.push_back(std::move(root));
     }
     return kept;
 }
@@ -63,14 +64,15 @@ std::vector<std::string> ExtraFiles::directories() const {
 }
 
 bool ExtraFiles::is_left_out(const fixity::FileStamp& stamp) const noexcept {
-    return std::ranges::any_of(left_out_, [&](const auto& one) { return one.device == stamp.device && one.inode == stamp.inode; });
+    return std::ranges::any_of(left_out_,
+                               [&](const auto& one) { return one.device == stamp.device && one.inode == stamp.inode; });
 }
 
 std::uint64_t ExtraFiles::find(const std::function<void(fixity::FileSum)>& sink, const std::function<bool()>& stop) {
     std::ranges::sort(named_);
     std::uint64_t links = 0;
     for (const auto& root : outermost(roots_)) {
-        struct stat status {};
+        struct stat status{};
         if (::stat(root.c_str(), &status) != 0 && errno == ENOENT) continue;  // its files were missing, which was said
         fixity::TreeWalk walk(root.native(), false);
         while (auto item = walk.next()) {
@@ -90,7 +92,7 @@ std::optional<fixity::FileSum> ExtraFiles::look_at(fixity::WalkItem item) const 
     found.status = item.kind == fixity::WalkItem::Kind::failure ? fixity::Status::error : fixity::Status::skipped;
     found.failure = std::move(item.failure);
     if (item.kind != fixity::WalkItem::Kind::file) return found;
-    struct stat status {};
+    struct stat status{};
     if (::lstat(item.path.c_str(), &status) != 0) {
         if (errno == ENOENT) return std::nullopt;  // taken away meanwhile
     } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that no manifest names. They are looked for below the deepest directory that holds all files of a manifest,
-// for each manifest its own: of data/a and data/run7/b that is data, of a name without a directory the one where we are.
+// for each manifest its own: of data/a and data/run7/b that is data, of a name without a directory the one where we
+// are.
 #pragma once
 
 #include <array>
@@ -28,7 +29,8 @@ public:
 
     /// Once all names are there. Gives to `sink` what no manifest names (Status::extra), what is no file (skipped) and
     /// what could not be looked at (error), until `stop` says so. Symbolic links are not followed; how many there were.
-    [[nodiscard]] std::uint64_t find(const std::function<void(fixity::FileSum)>& sink, const std::function<bool()>& stop);
+    [[nodiscard]] std::uint64_t find(const std::function<void(fixity::FileSum)>& sink,
+                                     const std::function<bool()>& stop);
 
     /// How a file is opened that find() names.
     [[nodiscard]] std::string path_of(const std::string& name) const { return (base_ / name).native(); }

@@ -11,12 +11,14 @@ std::optional<fixity::Trust> trust_of(const CheckChoice& choice, WallTime now) {
     if (!choice.only_changed && !choice.age_max) return std::nullopt;
     if (!choice.age_max) return fixity::Trust{-ever, ever};
     const auto now_s = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch());
-    return fixity::Trust{(now_s - *choice.age_max).count(), now_s.count()};  // one of the future says nothing about its age
+    return fixity::Trust{(now_s - *choice.age_max).count(),
+                         now_s.count()};  // one of the future says nothing about its age
 }
 
 }  // namespace
 
-CheckFiles::CheckFiles(const CheckSettings& settings, const CheckChoice& choice, std::uint64_t seed, WallTime now, CheckManifests::Complain complain)
+CheckFiles::CheckFiles(const CheckSettings& settings, const CheckChoice& choice, std::uint64_t seed, WallTime now,
+                       CheckManifests::Complain complain)
     : manifests_(settings, std::move(complain)), trust_(trust_of(choice, now)) {
     if (choice.extra) extra_.emplace(manifests_.base());
     if (choice.sample) sample_.emplace([this] { return next_named(); }, *choice.sample, seed);

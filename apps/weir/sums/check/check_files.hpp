@@ -24,7 +24,8 @@ struct CheckChoice {
 class CheckFiles {
 public:
     /// `complain` as for CheckManifests. `seed`: of the sample. `now`: what ages are counted from.
-    CheckFiles(const CheckSettings& settings, const CheckChoice& choice, std::uint64_t seed, WallTime now, CheckManifests::Complain complain);
+    CheckFiles(const CheckSettings& settings, const CheckChoice& choice, std::uint64_t seed, WallTime now,
+               CheckManifests::Complain complain);
     CheckFiles(const CheckFiles&) = delete;
     CheckFiles& operator=(const CheckFiles&) = delete;
 

@@ -17,7 +17,8 @@ constexpr std::uint64_t problems_said_max = 20;  // of a manifest; the rest is c
 
 }  // namespace
 
-CheckManifests::CheckManifests(CheckSettings settings, Complain complain) : settings_(std::move(settings)), complain_(std::move(complain)) {
+CheckManifests::CheckManifests(CheckSettings settings, Complain complain)
+    : settings_(std::move(settings)), complain_(std::move(complain)) {
     std::error_code ignored;
     base_ = fs::absolute(settings_.directory.empty() ? fs::path(".") : settings_.directory, ignored).lexically_normal();
     if (!base_.has_filename()) base_ = base_.parent_path();  // "a/." became "a/"
@@ -37,7 +38,8 @@ std::optional<fixity::Job> CheckManifests::next() {
         } else if (auto* problem = std::get_if<fixity::ManifestProblem>(&**item)) {
             malformed_ += problem->malformed ? 1U : 0U;
             if (++problems_ <= problems_said_max)
-                say(fmt::format("{}{}:{}: {}", problem->malformed ? "" : "warning: ", settings_.paths[at_ - 1], problem->line, problem->text));
+                say(fmt::format("{}{}:{}: {}", problem->malformed ? "" : "warning: ", settings_.paths[at_ - 1],
+                                problem->line, problem->text));
             else if (problems_ == problems_said_max + 1)
                 say(fmt::format("{}: has more lines like these", settings_.paths[at_ - 1]));
         } else {
@@ -70,13 +72,16 @@ bool CheckManifests::open_next() {
         entries_ = problems_ = 0;
         guessed_ = false;
         auto file = std::make_shared<fixity::InputFile>(std::move(*opened));  // the reader's, in a copyable function
-        auto source = [this, file, how, path, offset = std::uint64_t{0}](MutableData to) mutable -> Result<std::size_t> {
+        auto source = [this, file, how, path,
+                       offset = std::uint64_t{0}](MutableData to) mutable -> Result<std::size_t> {
             const auto got = file->read(offset, to, how);
             if (got) return offset += *got, *got;
             stopped_ = got.error().stopped;
-            return fail_errno(got.error().os_errno, fmt::format("cannot read the manifest {} at offset {}", path, offset));
+            return fail_errno(got.error().os_errno,
+                              fmt::format("cannot read the manifest {} at offset {}", path, offset));
         };
-        reader_.emplace(std::move(source), fixity::ManifestReader::Options{.algorithm = settings_.algorithm, .name = path, .zero = settings_.zero});
+        reader_.emplace(std::move(source), fixity::ManifestReader::Options{
+                                               .algorithm = settings_.algorithm, .name = path, .zero = settings_.zero});
         return true;
     }
     return false;
@@ -92,8 +97,10 @@ fixity::Job CheckManifests::job_of(fixity::ManifestEntry entry) {
     if (!entry.one_of.empty() && !guessed_) {
         guessed_ = true;
         std::string names;
-        for (const auto& sum : entry.one_of) names += (names.empty() ? "" : ", ") + std::string(digest::name(sum.algorithm()));
-        say(fmt::format("warning: {} does not say its algorithm; {} are tried, -a says which it is", settings_.paths[at_ - 1], names));
+        for (const auto& sum : entry.one_of)
+            names += (names.empty() ? "" : ", ") + std::string(digest::name(sum.algorithm()));
+        say(fmt::format("warning: {} does not say its algorithm; {} are tried, -a says which it is",
+                        settings_.paths[at_ - 1], names));
     }
     fixity::Job job;
     job.origin = fixity::Origin::listed;

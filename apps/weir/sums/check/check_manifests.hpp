@@ -37,9 +37,13 @@ public:
     [[nodiscard]] const std::filesystem::path& base() const noexcept { return base_; }
     /// The manifests that were opened so far.
     [[nodiscard]] const std::vector<fixity::FileStamp>& stamps() const noexcept { return stamps_; }
-    [[nodiscard]] std::uint64_t malformed() const noexcept { return malformed_; }    // lines, and manifests with nothing in them
+    [[nodiscard]] std::uint64_t malformed() const noexcept {
+        return malformed_;
+    }  // lines, and manifests with nothing in them
     /// Once next() gave nothing: all manifests were there, read to their ends and understood.
-    [[nodiscard]] bool names_are_known() const noexcept { return !stopped_ && malformed_ + missing_ + unreadable_ == outside_; }
+    [[nodiscard]] bool names_are_known() const noexcept {
+        return !stopped_ && malformed_ + missing_ + unreadable_ == outside_;
+    }
     [[nodiscard]] std::uint64_t missing() const noexcept { return missing_; }        // manifests that are not there
     [[nodiscard]] std::uint64_t unreadable() const noexcept { return unreadable_; }  // manifests with a read error
 
@@ -57,7 +61,7 @@ private:
     std::size_t at_ = 0;
     std::vector<fixity::FileStamp> stamps_;
     std::optional<fixity::ManifestReader> reader_;
-    std::uint64_t entries_ = 0;            // of this manifest
+    std::uint64_t entries_ = 0;  // of this manifest
     std::uint64_t problems_ = 0;
     bool guessed_ = false;
     bool stopped_ = false;

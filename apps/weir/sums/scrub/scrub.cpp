@@ -44,7 +44,9 @@ public:
     void save(const ScrubCursor& cursor, bool complete) {
         saved_at_ = clock_.now();
         if (!options_.metrics.empty()) keep(write_whole(options_.metrics, metrics(cursor, complete, clock_.wall())));
-        if (state_) keep(complete ? state_->remove() : state_->write(encode(cursor)));  // removed: the next pass begins at the front
+        if (state_)
+            keep(complete ? state_->remove()
+                          : state_->write(encode(cursor)));  // removed: the next pass begins at the front
     }
     [[nodiscard]] bool failed() const noexcept { return failed_; }
 
@@ -67,7 +69,7 @@ std::optional<ScrubCursor> front_of(const std::filesystem::path& directory, cons
     ScrubCursor front;
     std::error_code error;
     front.root = std::filesystem::canonical(directory, error).native();
-    struct stat status {};
+    struct stat status{};
     if (error || ::stat(front.root.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return std::nullopt;
     front.device = status.st_dev;
     front.inode = status.st_ino;
@@ -82,14 +84,18 @@ Result<ScrubCursor> load(const ScrubState& state, ScrubCursor front, const Optio
     if (text->empty()) return front;
     auto cursor = decode_cursor(*text);
     const auto& name = options.state.native();
-    if (!cursor) return fail(Errc::usage, fmt::format("{}: {}; remove it to begin at the front", name, cursor.error().context));
+    if (!cursor)
+        return fail(Errc::usage, fmt::format("{}: {}; remove it to begin at the front", name, cursor.error().context));
     if (cursor->device == front.device && cursor->inode == front.inode) {
         cursor->root = std::move(front.root);  // the same directory under whatever name
         return cursor;
     }
     if (cursor->root != front.root)
-        return fail(Errc::usage, fmt::format("{} is the state of a scrub of {}; name another file with --state", name, cursor->root));
-    complain(me, fmt::format("warning: {} is another directory (or file system) than the one that {} is of; this pass begins at the front", front.root, name));
+        return fail(Errc::usage, fmt::format("{} is the state of a scrub of {}; name another file with --state", name,
+                                             cursor->root));
+    complain(me, fmt::format("warning: {} is another directory (or file system) than the one that {} is of; this pass "
+                             "begins at the front",
+                             front.root, name));
     return front;
 }
 
@@ -110,7 +116,9 @@ int run_scrub(const Options& options) {
     const Interruptible interruptible;
     const SystemClock clock;
     const auto front = front_of(options.directory, clock);
-    if (!front) return fail_missing(me, fmt::format("{} is not a directory; name one that is there", options.directory.native()));
+    if (!front)
+        return fail_missing(me,
+                            fmt::format("{} is not a directory; name one that is there", options.directory.native()));
     auto cursor = *front;
     std::optional<ScrubState> state;
     if (!options.state.empty()) {
@@ -122,7 +130,9 @@ int run_scrub(const Options& options) {
         cursor = std::move(*loaded);
     }
     ReadPlan plan(options.reading, clock);
-    SumProgress progress(clock, "scrub", [names = std::make_shared<ScrubNames>(cursor.root, whole(cursor), nullptr)] { return names->next(); });
+    SumProgress progress(clock, "scrub", [names = std::make_shared<ScrubNames>(cursor.root, whole(cursor), nullptr)] {
+        return names->next();
+    });
     plan.reading().progress = [&progress](std::uint64_t bytes) { progress.add_bytes(bytes); };
     const auto say = [&progress](std::string_view text) {
         progress.clear();
@@ -131,7 +141,8 @@ int run_scrub(const Options& options) {
     ScrubNames names(cursor.root, whole(cursor), say);
     Saver saver(options, std::move(state), clock);
 
-    auto writer = fixity::ManifestWriter::make({.format = fixity::Format::json, .algorithms = {}, .zero = false, .invoked = {}, .directory = {}});
+    auto writer = fixity::ManifestWriter::make(
+        {.format = fixity::Format::json, .algorithms = {}, .zero = false, .invoked = {}, .directory = {}});
     if (!writer) return fail_work(me, writer.error());
     if (options.json) print(writer->begin());
     const auto before = cursor.verdict.bytes;
@@ -150,11 +161,17 @@ int run_scrub(const Options& options) {
         if (options.json) {
             text.clear();
             using fixity::Status;
-            const bool was_read = file.status != Status::missing && file.status != Status::error && file.status != Status::changed;
-            const fixity::ManifestEntry entry{.name = file.path, .sums = file.sums, .one_of = {}, .size = was_read ? std::optional(file.size) : std::nullopt,
-                                              .blocks = {}, .line = 0};
+            const bool was_read =
+                file.status != Status::missing && file.status != Status::error && file.status != Status::changed;
+            const fixity::ManifestEntry entry{.name = file.path,
+                                              .sums = file.sums,
+                                              .one_of = {},
+                                              .size = was_read ? std::optional(file.size) : std::nullopt,
+                                              .blocks = {},
+                                              .line = 0};
             if (file.status != fixity::Status::skipped && writer->add(entry, text, json_fields(file))) print(text);
-        } else if (file.status != fixity::Status::ok && file.status != fixity::Status::skipped && (!options.quiet || file.status != fixity::Status::unverified)) {
+        } else if (file.status != fixity::Status::ok && file.status != fixity::Status::skipped &&
+                   (!options.quiet || file.status != fixity::Status::unverified)) {
             progress.clear();
             print("{}: {}\n", printable(file.path), finding(file));
         }
@@ -162,7 +179,8 @@ int run_scrub(const Options& options) {
         saver.save_sometimes(cursor);
     };
     const auto begin = clock.now();
-    fixity::sum_many([&] { return names.next(); }, take, plan.reading(), plan.parallel(), clock, [&progress] { progress.show(); });
+    fixity::sum_many([&] { return names.next(); }, take, plan.reading(), plan.parallel(), clock,
+                     [&progress] { progress.show(); });
     const double seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
     plan.warn_of_threads(me);
@@ -174,7 +192,8 @@ int run_scrub(const Options& options) {
     shown.bytes -= before;  // the rate is of this time
     if (options.json) print(writer->end(json_fields(shown, seconds)));
     else say(summary(shown, seconds));
-    if (cursor.verdict.interrupted && !options.state.empty()) say(fmt::format("interrupted; the next scrub with --state {} goes on here", options.state.native()));
+    if (cursor.verdict.interrupted && !options.state.empty())
+        say(fmt::format("interrupted; the next scrub with --state {} goes on here", options.state.native()));
     if (saver.failed()) ++shown.error;  // of this time only, and no file's
     const int code = shown.exit_code();
     // Files without any sum are the usual thing in a tree; they are counted, and no failure.
@@ -186,15 +205,19 @@ int run_scrub(const Options& options) {
 
 void add_scrub(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
-    auto& command = add_command(parent, group_look, "scrub", "proves files by attributes and manifests; goes on where it was",
-                                "weir scrub /data --bwlimit 100MB --state /var/tmp/data.scrub");
+    auto& command =
+        add_command(parent, group_look, "scrub", "proves files by attributes and manifests; goes on where it was",
+                    "weir scrub /data --bwlimit 100MB --state /var/tmp/data.scrub");
     add_value(command, "dir", options->directory, "DIR", "everything below it").required();
     add_value(command, "--state", options->state, "FILE", "where it keeps how far it has come");
-    add_value(command, "--metrics", options->metrics, "FILE", "numbers for Prometheus (node_exporter's textfile collector)");
+    add_value(command, "--metrics", options->metrics, "FILE",
+              "numbers for Prometheus (node_exporter's textfile collector)");
     add_flag(command, "-q,--quiet", options->quiet, "do not print files that have no sum");
     add_read_options(command, options->reading);
     add_json_flag(command, options->json);
-    command.callback([options, &chosen] { chosen = [options] { return run_or_fail(me, [&options] { return run_scrub(*options); }); }; });
+    command.callback([options, &chosen] {
+        chosen = [options] { return run_or_fail(me, [&options] { return run_scrub(*options); }); };
+    });
 }
 
 }  // namespace weir::app

@@ -14,12 +14,19 @@ constexpr std::string_view first_line = "weir-scrub v2";
 
 struct Counter {
     const char* key;
-    std::uint64_t SumVerdict::*value;
+    std::uint64_t SumVerdict::* value;
 };
 constexpr std::array counters{
-    Counter{"ok", &SumVerdict::ok}, Counter{"mismatch", &SumVerdict::mismatch}, Counter{"missing", &SumVerdict::missing},
-    Counter{"error", &SumVerdict::error}, Counter{"changed", &SumVerdict::changed}, Counter{"unverified", &SumVerdict::unverified},
-    Counter{"stale", &SumVerdict::stale}, Counter{"special", &SumVerdict::special}, Counter{"malformed", &SumVerdict::malformed}, Counter{"bytes", &SumVerdict::bytes},
+    Counter{"ok", &SumVerdict::ok},
+    Counter{"mismatch", &SumVerdict::mismatch},
+    Counter{"missing", &SumVerdict::missing},
+    Counter{"error", &SumVerdict::error},
+    Counter{"changed", &SumVerdict::changed},
+    Counter{"unverified", &SumVerdict::unverified},
+    Counter{"stale", &SumVerdict::stale},
+    Counter{"special", &SumVerdict::special},
+    Counter{"malformed", &SumVerdict::malformed},
+    Counter{"bytes", &SumVerdict::bytes},
 };
 
 std::string hex(std::string_view text) {
@@ -60,8 +67,8 @@ std::string label(std::string_view text) {
 }  // namespace
 
 std::string encode(const ScrubCursor& cursor) {
-    auto text = fmt::format("{}\nroot {}\ndevice {}\ninode {}\nafter {}\nbegun {}\n", first_line, hex(cursor.root), cursor.device, cursor.inode,
-                            hex(cursor.after), cursor.begun_s);
+    auto text = fmt::format("{}\nroot {}\ndevice {}\ninode {}\nafter {}\nbegun {}\n", first_line, hex(cursor.root),
+                            cursor.device, cursor.inode, hex(cursor.after), cursor.begun_s);
     for (const auto& counter : counters) text += fmt::format("{} {}\n", counter.key, cursor.verdict.*counter.value);
     return text + "end\n";
 }
@@ -99,13 +106,16 @@ Result<ScrubCursor> decode_cursor(std::string_view text) {
 std::string metrics(const ScrubCursor& cursor, bool complete, WallTime now) {
     const auto root = label(cursor.root);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-    std::string text = "# HELP weir_scrub_files Files of this pass by what came of them.\n# TYPE weir_scrub_files gauge\n";
+    std::string text =
+        "# HELP weir_scrub_files Files of this pass by what came of them.\n# TYPE weir_scrub_files gauge\n";
     for (const auto& counter : counters) {
         if (std::string_view(counter.key) != "bytes")
-            text += fmt::format("weir_scrub_files{{directory=\"{}\",status=\"{}\"}} {}\n", root, counter.key, cursor.verdict.*counter.value);
+            text += fmt::format("weir_scrub_files{{directory=\"{}\",status=\"{}\"}} {}\n", root, counter.key,
+                                cursor.verdict.*counter.value);
     }
     const auto gauge = [&](const char* name, const char* help, std::int64_t value) {
-        text += fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n{0}{{directory=\"{2}\"}} {3}\n", name, help, root, value);
+        text +=
+            fmt::format("# HELP {0} {1}\n# TYPE {0} gauge\n{0}{{directory=\"{2}\"}} {3}\n", name, help, root, value);
     };
     gauge("weir_scrub_bytes", "Bytes that this pass has read.", static_cast<std::int64_t>(cursor.verdict.bytes));
     gauge("weir_scrub_complete", "1: this pass came to its end.", complete ? 1 : 0);

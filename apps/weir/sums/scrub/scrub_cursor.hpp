@@ -12,7 +12,7 @@
 namespace weir::app {
 
 struct ScrubCursor {
-    std::string root;          // of which directory: its absolute path, and what it is
+    std::string root;  // of which directory: its absolute path, and what it is
     std::uint64_t device = 0, inode = 0;
     std::string after;         // everything up to this path below root is done; empty: nothing yet
     std::int64_t begun_s = 0;  // when this pass began, seconds since 1970

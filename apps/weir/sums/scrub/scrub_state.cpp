@@ -22,8 +22,9 @@ bool lock(int fd) noexcept { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
 
 /// The file that is open still has the name: whoever had the lock before may have replaced or removed it.
 bool has_name(int fd, const std::filesystem::path& path) noexcept {
-    struct stat open {}, named {};
-    return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+    struct stat open{}, named{};
+    return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+           open.st_ino == named.st_ino;
 }
 
 std::unexpected<Error> cannot(const char* what, const std::filesystem::path& path) {
@@ -48,15 +49,19 @@ Result<ScrubState> ScrubState::open(const std::filesystem::path& path) {
         if (state.fd_ < 0) return cannot("open", path);
         if (!lock(state.fd_)) {
             if (errno != EWOULDBLOCK) return cannot("lock", path);
-            return fail(Errc::refused, fmt::format("another scrub has the state {}; wait for its end, or give this one a state of its own with --state",
+            return fail(Errc::refused, fmt::format("another scrub has the state {}; wait for its end, or give this one "
+                                                   "a state of its own with --state",
                                                    path.native()));
         }
         if (has_name(state.fd_, path)) return state;
     }
-    return fail(Errc::refused, fmt::format("the state {} is replaced all the time; give this scrub a state of its own with --state", path.native()));
+    return fail(Errc::refused,
+                fmt::format("the state {} is replaced all the time; give this scrub a state of its own with --state",
+                            path.native()));
 }
 
-ScrubState::ScrubState(ScrubState&& other) noexcept : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+ScrubState::ScrubState(ScrubState&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
 
 ScrubState::~ScrubState() {
     if (fd_ >= 0) ::close(fd_);
@@ -72,7 +77,9 @@ Result<std::string> ScrubState::read() const {
         if (got == 0) break;
         size += static_cast<std::size_t>(got);
     }
-    if (size > size_max) return fail(Errc::limit, fmt::format("{} is too large for the state of a scrub; name another file with --state", path_.native()));
+    if (size > size_max)
+        return fail(Errc::limit, fmt::format("{} is too large for the state of a scrub; name another file with --state",
+                                             path_.native()));
     text.resize(size);
     return text;
 }

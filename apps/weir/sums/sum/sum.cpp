@@ -40,7 +40,8 @@ struct Options {
 class Reporter {
 public:
     /// `update`: the manifest that is updated, else nothing.
-    Reporter(const Options& options, fixity::ManifestWriter& writer, SumOutput& output, SumProgress& progress, ManifestUpdate* update)
+    Reporter(const Options& options, fixity::ManifestWriter& writer, SumOutput& output, SumProgress& progress,
+             ManifestUpdate* update)
         : options_(options), writer_(writer), output_(output), progress_(progress), update_(update) {}
 
     void take(fixity::FileSum file) {
@@ -56,8 +57,8 @@ public:
 
     SumVerdict verdict;
     std::uint64_t as_before = 0, replaced = 0;  // entries of the manifest to be updated that were read
-    std::uint64_t sums_taken = 0;  // from attributes
-    bool replaces_input = false;   // a file to be summed is the one that the sums go to
+    std::uint64_t sums_taken = 0;               // from attributes
+    bool replaces_input = false;                // a file to be summed is the one that the sums go to
 
 private:
     /// Of a file that the manifest to be updated names: its entry stays, unless it was read and has other bytes.
@@ -65,7 +66,8 @@ private:
         progress_.add_file();
         auto& known = *file.expected;
         if (file.status == fixity::Status::mismatch && !file.sums.empty()) {
-            problem(fmt::format("{} has other bytes than {} says; its sums were made anew", file.path, options_.output.native()));
+            problem(fmt::format("{} has other bytes than {} says; its sums were made anew", file.path,
+                                options_.output.native()));
             known.sums = std::move(file.sums);
             if (known.size) known.size = file.size;
             known.blocks = std::move(file.blocks);
@@ -80,13 +82,17 @@ private:
         }
         verdict.count(file);
         text_ = update_->comments_before(known.line);
-        if (const auto added = writer_.add(known, text_, is_json() ? fmt::format(R"(,"status":"{}")", fixity::name(file.status)) : ""); added) return output_.write(text_);
+        if (const auto added =
+                writer_.add(known, text_, is_json() ? fmt::format(R"(,"status":"{}")", fixity::name(file.status)) : "");
+            added)
+            return output_.write(text_);
         else problem(added.error().context);
         ++verdict.error;
     }
 
     void leave_out(const fixity::FileSum& file) {
-        if (output_.has_own_name(file.stamp)) problem(fmt::format("{} is where these sums go; it was left out", file.path));
+        if (output_.has_own_name(file.stamp))
+            problem(fmt::format("{} is where these sums go; it was left out", file.path));
     }
 
     /// What is damaged must not get into a manifest as if it were good.
@@ -99,9 +105,11 @@ private:
 
     void add_to_manifest(fixity::FileSum& file) {
         if (file.status == fixity::Status::skipped || file.status == fixity::Status::stopped) return;
-        if (!is_json() && verifies()) return output_.write(fmt::format("{}: {}\n", printable(file.path), finding(file)));
+        if (!is_json() && verifies())
+            return output_.write(fmt::format("{}: {}\n", printable(file.path), finding(file)));
         if (!is_json() && (file.sums.empty() || is_refused(file))) return;
-        fixity::ManifestEntry entry{.name = file.path, .sums = file.sums, .one_of = {}, .size = std::nullopt, .blocks = file.blocks, .line = 0};
+        fixity::ManifestEntry entry{
+            .name = file.path, .sums = file.sums, .one_of = {}, .size = std::nullopt, .blocks = file.blocks, .line = 0};
         if (!file.sums.empty()) entry.size = file.size;
         text_ = update_ != nullptr ? update_->comments_before() : "";
         if (const auto added = writer_.add(entry, text_, is_json() ? json_fields(file) : ""); !added) {
@@ -117,10 +125,13 @@ private:
         if (file.failure && file.failure->text == "its name does not fit") return;
         if (const auto text = complaint(file); !text.empty()) problem(text);
         if (is_refused(file))
-            problem(fmt::format("{} is not as its attributes say: {} is not of these bytes; nothing was stored, restore the file or store anew with --xattr replace",
-                                file.path, fmt::join(file.attributes.mismatches, ", ")));
+            problem(
+                fmt::format("{} is not as its attributes say: {} is not of these bytes; nothing was stored, restore "
+                            "the file or store anew with --xattr replace",
+                            file.path, fmt::join(file.attributes.mismatches, ", ")));
         if (options_.attributes == fixity::AttributeUse::replace && !file.attributes.mismatches.empty())
-            problem(fmt::format("warning: {}: {} was not of these bytes, and is replaced", file.path, fmt::join(file.attributes.mismatches, ", ")));
+            problem(fmt::format("warning: {}: {} was not of these bytes, and is replaced", file.path,
+                                fmt::join(file.attributes.mismatches, ", ")));
         for (const auto& warning : file.attributes.warnings) {
             // A whole tree without attributes is said once.
             if (warning == last_warning_) continue;
@@ -144,7 +155,8 @@ private:
 };
 
 std::string own_input(const Options& options, std::string_view what) {
-    return fmt::format("-o {} would replace {}, which is to be summed; choose another place, nothing was written", options.output.native(), printable(what));
+    return fmt::format("-o {} would replace {}, which is to be summed; choose another place, nothing was written",
+                       options.output.native(), printable(what));
 }
 
 std::string as_words(const Options& options) {
@@ -158,23 +170,25 @@ Result<> check_range(const Options& options) {
     const auto& names = options.names;
     const bool others = options.format != fixity::Format::bsd && options.format != fixity::Format::json;
     const char* const wrong = names.recurse || !names.list.empty() || names.follow ? "-r, --follow and --files-from"
-                              : others || options.zero                            ? "manifests (-f, --zero)"
-                              : !options.output.empty()                           ? "manifests (-o)"
-                              : options.attributes != fixity::AttributeUse::none  ? "--xattr"
-                              : options.blocks                                    ? "--blocks"
-                              : options.reading.paranoid                          ? "--paranoid"
-                                                                                  : nullptr;
-    if (wrong != nullptr) return fail(Errc::usage, fmt::format("--range does not go with {}: it sums a part of each named file", wrong));
+                              : others || options.zero                             ? "manifests (-f, --zero)"
+                              : !options.output.empty()                            ? "manifests (-o)"
+                              : options.attributes != fixity::AttributeUse::none   ? "--xattr"
+                              : options.blocks                                     ? "--blocks"
+                              : options.reading.paranoid                           ? "--paranoid"
+                                                                                   : nullptr;
+    if (wrong != nullptr)
+        return fail(Errc::usage, fmt::format("--range does not go with {}: it sums a part of each named file", wrong));
     return {};
 }
 
 Result<> check_update(const Options& options) {
-    const char* const wrong = options.output.empty()                                    ? "needs the manifest as -o FILE"
-                              : options.format != fixity::Format::bsd                   ? "keeps the form of the manifest; leave out -f and --json"
-                              : options.algorithms.values.size() > 1                    ? "keeps the algorithms of the manifest; leave out -a"
-                              : options.attributes != fixity::AttributeUse::none        ? "does not go with --xattr"
-                              : options.range                                           ? "does not go with --range"
-                                                                                        : nullptr;
+    const char* const wrong =
+        options.output.empty()                             ? "needs the manifest as -o FILE"
+        : options.format != fixity::Format::bsd            ? "keeps the form of the manifest; leave out -f and --json"
+        : options.algorithms.values.size() > 1             ? "keeps the algorithms of the manifest; leave out -a"
+        : options.attributes != fixity::AttributeUse::none ? "does not go with --xattr"
+        : options.range                                    ? "does not go with --range"
+                                                           : nullptr;
     return wrong != nullptr ? fail(Errc::usage, fmt::format("--update {}", wrong)) : Result<>{};
 }
 
@@ -192,17 +206,22 @@ Result<> check(Options& options) {
         using fixity::Format;
         if (options.format == Format::sfv) options.algorithms.values = {digest::Algorithm::crc32};
         else if (options.format == Format::cksum) options.algorithms.values = {digest::Algorithm::cksum};
-        else if (options.attributes != fixity::AttributeUse::verify) options.algorithms.values = {digest::Algorithm::adler32};
+        else if (options.attributes != fixity::AttributeUse::verify)
+            options.algorithms.values = {digest::Algorithm::adler32};
     }
     if (options.range) {
         if (const auto good = check_range(options); !good) return good;
     }
     if (options.blocks && (options.format == fixity::Format::csv || options.format == fixity::Format::xrootd))
-        return fail(Errc::usage, fmt::format("--blocks: --format {} cannot hold the sums of blocks; use bsd or json", fixity::name(options.format)));
-    if (options.blocks && (options.blocks->count() < fixity::block_size_min || options.blocks->count() % fixity::block_size_min != 0))
-        return fail(Errc::usage, fmt::format("--blocks {}: choose a multiple of 4KiB, for example 1MiB", to_string(*options.blocks)));
+        return fail(Errc::usage, fmt::format("--blocks: --format {} cannot hold the sums of blocks; use bsd or json",
+                                             fixity::name(options.format)));
+    if (options.blocks &&
+        (options.blocks->count() < fixity::block_size_min || options.blocks->count() % fixity::block_size_min != 0))
+        return fail(Errc::usage, fmt::format("--blocks {}: choose a multiple of 4KiB, for example 1MiB",
+                                             to_string(*options.blocks)));
     if (options.reading.paranoid && options.attributes == fixity::AttributeUse::read)
-        return fail(Errc::usage, "--paranoid reads every file, and --xattr read reads none that has its sums; take one of them");
+        return fail(Errc::usage,
+                    "--paranoid reads every file, and --xattr read reads none that has its sums; take one of them");
     return ReadPlan::check(options.reading);
 }
 
@@ -219,34 +238,43 @@ int run_sum(Options options) {
     std::optional<ManifestUpdate> update;
     if (options.update) {
         const auto& said = options.algorithms.values;
-        auto read = ManifestUpdate::read(options.output, *options.update, said.empty() ? std::nullopt : std::optional(said.front()), options.zero);
+        auto read = ManifestUpdate::read(options.output, *options.update,
+                                         said.empty() ? std::nullopt : std::optional(said.front()), options.zero);
         if (!read) return fail_with(me, read.error());
         if (!said.empty() && read->algorithms() != said)
-            return fail_usage(me, fmt::format("--update: {} has other sums than {}; leave out -a", options.output.native(), digest::name(said.front())));
+            return fail_usage(me, fmt::format("--update: {} has other sums than {}; leave out -a",
+                                              options.output.native(), digest::name(said.front())));
         update = std::move(*read);
         options.format = update->format();
         options.algorithms.values = update->algorithms();
     }
     if (const auto good = sums_are_right(to_be_made(options)); !good) return fail_work(me, good.error());
     become_idle(me, options.reading);
-    if (options.range) return sum_ranges(me, {options.range->bytes, options.names.paths, options.algorithms.values, options.format == fixity::Format::json, options.reading});
+    if (options.range)
+        return sum_ranges(me, {options.range->bytes, options.names.paths, options.algorithms.values,
+                               options.format == fixity::Format::json, options.reading});
     std::error_code ignored;
-    auto writer = fixity::ManifestWriter::make({.format = options.format, .algorithms = options.algorithms.values, .zero = options.zero,
-                                                .invoked = as_words(options), .directory = std::filesystem::current_path(ignored).native()});
+    auto writer = fixity::ManifestWriter::make({.format = options.format,
+                                                .algorithms = options.algorithms.values,
+                                                .zero = options.zero,
+                                                .invoked = as_words(options),
+                                                .directory = std::filesystem::current_path(ignored).native()});
     if (!writer) return fail_work(me, writer.error());
     const Interruptible interruptible;
     auto output = SumOutput::open(options.output);
     if (!output) return fail_work(me, output.error());
     for (const auto& path : options.names.paths) {
-        struct stat status {};
-        if (!options.output.empty() && ::stat(path.c_str(), &status) == 0 && output->is_own(fixity::stamp_of(status))) return fail_usage(me, own_input(options, path));
+        struct stat status{};
+        if (!options.output.empty() && ::stat(path.c_str(), &status) == 0 && output->is_own(fixity::stamp_of(status)))
+            return fail_usage(me, own_input(options, path));
     }
 
     const SystemClock clock;
     ReadPlan plan(options.reading, clock);
     plan.reading().leave_out = [&output](const fixity::FileStamp& stamp) { return output->is_own(stamp); };
     fixity::JobSource ahead;
-    if (options.names.list.empty() || can_be_read_twice(options.names.list)) ahead = [names = std::make_shared<SumNames>(options.names)] { return names->next(); };
+    if (options.names.list.empty() || can_be_read_twice(options.names.list))
+        ahead = [names = std::make_shared<SumNames>(options.names)] { return names->next(); };
     SumProgress progress(clock, "sum", std::move(ahead));
     plan.reading().progress = [&progress](std::uint64_t bytes) { progress.add_bytes(bytes); };
 
@@ -266,11 +294,13 @@ int run_sum(Options options) {
         }
         return job;
     };
-    const bool is_manifest = options.attributes != fixity::AttributeUse::verify || options.format == fixity::Format::json;
+    const bool is_manifest =
+        options.attributes != fixity::AttributeUse::verify || options.format == fixity::Format::json;
     if (is_manifest) output->write(writer->begin());
     const auto begin = clock.now();
-    fixity::sum_many(source, [&](fixity::FileSum file) { reporter.take(std::move(file)); }, plan.reading(), plan.parallel(), clock,
-                     [&progress] { progress.show(); });
+    fixity::sum_many(
+        source, [&](fixity::FileSum file) { reporter.take(std::move(file)); }, plan.reading(), plan.parallel(), clock,
+        [&progress] { progress.show(); });
     const double seconds = std::chrono::duration<double>(clock.now() - begin).count();
     progress.clear();
     plan.warn_of_threads(me);
@@ -282,22 +312,30 @@ int run_sum(Options options) {
         complain(me, fmt::format("cannot read the names in {}: {}", options.names.list, names.list_failure()->text));
         ++verdict.error;
     }
-    if (verdict.links > 0) complain(me, fmt::format("{} not followed; --follow sums what they lead to", counted(verdict.links, "symbolic link was", "symbolic links were")));
+    if (verdict.links > 0)
+        complain(me, fmt::format("{} not followed; --follow sums what they lead to",
+                                 counted(verdict.links, "symbolic link was", "symbolic links were")));
     if (reporter.sums_taken > 0)
-        complain(me, fmt::format("{} from attributes; the bytes were not read", counted(reporter.sums_taken, "sum comes", "sums come")));
+        complain(me, fmt::format("{} from attributes; the bytes were not read",
+                                 counted(reporter.sums_taken, "sum comes", "sums come")));
     if (update) {
-        complain(me, fmt::format("{}: {} added, {} made anew, {} not there, {} not read", options.output.native(), counted(verdict.ok - reporter.replaced - reporter.as_before, "file"),
-                                 with_commas(reporter.replaced), with_commas(verdict.missing), with_commas(verdict.unchanged)));
+        complain(me, fmt::format("{}: {} added, {} made anew, {} not there, {} not read", options.output.native(),
+                                 counted(verdict.ok - reporter.replaced - reporter.as_before, "file"),
+                                 with_commas(reporter.replaced), with_commas(verdict.missing),
+                                 with_commas(verdict.unchanged)));
     }
     if (update) output->write(update->comments_before());
     output->write(writer->end(json_fields(verdict, seconds)));
-    if (reporter.replaces_input && !options.output.empty()) return fail_usage(me, own_input(options, "one of the files"));
+    if (reporter.replaces_input && !options.output.empty())
+        return fail_usage(me, own_input(options, "one of the files"));
     if (reporter.verdict.not_stored > 0)
-        complain(me, fmt::format("the sums of {} were printed and not stored; the warnings say why", counted(reporter.verdict.not_stored, "file")));
+        complain(me, fmt::format("the sums of {} were printed and not stored; the warnings say why",
+                                 counted(reporter.verdict.not_stored, "file")));
     if (const auto finished = output->finish(!verdict.interrupted); !finished) return fail_work(me, finished.error());
     if (verdict.interrupted)
-        complain(me, fmt::format("interrupted after {}{}", counted(verdict.files(), "file"),
-                                 options.output.empty() ? "" : "; what is done is in " + options.output.native() + ".partial"));
+        complain(me, fmt::format(
+                         "interrupted after {}{}", counted(verdict.files(), "file"),
+                         options.output.empty() ? "" : "; what is done is in " + options.output.native() + ".partial"));
     return end_with(me, verdict.exit_code());
 }
 
@@ -310,26 +348,44 @@ void add_sum(CLI::App& parent, Command& chosen) {
     auto& command = add_command(parent, group_look, "sum", "sums of files, several in one read, as a manifest",
                                 "weir sum -a adler32,crc32c,xxh3-128 -r data -o sums");
     add_value(command, "file", options->names.paths, "FILE", "what to read; - is stdin");
-    add_value(command, "-a,--algorithms", options->algorithms, "A,B", "adler32 (default), crc32, cksum, crc32c, crc64-xz, md5, sha256, sha512, blake3 ...; all");
+    add_value(command, "-a,--algorithms", options->algorithms, "A,B",
+              "adler32 (default), crc32, cksum, crc32c, crc64-xz, md5, sha256, sha512, blake3 ...; all");
     add_flag(command, "-r,--recursive", options->names.recurse, "what is below directories");
     add_choice(command, "-f,--format", options->format,
-               {{"bsd", Format::bsd}, {"gnu", Format::gnu}, {"sfv", Format::sfv}, {"cksum", Format::cksum}, {"hashdeep", Format::hashdeep}, {"json", Format::json}, {"csv", Format::csv}, {"xrootd", Format::xrootd}},
+               {{"bsd", Format::bsd},
+                {"gnu", Format::gnu},
+                {"sfv", Format::sfv},
+                {"cksum", Format::cksum},
+                {"hashdeep", Format::hashdeep},
+                {"json", Format::json},
+                {"csv", Format::csv},
+                {"xrootd", Format::xrootd}},
                "form of the manifest");
     add_value(command, "-o,--output", options->output, "FILE", "write it there, complete or not at all");
     add_choice(command, "--update", options->update, {{"add", UpdateKind::add}, {"replace", UpdateKind::replace}},
-               "-o is there: add files that it does not name; also read the others").group(more_options);
-    add_value(command, "--blocks", options->blocks, "SIZE", "also the crc32c of each block, so that a check finds the place");
-    add_value(command, "--range", options->range, "OFF:LEN", "of these bytes alone: 1MiB:4KiB; no manifest").group(more_options);
+               "-o is there: add files that it does not name; also read the others")
+        .group(more_options);
+    add_value(command, "--blocks", options->blocks, "SIZE",
+              "also the crc32c of each block, so that a check finds the place");
+    add_value(command, "--range", options->range, "OFF:LEN", "of these bytes alone: 1MiB:4KiB; no manifest")
+        .group(more_options);
     add_choice(command, "--xattr", options->attributes,
-               {{"none", AttributeUse::none}, {"read", AttributeUse::read}, {"write", AttributeUse::write}, {"replace", AttributeUse::replace}, {"verify", AttributeUse::verify}},
+               {{"none", AttributeUse::none},
+                {"read", AttributeUse::read},
+                {"write", AttributeUse::write},
+                {"replace", AttributeUse::replace},
+                {"verify", AttributeUse::verify}},
                "sums in XRootD's and weir's attributes");
     add_read_options(command, options->reading);
-    add_value(command, "--files-from", options->names.list, "FILE", "more names, one a line; - is stdin").group(more_options);
+    add_value(command, "--files-from", options->names.list, "FILE", "more names, one a line; - is stdin")
+        .group(more_options);
     add_flag(command, "--from0", options->names.list_zero, "they end with NUL").group(more_options);
     add_flag(command, "--follow", options->names.follow, "follow symbolic links below directories").group(more_options);
     add_flag(command, "--zero", options->zero, "lines of the manifest end with NUL").group(more_options);
     add_json_flag(command, options->json);
-    command.callback([options, &chosen] { chosen = [options] { return run_or_fail(me, [&options] { return run_sum(*options); }); }; });
+    command.callback([options, &chosen] {
+        chosen = [options] { return run_or_fail(me, [&options] { return run_sum(*options); }); };
+    });
 }
 
 }  // namespace weir::app

@@ -7,10 +7,13 @@
 namespace weir::app {
 namespace {
 
-std::string place(const fixity::ByteRange& range, const fixity::FileSum& file) { return fmt::format("[{}:{}]", range.offset, file.size); }
+std::string place(const fixity::ByteRange& range, const fixity::FileSum& file) {
+    return fmt::format("[{}:{}]", range.offset, file.size);
+}
 
 void print_lines(const fixity::ByteRange& range, const fixity::FileSum& file) {
-    for (const auto& sum : file.sums) print("{} ({}){} = {}\n", digest::name(sum.algorithm()), printable(file.path), place(range, file), sum.hex());
+    for (const auto& sum : file.sums)
+        print("{} ({}){} = {}\n", digest::name(sum.algorithm()), printable(file.path), place(range, file), sum.hex());
 }
 
 std::string hex(std::string_view text) {
@@ -40,7 +43,9 @@ Result<> read_value(std::string_view text, RangeOption& to) {
     const auto colon = text.find(':');
     Bytes offset, length;
     if (colon == std::string_view::npos || !read_value(text.substr(0, colon), offset))
-        return fail(Errc::usage, fmt::format("\"{}\" is not a range; say OFF:LEN, as in 1MiB:4KiB, or OFF: for all behind it", text));
+        return fail(
+            Errc::usage,
+            fmt::format("\"{}\" is not a range; say OFF:LEN, as in 1MiB:4KiB, or OFF: for all behind it", text));
     to.bytes = {.offset = offset.count(), .length = std::nullopt};
     if (colon + 1 == text.size()) return {};
     if (const auto also = read_value(text.substr(colon + 1), length); !also) return also;

@@ -33,7 +33,9 @@ Result<ManifestUpdate> ManifestUpdate::read(const std::filesystem::path& path, U
     };
     ManifestUpdate update(kind);
     update.line_end_ = zero ? '\0' : '\n';
-    fixity::ManifestReader reader(std::move(source), {.algorithm = algorithm, .name = path.native(), .zero = zero,
+    fixity::ManifestReader reader(std::move(source), {.algorithm = algorithm,
+                                                      .name = path.native(),
+                                                      .zero = zero,
                                                       .comment = [&update](std::uint64_t line, std::string_view text) {
                                                           update.comments_.emplace_back(line, text);
                                                       }});
@@ -67,13 +69,15 @@ void ManifestUpdate::leave_out_header() {
         const auto& [line, text] = comment;
         if (line > first) return false;
         if (format_ == Format::sfv) return text == fixity::sfv_mark;
-        return format_ == Format::hashdeep && (text.starts_with("## Invoked from: ") || text.starts_with("## $ ") || text == "## " || text == "##");
+        return format_ == Format::hashdeep &&
+               (text.starts_with("## Invoked from: ") || text.starts_with("## $ ") || text == "## " || text == "##");
     });
 }
 
 std::string ManifestUpdate::comments_before(std::uint64_t line) {
     std::string text;
-    for (; !comments_.empty() && comments_.front().first < line; comments_.pop_front()) text += comments_.front().second + line_end_;
+    for (; !comments_.empty() && comments_.front().first < line; comments_.pop_front())
+        text += comments_.front().second + line_end_;
     return text;
 }
 

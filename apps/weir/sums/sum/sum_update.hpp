@@ -35,7 +35,8 @@ public:
     [[nodiscard]] const std::vector<digest::Algorithm>& algorithms() const noexcept { return algorithms_; }
     /// The files that it names, one after the other, each with its entry as what is expected.
     [[nodiscard]] std::optional<fixity::Job> next();
-    /// Its comments that stand before that line (of an entry) and were not asked for yet; at the end, all that are left.
+    /// Its comments that stand before that line (of an entry) and were not asked for yet; at the end, all that are
+    /// left.
     [[nodiscard]] std::string comments_before(std::uint64_t line = std::numeric_limits<std::uint64_t>::max());
     /// Names are the same when they lead to the same place: data/a and ./data/a.
     [[nodiscard]] bool names(const std::string& path) const { return places_.contains(place_of(path)); }

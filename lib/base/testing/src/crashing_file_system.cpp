@@ -195,10 +195,8 @@ int CrashingFileSystem::rename_new(const char* from, const char* to) {
     if (can) pending_names_.push_back({from, to, content});
     if (!powered()) return no_power();
     const int renamed = FileSystem::rename_new(from, to);
-    if (renamed == 0)
-        apply(pending_names_.back(), names_);
-    else if (can)
-        pending_names_.pop_back();
+    if (renamed == 0) apply(pending_names_.back(), names_);
+    else if (can) pending_names_.pop_back();
     return renamed;
 }
 
@@ -209,10 +207,8 @@ int CrashingFileSystem::unlink(const char* path) {
     if (can) pending_names_.push_back({path, {}, nullptr});
     if (!powered()) return no_power();
     const int removed = FileSystem::unlink(path);
-    if (removed == 0)
-        apply(pending_names_.back(), names_);
-    else if (can)
-        pending_names_.pop_back();
+    if (removed == 0) apply(pending_names_.back(), names_);
+    else if (can) pending_names_.pop_back();
     return removed;
 }
 
@@ -242,10 +238,8 @@ CrashingFileSystem::Bytes CrashingFileSystem::content_after(const Content& conte
         for (const auto& change : content.pending) {
             const auto fate = below(random, 3);
             if (fate == 0) continue;
-            if (fate == 1 && change.written)
-                torn(change);
-            else
-                apply(change, bytes);
+            if (fate == 1 && change.written) torn(change);
+            else apply(change, bytes);
         }
         return bytes;
     }

@@ -48,24 +48,14 @@ std::string damage_journal(const std::filesystem::path& path, ConstData older, s
     const auto last = std::min(begins.back(), bytes.size());
     std::string what;
     switch (below(12)) {
-        case 0:
-            std::ranges::fill(bytes, std::byte{0}), what = "all zeros";
-            break;
-        case 1:
-            std::fill_n(where, size, std::byte{0}), what = "zeroed" + there;
-            break;
-        case 2:
-            bytes.resize(at), what = fmt::format("cut at {}", at);
-            break;
+        case 0: std::ranges::fill(bytes, std::byte{0}), what = "all zeros"; break;
+        case 1: std::fill_n(where, size, std::byte{0}), what = "zeroed" + there; break;
+        case 2: bytes.resize(at), what = fmt::format("cut at {}", at); break;
         case 3:
             bytes.resize(begins[below(begins.size())]), what = fmt::format("cut to {} between rounds", bytes.size());
             break;
-        case 4:
-            bytes.insert(where, size, std::byte{0x5a}), what = "inserted" + there;
-            break;
-        case 5:
-            bytes.erase(where, where + static_cast<std::ptrdiff_t>(size)), what = "removed" + there;
-            break;
+        case 4: bytes.insert(where, size, std::byte{0x5a}), what = "inserted" + there; break;
+        case 5: bytes.erase(where, where + static_cast<std::ptrdiff_t>(size)), what = "removed" + there; break;
         case 6:
             if (last < bytes.size()) bytes[last + below(bytes.size() - last)] ^= std::byte{1};
             what = "the last round flipped";
@@ -78,9 +68,7 @@ std::string damage_journal(const std::filesystem::path& path, ConstData older, s
             check(remove_file(path, system));
             check(sync_directory(path.parent_path(), system));
             return "absent";
-        case 9:
-            bytes.clear(), what = "empty";
-            break;
+        case 9: bytes.clear(), what = "empty"; break;
         case 10:
             if (!older.empty()) bytes.assign(older.begin(), older.end());
             what = "an older copy";

@@ -40,8 +40,8 @@ Endpoint& SimulatedStation::endpoint() noexcept {
     return *endpoint_;
 }
 
-SimulatedNetwork::SimulatedNetwork(std::uint64_t seed, const NetworkFaults& faults, const messaging::EndpointOptions& options,
-                                   Bytes memory)
+SimulatedNetwork::SimulatedNetwork(std::uint64_t seed, const NetworkFaults& faults,
+                                   const messaging::EndpointOptions& options, Bytes memory)
     : faults_(faults), options_(options), memory_(memory), random_(seed) {
     clock_.advance(std::chrono::seconds(1));  // a steady clock is never at its beginning
 }
@@ -177,7 +177,8 @@ SteadyTime SimulatedNetwork::next_event() const {
 
 bool SimulatedNetwork::run_until(const std::function<bool()>& done, std::chrono::nanoseconds at_most) {
     const auto end = clock_.now() + at_most;
-    for (const auto& [id, station] : stations_) station->wake_ = std::min(station->wake_, clock_.now());  // the test acted
+    for (const auto& [id, station] : stations_)
+        station->wake_ = std::min(station->wake_, clock_.now());  // the test acted
     while (!done()) {
         const auto next = std::min(next_event(), end);
         if (next > clock_.now()) clock_.advance(next - clock_.now());

@@ -14,7 +14,8 @@ void DurableSessions::declare(std::uint32_t session, const wire::SessionKey& key
 
 void DurableSessions::restore(std::uint32_t session, const wire::SessionKey& key, const wire::SequenceSet& durable) {
     const std::scoped_lock lock(mutex_);
-    sessions_.insert_or_assign(session, Session{key, durable, true});  // written again: files may be deleted before the next change
+    sessions_.insert_or_assign(
+        session, Session{key, durable, true});  // written again: files may be deleted before the next change
 }
 
 void DurableSessions::add(std::uint32_t session, Sequence sequence) {
@@ -34,7 +35,8 @@ std::vector<catalogue::SessionMark> DurableSessions::take_changed_marks(const st
     const std::scoped_lock lock(mutex_);
     std::vector<catalogue::SessionMark> marks;
     for (auto& [number, session] : sessions_) {
-        if (std::exchange(session.changed, false)) marks.push_back(recovery::mark_of(session.key, session.durable, recorder));
+        if (std::exchange(session.changed, false))
+            marks.push_back(recovery::mark_of(session.key, session.durable, recorder));
     }
     return marks;
 }

@@ -11,8 +11,8 @@
 
 #include "weir/catalogue/rows.hpp"
 #include "weir/datafile/journal.hpp"
-#include "weir/wire/session.hpp"
 #include "weir/wire/sequence_set.hpp"
+#include "weir/wire/session.hpp"
 
 namespace weir::recorder {
 

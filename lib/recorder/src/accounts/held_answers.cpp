@@ -67,7 +67,8 @@ datafile::RejectedCopies HeldAnswers::total(const Ledger& ledger) const {
 
 void HeldAnswers::put_back(Round round) {
     const std::scoped_lock lock(mutex_);
-    round.answers.insert(round.answers.end(), std::make_move_iterator(held_.begin()), std::make_move_iterator(held_.end()));
+    round.answers.insert(round.answers.end(), std::make_move_iterator(held_.begin()),
+                         std::make_move_iterator(held_.end()));
     held_ = std::move(round.answers);
     for (const auto* ledger : round.ledgers) writing_.extract(ledger);
     not_written_.insert(round.ledgers.begin(), round.ledgers.end());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers to events of which copies are rejected, until the counts of these copies are on stable storage: the next round
-// of a journal takes both. So the counts are right after a crash too, at the price of a record in a commit that is made anyway
-// (or one commit a round, when nothing else comes).
+// Answers to events of which copies are rejected, until the counts of these copies are on stable storage: the next
+// round of a journal takes both. So the counts are right after a crash too, at the price of a record in a commit that
+// is made anyway (or one commit a round, when nothing else comes).
 #pragma once
 
 #include <array>
@@ -39,8 +39,8 @@ public:
         std::vector<const Ledger*> ledgers;
     };
 
-    /// Before anything is counted. Of several journals, one that has events to write takes what is held: `patience` rounds
-    /// without events pass it over first. `known`: the ledgers of the run so far.
+    /// Before anything is counted. Of several journals, one that has events to write takes what is held: `patience`
+    /// rounds without events pass it over first. `known`: the ledgers of the run so far.
     void begin(RunNumber run, std::string recorder, std::size_t patience, std::span<const catalogue::LedgerRow> known);
 
     /// First the copies, then the answer: so no answer goes before its counts. The ledger outlives this.
@@ -69,8 +69,9 @@ private:
     std::size_t patience_ = 0, passed_over_ = 0;
     std::map<StreamName, std::map<std::string, std::uint64_t>> before_;  // by reason
     std::map<const Ledger*, Counts> waiting_, taken_;
-    std::multiset<const Ledger*> writing_;  // taken; a round that meanwhile answers others of them writes their totals too
-    std::set<const Ledger*> not_written_;   // taken, and put back
+    std::multiset<const Ledger*>
+        writing_;  // taken; a round that meanwhile answers others of them writes their totals too
+    std::set<const Ledger*> not_written_;  // taken, and put back
     std::vector<Held> held_;
 };
 

@@ -21,7 +21,8 @@ public:
 
     /// Of copies that have no stream.
     Ledger() : Ledger("none", "unplaced") {}
-    Ledger(std::string stream_type, std::string stream_name) : stream_type_(std::move(stream_type)), stream_name_(std::move(stream_name)) {}
+    Ledger(std::string stream_type, std::string stream_name)
+        : stream_type_(std::move(stream_type)), stream_name_(std::move(stream_name)) {}
 
     [[nodiscard]] const std::string& stream_type() const noexcept { return stream_type_; }
     [[nodiscard]] const std::string& stream_name() const noexcept { return stream_name_; }
@@ -42,7 +43,8 @@ public:
         Counts c;
         c.stored = stored_.load(std::memory_order_relaxed);
         c.bytes_stored = bytes_stored_.load(std::memory_order_relaxed);
-        for (std::size_t i = 0; i < c.rejected.size(); ++i) c.rejected[i] = rejected_[i].load(std::memory_order_relaxed);
+        for (std::size_t i = 0; i < c.rejected.size(); ++i)
+            c.rejected[i] = rejected_[i].load(std::memory_order_relaxed);
         c.given_back = given_back_.load(std::memory_order_relaxed);
         c.received = received_.load(std::memory_order_relaxed);  // last, so that in hand is never negative
         return c;

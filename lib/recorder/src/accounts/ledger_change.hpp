@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ledger in the catalogue has not heard yet. A closed file brings what it stores, as received and stored; what was
-// refused comes from the counts of the recorder, now and then, and at the end of a run what has no fate at all.
+// What the ledger in the catalogue has not heard yet. A closed file brings what it stores, as received and stored; what
+// was refused comes from the counts of the recorder, now and then, and at the end of a run what has no fate at all.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace weir::recorder {
 
-/// Nothing: there is nothing to tell. `lost`: copies that were received, and at the end of the run are neither stored nor
-/// rejected; they are told as received, and the ledger does not balance.
+/// Nothing: there is nothing to tell. `lost`: copies that were received, and at the end of the run are neither stored
+/// nor rejected; they are told as received, and the ledger does not balance.
 [[nodiscard]] std::optional<catalogue::LedgerRow> ledger_change(const Ledger::Counts& now, const Ledger::Counts& told,
                                                                 std::uint64_t lost);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events of several copies of which some, not all, are taken: because memory ran out in between, or
-// because the recorder died in between, or a file of one copy failed. When such an event comes again, only what is missing is stored:
-// so every copy exists exactly once. Nearly always empty, and then it costs one load.
+// because the recorder died in between, or a file of one copy failed. When such an event comes again, only what is
+// missing is stored: so every copy exists exactly once. Nearly always empty, and then it costs one load.
 #pragma once
 
 #include <atomic>

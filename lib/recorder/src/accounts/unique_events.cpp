@@ -29,7 +29,8 @@ UniqueEvents::Found UniqueEvents::take(GlobalEventId event, std::uint64_t stream
     if (durable_.contains(event)) return Found::durable;
     if (in_hand_.contains(event)) {
         if (!stopped_here(event, streams)) return Found::in_hand;
-    } else if (in_hand_.memory() + durable_.memory() < memory_max_ || left_.contains(event)) {  // some of it is stored: checked always
+    } else if (in_hand_.memory() + durable_.memory() < memory_max_ ||
+               left_.contains(event)) {  // some of it is stored: checked always
         in_hand_.insert(event);
     } else {
         unchecked_.fetch_add(1, std::memory_order_relaxed);

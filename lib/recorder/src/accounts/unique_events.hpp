@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each event of a run once, whoever sends it: a builder may die after its event was recorded and before it heard so, and
-// another one builds the event again. Kept by global id. An event whose duplicate is on its way to the disk waits for that one's
-// end, because only what is durable may be refused for good.
+// Each event of a run once, whoever sends it: a builder may die after its event was recorded and before it heard so,
+// and another one builds the event again. Kept by global id. An event whose duplicate is on its way to the disk waits
+// for that one's end, because only what is durable may be refused for good.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ public:
     /// What is there already of an event that is taken now.
     struct Left {
         PartialCopies::State state{};
-        std::uint64_t streams = 0;           // which ones and in which order, as take() was told; 0: see stored_in
+        std::uint64_t streams = 0;             // which ones and in which order, as take() was told; 0: see stored_in
         std::vector<std::string> stored_in{};  // after a restart: these have it
     };
     enum class Found {
@@ -50,8 +50,8 @@ public:
     void restore(recovery::EventHoldings holdings);
 
     [[nodiscard]] Found take(GlobalEventId event, std::uint64_t streams, Left& left);
-    /// The duplicate is answered when the event in hand has met its end. False: it is not in hand any more, or has stopped on the
-    /// way; take() says anew.
+    /// The duplicate is answered when the event in hand has met its end. False: it is not in hand any more, or has
+    /// stopped on the way; take() says anew.
     [[nodiscard]] bool wait(GlobalEventId event, std::uint64_t streams, Duplicate duplicate);
 
     // The end of what was taken, or a stop on its way. Returned are the duplicates that have waited for it.
@@ -63,8 +63,8 @@ public:
     /// It stays in hand, and whoever comes first goes on with it: its sender, or, should that be dead, a duplicate.
     [[nodiscard]] std::vector<Duplicate> stopped(GlobalEventId event, Left left);
 
-    /// Marks of the chunks in which events have become durable since the last call; in the first one also those that were not
-    /// marked when they were restored, and chunk 0.
+    /// Marks of the chunks in which events have become durable since the last call; in the first one also those that
+    /// were not marked when they were restored, and chunk 0.
     [[nodiscard]] std::vector<catalogue::SessionMark> take_changed(RunNumber run, const std::string& recorder);
     /// What is durable.
     [[nodiscard]] wire::EventIdSet stored() const;
@@ -83,9 +83,10 @@ private:
     mutable std::mutex mutex_;
     wire::EventIdSet in_hand_;
     wire::EventIdSet durable_;
-    std::map<GlobalEventId, Left> left_;        // of events that stopped on the way, or are taken by halves; nearly always empty
+    std::map<GlobalEventId, Left>
+        left_;  // of events that stopped on the way, or are taken by halves; nearly always empty
     std::multimap<GlobalEventId, Duplicate> duplicates_;  // nearly always empty
-    std::set<std::uint64_t> changed_{0};        // chunks of durable_
+    std::set<std::uint64_t> changed_{0};                  // chunks of durable_
     std::atomic<std::uint64_t> unchecked_{0};
     std::atomic<std::uint64_t> stored_count_{0};  // of durable_
 };

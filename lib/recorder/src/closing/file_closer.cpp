@@ -21,7 +21,9 @@ using namespace std::chrono_literals;
 constexpr auto retry_interval = 100ms;
 constexpr auto retry_interval_at_stop = 20ms;
 
-auto session(const catalogue::SessionMark& m) { return std::tie(m.recorder, m.run, m.sender, m.incarnation, m.connection); }
+auto session(const catalogue::SessionMark& m) {
+    return std::tie(m.recorder, m.run, m.sender, m.incarnation, m.connection);
+}
 
 /// The newer replace the older of the same session.
 void put(std::vector<catalogue::SessionMark>& marks, std::vector<catalogue::SessionMark> newer) {
@@ -73,10 +75,8 @@ void FileCloser::run(const std::stop_token& stop) {
         {
             std::unique_lock lock(mutex_);
             const ScopedWait wait(WaitCause::queue);
-            if (again.empty())
-                changed_.wait(lock, stop, [&] { return !queue_.empty(); });
-            else
-                changed_.wait_for(lock, stop, retry_interval, [&] { return !queue_.empty(); });
+            if (again.empty()) changed_.wait(lock, stop, [&] { return !queue_.empty(); });
+            else changed_.wait_for(lock, stop, retry_interval, [&] { return !queue_.empty(); });
             while (!queue_.empty() && group.size() < group_max) {
                 group.push_back(std::move(queue_.front()));
                 queue_.pop_front();

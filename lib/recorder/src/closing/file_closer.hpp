@@ -25,10 +25,10 @@ namespace weir::recorder {
 
 /// What the closers of all volumes share.
 struct ClosingAccount {
-    std::atomic<std::size_t> waiting{0};     // files that wait to be closed, or are being closed
-    std::atomic<std::uint64_t> closed{0};    // files
-    std::atomic<std::uint64_t> attempts{0};  // of groups that have ended, well or not: who hangs makes none
-    std::mutex marks_mutex;                  // held while the catalogue is told: newer marks never come before older
+    std::atomic<std::size_t> waiting{0};        // files that wait to be closed, or are being closed
+    std::atomic<std::uint64_t> closed{0};       // files
+    std::atomic<std::uint64_t> attempts{0};     // of groups that have ended, well or not: who hangs makes none
+    std::mutex marks_mutex;                     // held while the catalogue is told: newer marks never come before older
     std::vector<catalogue::SessionMark> marks;  // taken, and the catalogue does not have them yet
 };
 
@@ -65,9 +65,9 @@ private:
         bool last_of_sequence;
         bool counted_whole;
         std::optional<datafile::FileClosed> closed{};  // the end is assigned
-        bool named = false;                  // on the disk all is done; the catalogue has to hear of it
-        bool removed = false;                // it held nothing, and is gone
-        bool done = false;                   // nothing is left to do
+        bool named = false;                            // on the disk all is done; the catalogue has to hear of it
+        bool removed = false;                          // it held nothing, and is gone
+        bool done = false;                             // nothing is left to do
         catalogue::FileHealth health = catalogue::FileHealth::sane;
 
         [[nodiscard]] bool to_tell() const noexcept { return !done && (named || removed); }

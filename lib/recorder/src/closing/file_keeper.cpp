@@ -67,7 +67,8 @@ Result<> FileKeeper::load_sequences() {
         sequence.blocks += row.events;
         if (sequence.cut) see_blocks_of(sequence, row);
     }
-    // Files before it may be unknown: gone without an event on stable storage, or deleted before the catalogue was lost.
+    // Files before it may be unknown: gone without an event on stable storage, or deleted before the catalogue was
+    // lost.
     for (const auto& [sequence, row] : last_of) see_blocks_of(*sequence, *row);
     return restore_blocks(*rows);
 }
@@ -84,7 +85,8 @@ Result<> FileKeeper::restore_blocks(const std::vector<catalogue::FileRow>& files
             return file.file_state == catalogue::FileState::opened && file.stream_type == row.stream_type &&
                    file.stream_name == row.stream_name && file.lumi_block == row.lumi_block;
         });
-        blocks_.restore({row.stream_type, row.stream_name, row.lumi_block}, static_cast<std::uint64_t>(open), clock_.now());
+        blocks_.restore({row.stream_type, row.stream_name, row.lumi_block}, static_cast<std::uint64_t>(open),
+                        clock_.now());
     }
     return {};
 }
@@ -95,7 +97,8 @@ Volume* FileKeeper::best(const std::vector<const Volume*>& without) const {
         if (volume->state() != VolumeState::good || std::ranges::find(without, volume.get()) != without.end()) continue;
         // In proportion to their space, so that equal disks have equally many files and all are full at the same time.
         const auto load = [](const Volume& v) {
-            return static_cast<double>(v.work_in_hand() + 1) / static_cast<double>(std::max<std::uint64_t>(v.usable_space().count(), 1));
+            return static_cast<double>(v.work_in_hand() + 1) /
+                   static_cast<double>(std::max<std::uint64_t>(v.usable_space().count(), 1));
         };
         const auto better = [&](const Volume& a, const Volume& b) {
             return a.failures() != b.failures() ? a.failures() < b.failures() : load(a) < load(b);
@@ -129,7 +132,8 @@ Result<> FileKeeper::describe(datafile::FileOpened& opened, const StreamTag& str
     head.name_core = name.core();
     head.run.run = run_;
     if (opened.file_version != event::file_version_bes3)
-        head.metadata = event::compose_metadata(opened.guid, {}, stream, options_.project, opened.lumi_block, opened.format);
+        head.metadata =
+            event::compose_metadata(opened.guid, {}, stream, options_.project, opened.lumi_block, opened.format);
     auto start = event::encode_file_head(head);
     if (!start) return std::unexpected(start.error());
     opened.start = std::move(*start);

@@ -64,12 +64,16 @@ public:
     /// be opened before this one is closed. Returns at once.
     void close_later(std::shared_ptr<StreamFile> file, bool last_of_sequence);
 
-    /// Ends the threads when everything handed over is closed, at `deadline`, or when for `patience` nothing was left but
-    /// what cannot be closed now: what is not closed then is left for recovery. Returns how many files that are.
+    /// Ends the threads when everything handed over is closed, at `deadline`, or when for `patience` nothing was left
+    /// but what cannot be closed now: what is not closed then is left for recovery. Returns how many files that are.
     std::size_t stop(SteadyTime deadline, std::chrono::milliseconds patience = std::chrono::seconds{5});
 
-    [[nodiscard]] std::uint64_t files_closed() const noexcept { return closing_.closed.load(std::memory_order_relaxed); }
-    [[nodiscard]] std::size_t files_waiting() const noexcept { return closing_.waiting.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t files_closed() const noexcept {
+        return closing_.closed.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] std::size_t files_waiting() const noexcept {
+        return closing_.waiting.load(std::memory_order_relaxed);
+    }
     /// Of groups of files to be closed. It rises while any file waits, unless closing hangs.
     [[nodiscard]] std::uint64_t attempts() const noexcept { return closing_.attempts.load(std::memory_order_relaxed); }
 

@@ -36,7 +36,8 @@ void LumiBlocks::file_opened(const StreamTag& stream, LumiBlock block, SteadyTim
     row.changed = now;
 }
 
-void LumiBlocks::file_closed(const std::string& stream_type, const std::string& stream_name, LumiBlock block, SteadyTime now) {
+void LumiBlocks::file_closed(const std::string& stream_type, const std::string& stream_name, LumiBlock block,
+                             SteadyTime now) {
     const std::scoped_lock lock(mutex_);
     const auto row = rows_.find({block, stream_type, stream_name});
     if (row == rows_.end()) return;

@@ -60,10 +60,10 @@ private:
     const std::chrono::nanoseconds grace_;
     std::atomic<std::uint64_t> above_newest_{0};  // a hint for saw(), which is on the data path
     std::mutex mutex_;
-    std::deque<Step> steps_;      // rising; those younger than the grace time, and the newest
-    std::uint64_t settled_ = 0;   // blocks below were followed by a newer one a grace time ago
-    std::uint64_t told_ = 0;      // to the catalogue
-    std::map<Key, Row> rows_;     // OPENED in the catalogue
+    std::deque<Step> steps_;     // rising; those younger than the grace time, and the newest
+    std::uint64_t settled_ = 0;  // blocks below were followed by a newer one a grace time ago
+    std::uint64_t told_ = 0;     // to the catalogue
+    std::map<Key, Row> rows_;    // OPENED in the catalogue
 };
 
 }  // namespace weir::recorder

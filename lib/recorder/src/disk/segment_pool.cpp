@@ -13,7 +13,7 @@ namespace {
 
 std::byte* map_arena(std::size_t size) {
     void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    WEIR_ASSERT(memory != MAP_FAILED);  // at start-up, of a size that the configuration was checked for
+    WEIR_ASSERT(memory != MAP_FAILED);       // at start-up, of a size that the configuration was checked for
     ::madvise(memory, size, MADV_HUGEPAGE);  // a hint; fine when refused
     return static_cast<std::byte*>(memory);
 }

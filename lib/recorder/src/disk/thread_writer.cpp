@@ -72,13 +72,11 @@ private:
     std::condition_variable_any has_work_;
     std::deque<Write> queue_;
     std::vector<const File*> being_written_;  // as many as there are threads at most
-    std::vector<std::jthread> threads_;  // the last member: they stop before what they use is gone
+    std::vector<std::jthread> threads_;       // the last member: they stop before what they use is gone
 };
 
 }  // namespace
 
-std::unique_ptr<BlockWriter> make_thread_writer(unsigned threads) {
-    return std::make_unique<ThreadWriter>(threads);
-}
+std::unique_ptr<BlockWriter> make_thread_writer(unsigned threads) { return std::make_unique<ThreadWriter>(threads); }
 
 }  // namespace weir::recorder

@@ -88,7 +88,9 @@ private:
             io_uring_cqe_seen(&ring_, completion);
             // The kernel orders this after the submission, which the thread sanitizer cannot see; the lock
             // that covered the submission says it in terms of C++.
-            { const std::scoped_lock submitted(mutex_); }
+            {
+                const std::scoped_lock submitted(mutex_);
+            }
             if (write == nullptr) return;
             finish(write, got);
         }
@@ -103,9 +105,9 @@ private:
         if (got == -EINTR || got == -EAGAIN) return start_again(write);
         Result<> result;
         if (got <= 0) {
-            result = fail_errno(got == 0 ? EIO : -got, fmt::format("cannot write {} at offset {}",
-                                                                   write->file->path().native(),
-                                                                   write->offset + write->done));
+            result = fail_errno(
+                got == 0 ? EIO : -got,
+                fmt::format("cannot write {} at offset {}", write->file->path().native(), write->offset + write->done));
         } else {
             write->done += static_cast<std::size_t>(got);
             if (write->done < write->data.size()) return start_again(write);

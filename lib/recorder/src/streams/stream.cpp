@@ -13,9 +13,14 @@ constexpr std::size_t closed_blocks_kept = 4096;
 
 }  // namespace
 
-Stream::Stream(StreamTag tag, event::Format format, const RecorderOptions& options, FileKeeper& keeper, LumiBlocks& blocks,
-               const Clock& clock)
-    : tag_(std::move(tag)), format_(format), options_(options), keeper_(keeper), blocks_(blocks), clock_(clock),
+Stream::Stream(StreamTag tag, event::Format format, const RecorderOptions& options, FileKeeper& keeper,
+               LumiBlocks& blocks, const Clock& clock)
+    : tag_(std::move(tag)),
+      format_(format),
+      options_(options),
+      keeper_(keeper),
+      blocks_(blocks),
+      clock_(clock),
       ledger_(tag_.type, tag_.name) {}
 
 bool Stream::is_full(const StreamFile& file, std::uint64_t next, SteadyTime now) const {
@@ -33,8 +38,10 @@ Stream::Assigned Stream::assign(const CopyRequest& request, Place& place, std::s
     const auto block = tag_.obeys_lumi_block ? request.lumi_block : LumiBlock{0};
     blocks_.saw(request.lumi_block, now);
     auto at = open_.find(block);
-    const bool ends = at != open_.end() && (!at->second.file->takes_more() || is_full(*at->second.file, request.length, now));
-    if (at == open_.end() && options_.late == LatePolicy::reject && closed_blocks_.contains(block)) return Assigned::late;
+    const bool ends =
+        at != open_.end() && (!at->second.file->takes_more() || is_full(*at->second.file, request.length, now));
+    if (at == open_.end() && options_.late == LatePolicy::reject && closed_blocks_.contains(block))
+        return Assigned::late;
     if ((ends || at == open_.end()) && !keeper_.may_open()) return Assigned::nowhere;
     if (ends) {
         keeper_.close_later(std::move(at->second.file), false);
@@ -58,9 +65,8 @@ Stream::Assigned Stream::assign(const CopyRequest& request, Place& place, std::s
 void Stream::forget_old_blocks(LumiBlock keep) {
     // A sender that jumps between blocks costs files, never memory.
     while (open_.size() > options_.lumi_blocks_open_max) {
-        const auto oldest = std::ranges::min_element(open_, {}, [&](const auto& o) {
-            return std::pair(o.first == keep, o.second.last_event);
-        });
+        const auto oldest = std::ranges::min_element(
+            open_, {}, [&](const auto& o) { return std::pair(o.first == keep, o.second.last_event); });
         closed_blocks_.insert(oldest->first);
         keeper_.close_later(std::move(oldest->second.file), closed_block_is_final());
         open_.erase(oldest);

@@ -35,7 +35,8 @@ StreamFile::StreamFile(datafile::FileOpened opened, File file, bool direct, bool
       lost_(lost),
       opened_at_(now),
       sums_(opened_.start, adler32) {
-    // The file start needs no segment before the first event comes: it begins life as the tail, which is less than a block.
+    // The file start needs no segment before the first event comes: it begins life as the tail, which is less than a
+    // block.
     WEIR_ASSERT(opened_.start.size() <= start_size_max);
     std::ranges::copy(opened_.start, tail_.begin());
     end_ = folded_ = durable_.size = opened_.start.size();
@@ -56,7 +57,8 @@ std::uint64_t StreamFile::segments_end() const noexcept {
 bool StreamFile::reserve(std::uint64_t size) {
     const auto begin = segments_end();
     if (end_ + size <= begin) return true;
-    const auto count = static_cast<std::size_t>((end_ + size - begin + pool_.segment_size() - 1) / pool_.segment_size());
+    const auto count =
+        static_cast<std::size_t>((end_ + size - begin + pool_.segment_size() - 1) / pool_.segment_size());
     taken_.clear();
     if (!pool_.try_take(count, taken_)) return false;
     const bool takes_up_tail = segments_.empty();
@@ -233,7 +235,8 @@ std::optional<StreamFile::Flush> StreamFile::flush() {
             outstanding_.push_back(from);
         }
         flush.target = flushed_ = folded_;
-        flushing_.insert(flushing_.end(), std::make_move_iterator(unsynced_.begin()), std::make_move_iterator(unsynced_.end()));
+        flushing_.insert(flushing_.end(), std::make_move_iterator(unsynced_.begin()),
+                         std::make_move_iterator(unsynced_.end()));
         unsynced_.clear();
         flush.first = std::exchange(first_flush_, false);
     }
@@ -326,9 +329,8 @@ void StreamFile::written(std::uint64_t offset, ConstData data, Result<> result) 
     {
         const std::scoped_lock lock(mutex_);
         if (!result && !failed_) failed_ = result.error();
-        const auto segment = std::ranges::find_if(segments_, [&](const Segment& s) {
-            return offset >= s.begin && offset < s.begin + pool_.segment_size();
-        });
+        const auto segment = std::ranges::find_if(
+            segments_, [&](const Segment& s) { return offset >= s.begin && offset < s.begin + pool_.segment_size(); });
         WEIR_ASSERT(segment != segments_.end());
         if (segment->flushes > 0) {
             --segment->flushes;  // while one is in flight the whole is not submitted
@@ -401,7 +403,8 @@ void StreamFile::release_idle() {
     std::byte* freed = nullptr;
     {
         const std::scoped_lock lock(mutex_);
-        if (ended_ || segments_.size() != 1 || !slots_.empty() || !outstanding_.empty() || flushed_ != end_ || failed_) return;
+        if (ended_ || segments_.size() != 1 || !slots_.empty() || !outstanding_.empty() || flushed_ != end_ || failed_)
+            return;
         const auto& segment = segments_.front();
         if (segment.submitted || end_ - segment.begin >= pool_.segment_size()) return;
         const auto from = round_down(end_);

@@ -91,7 +91,8 @@ public:
         bool first = false;  // the file's name and its "opened" record are not yet durable
     };
 
-    /// Hands everything folded so far to the writer. Nothing when nothing is new, or when the file has failed. Sync thread only.
+    /// Hands everything folded so far to the writer. Nothing when nothing is new, or when the file has failed. Sync
+    /// thread only.
     [[nodiscard]] std::optional<Flush> flush();
 
     /// What the last flush() took. Sync thread only.
@@ -119,7 +120,8 @@ public:
 
     /// After the last assign: waits for the copies in progress, appends the end record, and returns what
     /// is known of the file. The bytes are not yet written: the next sync round does that. Needs no memory of the pool,
-    /// and what the file has of it goes back as soon as it is written: files that wait to be closed hold none (decision 13).
+    /// and what the file has of it goes back as soon as it is written: files that wait to be closed hold none (decision
+    /// 13).
     [[nodiscard]] Result<datafile::FileClosed> finish(
         const std::function<std::vector<std::byte>(std::uint64_t events, std::uint64_t bytes)>& end);
 
@@ -162,11 +164,11 @@ private:
         ConstData data;
     };
 
-    [[nodiscard]] std::uint64_t segments_end() const noexcept;        // where the next segment begins
-    [[nodiscard]] bool reserve(std::uint64_t size);                   // segments up to end_ + size
-    void reserve_own(std::uint64_t size);                             // the same for the end record, in tail_
+    [[nodiscard]] std::uint64_t segments_end() const noexcept;  // where the next segment begins
+    [[nodiscard]] bool reserve(std::uint64_t size);             // segments up to end_ + size
+    void reserve_own(std::uint64_t size);                       // the same for the end record, in tail_
     void pieces_of(std::uint64_t begin, std::uint64_t size, std::vector<MutableData>& pieces);
-    void put(std::uint64_t at, ConstData bytes);                      // small things, into reserved memory
+    void put(std::uint64_t at, ConstData bytes);  // small things, into reserved memory
     std::uint64_t add_slot(std::uint64_t size, Slot slot);
     void fold();
     void collect_full(std::vector<Write>& writes);

@@ -22,7 +22,7 @@ constexpr std::uint32_t idle_rounds_before_release = 20;
 constexpr std::chrono::seconds calm{60};  // without trouble: then the next try comes soon again
 
 std::uint64_t size_of_volume(const std::filesystem::path& directory, FileSystem& system) {
-    struct ::statvfs status {};
+    struct ::statvfs status{};
     if (system.statvfs(directory.c_str(), &status) != 0) return 0;
     return static_cast<std::uint64_t>(status.f_blocks) * status.f_frsize;
 }
@@ -222,7 +222,8 @@ bool Volume::round() {
         held_round_ = std::move(held);
     }
     const auto committed = commit_journal();
-    if (auto mine = take_held_round()) answer(std::move(*mine), committed.has_value());  // else the disk hung, and another volume has it
+    if (auto mine = take_held_round())
+        answer(std::move(*mine), committed.has_value());  // else the disk hung, and another volume has it
     std::vector<PlacedCopy> durable;
     for (auto& [open, flush, error] : batch) {
         if (!committed && !error) error = committed.error();
@@ -249,7 +250,8 @@ void Volume::run(const std::stop_token& stop) {
         {
             std::unique_lock lock(rounds_mutex_);
             const ScopedWait wait(WaitCause::timer);
-            rounds_changed_.wait_for(lock, stop, options_.sync_interval, [&] { return rounds_wanted_ > rounds_begun_; });
+            rounds_changed_.wait_for(lock, stop, options_.sync_interval,
+                                     [&] { return rounds_wanted_ > rounds_begun_; });
             ends = stop.stop_requested();
             rounds_begun_ = rounds_wanted_;
         }
@@ -293,11 +295,13 @@ void Volume::give_up(const std::shared_ptr<StreamFile>& file, const Error& error
     const auto fault = datafile::disk_fault_of(error);
     std::string again = "no event of it was in hand";
     if (!lost.empty()) {
-        const auto [first, last] = std::ranges::minmax(lost, {}, [](const PlacedCopy& copy) { return number(copy.entry.event); });
-        again = fmt::format("{} in hand, global ids {} to {}, are asked for again", lost.size(), number(first.entry.event),
-                            number(last.entry.event));
+        const auto [first, last] =
+            std::ranges::minmax(lost, {}, [](const PlacedCopy& copy) { return number(copy.entry.event); });
+        again = fmt::format("{} in hand, global ids {} to {}, are asked for again", lost.size(),
+                            number(first.entry.event), number(last.entry.event));
     }
-    const auto text = fmt::format("{}: {} acknowledged events are kept, {}", error.message(), file->durable().events, again);
+    const auto text =
+        fmt::format("{}: {} acknowledged events are kept, {}", error.message(), file->durable().events, again);
     bool drops = fault == datafile::DiskFault::volume;
     if (fault == datafile::DiskFault::name && is_in_place()) {
         callbacks_.interfered(fmt::format("file removed: {}.writing", file->opened().name), text);
@@ -340,24 +344,22 @@ void Volume::drop(const Error& error, bool hangs) {
     for (const auto& open : open_files()) {
         if (open->file->give_up(error, lost)) ++files;
     }
-    callbacks_.alarm(fmt::format("volume dropped: {}", options_.directory.native()),
-                     fmt::format("{}: {} files stay as they are for recovery, {} copies in hand are asked for again; {}",
-                                 error.message(), files, lost.size(),
-                                 hangs ? "it is used again after a restart" : "it is used again when it can be written"));
+    callbacks_.alarm(
+        fmt::format("volume dropped: {}", options_.directory.native()),
+        fmt::format("{}: {} files stay as they are for recovery, {} copies in hand are asked for again; {}",
+                    error.message(), files, lost.size(),
+                    hangs ? "it is used again after a restart" : "it is used again when it can be written"));
     if (!lost.empty()) callbacks_.lost(lost);
     callbacks_.changed();
 }
 
 void Volume::note(const Error& error) {
     switch (datafile::disk_fault_of(error)) {
-        case datafile::DiskFault::no_descriptors:
-            return callbacks_.alarm("no file descriptors", error.message());
-        case datafile::DiskFault::no_space:
-            return pause(&error);
+        case datafile::DiskFault::no_descriptors: return callbacks_.alarm("no file descriptors", error.message());
+        case datafile::DiskFault::no_space: return pause(&error);
         case datafile::DiskFault::name:
         case datafile::DiskFault::file:
-        case datafile::DiskFault::volume:
-            return drop(error, false);
+        case datafile::DiskFault::volume: return drop(error, false);
     }
 }
 
@@ -371,10 +373,12 @@ void Volume::pause(const Error* error) {
         }
     }
     for (const auto& open : open_files()) open->file->stop_taking();
-    callbacks_.alarm(fmt::format("disk full: {}", options_.directory.native()),
-                     fmt::format("{} are free{}{}; what is open there is closed, and recording goes on by itself when {} are "
-                                 "free", to_string(free_space()), error == nullptr ? "" : ", ",
-                                 error == nullptr ? "" : error->message(), to_string(reserve_.size() + headroom_ * 2)));
+    callbacks_.alarm(
+        fmt::format("disk full: {}", options_.directory.native()),
+        fmt::format("{} are free{}{}; what is open there is closed, and recording goes on by itself when {} are "
+                    "free",
+                    to_string(free_space()), error == nullptr ? "" : ", ", error == nullptr ? "" : error->message(),
+                    to_string(reserve_.size() + headroom_ * 2)));
     callbacks_.changed();
 }
 
@@ -406,8 +410,8 @@ void Volume::check_space() {
         if (state_ != VolumeState::full) return;
         state_ = VolumeState::good;
     }
-    callbacks_.inform(fmt::format("{} has space again, {} are free: recording goes on there", options_.directory.native(),
-                                  to_string(free)));
+    callbacks_.inform(fmt::format("{} has space again, {} are free: recording goes on there",
+                                  options_.directory.native(), to_string(free)));
     callbacks_.changed();
 }
 
@@ -442,7 +446,8 @@ void Volume::stop() {
         if (!ended_) return thread_.detach();
     }
     thread_.join();
-    // Whoever has it now begins a file on a disk that hangs: nothing waits for that here, and the next start removes them.
+    // Whoever has it now begins a file on a disk that hangs: nothing waits for that here, and the next start removes
+    // them.
     if (const std::unique_lock lock(unbegun_mutex_, std::try_to_lock); lock) remove_all_unbegun();
     reserve_.release();
     const std::scoped_lock lock(journal_mutex_);

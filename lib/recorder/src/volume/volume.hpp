@@ -43,20 +43,20 @@ struct VolumeOptions {
     std::filesystem::path directory;
     RunNumber run{};  // and recorder: whose journals these are
     std::string recorder{};
-    Guid id{};                              // of the directory's marker; zeros: it has none
-    DirectIo direct = DirectIo::automatic;  // automatic: where the file system is known to do it well
-    unsigned queue_depth = 32;              // writes in flight
-    unsigned write_threads = 2;             // when io_uring is not used
+    Guid id{};                                    // of the directory's marker; zeros: it has none
+    DirectIo direct = DirectIo::automatic;        // automatic: where the file system is known to do it well
+    unsigned queue_depth = 32;                    // writes in flight
+    unsigned write_threads = 2;                   // when io_uring is not used
     std::chrono::milliseconds sync_interval{50};  // the longest that an event waits for a round to begin
-    bool sync = true;                       // false: acknowledged without being on stable storage; loud
-    Bytes reserve = 0_B;                    // kept to close what is open; 0: by the size of the volume
-    Bytes headroom = 0_B;                   // with less free besides the reserve it pauses; 0: the write memory
+    bool sync = true;                             // false: acknowledged without being on stable storage; loud
+    Bytes reserve = 0_B;                          // kept to close what is open; 0: by the size of the volume
+    Bytes headroom = 0_B;                         // with less free besides the reserve it pauses; 0: the write memory
     std::chrono::milliseconds retry_first{100}, retry_last{10'000};  // between tries of a volume that failed
 };
 
 class Volume {
 public:
-    static constexpr std::uint32_t failures_max = 3;  // files that fail before the volume is dropped ...
+    static constexpr std::uint32_t failures_max = 3;           // files that fail before the volume is dropped ...
     static constexpr std::chrono::minutes failure_counts{10};  // ... each within this time of the one before
 
     struct Callbacks {
@@ -64,7 +64,7 @@ public:
         /// Copies that are durable now, from the sync thread.
         std::function<void(std::vector<PlacedCopy>&)> durable;
         LostCopies lost;
-        HeldAnswers* held = nullptr;  // answers that wait for a journal; nothing: there are none
+        HeldAnswers* held = nullptr;                        // answers that wait for a journal; nothing: there are none
         std::function<void(HeldAnswers::Round&)> answer{};  // sync thread
         /// Something to be latched by its name until somebody acknowledges it. Any thread.
         std::function<void(const std::string& alarm, const std::string& text)> alarm;
@@ -124,8 +124,8 @@ public:
     [[nodiscard]] std::uint32_t failures() const;
     /// It does not answer: its threads and memory can never be had back, nor can this object be destroyed.
     [[nodiscard]] bool hangs() const;
-    /// Runs `work`, which uses this volume, on a thread of its own, and returns its result; or, when the volume turns out
-    /// to hang, an error without it: so `work` owns what it uses.
+    /// Runs `work`, which uses this volume, on a thread of its own, and returns its result; or, when the volume turns
+    /// out to hang, an error without it: so `work` owns what it uses.
     [[nodiscard]] Result<> unless_it_hangs(std::function<Result<>()> work);
     /// Drops the volume when it has been silent for so long. Any thread.
     void check_silence(std::chrono::nanoseconds longest);
@@ -176,8 +176,8 @@ private:
     bool round();  // true when there was something to do
     void sync_files(std::vector<Underway>& batch);
     void close_data(std::span<FileToClose> files, std::span<const std::shared_ptr<OpenFile>> open);
-    /// Of a file that does not begin. What cannot be removed now is removed before the next file begins, or at the stop.
-    /// Both with unbegun_mutex_.
+    /// Of a file that does not begin. What cannot be removed now is removed before the next file begins, or at the
+    /// stop. Both with unbegun_mutex_.
     void remove_unbegun(const std::string& name);
     void remove_all_unbegun();
     [[nodiscard]] Result<> end_data(OpenFile& open, const datafile::FileClosed& closed);

@@ -19,7 +19,8 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const datafile::FileOpened& o
     std::uint32_t drops = 0;
     {
         const std::scoped_lock lock(rounds_mutex_);
-        if (state_ != VolumeState::good) return fail(Errc::io, fmt::format("{} takes no files now", options_.directory.native()));
+        if (state_ != VolumeState::good)
+            return fail(Errc::io, fmt::format("{} takes no files now", options_.directory.native()));
         drops = drops_;
     }
     const auto failed = [&](const Error& error) -> std::unexpected<Error> {
@@ -27,9 +28,11 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const datafile::FileOpened& o
         return std::unexpected(error);
     };
     if (opened.start.size() > StreamFile::start_size_max)
-        return fail(Errc::limit, fmt::format("cannot create {}.writing: its start would have {} bytes, {} is the most; give project, "
-                                             "recorder or stream a shorter name", opened.name, opened.start.size(),
-                                             StreamFile::start_size_max));
+        return fail(
+            Errc::limit,
+            fmt::format("cannot create {}.writing: its start would have {} bytes, {} is the most; give project, "
+                        "recorder or stream a shorter name",
+                        opened.name, opened.start.size(), StreamFile::start_size_max));
     // While the list is locked: nobody removes the name that begins here.
     const std::scoped_lock unbegun_lock(unbegun_mutex_);
     {
@@ -39,9 +42,11 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const datafile::FileOpened& o
     }
     remove_all_unbegun();
     if (std::ranges::find(unbegun_, opened.name) != unbegun_.end())
-        return fail_errno(EEXIST, fmt::format("cannot create {}.writing: what is left of its name cannot be removed", opened.name));
+        return fail_errno(
+            EEXIST, fmt::format("cannot create {}.writing: what is left of its name cannot be removed", opened.name));
     std::error_code ignored;
-    for (const auto* ending : {".data", ".index"}) {  // the index alone: left by a file that a crash has kept from its name
+    for (const auto* ending :
+         {".data", ".index"}) {  // the index alone: left by a file that a crash has kept from its name
         if (std::filesystem::exists(options_.directory / (opened.name + ending), ignored))
             return fail_errno(EEXIST, fmt::format("cannot create {}.writing: the closed file", opened.name));
     }
@@ -57,10 +62,11 @@ Result<std::shared_ptr<StreamFile>> Volume::create(const datafile::FileOpened& o
         remove_unbegun(opened.name);
         return failed(index.error());
     }
-    auto stream_file = std::make_shared<StreamFile>(opened, std::move(*file), direct_, adler32, pool_, *writer_, system_,
-                                                    callbacks_.lost, clock_.now());
+    auto stream_file = std::make_shared<StreamFile>(opened, std::move(*file), direct_, adler32, pool_, *writer_,
+                                                    system_, callbacks_.lost, clock_.now());
     const std::scoped_lock lock(files_mutex_, rounds_mutex_);
-    // Dropped in between: recovery may have looked before this file was there, so it is removed when the next one begins, at the latest.
+    // Dropped in between: recovery may have looked before this file was there, so it is removed when the next one
+    // begins, at the latest.
     if (drops_ != drops || failure_) {
         unbegun_.push_back(opened.name);
         return fail(Errc::io, fmt::format("{} takes no files now", options_.directory.native()));
@@ -169,7 +175,8 @@ void Volume::close_data(std::span<FileToClose> files, std::span<const std::share
 namespace {
 
 std::unexpected<Error> removed_when_complete(const std::string& path) {
-    return fail_errno(ENOLINK, fmt::format("{} was removed or renamed when it was complete, before it had its final name", path));
+    return fail_errno(
+        ENOLINK, fmt::format("{} was removed or renamed when it was complete, before it had its final name", path));
 }
 
 }  // namespace
@@ -206,7 +213,8 @@ void Volume::close_names(std::span<FileToClose> files, std::span<const std::shar
         if (!files[i].done) continue;
         auto renamed = make_way(name_of(i) + ".data", name_of(i) + ".writing");
         if (renamed) renamed = rename_new(name_of(i) + ".writing", name_of(i) + ".data", system_);
-        if (!renamed && renamed.error().os_errno == ENOENT && is_in_place()) renamed = removed_when_complete(name_of(i) + ".writing");
+        if (!renamed && renamed.error().os_errno == ENOENT && is_in_place())
+            renamed = removed_when_complete(name_of(i) + ".writing");
         if (renamed) open[i]->next = Closing::directory;
         else files[i].done = close_failed(files[i].file, renamed);
         closing_steps_.fetch_add(1, std::memory_order_relaxed);
@@ -235,7 +243,8 @@ Result<std::optional<datafile::FileClosed>> Volume::close_up(const std::shared_p
         return std::unexpected(error);
     };
     if (durable.events == 0 && !also_empty) {
-        const auto path = path_of(*file, ".writing"), index = path_of(*file, open->index_named ? ".index" : ".index.writing");
+        const auto path = path_of(*file, ".writing"),
+                   index = path_of(*file, open->index_named ? ".index" : ".index.writing");
         // Its descriptor is open until the catalogue has forgotten the file, and that may need the space.
         if (file->file().is_open()) static_cast<void>(file->file().truncate(0));
         if (leads_to(path, file->file())) {  // else the name is somebody else's now
@@ -288,7 +297,7 @@ Result<> Volume::forget(std::span<const Guid> guids) {
 
 void Volume::leave(const Guid& guid) {
     std::shared_ptr<OpenFile> last;  // destroyed without the lock: it may wait for a write
-    if (hangs()) return;  // it could not be destroyed
+    if (hangs()) return;             // it could not be destroyed
     const std::scoped_lock lock(files_mutex_);
     if (const auto found = files_.find(guid); found != files_.end()) {
         last = std::move(found->second);

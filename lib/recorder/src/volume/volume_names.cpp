@@ -77,7 +77,8 @@ Result<> Volume::put_back(Writer& writer) {
 /// Before anything is acknowledged on its word. Sync thread, with journal_mutex_.
 Result<> Volume::keep_journal() { return put_back(*journal_); }
 
-/// Recovery relies on it where the journal is damaged, and its name is looked after once a second. By the thread that writes it.
+/// Recovery relies on it where the journal is damaged, and its name is looked after once a second. By the thread that
+/// writes it.
 Result<> Volume::keep_index(OpenFile& open) {
     const auto& file = open.index.file();
     if (leads_to(file.path(), file) || was_discarded(*open.file)) return {};
@@ -109,8 +110,7 @@ void Volume::look_at_names() {
         auto taken = datafile::DirectoryLock::take(options_.directory);
         callbacks_.interfered(fmt::format("file removed: {}", lock_.file().path().native()),
                               taken ? "it was made again" : taken.error().message());
-        if (taken)
-            lock_ = std::move(*taken);
+        if (taken) lock_ = std::move(*taken);
         else if (taken.error().code == Errc::refused)
             return drop(taken.error(), false);  // another recorder has the directory
     }

@@ -77,8 +77,9 @@ void Volume::try_again() {
 void Volume::check_silence(std::chrono::nanoseconds longest) {
     const auto silence = system_.silence();
     if (silence < longest) return;
-    const Error error{Errc::io, 0, fmt::format("{} has not answered for {} s", options_.directory.native(),
-                                               std::chrono::duration_cast<std::chrono::seconds>(silence).count())};
+    const Error error{Errc::io, 0,
+                      fmt::format("{} has not answered for {} s", options_.directory.native(),
+                                  std::chrono::duration_cast<std::chrono::seconds>(silence).count())};
     {
         const std::scoped_lock lock(rounds_mutex_);
         if (hangs_) return;

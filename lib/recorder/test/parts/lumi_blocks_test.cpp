@@ -18,7 +18,9 @@ protected:
         tag.obeys_lumi_block = obeys;
         return tag;
     }
-    void opened(std::uint32_t block, std::chrono::seconds when) { blocks_.file_opened(tag(), LumiBlock{block}, at(when)); }
+    void opened(std::uint32_t block, std::chrono::seconds when) {
+        blocks_.file_opened(tag(), LumiBlock{block}, at(when));
+    }
     void closed(std::uint32_t block, std::chrono::seconds when) {
         blocks_.file_closed("physics", "Main", LumiBlock{block}, at(when));
     }

@@ -98,7 +98,8 @@ TEST_F(StreamFileTest, AVolumeRefusesAStartThatIsLongerAndGoesOn) {
     opened.start.assign(StreamFile::start_size_max + 1, std::byte{1});
     const auto refused = volume->create(opened, true);
     ASSERT_FALSE(refused.has_value());
-    EXPECT_NE(refused.error().message().find("its start would have 4096 bytes"), std::string::npos) << refused.error().message();
+    EXPECT_NE(refused.error().message().find("its start would have 4096 bytes"), std::string::npos)
+        << refused.error().message();
     opened.start.pop_back();
     auto created = volume->create(opened, true);
     ASSERT_TRUE(created.has_value()) << created.error().message();

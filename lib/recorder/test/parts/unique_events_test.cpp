@@ -40,7 +40,9 @@ TEST(UniqueEvents, AnyCourseOfEventsIsAsWithPlainSets) {
             const auto what = random() % 8;
             const auto n = what < 4 ? next++ : next - std::min<std::uint64_t>(next, random() % 40);
             if (what < 6) {
-                const auto expected = durable.contains(n) ? Found::durable : in_hand.contains(n) ? Found::in_hand : Found::nothing;
+                const auto expected = durable.contains(n)   ? Found::durable
+                                      : in_hand.contains(n) ? Found::in_hand
+                                                            : Found::nothing;
                 ASSERT_EQ(take(events, n), expected) << "seed " << seed << " step " << step << " id " << n;
                 if (expected == Found::nothing) in_hand.insert(n);
                 if (expected == Found::in_hand) {
@@ -80,7 +82,8 @@ TEST(UniqueEvents, WhoeverComesFirstGoesOnWithAnEventThatHasStopped) {
     ASSERT_EQ(duplicates.size(), 1U);  // it comes again: the sender of the first may be dead
     EXPECT_EQ(duplicates.front().session, 7U);
     UniqueEvents::Left left;
-    EXPECT_EQ(events.take(id(5), others, left), Found::in_hand);  // it could not finish what was begun for other streams
+    EXPECT_EQ(events.take(id(5), others, left),
+              Found::in_hand);  // it could not finish what was begun for other streams
     EXPECT_TRUE(events.wait(id(5), others, {}));
     EXPECT_FALSE(events.wait(id(5), streams, {}));
     EXPECT_EQ(events.take(id(5), streams, left), Found::nothing);

@@ -26,7 +26,9 @@ class VolumeTest : public testing::RecordingFixture {
 protected:
     VolumeTest() {
         Volume::Callbacks callbacks;
-        callbacks.session_names = [](std::uint32_t session) { return datafile::SessionDeclared{.number = session, .run = RunNumber{17}, .sender = "test"}; };
+        callbacks.session_names = [](std::uint32_t session) {
+            return datafile::SessionDeclared{.number = session, .run = RunNumber{17}, .sender = "test"};
+        };
         callbacks.durable = [](auto&) {};
         callbacks.lost = [](auto&) {};
         callbacks.alarm = [](auto&, auto&) {};
@@ -39,7 +41,11 @@ protected:
         };
         callbacks.changed = [] {};
         callbacks.recover = [](auto&) { return Result<>{}; };
-        volume_ = Volume::open({.directory = directory_, .direct = DirectIo::off, .sync_interval = 1h, .reserve = 64_KiB, .headroom = 1_B},
+        volume_ = Volume::open({.directory = directory_,
+                                .direct = DirectIo::off,
+                                .sync_interval = 1h,
+                                .reserve = 64_KiB,
+                                .headroom = 1_B},
                                datafile::DirectoryLock::take(directory_).value(), pool_, callbacks, time_, disk_)
                       .value();
     }

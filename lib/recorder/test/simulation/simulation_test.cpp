@@ -45,7 +45,8 @@ public:
         const auto started = storm_.start_recorder();
         ASSERT_TRUE(started.has_value()) << started.error().message();
         if (below(2) == 0) {
-            storm_.network = std::make_unique<testing::BadNetwork>(storm_.options.receiver.listen, random_(), 1 + below(2000));
+            storm_.network =
+                std::make_unique<testing::BadNetwork>(storm_.options.receiver.listen, random_(), 1 + below(2000));
             say("a bad network");
         }
         for (auto n = 1 + below(2); n > 0; --n) storm_.open(storm_.add_sender());
@@ -185,12 +186,13 @@ private:
         const auto way = below(2) == 0 ? testing::BadNetwork::Way::there : testing::BadNetwork::Way::back;
         const auto behind = 1 + below(below(2) == 0 ? 100 : 3000);
         if (!storm_.network) return;
-        say(fmt::format("a connection is cut behind {} bytes {}", behind, way == testing::BadNetwork::Way::there ? "there" : "back"));
+        say(fmt::format("a connection is cut behind {} bytes {}", behind,
+                        way == testing::BadNetwork::Way::there ? "there" : "back"));
         storm_.network->cut(way, behind);
     }
 
     std::mt19937_64 random_, duplicates_;  // two, so that duplicates change nothing else that a seed draws
-    std::mt19937_64 crowd_, damage_;  // what is drawn for them changes nothing else
+    std::mt19937_64 crowd_, damage_;       // what is drawn for them changes nothing else
     bool crowded_ = false;
     Storm storm_;
     std::uint64_t next_id_ = 1;

@@ -82,10 +82,8 @@ void StormSender::send(const StormEvent& event) {
     events_.push_back(event);
     const auto sent =
         sender_->send({GlobalEventId{event.id}, {}, LumiBlock{1}, event.tags}, storm_payload(event.id, event.size));
-    if (!sent)
-        ADD_FAILURE() << sent.error().message();
-    else
-        EXPECT_EQ(number(*sent), events_.size());
+    if (!sent) ADD_FAILURE() << sent.error().message();
+    else EXPECT_EQ(number(*sent), events_.size());
 }
 
 void StormSender::replay() {
@@ -93,10 +91,8 @@ void StormSender::replay() {
         const auto& event = events_[n - 1];
         const auto sent =
             sender_->send({GlobalEventId{event.id}, {}, LumiBlock{1}, event.tags}, storm_payload(event.id, event.size));
-        if (!sent)
-            ADD_FAILURE() << sent.error().message();
-        else
-            EXPECT_EQ(number(*sent), n);
+        if (!sent) ADD_FAILURE() << sent.error().message();
+        else EXPECT_EQ(number(*sent), n);
     }
 }
 
@@ -112,7 +108,10 @@ StormSender::Told StormSender::told() const {
     for (std::size_t i = 0; i < events_.size(); ++i) {
         const auto answer = final_.find(i + 1);
         const bool twice = answer != final_.end() && answer->second == wire::RejectReason::duplicate;
-        auto& to = answer == final_.end() ? told.unanswered : !answer->second ? told.acknowledged : twice ? told.duplicate : told.rejected;
+        auto& to = answer == final_.end() ? told.unanswered
+                   : !answer->second      ? told.acknowledged
+                   : twice                ? told.duplicate
+                                          : told.rejected;
         to.emplace(events_[i].id, events_[i]);
     }
     return told;
@@ -172,10 +171,8 @@ AssertionResult Storm::restart_recorder() {
         const auto why = started.error().message();
         if (tries == 2) return AssertionFailure() << "no recorder starts: " << why;
         // It may be refused once, while the disk fails.
-        if (disk.crashed())
-            crash_recorder(kept, seed);
-        else if (!faults.fired())
-            return AssertionFailure() << "no recorder starts on a good disk: " << why;
+        if (disk.crashed()) crash_recorder(kept, seed);
+        else if (!faults.fired()) return AssertionFailure() << "no recorder starts on a good disk: " << why;
         faults.clear();
     }
 }
@@ -187,7 +184,8 @@ void Storm::open(StormSender& sender) {
 
 std::string Storm::what_is_there() const {
     std::string text;
-    for (const auto& entry : std::filesystem::directory_iterator(directory_)) text += entry.path().filename().native() + "; ";
+    for (const auto& entry : std::filesystem::directory_iterator(directory_))
+        text += entry.path().filename().native() + "; ";
     const auto catalogue = catalogue::open_sqlite_catalogue(catalogue::catalogue_path(directory_));
     const auto rows =
         catalogue ? (*catalogue)->files() : Result<std::vector<catalogue::FileRow>>(std::unexpected(catalogue.error()));
@@ -205,7 +203,9 @@ AssertionResult Storm::stop_recorder() {
             // Then all of it is on the disk. Else the power had failed before, and what came after that never happened.
             if (run_is_closed()) return AssertionSuccess();
         }
-        if (tries == 2) return AssertionFailure() << "it does not stop: " << (stopped ? "the power fails" : stopped.error().message());
+        if (tries == 2)
+            return AssertionFailure() << "it does not stop: "
+                                      << (stopped ? "the power fails" : stopped.error().message());
         faults.clear();
         if (auto restarted = restart_recorder(); !restarted) return restarted;
     }
@@ -230,7 +230,8 @@ void Storm::keep_catalogue() {
         std::ifstream file(catalogue::catalogue_path(directory_).native() + ending, std::ios::binary);
         return std::string(std::istreambuf_iterator<char>(file), {});
     };
-    constexpr std::size_t header = 32;  // of the log, with another salt each time that it begins anew (sqlite.org/fileformat2)
+    constexpr std::size_t header =
+        32;  // of the log, with another salt each time that it begins anew (sqlite.org/fileformat2)
     std::string before;
     do {  // the log must not begin anew between the two
         before = content("-wal").substr(0, header);
@@ -365,7 +366,8 @@ AssertionResult Storm::nothing_lost() const {
     }
     for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
         const auto name = entry.path().filename().native();
-        if (name.ends_with(".index.writing")) continue;  // could not be removed; the next start does, and nothing needs it
+        if (name.ends_with(".index.writing"))
+            continue;  // could not be removed; the next start does, and nothing needs it
         if (name.ends_with(".writing") || (name.ends_with(".data") && !names.contains(name)))
             return AssertionFailure() << name << " is left over";
     }
@@ -386,8 +388,8 @@ AssertionResult Storm::nothing_lost() const {
             for (const auto& tag : event.tags) {
                 const auto n = stored[stream_key(tag)][id];
                 if (n != 1)
-                    return AssertionFailure()
-                           << "acknowledged event " << id << " is stored " << n << " times in " << stream_key(tag) << "; " << places;
+                    return AssertionFailure() << "acknowledged event " << id << " is stored " << n << " times in "
+                                              << stream_key(tag) << "; " << places;
                 stored[stream_key(tag)].erase(id);
             }
         }

@@ -109,7 +109,8 @@ public:
     RecorderOptions options;
     testing::Kept kept = testing::Kept::nothing;  // when the power fails by itself, and when a recorder has ended
     std::uint64_t seed = 0;                       // of that
-    std::optional<std::uint64_t> space_once_started{};  // bytes of the disk when recording begins: the reserve is made by then
+    std::optional<std::uint64_t>
+        space_once_started{};  // bytes of the disk when recording begins: the reserve is made by then
     testing::CrashingFileSystem disk;
     testing::FaultyFileSystem faults{disk};
     std::unique_ptr<Recorder> recorder;

@@ -24,7 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view what_to_do =
-    "name all directories of the dead recorder at once, or leave it its own catalogue: weir recover with its directories";
+    "name all directories of the dead recorder at once, or leave it its own catalogue: weir recover with its "
+    "directories";
 
 Result<std::optional<catalogue::RunRow>> row_of(RunNumber run, const std::string& recorder,
                                                 catalogue::Catalogue& catalogue) {
@@ -46,8 +47,9 @@ Result<> refuse_mixing(const std::set<RunAtRecorder>& runs, std::span<const fs::
         const bool others = *row && (*old ? (*old)->started != (*row)->started
                                           : (*row)->state == catalogue::OpenState::opened && (*row)->mode != "rebuilt");
         if (others)
-            return fail(Errc::refused, fmt::format("run {} of recorder {} is in the catalogue already and is another one; {}",
-                                                   number(run), recorder, what_to_do));
+            return fail(Errc::refused,
+                        fmt::format("run {} of recorder {} is in the catalogue already and is another one; {}",
+                                    number(run), recorder, what_to_do));
         const auto files = to.files({.run = run, .recorder = recorder});
         if (!files) return std::unexpected(files.error());
         for (const auto& file : *files) {
@@ -59,9 +61,9 @@ Result<> refuse_mixing(const std::set<RunAtRecorder>& runs, std::span<const fs::
                 if (!same) return std::unexpected(same.error());
                 if (*same) continue;
             }
-            return fail(Errc::refused, fmt::format(
-                "run {} of recorder {} has files in {}, which is not adopted with the others, so it may be another run; {}",
-                number(run), recorder, file.volume, what_to_do));
+            return fail(Errc::refused, fmt::format("run {} of recorder {} has files in {}, which is not adopted with "
+                                                   "the others, so it may be another run; {}",
+                                                   number(run), recorder, file.volume, what_to_do));
         }
     }
     return {};
@@ -152,13 +154,16 @@ Result<RebuildResult> adopt_volumes(std::span<const fs::path> volumes, catalogue
         if (!rows) return std::unexpected(rows.error());
         std::set<RunAtRecorder> runs;
         for (const auto& row : *rows) runs.emplace(row.run, row.recorder);
-        if (auto apart = refuse_mixing(runs, *places, opened->get(), catalogue); !apart) return std::unexpected(apart.error());
+        if (auto apart = refuse_mixing(runs, *places, opened->get(), catalogue); !apart)
+            return std::unexpected(apart.error());
         for (const auto& run : runs) without_catalogue.erase(run);
         old.push_back({path, std::move(*lock), std::move(*opened)});
     }
-    if (auto apart = refuse_mixing(without_catalogue, *places, nullptr, catalogue); !apart) return std::unexpected(apart.error());
+    if (auto apart = refuse_mixing(without_catalogue, *places, nullptr, catalogue); !apart)
+        return std::unexpected(apart.error());
     for (auto& one : old) {
-        if (auto inherited = inherit(*one.catalogue, catalogue, clock); !inherited) return std::unexpected(inherited.error());
+        if (auto inherited = inherit(*one.catalogue, catalogue, clock); !inherited)
+            return std::unexpected(inherited.error());
         one.catalogue.reset();
         std::error_code error;
         for (const auto* ending : {"-wal", "-shm", ""}) {

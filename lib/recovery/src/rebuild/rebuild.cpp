@@ -38,7 +38,8 @@ WallTime time_of(std::uint64_t nanoseconds) {
 WallTime changed_at(const fs::path& path, const Clock& clock) {
     std::error_code error;
     const auto time = fs::last_write_time(path, error);
-    return error ? clock.wall() : std::chrono::time_point_cast<WallTime::duration>(std::chrono::file_clock::to_sys(time));
+    return error ? clock.wall()
+                 : std::chrono::time_point_cast<WallTime::duration>(std::chrono::file_clock::to_sys(time));
 }
 
 catalogue::FileRow row_of(const FoundFile& file) {
@@ -80,8 +81,9 @@ Result<catalogue::FileRow> read_row(const FoundFile& file, const Clock& clock) {
     const auto guid = reader->head().metadata_value("GUID");
     const auto parsed = guid ? parse_guid(*guid) : fail(Errc::corrupt, "");
     if (!parsed) {
-        return fail(Errc::unsupported, fmt::format("{} has neither an index nor a GUID in its head; it stays out of the catalogue",
-                                                   file.path.native()));
+        return fail(Errc::unsupported,
+                    fmt::format("{} has neither an index nor a GUID in its head; it stays out of the catalogue",
+                                file.path.native()));
     }
     row.guid = *parsed;
     row.format = fmt::format("raw-{}", reader->head().version);
@@ -94,7 +96,8 @@ Result<catalogue::FileRow> read_row(const FoundFile& file, const Clock& clock) {
         row.event_bytes += event.size();
     }
     row.bytes = reader->size();
-    const auto proof = verify_file(file.path, nullptr, {.depth = event::Depth::none, .rules = {}, .threads = 1, .progress = {}});
+    const auto proof =
+        verify_file(file.path, nullptr, {.depth = event::Depth::none, .rules = {}, .threads = 1, .progress = {}});
     if (proof.adler32) row.sums.push_back({"adler32", fmt::format("{:08x}", *proof.adler32)});
     if (!reader->end()) row.file_health = catalogue::FileHealth::truncated;
     row.opened = *(row.closed = changed_at(file.path, clock));
@@ -116,14 +119,17 @@ Result<> enter(catalogue::FileRow row, const catalogue::SharedEvents& shared,
     const auto known = catalogue.file(row.guid);
     if (!known) return std::unexpected(known.error());
     if (*known && (*known)->file_state == catalogue::FileState::deleted) {
-        return fail(Errc::corrupt, fmt::format("{}/{} is there, and the catalogue says that it was deleted; remove it or "
-                                               "move it away", row.volume, row.name));
+        return fail(Errc::corrupt,
+                    fmt::format("{}/{} is there, and the catalogue says that it was deleted; remove it or "
+                                "move it away",
+                                row.volume, row.name));
     }
     if (*known && (*known)->file_state == catalogue::FileState::closed) {
         if (!same_content(row, **known)) {
-            return fail(Errc::corrupt, fmt::format("{}/{} is not what the catalogue has: {} events and {} bytes instead of {} "
-                                                   "and {}; weir verify names the damage",
-                                                   row.volume, row.name, row.events, row.bytes, (*known)->events, (*known)->bytes));
+            return fail(Errc::corrupt,
+                        fmt::format("{}/{} is not what the catalogue has: {} events and {} bytes instead of {} "
+                                    "and {}; weir verify names the damage",
+                                    row.volume, row.name, row.events, row.bytes, (*known)->events, (*known)->bytes));
         }
         if ((*known)->volume == row.volume && (*known)->name == row.name) return {};
         return catalogue.file_moved(row.guid, row.volume, row.name);
@@ -141,7 +147,8 @@ struct RunContent {
 };
 
 Result<std::uint64_t> write_marks(const RunAtRecorder& run, RunHoldings& holdings, catalogue::Catalogue& catalogue) {
-    if (auto added = holdings.add_marks(run.first, run.second, catalogue); !added) return std::unexpected(added.error());
+    if (auto added = holdings.add_marks(run.first, run.second, catalogue); !added)
+        return std::unexpected(added.error());
     const auto marks = holdings.marks(run.first, run.second);
     if (auto set = catalogue.set_marks(marks); !set) return std::unexpected(set.error());
     return marks.size();
@@ -275,7 +282,8 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
         if (auto written = write_ledgers(run, catalogue); !written) return std::unexpected(written.error());
     }
     result.runs_added = added->size();
-    if (auto ended = end_runs(*added, before.interrupted, contents, catalogue, clock); !ended) return std::unexpected(ended.error());
+    if (auto ended = end_runs(*added, before.interrupted, contents, catalogue, clock); !ended)
+        return std::unexpected(ended.error());
     for (const auto& state : left.reader_states) {
         if (auto set = catalogue.set_reader_state(state); !set) return std::unexpected(set.error());
     }
@@ -343,7 +351,8 @@ Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
     for (const auto* ending : {"-wal", "-shm", ""}) {
         const fs::path part = path.native() + ending;
         if (!fs::exists(part, error)) continue;
-        if (auto renamed = rename_new(part, opened.set_aside.native() + ending); !renamed) return std::unexpected(renamed.error());
+        if (auto renamed = rename_new(part, opened.set_aside.native() + ending); !renamed)
+            return std::unexpected(renamed.error());
     }
     opened.left = left_of(opened.set_aside);
     auto fresh = catalogue::open_sqlite_catalogue(path);

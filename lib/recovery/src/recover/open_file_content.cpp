@@ -52,7 +52,8 @@ std::uint64_t end_of(const datafile::StoredCopy& copy) {
 }
 
 /// The bytes of an event that stands whole at `offset`, with this block number; nothing: none does.
-Result<std::optional<std::vector<std::byte>>> event_at(const File& file, std::uint64_t offset, std::uint32_t block_number) {
+Result<std::optional<std::vector<std::byte>>> event_at(const File& file, std::uint64_t offset,
+                                                       std::uint32_t block_number) {
     const auto size = file.size();
     if (!size) return std::unexpected(size.error());
     std::array<std::byte, event::separator_size_bytes> words;
@@ -125,8 +126,12 @@ Result<OpenFileContent> content_of(const File& file, const datafile::FileOpened&
     content.end = opened.start.size();
     std::set<std::uint32_t> rounds;
     // The index is written before the journal: one that names less than it was cut.
-    const bool index_is_whole = index.complete && (in_journal.empty() || (!in_index.empty() && in_index.rbegin()->first >= in_journal.rbegin()->first));
-    const auto nothing_behind = [&] { return index_is_whole && (in_index.empty() || in_index.rbegin()->first < content.end); };
+    const bool index_is_whole =
+        index.complete &&
+        (in_journal.empty() || (!in_index.empty() && in_index.rbegin()->first >= in_journal.rbegin()->first));
+    const auto nothing_behind = [&] {
+        return index_is_whole && (in_index.empty() || in_index.rbegin()->first < content.end);
+    };
     const auto take = [&](const datafile::StoredCopy& copy) {
         content.copies.push_back(copy);
         content.end = end_of(copy);
@@ -138,7 +143,8 @@ Result<OpenFileContent> content_of(const File& file, const datafile::FileOpened&
             take(*at->second);
             continue;
         }
-        if (const auto at = in_index.find(content.end); at != in_index.end() && at->second->copy.block_number == block) {
+        if (const auto at = in_index.find(content.end);
+            at != in_index.end() && at->second->copy.block_number == block) {
             const auto& copy = at->second->copy;
             stopped = stored_elsewhere && stored_elsewhere(journal.sessions[copy.session], copy);
             if (stopped) break;
@@ -165,9 +171,11 @@ Result<OpenFileContent> content_of(const File& file, const datafile::FileOpened&
         take(**walked);
     }
     content.rounds_not_in_journal = rounds.size();
-    content.unreached = static_cast<std::uint64_t>(std::distance(in_journal.lower_bound(content.end), in_journal.end()));
+    content.unreached =
+        static_cast<std::uint64_t>(std::distance(in_journal.lower_bound(content.end), in_journal.end()));
     if (durable_size) {
-        const auto ended = *durable_size == content.end + event::file_end_size_bytes ? ends_at(file, content) : Result<bool>(false);
+        const auto ended =
+            *durable_size == content.end + event::file_end_size_bytes ? ends_at(file, content) : Result<bool>(false);
         if (!ended) return std::unexpected(ended.error());
         content.rest_may_count = content.end < *durable_size && !*ended;
     } else if (content.unreached > 0) {
@@ -181,7 +189,8 @@ Result<OpenFileContent> content_of(const File& file, const datafile::FileOpened&
         content.rest_may_count = behind->has_value();
     }
     content.whole_end = content.end;
-    for (auto block = opened.blocks_before + static_cast<std::uint32_t>(content.copies.size()) + 1; content.rest_may_count; ++block) {
+    for (auto block = opened.blocks_before + static_cast<std::uint32_t>(content.copies.size()) + 1;
+         content.rest_may_count; ++block) {
         const auto next = whole_event_at(file, opened, content.whole_end, block);
         if (!next) return std::unexpected(next.error());
         if (!*next) break;

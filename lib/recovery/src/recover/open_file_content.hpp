@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an open file holds, as far as it can be proved: by the journal, written after the data were synced; by the
-// file's own index, written before the journal and not synced, with a sum of each event; and, where both are damaged, by
-// the structure of the file itself. A journal that was cut between two rounds looks like a younger one: so no event is
-// cut off that the index proves, nor set aside without a word where the index cannot speak.
+// file's own index, written before the journal and not synced, with a sum of each event; and, where both are damaged,
+// by the structure of the file itself. A journal that was cut between two rounds looks like a younger one: so no event
+// is cut off that the index proves, nor set aside without a word where the index cannot speak.
 #pragma once
 
 #include <cstdint>
@@ -38,26 +38,26 @@ struct IndexEvidence {
 /// Behind the name of an index that recovery makes.
 inline constexpr std::string_view recovering = ".recovering";
 
-/// Of the file `name` (without ending): `.index.writing`, or where a close or a recovery was interrupted `.index` or, when it is
-/// whole, `.index.recovering`: whichever has most.
+/// Of the file `name` (without ending): `.index.writing`, or where a close or a recovery was interrupted `.index` or,
+/// when it is whole, `.index.recovering`: whichever has most.
 [[nodiscard]] IndexEvidence read_open_index(const std::filesystem::path& directory, const std::string& name,
                                             datafile::JournalContent& journal);
 
 struct OpenFileContent {
     std::vector<datafile::StoredCopy> copies;  // in file order, without a gap, from the first event on
-    std::uint64_t end = 0;              // behind the last of them
-    std::uint64_t not_in_journal = 0;   // of these copies
-    std::uint64_t rounds_not_in_journal = 0;  // a crash loses one, between index and journal
-    std::uint64_t walked = 0;           // of these: whole events by their structure, and nobody says who sent them
-    std::uint64_t unreached = 0;        // acknowledged copies behind damage that cannot be bridged, as far as they are named
+    std::uint64_t end = 0;                     // behind the last of them
+    std::uint64_t not_in_journal = 0;          // of these copies
+    std::uint64_t rounds_not_in_journal = 0;   // a crash loses one, between index and journal
+    std::uint64_t walked = 0;     // of these: whole events by their structure, and nobody says who sent them
+    std::uint64_t unreached = 0;  // acknowledged copies behind damage that cannot be bridged, as far as they are named
     /// Whole events may stand behind `end` that were acknowledged: nobody can prove the contrary.
     bool rest_may_count = false;
     std::uint64_t whole_end = 0;  // then: behind the last whole event that follows, else `end`
 };
 
-/// `named`: what the journal says of this file. `trusted`: the journal is there and nothing shows that it is damaged; else
-/// whole events that only their structure proves are taken as well. `durable_size`: how far the events of a file that failed
-/// are durable, when that is known; what comes behind was given back to its senders.
+/// `named`: what the journal says of this file. `trusted`: the journal is there and nothing shows that it is damaged;
+/// else whole events that only their structure proves are taken as well. `durable_size`: how far the events of a file
+/// that failed are durable, when that is known; what comes behind was given back to its senders.
 [[nodiscard]] Result<OpenFileContent> content_of(const File& file, const datafile::FileOpened& opened,
                                                  const std::vector<datafile::StoredCopy>& named,
                                                  const IndexEvidence& index, bool trusted,

@@ -28,12 +28,14 @@
 namespace weir::recovery {
 namespace {
 
-/// A recovery that was cut short has perhaps removed the index that was there before it gave its own the name: then its own,
-/// which is whole, is all that names some events, and must not be written anew.
+/// A recovery that was cut short has perhaps removed the index that was there before it gave its own the name: then its
+/// own, which is whole, is all that names some events, and must not be written anew.
 Result<> name_made_index(const std::filesystem::path& index, FileSystem& system) {
     const std::filesystem::path made = index.native() + std::string(recovering);
     std::error_code error;
-    if (std::filesystem::exists(index, error) || !std::filesystem::exists(made, error) || !datafile::StoredIndex::read(made)) return {};
+    if (std::filesystem::exists(index, error) || !std::filesystem::exists(made, error) ||
+        !datafile::StoredIndex::read(made))
+        return {};
     if (auto renamed = rename_new(made, index, system); !renamed) return renamed;
     return sync_directory(index.parent_path(), system);
 }
@@ -56,8 +58,9 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     closed.cut = true;
     for (const auto& copy : copies) {
         if (copy.offset != end)
-            return fail(Errc::corrupt, fmt::format("the journal of {} names an event at offset {}, the one before ends at {}",
-                                                   writing.native(), copy.offset, end));
+            return fail(Errc::corrupt,
+                        fmt::format("the journal of {} names an event at offset {}, the one before ends at {}",
+                                    writing.native(), copy.offset, end));
         sums.add_event(copy);
         closed.content.add(copy);
         end += event::separator_size_bytes + copy.length;
@@ -65,22 +68,26 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
         closed.bytes += copy.length;
     }
     if (*size < end && !copies.empty())
-        return fail(Errc::truncated, fmt::format("{} has {} bytes, but events up to offset {} were acknowledged; it is left "
-                                                 "as it is", writing.native(), *size, end));
+        return fail(Errc::truncated,
+                    fmt::format("{} has {} bytes, but events up to offset {} were acknowledged; it is left "
+                                "as it is",
+                                writing.native(), *size, end));
     if (copies.empty()) {  // then not even its start may have been written
         if (auto written = file->write_at(0, opened.start); !written) return std::unexpected(written.error());
     }
     std::vector<std::byte> start(opened.start.size());
     if (auto read = file->read_at(0, start); !read) return std::unexpected(read.error());
     if (start != opened.start)
-        return fail(Errc::corrupt, fmt::format("{} does not begin as the journal says; it is left as it is", writing.native()));
+        return fail(Errc::corrupt,
+                    fmt::format("{} does not begin as the journal says; it is left as it is", writing.native()));
 
     closed.end = datafile::end_record(opened, closed.events, closed.bytes, clock.wall(), false);
     sums.add_end(closed.end);
     closed.size = end + closed.end.size();
     closed.adler32 = sums.adler32();
     closed.crc32c = sums.crc32c();
-    RecoveredFile recovered{directory / (opened.name + ".data"), opened, closed, *size - std::min(*size, end), false, false};
+    RecoveredFile recovered{directory / (opened.name + ".data"), opened, closed,
+                            *size - std::min(*size, end),        false,  false};
     if (auto written = file->write_at(end, closed.end); !written) return std::unexpected(written.error());
     if (auto cut = file->truncate(closed.size); !cut) return std::unexpected(cut.error());
     if (auto synced = file->sync_data(); !synced) return std::unexpected(synced.error());
@@ -113,7 +120,8 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
 }
 
 /// Nobody has said what of a file without a journal was acknowledged: a copy of what lies behind `end`, up to its last
-/// byte that is not zero, and at least up to `whole_end`, where whole events end, under a name that was free. Nothing: there are only zeros.
+/// byte that is not zero, and at least up to `whole_end`, where whole events end, under a name that was free. Nothing:
+/// there are only zeros.
 Result<std::optional<std::filesystem::path>> keep_rest(const std::filesystem::path& writing, std::uint64_t end,
                                                        std::uint64_t whole_end, FileSystem& system) {
     const auto source = File::open(writing, File::Mode::read, system);
@@ -152,7 +160,8 @@ Result<std::optional<std::filesystem::path>> keep_rest(const std::filesystem::pa
 
 }  // namespace
 
-Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writing, const Clock& clock, FileSystem& system) {
+Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writing, const Clock& clock,
+                                              FileSystem& system) {
     auto reader = datafile::RawFileReader::open(writing, system);
     if (!reader) return std::unexpected(reader.error());
     datafile::FileOpened opened;
@@ -182,7 +191,8 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
         }
         if (!block || !*block) break;  // the end, or where whole events end: everything from there is cut
         const auto number = (*block)->separator.block_number;
-        if (!copies.empty() && number != copies.back().block_number + 1) break;  // left there by an older use of the memory
+        if (!copies.empty() && number != copies.back().block_number + 1)
+            break;  // left there by an older use of the memory
         if (copies.empty()) {
             opened.blocks_before = number - 1;
             opened.events_before = opened.blocks_before;
@@ -226,8 +236,9 @@ Result<> prove(const RecoveredFile& recovered, const std::vector<datafile::Store
         bytes.resize(copy.length);
         if (auto read = file->read_at(copy.offset + event::separator_size_bytes, bytes); !read) return read;
         if (checksum::crc32c(bytes) != copy.crc32c)
-            return fail(Errc::corrupt, fmt::format("{}: event {} at offset {}, which was acknowledged, is not what was written",
-                                                   recovered.path.native(), number(copy.event), copy.offset));
+            return fail(Errc::corrupt,
+                        fmt::format("{}: event {} at offset {}, which was acknowledged, is not what was written",
+                                    recovered.path.native(), number(copy.event), copy.offset));
     }
     return {};
 }
@@ -252,7 +263,8 @@ Result<RecoveredFile> close_up(const std::filesystem::path& directory, const dat
     if (place == IndexPlace::over)  // the journal names all of them
         static_cast<void>(remove_file(
             datafile::IndexWriter::path_of(directory, opened.name).native() + std::string(recovering), system));
-    auto file = finish_file(directory, opened, copies, content.sessions, clock, system, place == IndexPlace::over ? ".writing" : recovering);
+    auto file = finish_file(directory, opened, copies, content.sessions, clock, system,
+                            place == IndexPlace::over ? ".writing" : recovering);
     if (!file) return file;
     if (auto proved = prove(*file, copies, system); !proved) return std::unexpected(proved.error());
     return file;
@@ -265,7 +277,11 @@ class DirectoryRecovery {
 public:
     DirectoryRecovery(const std::filesystem::path& directory, const Clock& clock, const DurableSizes& durable_sizes,
                       const StoredElsewhere& stored_elsewhere, FileSystem& system)
-        : directory_(directory), clock_(clock), durable_sizes_(durable_sizes), stored_elsewhere_(stored_elsewhere), system_(system) {}
+        : directory_(directory),
+          clock_(clock),
+          durable_sizes_(durable_sizes),
+          stored_elsewhere_(stored_elsewhere),
+          system_(system) {}
 
     Result<RecoveryResult> run() {
         const auto journals = datafile::JournalWriter::find(directory_);
@@ -278,7 +294,8 @@ public:
         result_.journals_damaged = !journal_.damages.empty();
         result_.doubts = journal_.damages;
         result_.rejected = journal_.rejected;
-        // A name that a crash of the recorder left is perhaps only in memory: before anybody hears of it, it is on the disk.
+        // A name that a crash of the recorder left is perhaps only in memory: before anybody hears of it, it is on the
+        // disk.
         if (has_journal_) {
             if (auto synced = sync_directory(directory_, system_); !synced) return std::unexpected(synced.error());
         }
@@ -286,7 +303,8 @@ public:
             if (const auto copies = journal_.copies.find(guid); copies != journal_.copies.end())
                 std::erase_if(copies->second, [&](const datafile::StoredCopy& copy) { return copy.offset >= size; });
         }
-        if (auto put_back = put_back_leaving(directory_, system_); !put_back) result_.failed.push_back(put_back.error());
+        if (auto put_back = put_back_leaving(directory_, system_); !put_back)
+            result_.failed.push_back(put_back.error());
         std::map<std::string, const datafile::FileOpened*> named;
         for (const auto& [guid, opened] : journal_.opened) named[opened.name] = &opened;
         std::error_code error;
@@ -299,10 +317,12 @@ public:
             const auto name = path.stem().native();  // without .writing
             if (name.ends_with(".index")) continue;
             const auto opened = named.find(name);
-            if (auto done = recover(path, opened == named.end() ? nullptr : opened->second); !done) result_.failed.push_back(done.error());
+            if (auto done = recover(path, opened == named.end() ? nullptr : opened->second); !done)
+                result_.failed.push_back(done.error());
         }
         remove_indexes();
-        // Before the journals go that say that nothing was in these files: else a power cut could bring a file back alone.
+        // Before the journals go that say that nothing was in these files: else a power cut could bring a file back
+        // alone.
         if (!result_.removed.empty()) {
             if (auto synced = sync_directory(directory_, system_); !synced) return std::unexpected(synced.error());
         }
@@ -335,7 +355,8 @@ private:
         std::error_code error;
         if (std::filesystem::exists(data, error)) {
             if (!std::filesystem::equivalent(writing, data, error))
-                return fail(Errc::refused, fmt::format("{} and {} both exist; move one of them away", writing.native(), data.native()));
+                return fail(Errc::refused, fmt::format("{} and {} both exist; move one of them away", writing.native(),
+                                                       data.native()));
             // Linked to its final name when the recorder died, where a file system has no better way: the old one goes.
             if (auto removed = remove_file(writing, system_); !removed) return removed;
             if (auto synced = sync_directory(directory_, system_); !synced) return synced;
@@ -352,11 +373,13 @@ private:
             std::erase_if(index.entries, [&](const auto& entry) { return entry.copy.offset >= durable->second; });
         const auto file = File::open(writing, File::Mode::read, system_);
         if (!file) return std::unexpected(file.error());
-        auto content = content_of(*file, *opened, journal_.copies[opened->guid], index, trusted_, journal_, stored_elsewhere_,
-                                  durable == durable_sizes_.end() ? std::nullopt : std::optional(durable->second));
+        auto content =
+            content_of(*file, *opened, journal_.copies[opened->guid], index, trusted_, journal_, stored_elsewhere_,
+                       durable == durable_sizes_.end() ? std::nullopt : std::optional(durable->second));
         if (!content) return std::unexpected(content.error());
         // Also when the journal names it, which then says that nothing of it was acknowledged.
-        if (content->copies.empty() && (named == nullptr || trusted_) && !content->rest_may_count) return remove_young(writing);
+        if (content->copies.empty() && (named == nullptr || trusted_) && !content->rest_may_count)
+            return remove_young(writing);
         std::optional<std::filesystem::path> rest;
         if (content->rest_may_count) {
             auto kept = keep_rest(writing, content->end, content->whole_end, system_);
@@ -381,14 +404,18 @@ private:
         if (content.unreached > 0)
             say(fmt::format("{} acknowledged events lie behind damage and are not in the file", content.unreached));
         if (file.rest)
-            say(fmt::format("what lies behind its last event may have been acknowledged and is kept as {}; look at it, then remove it",
+            say(
+                fmt::format("what lies behind its last event may have been acknowledged and is kept as {}; look at it, "
+                            "then remove it",
                             file.rest->filename().native()));
         // Between index and journal a crash loses one round; more were in the journal, and are not any more.
         if (has_journal_ && journal_.damages.empty() && content.rounds_not_in_journal > 1)
-            say(fmt::format("{} events of {} rounds are not in the journal, which was cut or is an older copy; they are kept",
-                            content.not_in_journal, content.rounds_not_in_journal));
-        if (!has_journal_) say(fmt::format("its journal is gone; {} events are kept, {} of them without their senders' names",
-                                           content.copies.size(), content.walked));
+            say(fmt::format(
+                "{} events of {} rounds are not in the journal, which was cut or is an older copy; they are kept",
+                content.not_in_journal, content.rounds_not_in_journal));
+        if (!has_journal_)
+            say(fmt::format("its journal is gone; {} events are kept, {} of them without their senders' names",
+                            content.copies.size(), content.walked));
     }
 
     /// Nothing says whose file this is.
@@ -411,8 +438,9 @@ private:
         auto file = recover_file_by_walking(writing, clock_, system_);
         if (!file) return std::unexpected(file.error());
         if (has_journal_ || has_index)
-            result_.doubts.push_back({Errc::corrupt, 0, fmt::format("{}: neither journal nor index names it; {} whole events are kept",
-                                                                    file->path.native(), file->closed.events)});
+            result_.doubts.push_back({Errc::corrupt, 0,
+                                      fmt::format("{}: neither journal nor index names it; {} whole events are kept",
+                                                  file->path.native(), file->closed.events)});
         result_.files.push_back(std::move(*file));
         return {};
     }
@@ -439,9 +467,10 @@ private:
             if (!renamed && renamed.error().os_errno == EEXIST) continue;
             if (!renamed) return renamed;
             if (auto synced = sync_directory(directory_, system_); !synced) return synced;
-            result_.doubts.push_back({Errc::corrupt, 0, fmt::format("{} is in no journal and holds whole events, which may have been "
-                                                                    "acknowledged; it is kept as {}; look at it, then remove it",
-                                                                    writing.native(), aside.filename().native())});
+            result_.doubts.push_back({Errc::corrupt, 0,
+                                      fmt::format("{} is in no journal and holds whole events, which may have been "
+                                                  "acknowledged; it is kept as {}; look at it, then remove it",
+                                                  writing.native(), aside.filename().native())});
             return {};
         }
     }

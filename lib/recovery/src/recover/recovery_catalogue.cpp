@@ -92,7 +92,8 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
             if (auto told = catalogue.file_closed(close, {}, {&ledger, 1}); !told) return told;
         } else {
             if (auto told = catalogue.put_file(row, file.closed.content.shared); !told) return told;
-            if (auto told = catalogue.add_to_ledger(ledger_of_file(file.opened, file.closed, row.recorder)); !told) return told;
+            if (auto told = catalogue.add_to_ledger(ledger_of_file(file.opened, file.closed, row.recorder)); !told)
+                return told;
             if (was_missing) {
                 if (auto told = catalogue.set_file_health(row.guid, row.file_health); !told) return told;
             }
@@ -164,7 +165,9 @@ public:
         if (is_new) read(session.run, holdings);
         if (holdings.events && holdings.events->durable.contains(copy.event)) return true;
         const wire::SessionKey key{session.sender, session.incarnation, session.connection, session.run};
-        if (const auto known = holdings.durable.find(key); known != holdings.durable.end() && known->second.contains(copy.sequence)) return true;
+        if (const auto known = holdings.durable.find(key);
+            known != holdings.durable.end() && known->second.contains(copy.sequence))
+            return true;
         const auto some = holdings.partial.find({key, copy.sequence});
         return some != holdings.partial.end() && copy.copy < 64 && ((some->second >> copy.copy) & 1) != 0;
     }
@@ -185,7 +188,9 @@ private:
                 for (const auto& path : *indexes) {
                     const auto name = event::parse_raw_file_name(path.filename().native());
                     auto data = path;
-                    if (!name || name->name.run != run || !std::filesystem::exists(data.replace_extension(".data"), error)) continue;
+                    if (!name || name->name.run != run ||
+                        !std::filesystem::exists(data.replace_extension(".data"), error))
+                        continue;
                     if (const auto index = datafile::StoredIndex::read(path)) holdings.add(*index);
                 }
             }
@@ -239,8 +244,10 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
         const auto row = catalogue.file(opened.guid);
         if (!row) return std::unexpected(row.error());
         if (*row && (*row)->file_state != catalogue::FileState::opened) continue;
-        result->failed.push_back({Errc::corrupt, 0, fmt::format("{}.writing held acknowledged events and is gone from {}; put it "
-                                                                "back, or take its journal away", opened.name, directory.native())});
+        result->failed.push_back({Errc::corrupt, 0,
+                                  fmt::format("{}.writing held acknowledged events and is gone from {}; put it "
+                                              "back, or take its journal away",
+                                              opened.name, directory.native())});
     }
     if (auto found = find_closed(directory, catalogue, *result); !found) return std::unexpected(found.error());
     // What was recovered is told even when something else failed: the next time it looks like closed by its recorder.
@@ -254,7 +261,8 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     const bool journal_knows = !journals->empty() && !result->journals_damaged;
     if (auto told = forget_vanished(directory, journal_knows, catalogue, clock, *result); !told)
         return std::unexpected(told.error());
-    const auto done = result->journals_damaged ? set_journals_aside(directory, system) : remove_journals(directory, system);
+    const auto done =
+        result->journals_damaged ? set_journals_aside(directory, system) : remove_journals(directory, system);
     if (!done) return std::unexpected(done.error());
     std::error_code error;
     std::filesystem::remove(directory / "weir.reserve", error);  // of the recorder that died

@@ -9,7 +9,8 @@ std::optional<StoredOnce::Twice> StoredOnce::add(const std::string& recorder, co
     for (const auto& copy : index.copies) {
         ++event;
         const auto session = index.sessions.find(copy.session);
-        if (session == index.sessions.end() || !wire::valid(copy.sequence)) continue;  // recovered without a journal: nobody knows
+        if (session == index.sessions.end() || !wire::valid(copy.sequence))
+            continue;  // recovered without a journal: nobody knows
         const auto& declared = session->second;
         const wire::SessionKey key{declared.sender, declared.incarnation, declared.connection, declared.run};
         if (seen_[{recorder, key, copy.copy}].insert(copy.sequence)) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether each copy of an event is in the files of a recorder only once: by its session, its number there and the number
-// of the copy, as the indexes say.
+// Whether each copy of an event is in the files of a recorder only once: by its session, its number there and the
+// number of the copy, as the indexes say.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <tuple>
 
 #include "weir/datafile/stored_index.hpp"
-#include "weir/wire/session.hpp"
 #include "weir/wire/sequence_set.hpp"
+#include "weir/wire/session.hpp"
 
 namespace weir::recovery {
 

@@ -34,7 +34,8 @@ class Examination {
 public:
     Examination(FileVerification& result, const VerificationOptions& options) : result_(result), options_(options) {}
 
-    void damage(std::optional<std::uint64_t> event, std::uint64_t offset, std::string reason, bool as_received = false) {
+    void damage(std::optional<std::uint64_t> event, std::uint64_t offset, std::string reason,
+                bool as_received = false) {
         // Counted apart: badly made events, however many, leave room for what happened to the file here.
         auto& count = as_received ? as_received_ : damaged_;
         if (count == options_.damages_max) return;
@@ -51,8 +52,10 @@ public:
     void same(ConstData found, ConstData expected, std::optional<std::uint64_t> event, std::uint64_t offset,
               std::string_view what) {
         const auto size = std::min(found.size(), expected.size());
-        const auto differs = std::mismatch(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(size), expected.begin());
-        if (differs.first == found.begin() + static_cast<std::ptrdiff_t>(size) && found.size() == expected.size()) return;
+        const auto differs =
+            std::mismatch(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(size), expected.begin());
+        if (differs.first == found.begin() + static_cast<std::ptrdiff_t>(size) && found.size() == expected.size())
+            return;
         damage(event, offset + static_cast<std::uint64_t>(differs.first - found.begin()),
                fmt::format("{} is not what was recorded", what));
     }
@@ -71,7 +74,8 @@ private:
 void check_file_sum(Examination& examination, std::string_view who, std::optional<std::uint32_t> expected,
                     std::uint32_t found) {
     if (expected && *expected != found)
-        examination.damage(std::nullopt, 0, fmt::format("adler32 of the file is {:08x}, {} says {:08x}", found, who, *expected));
+        examination.damage(std::nullopt, 0,
+                           fmt::format("adler32 of the file is {:08x}, {} says {:08x}", found, who, *expected));
 }
 
 std::optional<std::uint32_t> sum_of_row(const catalogue::FileRow* row) {
@@ -89,7 +93,8 @@ void check_end(Examination& examination, const event::FileEnd& end, std::uint64_
                std::uint64_t bytes, const datafile::FileOpened* opened) {
     const auto check = [&](std::string_view what, std::uint64_t found, std::uint64_t expected) {
         if (found != expected)
-            examination.damage(std::nullopt, offset, fmt::format("the end record says {} {}, it is {}", what, found, expected));
+            examination.damage(std::nullopt, offset,
+                               fmt::format("the end record says {} {}, it is {}", what, found, expected));
     };
     check("events in the file:", end.events_in_file, events);
     check("MiB in the file:", end.mib_in_file, event::rounded_mib(Bytes{bytes}));
@@ -134,10 +139,12 @@ void verify_with_index(const File& file, const datafile::StoredIndex& index, Exa
     for (const auto& copy : index.copies) {
         ++number;
         if (copy.offset != end || copy.guid != opened.guid)
-            examination.damage(number, copy.offset, fmt::format("the index places the event at {}, it should be at {}", copy.offset, end));
+            examination.damage(number, copy.offset,
+                               fmt::format("the index places the event at {}, it should be at {}", copy.offset, end));
         if (copy.block_number != opened.blocks_before + number)
-            examination.damage(number, copy.offset, fmt::format("data block number {} does not follow {}", copy.block_number,
-                                                                opened.blocks_before + number - 1));
+            examination.damage(number, copy.offset,
+                               fmt::format("data block number {} does not follow {}", copy.block_number,
+                                           opened.blocks_before + number - 1));
         end = copy.offset + event::separator_size_bytes + copy.length;
         if (copy.length > datafile::RawFileReader::event_size_max.count() || end > closed.size) {
             examination.damage(number, copy.offset, fmt::format("the index claims an event of {} bytes", copy.length));
@@ -159,14 +166,16 @@ void verify_with_index(const File& file, const datafile::StoredIndex& index, Exa
         adler32 = checksum::adler32_combine(checksum::adler32(head, adler32), event_adler32, bytes.size());
         const auto event_offset = copy.offset + separator.size();
         if (opened.has_adler32 && event_adler32 != copy.adler32)
-            examination.damage(number, event_offset, fmt::format("adler32 of the event (id {}) is {:08x}, recorded was {:08x}",
-                                                                 weir::number(copy.event), event_adler32, copy.adler32));
+            examination.damage(number, event_offset,
+                               fmt::format("adler32 of the event (id {}) is {:08x}, recorded was {:08x}",
+                                           weir::number(copy.event), event_adler32, copy.adler32));
         const auto event_crc32c = checksum::crc32c(bytes);
         crc32c = checksum::crc32c_combine(checksum::crc32c(head, crc32c), event_crc32c, bytes.size());
         if (event_crc32c != copy.crc32c ||
             datafile::placed_crc32c(copy.guid, copy.offset, event_crc32c, copy.length) != copy.placed_crc32c)
-            examination.damage(number, event_offset, fmt::format("crc32c of the event (id {}) is {:08x}, recorded was {:08x}",
-                                                                 weir::number(copy.event), event_crc32c, copy.crc32c));
+            examination.damage(number, event_offset,
+                               fmt::format("crc32c of the event (id {}) is {:08x}, recorded was {:08x}",
+                                           weir::number(copy.event), event_crc32c, copy.crc32c));
         const bool as_received = event_crc32c == copy.crc32c && (!opened.has_adler32 || event_adler32 == copy.adler32);
         examination.event(bytes, opened.format, number, event_offset, as_received);
     }
@@ -187,7 +196,8 @@ void verify_with_index(const File& file, const datafile::StoredIndex& index, Exa
     result.adler32 = adler32;
     if (opened.has_adler32) check_file_sum(examination, "the index", closed.adler32, adler32);
     if (closed.crc32c != crc32c)
-        examination.damage(std::nullopt, 0, fmt::format("crc32c of the file is {:08x}, the index says {:08x}", crc32c, closed.crc32c));
+        examination.damage(std::nullopt, 0,
+                           fmt::format("crc32c of the file is {:08x}, the index says {:08x}", crc32c, closed.crc32c));
 }
 
 void verify_by_walking(datafile::RawFileReader& reader, Examination& examination, FileVerification& result) {
@@ -210,11 +220,13 @@ void verify_by_walking(datafile::RawFileReader& reader, Examination& examination
         const auto number = (*block)->separator.block_number;
         // Files of BES III do not count their blocks from 1, and skip some.
         if (reader.head().version != event::file_version_bes3 && last_block && number != *last_block + 1)
-            examination.damage(result.events, offset, fmt::format("data block number {} does not follow {}", number, *last_block));
+            examination.damage(result.events, offset,
+                               fmt::format("data block number {} does not follow {}", number, *last_block));
         last_block = number;
         examination.event(bytes, reader.head().format(), result.events, offset + event::separator_size_bytes, false);
     }
-    if (!reader.end()) return examination.damage(std::nullopt, reader.size(), "the file has no end record: it was not closed");
+    if (!reader.end())
+        return examination.damage(std::nullopt, reader.size(), "the file has no end record: it was not closed");
     const auto end = reader.size() - event::file_end_size_bytes;
     check_end(examination, *reader.end(), end, result.events, event_bytes, nullptr);
     std::array<std::byte, event::file_end_size_bytes> record;
@@ -242,9 +254,9 @@ void check_sequences(std::span<const FileToVerify> files, VerificationReport& re
             cut = cut || index->closed.cut || file->row->file_health != catalogue::FileHealth::sane;
             const auto begins_after = index->opened.blocks_before;
             if (number == last + 1 && begins_after != before && !(cut && begins_after > before))
-                report.damages.push_back({file->path, 1, index->opened.start.size(),
-                                          fmt::format("data block numbers begin after {}, the sequence stood at {}",
-                                                      begins_after, before)});
+                report.damages.push_back(
+                    {file->path, 1, index->opened.start.size(),
+                     fmt::format("data block numbers begin after {}, the sequence stood at {}", begins_after, before)});
             before = index->opened.blocks_before + index->closed.events;
             last = number;
         }
@@ -260,9 +272,10 @@ void check_stored_once(std::span<const FileToVerify> files, VerificationReport& 
         const auto name = event::parse_raw_file_name(file.path.filename().native());
         const auto recorder = file.row ? file.row->recorder : name ? name->name.application : std::string();
         if (const auto twice = once.add(recorder, *index))
-            report.damages.push_back({file.path, twice->event, twice->offset,
-                                      fmt::format("event {} of session {} is stored a second time; so are {} of this file in all",
-                                                  number(twice->sequence), twice->session, twice->copies)});
+            report.damages.push_back(
+                {file.path, twice->event, twice->offset,
+                 fmt::format("event {} of session {} is stored a second time; so are {} of this file in all",
+                             number(twice->sequence), twice->session, twice->copies)});
     }
 }
 
@@ -304,14 +317,16 @@ FileVerification verify_file(const std::filesystem::path& path, const catalogue:
     if (!result.adler32) return result;
     check_file_sum(examination, "the catalogue", sum_of_row(row), *result.adler32);
     if (row != nullptr && row->events != result.events)
-        examination.damage(std::nullopt, 0, fmt::format("the file holds {} events, the catalogue says {}", result.events, row->events));
+        examination.damage(std::nullopt, 0,
+                           fmt::format("the file holds {} events, the catalogue says {}", result.events, row->events));
     const auto attribute = datafile::read_adler32_attribute(*file);
     if (!attribute) {
         examination.damage(std::nullopt, 0, attribute.error().message());
     } else if (*attribute) {
-        check_file_sum(examination,
-                       (*attribute)->current ? "its attribute" : "its attribute, made before the file was last modified,",
-                       (*attribute)->adler32, *result.adler32);
+        check_file_sum(
+            examination,
+            (*attribute)->current ? "its attribute" : "its attribute, made before the file was last modified,",
+            (*attribute)->adler32, *result.adler32);
     }
     return result;
 }

@@ -30,8 +30,10 @@ void select(const weir::selection::Event& event, weir::selection::Decision& deci
         default: break;
     }
     decision.accept("physics_Main");
-    decision.level2_words = {static_cast<std::uint32_t>(event.bytes()), static_cast<std::uint32_t>(event.fragments.size())};
-    if (const auto* fragment = event.find(weir::SourceId{7})) decision.result.assign(fragment->bytes.begin(), fragment->bytes.end());
+    decision.level2_words = {static_cast<std::uint32_t>(event.bytes()),
+                             static_cast<std::uint32_t>(event.fragments.size())};
+    if (const auto* fragment = event.find(weir::SourceId{7}))
+        decision.result.assign(fragment->bytes.begin(), fragment->bytes.end());
 }
 
 }  // namespace

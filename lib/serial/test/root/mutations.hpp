@@ -31,18 +31,10 @@ private:
         const std::size_t at = draw_.below(bytes.size() + 1), left = bytes.size() - at;
         const std::size_t length = draw_.below(std::min<std::size_t>(left, 24) + 1);
         switch (draw_.below(10)) {
-            case 0:
-                bytes.resize(at);
-                break;
-            case 1:
-                bytes.erase(at, length);
-                break;
-            case 2:
-                bytes.insert(at, bytes, at, length);
-                break;
-            case 3:
-                bytes.insert(at, draw_.below(16), static_cast<char>(draw_.next()));
-                break;
+            case 0: bytes.resize(at); break;
+            case 1: bytes.erase(at, length); break;
+            case 2: bytes.insert(at, bytes, at, length); break;
+            case 3: bytes.insert(at, draw_.below(16), static_cast<char>(draw_.next())); break;
             case 4:
                 if (!other.empty()) bytes.replace(at, length, other, draw_.below(other.size()), 24);
                 break;
@@ -64,29 +56,14 @@ private:
         for (std::size_t i = 0; i < 4; ++i) number = number << 8 | static_cast<unsigned char>(bytes[at + i]);
         const auto near = static_cast<std::uint32_t>(draw_.below(9)) - 4;
         switch (draw_.below(8)) {
-            case 0:
-                number += near;
-                break;
-            case 1:
-                number = 0x40000000 | static_cast<std::uint32_t>(draw_.below(bytes.size() + 8));
-                break;
-            case 2:
-                number = 0x80000000 | static_cast<std::uint32_t>(draw_.below(bytes.size() + 8));
-                break;
-            case 3:
-                number = static_cast<std::uint32_t>(draw_.below(bytes.size() + 8));
-                break;
-            case 4:
-                number = 0xffffffff;
-                break;
-            case 5:
-                number = 0x7fffffff + near;
-                break;
-            case 6:
-                number = 0x3fffffff + near;
-                break;
-            default:
-                number = 1U << draw_.below(32);
+            case 0: number += near; break;
+            case 1: number = 0x40000000 | static_cast<std::uint32_t>(draw_.below(bytes.size() + 8)); break;
+            case 2: number = 0x80000000 | static_cast<std::uint32_t>(draw_.below(bytes.size() + 8)); break;
+            case 3: number = static_cast<std::uint32_t>(draw_.below(bytes.size() + 8)); break;
+            case 4: number = 0xffffffff; break;
+            case 5: number = 0x7fffffff + near; break;
+            case 6: number = 0x3fffffff + near; break;
+            default: number = 1U << draw_.below(32);
         }
         for (std::size_t i = 0; i < 4; ++i) bytes[at + i] = static_cast<char>(number >> (24 - 8 * i));
     }

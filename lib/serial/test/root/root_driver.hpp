@@ -146,10 +146,8 @@ private:
 
     template <class T>
     static std::string text_of(const T& value) {
-        if constexpr (std::is_same_v<T, Sequence>)
-            return value.text(value.objects);
-        else
-            return ValueText::of(value);
+        if constexpr (std::is_same_v<T, Sequence>) return value.text(value.objects);
+        else return ValueText::of(value);
     }
 
     int check(const char* path) {

@@ -17,10 +17,8 @@ struct RootStreamer {
         TVirtualStreamerInfo::SetStreamMemberWise(way.member_wise);
         TBufferFile buffer(TBuffer::kWrite);
         TClass* type = TClass::GetClass(name);
-        if (way.any)
-            buffer.WriteObjectAny(&value, type);
-        else
-            buffer.StreamObject(const_cast<T*>(&value), type);
+        if (way.any) buffer.WriteObjectAny(&value, type);
+        else buffer.StreamObject(const_cast<T*>(&value), type);
         return std::string(buffer.Buffer(), static_cast<std::size_t>(buffer.Length()));
     }
 
@@ -46,8 +44,7 @@ struct RootStreamer {
             with_sequence_type(sequence.operations[i].type, [&](auto, const char* name) {
                 if (sequence.operations[i].kind == Operation::stream)
                     buffer.StreamObject(objects[i], TClass::GetClass(name));
-                else
-                    buffer.WriteObjectAny(objects[i], TClass::GetClass(name));
+                else buffer.WriteObjectAny(objects[i], TClass::GetClass(name));
             });
         }
         return std::string(buffer.Buffer(), static_cast<std::size_t>(buffer.Length()));
@@ -58,10 +55,8 @@ struct RootStreamer {
         for (const Operation& operation : sequence.operations) {
             with_sequence_type(operation.type, [&](auto, const char* name) {
                 TClass* type = TClass::GetClass(name);
-                if (operation.kind == Operation::stream)
-                    buffer.StreamObject(objects.emplace_back(type->New()), type);
-                else
-                    objects.push_back(buffer.ReadObjectAny(type));
+                if (operation.kind == Operation::stream) buffer.StreamObject(objects.emplace_back(type->New()), type);
+                else objects.push_back(buffer.ReadObjectAny(type));
             });
         }
         return all_read(buffer, bytes);

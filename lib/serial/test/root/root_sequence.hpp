@@ -16,18 +16,12 @@ struct Operation {
 template <class Visitor>
 void with_sequence_type(int type, Visitor&& visit) {
     switch (type) {
-        case 0:
-            return visit(OfType<Thing>{}, "Thing");
-        case 1:
-            return visit(OfType<ThingV>{}, "ThingV");
-        case 2:
-            return visit(OfType<detector::Node>{}, "detector::Node");
-        case 3:
-            return visit(OfType<detector::Pointers>{}, "detector::Pointers");
-        case 4:
-            return visit(OfType<detector::Track>{}, "detector::Track");
-        default:
-            return visit(OfType<std::vector<Thing>>{}, "vector<Thing>");
+        case 0: return visit(OfType<Thing>{}, "Thing");
+        case 1: return visit(OfType<ThingV>{}, "ThingV");
+        case 2: return visit(OfType<detector::Node>{}, "detector::Node");
+        case 3: return visit(OfType<detector::Pointers>{}, "detector::Pointers");
+        case 4: return visit(OfType<detector::Track>{}, "detector::Track");
+        default: return visit(OfType<std::vector<Thing>>{}, "vector<Thing>");
     }
 }
 
@@ -52,10 +46,8 @@ public:
         for (std::size_t i = 0; i < values.size(); ++i) {
             with_sequence_type(operations[i].type, [&](auto type, const char*) {
                 using T = typename decltype(type)::type;
-                if (operations[i].kind == Operation::stream)
-                    text.append(*static_cast<T*>(values[i]));
-                else
-                    text.append(static_cast<T*>(values[i]));
+                if (operations[i].kind == Operation::stream) text.append(*static_cast<T*>(values[i]));
+                else text.append(static_cast<T*>(values[i]));
             });
         }
         return text.text();

@@ -35,14 +35,11 @@ public:
 
     template <class T>
     void fill(T& value) {
-        if constexpr (std::is_same_v<T, bool>)
-            value = draw_.next() % 2 != 0;
-        else if constexpr (std::is_floating_point_v<T>)
-            value = floating<T>();
+        if constexpr (std::is_same_v<T, bool>) value = draw_.next() % 2 != 0;
+        else if constexpr (std::is_floating_point_v<T>) value = floating<T>();
         else if constexpr (std::is_integral_v<T>)
             value = static_cast<T>(draw_.below(4) == 0 ? draw_.below(3) : draw_.next());
-        else
-            value.each([this](auto&... member) { (this->fill(member), ...); });
+        else value.each([this](auto&... member) { (this->fill(member), ...); });
     }
     void fill(detector::Color& value) { value = pick({detector::red, detector::green, detector::blue}); }
     void fill(detector::Quality& value) {
@@ -220,10 +217,8 @@ private:
     }
     template <class T>
     void add(std::unique_ptr<T>& value) {
-        if (value)
-            add(*value);
-        else
-            out_ += "null";
+        if (value) add(*value);
+        else out_ += "null";
     }
     template <class T>
     void add(std::shared_ptr<T>& value) {
@@ -246,10 +241,8 @@ private:
     void add_all(Values& values) {
         out_ += '[';
         for (auto&& value : values) {
-            if constexpr (std::is_same_v<std::decay_t<Values>, std::vector<bool>>)
-                out_ += value ? '1' : '0';
-            else
-                add(value);
+            if constexpr (std::is_same_v<std::decay_t<Values>, std::vector<bool>>) out_ += value ? '1' : '0';
+            else add(value);
             out_ += ' ';
         }
         close(']');

@@ -17,7 +17,8 @@ struct CpuFeatures {
     bool avx512_vbmi = false;  // with avx512
     bool avx_vnni = false;
     bool gfni = false;
-    bool prefetch_helps = false;  // no instruction: asking for lines ahead pays when reading from memory (Intel's processors)
+    bool prefetch_helps =
+        false;  // no instruction: asking for lines ahead pays when reading from memory (Intel's processors)
     bool neon = false, arm_crc32 = false;
 
     bool operator==(const CpuFeatures&) const = default;

@@ -42,9 +42,9 @@ public:
 class File {
 public:
     enum class Mode {
-        read,          // must exist
-        read_write,    // must exist
-        create_new,    // must not exist (O_EXCL): never overwrites
+        read,        // must exist
+        read_write,  // must exist
+        create_new,  // must not exist (O_EXCL): never overwrites
         open_or_create
     };
 
@@ -56,7 +56,8 @@ public:
     File& operator=(File&& other) noexcept;
     ~File();
 
-    /// Fills `to` from `offset`, or fails with Errc::truncated when the file ends before; retries EINTR and short reads.
+    /// Fills `to` from `offset`, or fails with Errc::truncated when the file ends before; retries EINTR and short
+    /// reads.
     [[nodiscard]] Result<> read_at(std::uint64_t offset, MutableData to) const;
 
     /// Reads up to `to.size()` bytes; fewer only at the end of the file.

@@ -24,16 +24,17 @@ concept ThreadWork = std::invocable<Work&, std::stop_token> || std::invocable<Wo
 /// std::stop_token, or nothing.
 template <ThreadWork Work>
 [[nodiscard]] std::jthread named_jthread(ThreadAccounts* accounts, std::string thread_name, Work work) {
-    return std::jthread([accounts, thread_name = std::move(thread_name), work = std::move(work)](const std::stop_token& stop) mutable {
-        name_this_thread(thread_name);
-        std::optional<ThreadAccounts::Entry> entry;
-        if (accounts != nullptr) entry.emplace(*accounts, std::move(thread_name));
-        if constexpr (std::invocable<Work&, std::stop_token>) {
-            work(stop);
-        } else {
-            work();
-        }
-    });
+    return std::jthread(
+        [accounts, thread_name = std::move(thread_name), work = std::move(work)](const std::stop_token& stop) mutable {
+            name_this_thread(thread_name);
+            std::optional<ThreadAccounts::Entry> entry;
+            if (accounts != nullptr) entry.emplace(*accounts, std::move(thread_name));
+            if constexpr (std::invocable<Work&, std::stop_token>) {
+                work(stop);
+            } else {
+                work();
+            }
+        });
 }
 
 /// The same in the accounts of the calling thread.

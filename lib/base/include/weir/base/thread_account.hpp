@@ -60,11 +60,13 @@ public:
         std::string thread;
         std::uint32_t threads = 1;  // of this name: those that ended are added up
         bool ended = false;
-        std::chrono::nanoseconds running{0};    // on a processor, or ready to be
-        std::chrono::nanoseconds processor{0};  // on a processor
+        std::chrono::nanoseconds running{0};                              // on a processor, or ready to be
+        std::chrono::nanoseconds processor{0};                            // on a processor
         std::array<std::chrono::nanoseconds, wait_cause_count> waited{};  // by cause
         std::array<std::uint64_t, wait_cause_count> waits{};
-        [[nodiscard]] std::chrono::nanoseconds of(WaitCause cause) const noexcept { return waited[static_cast<std::size_t>(cause)]; }
+        [[nodiscard]] std::chrono::nanoseconds of(WaitCause cause) const noexcept {
+            return waited[static_cast<std::size_t>(cause)];
+        }
     };
     [[nodiscard]] const std::string& thread() const noexcept { return thread_; }
     [[nodiscard]] Times times(SteadyTime now) const;
@@ -96,8 +98,8 @@ private:
     bool waiting_ = false;  // of the thread itself: an inner wait belongs to the outer
     WaitCause cause_{};
 
-    // A reader takes what it saw only if `version_` was even and the same before and after (a sequence lock whose fields
-    // are atomics: stored with release, loaded with acquire).
+    // A reader takes what it saw only if `version_` was even and the same before and after (a sequence lock whose
+    // fields are atomics: stored with release, loaded with acquire).
     std::atomic<std::uint64_t> version_{0};
     Total waiting_since_{0};  // 0: runs
     std::atomic<std::uint8_t> waiting_for_{0};
@@ -106,8 +108,8 @@ private:
     std::atomic<std::int64_t> ended_{0};
     std::atomic<std::int64_t> processor_at_end_{0};
 
-    // What was told already: a thread that ends a wait has looked at the clock a moment before it says so, and a reader in
-    // between has counted on. What was said once is never taken back. Waited by cause; the last is running.
+    // What was told already: a thread that ends a wait has looked at the clock a moment before it says so, and a reader
+    // in between has counted on. What was said once is never taken back. Waited by cause; the last is running.
     mutable std::array<Total, wait_cause_count + 1> told_{};
 
     std::vector<Slot> ring_;
@@ -153,8 +155,8 @@ private:
     const std::size_t spans_max_;
     mutable std::mutex mutex_;
     std::vector<std::shared_ptr<ThreadAccount>> running_;
-    std::vector<std::shared_ptr<ThreadAccount>> ended_;           // kept for their spans
-    std::map<std::string, ThreadAccount::Times> ended_times_;     // bounded: further names are added to "other"
+    std::vector<std::shared_ptr<ThreadAccount>> ended_;        // kept for their spans
+    std::map<std::string, ThreadAccount::Times> ended_times_;  // bounded: further names are added to "other"
 };
 
 namespace detail {

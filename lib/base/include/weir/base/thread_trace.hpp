@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline of a process's threads as a file that Perfetto (ui.perfetto.dev) and Chrome open: what each thread waited
-// for, when and how long, and the work that was given a name.
+// The timeline of a process's threads as a file that Perfetto (ui.perfetto.dev) and Chrome open: what each thread
+// waited for, when and how long, and the work that was given a name.
 #pragma once
 
 #include <filesystem>

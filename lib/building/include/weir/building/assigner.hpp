@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data flow manager (DFM): gives accepted events to builders that have credit, hears what became of them, tells the
-// readouts which events are done with, in groups, and gives the events of a builder that died to another one. Events are
-// cleared when they are final downstream, never before, so a builder that is lost costs nothing but time.
+// readouts which events are done with, in groups, and gives the events of a builder that died to another one. Events
+// are cleared when they are final downstream, never before, so a builder that is lost costs nothing but time.
 //
 // Logic only: messages and time come in, messages go out through the outbox. One thread makes all calls.
 #pragma once
@@ -25,11 +25,11 @@
 namespace weir::building {
 
 struct AssignerOptions {
-    std::uint32_t events_max = 2048;  // decided by the supervisor and not final: what it has credit for
-    std::uint32_t clear_group = 100;  // events in one message to a readout, or
+    std::uint32_t events_max = 2048;               // decided by the supervisor and not final: what it has credit for
+    std::uint32_t clear_group = 100;               // events in one message to a readout, or
     std::chrono::milliseconds clear_interval{20};  // as many as there are after this time
-    Level1Id first_level1{1};         // of a run: everything older was never there
-    std::uint32_t builds_max = 5;     // times that one event is given to a builder before it is given up
+    Level1Id first_level1{1};                      // of a run: everything older was never there
+    std::uint32_t builds_max = 5;                  // times that one event is given to a builder before it is given up
 };
 
 /// Received: what the supervisor decided. Stored: final and well. Rejected: "level 2", and what builders say.
@@ -40,7 +40,7 @@ public:
         std::uint64_t stored = 0, incomplete = 0;  // incomplete ones are stored, and counted in both
         std::uint64_t not_selected = 0, refused = 0, failed = 0, given_up = 0;
         std::uint64_t reassigned = 0, clears_sent = 0, unexpected = 0, malformed = 0, repeated = 0;
-        std::uint64_t waiting = 0, assigned = 0;   // in hand
+        std::uint64_t waiting = 0, assigned = 0;  // in hand
     };
     struct BuilderCounts {
         wire::StationId id{};
@@ -117,11 +117,11 @@ private:
     std::unordered_map<std::uint64_t, Assigned> assigned_;  // by global id
     std::map<wire::StationId, Builder> builders_;
     std::map<wire::StationId, Readout> readouts_;
-    wire::SequenceSet done_;           // places of the events that are done with
-    std::uint64_t newest_place_ = 0;   // seen so far
+    wire::SequenceSet done_;          // places of the events that are done with
+    std::uint64_t newest_place_ = 0;  // seen so far
     Events events_;
     std::vector<std::string> reports_;
-    std::vector<std::byte> buffer_;    // of the message that is being made
+    std::vector<std::byte> buffer_;  // of the message that is being made
     wire::Accept accept_;
     wire::Built built_;
 };

@@ -48,7 +48,7 @@ private:
     service::SharedStatus status_;  // also before and after there is a logic
     std::unique_ptr<messaging::StationLoop> loop_;
     mutable std::mutex logic_mutex_;  // held while the logic comes or goes, and by who asks it from another thread
-    std::unique_ptr<Logic> logic_;  // while connected
+    std::unique_ptr<Logic> logic_;    // while connected
 };
 
 }  // namespace weir::building

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event builder (SFI): asks the readouts for the fragments of the events that it was assigned, asks again for what got
-// lost on the way, puts events together, and says what became of them. What stays lost becomes an empty ROB with status
-// bits, never a gap. How much is on its way at once is shaped (request_window.hpp).
+// The event builder (SFI): asks the readouts for the fragments of the events that it was assigned, asks again for what
+// got lost on the way, puts events together, and says what became of them. What stays lost becomes an empty ROB with
+// status bits, never a gap. How much is on its way at once is shaped (request_window.hpp).
 //
 // Logic only: messages and time come in, messages go out through the outbox. One thread makes all calls.
 #pragma once
@@ -33,22 +33,24 @@ namespace weir::building {
 
 struct BuilderOptions {
     event::Format format = event::Format::event_5_0;
-    event::RodRules rules{};              // how sources count their level-1 ids
-    SourceId source{0x00790000};          // of the event: an SFI
-    std::uint32_t events_max = 128;       // in hand: asked for, complete, or not final downstream. Its credit at the DFM
-    std::uint32_t building_max = 32;      // of these, asked for at once; those that wait only for what got lost do not count
+    event::RodRules rules{};         // how sources count their level-1 ids
+    SourceId source{0x00790000};     // of the event: an SFI
+    std::uint32_t events_max = 128;  // in hand: asked for, complete, or not final downstream. Its credit at the DFM
+    std::uint32_t building_max =
+        32;  // of these, asked for at once; those that wait only for what got lost do not count
     RequestWindow::Limits window{};
-    std::uint32_t source_requests_max = 32;  // events that one readout is asked for at once
-    std::uint32_t request_events = 8;        // in one message
+    std::uint32_t source_requests_max = 32;            // events that one readout is asked for at once
+    std::uint32_t request_events = 8;                  // in one message
     std::chrono::milliseconds event_deadline{10'000};  // then what is missing is lost
-    std::chrono::milliseconds suspect_deadline{200};   // of a readout that has let an event run out of time, until it answers
+    std::chrono::milliseconds suspect_deadline{
+        200};  // of a readout that has let an event run out of time, until it answers
     std::chrono::milliseconds reask_min{10};
     std::chrono::milliseconds reask_max{500};
-    std::chrono::microseconds not_yet_wait{500};       // before the first repetition; doubles
+    std::chrono::microseconds not_yet_wait{500};  // before the first repetition; doubles
 };
 
-/// What a builder's message loop does best with (MessageLoopOptions::gather): it has many answers on their way at once, so that
-/// none of them is urgent.
+/// What a builder's message loop does best with (MessageLoopOptions::gather): it has many answers on their way at once,
+/// so that none of them is urgent.
 inline constexpr std::chrono::microseconds answers_gather{50};
 
 class Builder final : public messaging::MessageHandler {
@@ -57,7 +59,7 @@ public:
         std::uint64_t received = 0;  // events assigned to us = stored + rejected + failed + given up + in hand
         std::uint64_t stored = 0, failed = 0, given_up = 0;
         std::map<std::string, std::uint64_t> rejected{};  // downstream, by reason
-        std::uint64_t incomplete = 0;   // of those built
+        std::uint64_t incomplete = 0;                     // of those built
         std::uint64_t built = 0, bytes_built = 0;
         std::uint64_t requests = 0, asked = 0;  // messages; events asked for in them
         std::uint64_t answers = 0, bytes_received = 0;
@@ -102,11 +104,11 @@ private:
     struct Slot {
         SlotState state = SlotState::wanted;
         std::uint8_t tries = 0;
-        std::uint8_t not_yet = 0;      // answers so far that said so
-        bool repeated = false;         // asked for again, because it seemed lost
-        std::uint32_t booked = 0;      // bytes in the window
-        std::uint64_t request = 0;     // the latest
-        SteadyTime at{};               // asked, or to be asked again
+        std::uint8_t not_yet = 0;           // answers so far that said so
+        bool repeated = false;              // asked for again, because it seemed lost
+        std::uint32_t booked = 0;           // bytes in the window
+        std::uint64_t request = 0;          // the latest
+        SteadyTime at{};                    // asked, or to be asked again
         std::chrono::nanoseconds before{};  // asked the time before, if it was repeated: see ran_
         std::uint64_t request_before = 0;   // then
         std::uint32_t overtaken = 0;        // then: see Ask
@@ -116,43 +118,47 @@ private:
         bool active = false;
         wire::EventTicket ticket{};
         SteadyTime begun{};
-        std::uint32_t missing = 0;     // slots that are not done
-        std::uint32_t first_time = 0;  // of these, not repeated; as long as there are any, the event counts for building_max
+        std::uint32_t missing = 0;  // slots that are not done
+        std::uint32_t first_time =
+            0;  // of these, not repeated; as long as there are any, the event counts for building_max
         std::uint32_t lost = 0, bad = 0;
         bool level1_mismatch = false;
-        std::vector<Slot> slots{};     // by readout
-        std::vector<ConstData> robs{}; // by position of its source; empty: not there
+        std::vector<Slot> slots{};      // by readout
+        std::vector<ConstData> robs{};  // by position of its source; empty: not there
         std::unique_ptr<BuiltEvent> event{};
     };
     struct Ask {
         std::uint32_t assembly = 0, generation = 0;
         std::uint64_t request = 0;
         std::chrono::nanoseconds ran{};  // when it was asked: see ran_
-        std::uint32_t overtaken = 0;   // answers to what the readout was asked for later that came before
+        std::uint32_t overtaken = 0;     // answers to what the readout was asked for later that came before
     };
-    /// How much later other things were asked for that had been answered before: in time and in requests, to all readouts.
+    /// How much later other things were asked for that had been answered before: in time and in requests, to all
+    /// readouts.
     struct Lag {
         std::chrono::nanoseconds time{};
         std::uint64_t requests = 0;
-        [[nodiscard]] bool beyond(const Lag& other) const noexcept { return time > other.time && requests > other.requests; }
+        [[nodiscard]] bool beyond(const Lag& other) const noexcept {
+            return time > other.time && requests > other.requests;
+        }
     };
     struct Readout {
         wire::StationId id{};
         std::string name{};
-        std::uint32_t first = 0;       // position of its first source
+        std::uint32_t first = 0;  // position of its first source
         std::vector<SourceId> sources{};
         std::deque<Ask> to_ask{};
-        std::deque<Ask> asked{};       // in the order of asking
-        std::deque<Ask> resting{};     // said "not yet"
+        std::deque<Ask> asked{};    // in the order of asking
+        std::deque<Ask> resting{};  // said "not yet"
         std::uint32_t outstanding = 0;
-        bool queued = false;           // stands in ready_
+        bool queued = false;  // stands in ready_
         bool suspect = false;
-        std::uint64_t answer_size = 0;  // smoothed; 0: none has come
-        messaging::RoundTrip trip{};   // from asking to the last answer of a request
-        std::uint64_t timed_request = 0;           // the latest of which answers came
-        std::chrono::nanoseconds timed_trip{};     // of its last answer so far; 0: it is not to be taken
-        std::chrono::nanoseconds answered{};       // the last answer to something asked for: see ran_
-        Lag lag{};                     // about the longest of its last answers
+        std::uint64_t answer_size = 0;                // smoothed; 0: none has come
+        messaging::RoundTrip trip{};                  // from asking to the last answer of a request
+        std::uint64_t timed_request = 0;              // the latest of which answers came
+        std::chrono::nanoseconds timed_trip{};        // of its last answer so far; 0: it is not to be taken
+        std::chrono::nanoseconds answered{};          // the last answer to something asked for: see ran_
+        Lag lag{};                                    // about the longest of its last answers
         std::uint32_t reordering = reordering_least;  // as many later answers before one mean that it is lost
     };
 
@@ -201,44 +207,47 @@ private:
     RunNumber run_{};
     std::optional<wire::StationId> dfm_;
     std::vector<Readout> readouts_;
-    std::vector<std::uint32_t> readout_of_;                        // by station; nobody: it is none
-    std::vector<SourceId> sources_;                                // by position
-    std::vector<std::uint64_t> lost_;                              // by position
-    std::vector<event::SourceRule> rules_;                         // by position
-    std::deque<std::uint32_t> ready_;                              // readouts that can be asked
+    std::vector<std::uint32_t> readout_of_;  // by station; nobody: it is none
+    std::vector<SourceId> sources_;          // by position
+    std::vector<std::uint64_t> lost_;        // by position
+    std::vector<event::SourceRule> rules_;   // by position
+    std::deque<std::uint32_t> ready_;        // readouts that can be asked
     RequestWindow window_;
-    std::deque<wire::EventTicket> tickets_;                        // not begun
+    std::deque<wire::EventTicket> tickets_;  // not begun
     std::vector<Assembly> assemblies_;
     std::vector<std::uint32_t> free_;
-    std::uint32_t building_ = 0;                                   // events that count for building_max
-    bool refilling_ = true;                                        // building_max was not reached since some ended
-    std::deque<Ask> begun_;                                        // in the order of beginning, for deadlines
-    std::unordered_map<std::uint32_t, std::uint32_t> by_level1_;   // of the active ones
-    std::deque<std::unique_ptr<BuiltEvent>> complete_;             // the sink was full
-    std::vector<wire::EventEnd> ended_;                            // not told
+    std::uint32_t building_ = 0;                                  // events that count for building_max
+    bool refilling_ = true;                                       // building_max was not reached since some ended
+    std::deque<Ask> begun_;                                       // in the order of beginning, for deadlines
+    std::unordered_map<std::uint32_t, std::uint32_t> by_level1_;  // of the active ones
+    std::deque<std::unique_ptr<BuiltEvent>> complete_;            // the sink was full
+    std::vector<wire::EventEnd> ended_;                           // not told
     std::uint64_t credit_told_ = 0, ended_count_ = 0;
-    std::uint64_t held_ = 0;                                       // by the sink
+    std::uint64_t held_ = 0;  // by the sink
     std::uint64_t next_request_ = 1;
-    std::uint32_t turn_ = 0;                                       // which readout an event begins with
-    std::uint64_t largest_answer_ = 0;                             // about that of the last thousand, of all readouts
-    std::uint64_t event_size_ = 64 << 10;                          // smoothed, for the chunks of its memory
+    std::uint32_t turn_ = 0;               // which readout an event begins with
+    std::uint64_t largest_answer_ = 0;     // about that of the last thousand, of all readouts
+    std::uint64_t event_size_ = 64 << 10;  // smoothed, for the chunks of its memory
     std::uint32_t suspects_ = 0;
     SteadyTime next_look_{};
-    // For how long the builder has run. Time in which its thread stood still does not count: what came meanwhile was not read,
-    // so no answer is missing because of it.
+    // For how long the builder has run. Time in which its thread stood still does not count: what came meanwhile was
+    // not read, so no answer is missing because of it.
     std::chrono::nanoseconds ran_{};
-    // About the longest trip of the last second, of all readouts: they share a line and its queue, and what is in that is slow, not lost.
+    // About the longest trip of the last second, of all readouts: they share a line and its queue, and what is in that
+    // is slow, not lost.
     std::chrono::nanoseconds longest_trip_{};
-    // When the latest asked of all that was answered had been asked for, and which request it was. This is the clock by which
-    // answers are missed: it stands still while nobody answers, be it that the line, the machine or this builder is busy.
+    // When the latest asked of all that was answered had been asked for, and which request it was. This is the clock by
+    // which answers are missed: it stands still while nobody answers, be it that the line, the machine or this builder
+    // is busy.
     std::chrono::nanoseconds newest_answered_{};
     std::uint64_t newest_request_ = 0;
-    Lag longest_lag_{};                                            // about that of the last quarter of a second
-    // Of anybody: the last answer, and the first after a pause (see ran_); how many may be asked again for silence, and when some were.
+    Lag longest_lag_{};  // about that of the last quarter of a second
+    // Of anybody: the last answer, and the first after a pause (see ran_); how many may be asked again for silence, and
+    // when some were.
     std::chrono::nanoseconds last_answer_{}, resumed_{}, tried_at_{};
     std::uint32_t tries_left_ = tries_least;
     SteadyTime last_step_{};
-    std::vector<Ask> lost_asks_;                                   // of one look
+    std::vector<Ask> lost_asks_;  // of one look
     std::vector<std::string> reports_;
     std::vector<std::byte> buffer_;
     wire::DataView data_;

@@ -23,8 +23,8 @@ struct BuilderStationOptions {
     messaging::MessageLoopOptions loop{};
     messaging::LinkKind link = messaging::LinkKind::udp;  // to readouts; the DFM's is the same
     DeliveryOutputOptions output{};
-    Bytes memory{512ULL << 20};     // of events in hand
-    bool probe = true;              // at connect: do datagrams of that size reach every peer?
+    Bytes memory{512ULL << 20};  // of events in hand
+    bool probe = true;           // at connect: do datagrams of that size reach every peer?
     std::chrono::milliseconds probe_deadline{3000};
 };
 

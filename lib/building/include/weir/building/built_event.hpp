@@ -19,7 +19,8 @@ struct BuiltEvent {
     FragmentMemory memory{};
 };
 
-/// What takes built events. It says later, from any thread, what became of each: Builder::ended() in the builder's thread.
+/// What takes built events. It says later, from any thread, what became of each: Builder::ended() in the builder's
+/// thread.
 class BuiltSink {
 public:
     virtual ~BuiltSink() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends built events to filters, or straight to recorders where there are none: a delivery::SenderGroup, and the list of
-// events that are final. A filter is chosen by its load, a recorder by the event.
+// Sends built events to filters, or straight to recorders where there are none: a delivery::SenderGroup, and the list
+// of events that are final. A filter is chosen by its load, a recorder by the event.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@
 namespace weir::building {
 
 struct DeliveryOutputOptions {
-    std::string name = "builder";   // of the sender: the station
+    std::string name = "builder";  // of the sender: the station
     wire::EventFormat format = wire::EventFormat::event_5_0;
     std::vector<StreamTag> tags{};  // what filters choose instead of; recorders get these
     Bytes window{256ULL << 20};     // of all receivers together
@@ -39,9 +39,10 @@ struct EndedEvent {
 /// One thread makes all calls.
 class DeliveryOutput final : public BuiltSink {
 public:
-    /// `woken` is called from any thread when there are ended events to take, or room again; it must not wait. `report` gets
-    /// lines for an operator, and may be empty.
-    DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken, std::function<void(std::string)> report = {});
+    /// `woken` is called from any thread when there are ended events to take, or room again; it must not wait. `report`
+    /// gets lines for an operator, and may be empty.
+    DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken,
+                   std::function<void(std::string)> report = {});
     ~DeliveryOutput() override;
 
     /// From now on to the filters among the peers, or to the recorders when there are none. A new run begins with new

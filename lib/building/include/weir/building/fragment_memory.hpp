@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the fragments of one event that is being built lie: one behind the other in a few buffers of the pool, so that a
-// thousand small ones cost no thousand allocations. All of it goes back to the pool at once.
+// Where the fragments of one event that is being built lie: one behind the other in a few buffers of the pool, so that
+// a thousand small ones cost no thousand allocations. All of it goes back to the pool at once.
 #pragma once
 
 #include <algorithm>

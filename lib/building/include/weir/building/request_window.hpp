@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traffic shaping: how many bytes of answers may be on their way to a builder at once. Many sources that answer one
-// builder at the same moment overflow the queue before it (in a switch, in its socket); what is lost there comes late, if
-// at all. So the window shrinks when answers get lost *and* trips get longer, which a full queue does and bad cables do not,
-// or when the kernel says that the socket overflowed; otherwise it grows again. Trips are also long where a machine is busy: loss that
-// stays when the window has shrunk to a third does not come of it, and gives it its size back.
+// builder at the same moment overflow the queue before it (in a switch, in its socket); what is lost there comes late,
+// if at all. So the window shrinks when answers get lost *and* trips get longer, which a full queue does and bad cables
+// do not, or when the kernel says that the socket overflowed; otherwise it grows again. Trips are also long where a
+// machine is busy: loss that stays when the window has shrunk to a third does not come of it, and gives it its size
+// back.
 #pragma once
 
 #include <algorithm>
@@ -88,9 +89,10 @@ private:
     Limits limits_;
     std::uint64_t size_;
     std::uint64_t on_their_way_ = 0, answered_ = 0, lost_ = 0;
-    std::uint64_t usual_ = 0;  // lost of a round, when its size was found not to be the cause
+    std::uint64_t usual_ = 0;        // lost of a round, when its size was found not to be the cause
     std::uint64_t shrunk_from_ = 0;  // what it was before loss began
-    std::uint64_t compared_ = 0, lost_before_ = 0;  // size and loss of the round that a third of the size is compared with
+    std::uint64_t compared_ = 0,
+                  lost_before_ = 0;  // size and loss of the round that a third of the size is compared with
     unsigned unmoved_ = 0;
     std::chrono::nanoseconds trips_{0}, shortest_{0};
     bool overflowed_ = false;

@@ -23,12 +23,13 @@ class Catalogue {
 public:
     virtual ~Catalogue() = default;
 
-    /// Makes all changes that `work` makes, with calls of this catalogue, one transaction: all or, when it returns an error,
-    /// none. It may be called again when a connection was lost.
+    /// Makes all changes that `work` makes, with calls of this catalogue, one transaction: all or, when it returns an
+    /// error, none. It may be called again when a connection was lost.
     [[nodiscard]] virtual Result<> together(const std::function<Result<>()>& work) = 0;
 
-    /// `make_room` is asked when there is no space to write here; when it says that there is more now, the change is made
-    /// once more. Called by whoever makes a change, one at a time. Empty: nobody is asked any more, once this returns.
+    /// `make_room` is asked when there is no space to write here; when it says that there is more now, the change is
+    /// made once more. Called by whoever makes a change, one at a time. Empty: nobody is asked any more, once this
+    /// returns.
     virtual void on_no_space(std::function<bool()> make_room) = 0;
 
     // Runs ------------------------------------------------------------------------------------------
@@ -100,24 +101,23 @@ public:
     /// Errc::refused when the file is not CLOSED, or when it is QUARANTINED.
     [[nodiscard]] virtual Result<> file_transferred(const Guid& guid) = 0;
 
-    /// The bytes that were at this place are gone. Errc::refused unless the file was TRANSFERRED and lies there: one that
-    /// was moved meanwhile is whole elsewhere.
+    /// The bytes that were at this place are gone. Errc::refused unless the file was TRANSFERRED and lies there: one
+    /// that was moved meanwhile is whole elsewhere.
     [[nodiscard]] virtual Result<> file_deleted(const Guid& guid, const std::string& volume,
                                                 const std::string& name) = 0;
 
     [[nodiscard]] virtual Result<> set_file_health(const Guid& guid, FileHealth health) = 0;
 
-    /// The file lies on another volume now, or has another name. Errc::refused when it is not CLOSED: one that was deleted
-    /// meanwhile stays deleted.
-    [[nodiscard]] virtual Result<> file_moved(const Guid& guid, const std::string& volume,
-                                              const std::string& name) = 0;
+    /// The file lies on another volume now, or has another name. Errc::refused when it is not CLOSED: one that was
+    /// deleted meanwhile stays deleted.
+    [[nodiscard]] virtual Result<> file_moved(const Guid& guid, const std::string& volume, const std::string& name) = 0;
 
     /// Takes out an OPENED file that never held an event.
     [[nodiscard]] virtual Result<> forget_file(const Guid& guid) = 0;
 
-    /// Writes a row as it is, with its stream and lumi block, when the catalogue is rebuilt from the files. What is known of
-    /// the same file already (its copies elsewhere, TRANSFERRED, a worse health, the state of its reader) stays. An empty
-    /// `shared` leaves what is known.
+    /// Writes a row as it is, with its stream and lumi block, when the catalogue is rebuilt from the files. What is
+    /// known of the same file already (its copies elsewhere, TRANSFERRED, a worse health, the state of its reader)
+    /// stays. An empty `shared` leaves what is known.
     [[nodiscard]] virtual Result<> put_file(const FileRow& file, const SharedEvents& shared = {}) = 0;
 
     // Copies elsewhere ------------------------------------------------------------------------------
@@ -148,7 +148,8 @@ public:
     /// under its name. Other processes that have it open do not see what is written from then on.
     [[nodiscard]] virtual Result<bool> put_back() { return false; }
 
-    /// Whether the other recorders of a run, if it has several, are here too. Not in the file of one that shares a catalogue.
+    /// Whether the other recorders of a run, if it has several, are here too. Not in the file of one that shares a
+    /// catalogue.
     [[nodiscard]] virtual bool knows_other_recorders() const { return true; }
 
     /// Changes that were made here and have not reached the shared catalogue yet; none where there is no other.

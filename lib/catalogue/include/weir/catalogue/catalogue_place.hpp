@@ -24,10 +24,11 @@ namespace weir::catalogue {
     std::function<void(bool bad, const std::string& text)> report = {});
 
 /// The file that is meant by `place`: another one, or for no word and for a URI that of the recorder.
-[[nodiscard]] std::filesystem::path own_catalogue_path(const std::filesystem::path& directory, const std::string& place);
+[[nodiscard]] std::filesystem::path own_catalogue_path(const std::filesystem::path& directory,
+                                                       const std::string& place);
 
-/// For whoever works beside the recorder of `directory`. Nothing is made, and nothing begins to be shared: with a URI the
-/// file must be shared already, and what waits in it is carried over.
+/// For whoever works beside the recorder of `directory`. Nothing is made, and nothing begins to be shared: with a URI
+/// the file must be shared already, and what waits in it is carried over.
 [[nodiscard]] Result<std::unique_ptr<Catalogue>> open_catalogue_beside_recorder(
     const std::filesystem::path& directory, const std::string& place,
     std::function<void(bool bad, const std::string& text)> report = {});

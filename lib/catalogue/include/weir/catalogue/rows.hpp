@@ -148,8 +148,8 @@ struct FileRow {
     std::uint32_t sequence = 0;  // counts the files of a stream and block
     std::string format;          // of the file: "raw-6", "raw-2", ...
     std::uint64_t events = 0;
-    std::uint64_t bytes = 0;        // of the file
-    std::uint64_t event_bytes = 0;  // of its events alone: what the counters of a sequence add up
+    std::uint64_t bytes = 0;                   // of the file
+    std::uint64_t event_bytes = 0;             // of its events alone: what the counters of a sequence add up
     std::optional<GlobalEventId> first_event;  // smallest and largest id in it, when the recorder knows
     std::optional<GlobalEventId> last_event;
     std::vector<FileSum> sums;  // sorted by algorithm when read
@@ -206,7 +206,7 @@ struct LedgerRow {
 /// How many events two streams of a run share, in the closed files of all its recorders.
 struct StreamOverlap {
     RunNumber run{};
-    std::string first;   // stream keys: type_name; first < second
+    std::string first;  // stream keys: type_name; first < second
     std::string second;
     std::uint64_t events_first = 0;
     std::uint64_t events_second = 0;

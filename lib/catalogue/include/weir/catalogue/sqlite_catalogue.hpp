@@ -12,9 +12,9 @@
 namespace weir::catalogue {
 
 struct SqliteCatalogueOptions {
-    bool create = true;                           // false: a missing file is an error
+    bool create = true;                            // false: a missing file is an error
     std::chrono::milliseconds busy_timeout{5000};  // how long another process may hold the write lock
-    std::size_t rows_max = 1'000'000;             // of one answer
+    std::size_t rows_max = 1'000'000;              // of one answer
 };
 
 /// Errc::corrupt: damaged, or not a catalogue of ours; Errc::unsupported: another schema version. It is

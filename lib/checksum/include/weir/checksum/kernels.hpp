@@ -36,7 +36,8 @@ using Multiply64Function = std::uint64_t(std::uint64_t, std::uint64_t) noexcept;
 using CopyLinesFunction = void(std::byte* to, const std::byte* from, std::size_t size, std::size_t behind) noexcept;
 
 /// The same for a multiple of 128 bytes, and the sum of them, continuing from a value.
-using CopySumFunction = std::uint32_t(std::byte* to, const std::byte* from, std::size_t size, std::uint32_t value) noexcept;
+using CopySumFunction = std::uint32_t(std::byte* to, const std::byte* from, std::size_t size,
+                                      std::uint32_t value) noexcept;
 
 using SumKernel = Kernel<SumFunction>;
 using Sum64Kernel = Kernel<Sum64Function>;
@@ -91,7 +92,7 @@ template <class Function>
                                           const CpuFeatures& features);
 [[nodiscard]] Result<> self_test_copy(std::span<const CopyLinesKernel> kernels, const CpuFeatures& features);
 /// Against a portable kernel of the same algorithm.
-[[nodiscard]] Result<> self_test_copy_sums(std::string_view algorithm, std::span<const CopySumKernel> kernels, SumFunction* portable,
-                                           const CpuFeatures& features);
+[[nodiscard]] Result<> self_test_copy_sums(std::string_view algorithm, std::span<const CopySumKernel> kernels,
+                                           SumFunction* portable, const CpuFeatures& features);
 
 }  // namespace weir::checksum

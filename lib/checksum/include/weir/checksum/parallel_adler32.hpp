@@ -84,8 +84,8 @@ public:
     /// splitting did not win at any size.
     [[nodiscard]] std::size_t cutoff() const noexcept { return cutoff_; }
 
-    /// Workers that there are; fewer than asked for only when the system had no more threads. 0 when off and in a child of
-    /// fork().
+    /// Workers that there are; fewer than asked for only when the system had no more threads. 0 when off and in a child
+    /// of fork().
     [[nodiscard]] unsigned threads() const noexcept;
 
     /// Workers that were to be pinned and could not be (their processor is not ours to use).

@@ -12,7 +12,8 @@
 
 namespace weir::control {
 
-/// The catalogue of one recorder, or nothing when it has none yet. Opened for each use: run control is no user of it in between.
+/// The catalogue of one recorder, or nothing when it has none yet. Opened for each use: run control is no user of it in
+/// between.
 using OpenCatalogue = std::function<Result<std::unique_ptr<catalogue::Catalogue>>()>;
 
 class CatalogueKeeper final : public RunKeeper {
@@ -22,7 +23,9 @@ public:
 
     [[nodiscard]] Result<RunNumber> next_run() override;
     [[nodiscard]] Result<> keep(RunNumber run, const std::map<std::string, std::string>& parameters) override;
-    [[nodiscard]] Result<> note(RunNumber run, const std::map<std::string, std::string>& parameters) override { return open_run_.note(run, parameters); }
+    [[nodiscard]] Result<> note(RunNumber run, const std::map<std::string, std::string>& parameters) override {
+        return open_run_.note(run, parameters);
+    }
     void over() override { open_run_.over(); }
     [[nodiscard]] Result<std::optional<OpenRun::Left>> left() override { return open_run_.left(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links to real stations: HTTP on their control ports. Each link has two threads, which wait for answers: one for calls,
-// which may take long, and one for reports.
+// Links to real stations: HTTP on their control ports. Each link has two threads, which wait for answers: one for
+// calls, which may take long, and one for reports.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,8 @@ namespace weir::control {
 class HttpLinks final : public StationLinks {
 public:
     /// How long a report is waited for.
-    explicit HttpLinks(std::chrono::milliseconds report_deadline = std::chrono::seconds{2}) : report_deadline_(report_deadline) {}
+    explicit HttpLinks(std::chrono::milliseconds report_deadline = std::chrono::seconds{2})
+        : report_deadline_(report_deadline) {}
 
     [[nodiscard]] std::unique_ptr<StationLink> open(const std::string& address) override;
 

@@ -41,8 +41,8 @@ private:
     std::deque<LogLine> lines_;
 };
 
-/// One thread. Reads a log file from where it ended, line by line, and keeps it bounded: beyond `size_max` it is copied to NAME.1, in
-/// place of the one before, and begins anew.
+/// One thread. Reads a log file from where it ended, line by line, and keeps it bounded: beyond `size_max` it is copied
+/// to NAME.1, in place of the one before, and begins anew.
 class LogTail {
 public:
     LogTail(std::filesystem::path path, Bytes size_max);

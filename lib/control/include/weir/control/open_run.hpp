@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run control that is killed leaves of its run: a small file with the run's number and counts, rewritten while the
-// run goes on and removed at its end. Who finds one knows that the run was not stopped.
+// What a run control that is killed leaves of its run: a small file with the run's number and counts, rewritten while
+// the run goes on and removed at its end. Who finds one knows that the run was not stopped.
 #pragma once
 
 #include <filesystem>

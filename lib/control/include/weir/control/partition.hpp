@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A partition: the stations of one experiment's data acquisition, as its file lists them. Here the file is looked at as a
-// whole: which stations there are, whether together they can take data, whether two want one port. What each station's
-// own keys mean is that station's business, and checked with its own table.
+// A partition: the stations of one experiment's data acquisition, as its file lists them. Here the file is looked at as
+// a whole: which stations there are, whether together they can take data, whether two want one port. What each
+// station's own keys mean is that station's business, and checked with its own table.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ namespace weir::control {
 
 struct StationEntry {
     StationKind kind = StationKind::readout;
-    std::string name{};       // "ros-1"; one of the partition
-    wire::StationId id{};     // its place in the file, from 1 on
-    std::size_t line = 0;     // of its section
+    std::string name{};    // "ros-1"; one of the partition
+    wire::StationId id{};  // its place in the file, from 1 on
+    std::size_t line = 0;  // of its section
 
     [[nodiscard]] std::string section() const;  // "readout.ros-1"
 };
@@ -27,8 +27,8 @@ struct StationEntry {
 struct Partition {
     std::filesystem::path file{};
     std::string name = "weir";
-    std::vector<StationEntry> stations{};   // in the order of the file
-    std::vector<SourceId> sources{};        // ROBs that are expected; empty: whatever the readouts serve
+    std::vector<StationEntry> stations{};  // in the order of the file
+    std::vector<SourceId> sources{};       // ROBs that are expected; empty: whatever the readouts serve
 
     [[nodiscard]] std::size_t count(StationKind kind) const noexcept;
     [[nodiscard]] const StationEntry* find(std::string_view name) const noexcept;
@@ -39,8 +39,8 @@ inline constexpr std::size_t stations_max = 4096;
 /// Errc::usage: one line that names the file, the line in it, and what to change.
 [[nodiscard]] Result<Partition> parse_partition(std::string_view text, const std::filesystem::path& file);
 
-/// What can be known only when the stations have said who they are: every expected source is served, and by one readout;
-/// no two stations are reached at one address.
+/// What can be known only when the stations have said who they are: every expected source is served, and by one
+/// readout; no two stations are reached at one address.
 [[nodiscard]] Result<> check_peers(const Partition& partition, const std::vector<Peer>& peers);
 
 }  // namespace weir::control

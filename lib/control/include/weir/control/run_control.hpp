@@ -26,30 +26,33 @@
 namespace weir::control {
 
 enum class PartitionState {
-    down,      // no station runs
+    down,  // no station runs
     coming_up,
-    ready,     // connected; no run
+    ready,  // connected; no run
     starting,
     running,
     paused,
     stopping,
-    ending,    // the stations are told to end
+    ending,  // the stations are told to end
 };
 [[nodiscard]] const char* name(PartitionState state) noexcept;
 
 struct RunControlOptions {
-    std::chrono::milliseconds poll{200};              // of each station's status
-    std::chrono::milliseconds silent_after{10'000};   // a station that answers nothing for so long is replaced
-    std::chrono::milliseconds silent_after_single{60'000};  // the supervisor or the DFM: there is one, and its end costs events
-    std::chrono::milliseconds hanging_after{10'000};  // a selection that does not come back for so long has its station replaced
+    std::chrono::milliseconds poll{200};             // of each station's status
+    std::chrono::milliseconds silent_after{10'000};  // a station that answers nothing for so long is replaced
+    std::chrono::milliseconds silent_after_single{
+        60'000};  // the supervisor or the DFM: there is one, and its end costs events
+    std::chrono::milliseconds hanging_after{
+        10'000};  // a selection that does not come back for so long has its station replaced
     std::chrono::milliseconds launch_deadline{15'000};
     std::chrono::milliseconds configure_deadline{15'000};
     std::chrono::milliseconds connect_deadline{15'000};
     std::chrono::milliseconds start_deadline{30'000};  // a recorder recovers what a crash left
     std::chrono::milliseconds pause_deadline{5'000};
-    std::chrono::milliseconds stop_deadline{60'000};   // of an operator's stop; of what follows the drain when the run ends by itself
+    std::chrono::milliseconds stop_deadline{
+        60'000};  // of an operator's stop; of what follows the drain when the run ends by itself
     std::chrono::milliseconds exit_deadline{5'000};
-    std::uint32_t restarts_max = 5;                    // of a station, in restarts_window
+    std::uint32_t restarts_max = 5;  // of a station, in restarts_window
     std::chrono::milliseconds restarts_window{60'000};
     bool stop_when_finished = true;
 };
@@ -87,17 +90,17 @@ struct StationView {
     std::int64_t pid = 0;
     std::string control{};
     std::uint32_t restarts = 0;
-    double rate = 0;  // of what it receives, a second, of late
+    double rate = 0;                  // of what it receives, a second, of late
     service::StationReport report{};  // its counts are of the present run
 };
 
 struct PartitionView {
     PartitionState state = PartitionState::down;
-    RunNumber run{};                  // the present one, or the last; 0: none yet
+    RunNumber run{};  // the present one, or the last; 0: none yet
     std::string comment{};
     WallTime started{};
     double seconds = 0;
-    std::string stop_reason{};        // of the run that stops or has stopped
+    std::string stop_reason{};             // of the run that stops or has stopped
     std::optional<std::string> failure{};  // why the partition could not come up or went down
     RunEvents events{};
     std::vector<StationView> stations{};

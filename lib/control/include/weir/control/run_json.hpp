@@ -19,9 +19,9 @@ namespace weir::control {
 /// {"command":"start","comment":"...","parameters":{"beam":"on"}}
 struct RunCommand {
     enum class Kind { start, stop, pause, resume, exit, replace } kind = Kind::start;
-    RunRequest request{};     // start
-    std::string reason{};     // stop, exit
-    std::string station{};    // replace
+    RunRequest request{};   // start
+    std::string reason{};   // stop, exit
+    std::string station{};  // replace
 };
 [[nodiscard]] Result<RunCommand> parse_run_command(std::string_view json);
 

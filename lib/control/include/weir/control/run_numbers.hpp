@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gives out run numbers, each once for good. The catalogues of the recorders know the numbers that were recorded; a small
-// file remembers those that were given out, also to runs that never wrote anything. Either of the two may be lost.
+// Gives out run numbers, each once for good. The catalogues of the recorders know the numbers that were recorded; a
+// small file remembers those that were given out, also to runs that never wrote anything. Either of the two may be
+// lost.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +17,8 @@ public:
     /// In `directory`, which is there. Also takes it for this process: Errc::refused when another run control has it.
     [[nodiscard]] static Result<RunNumbers> open(const std::filesystem::path& directory);
 
-    /// The next number: above all that were given out, and at least `free`, the next free one of the catalogues. It is on
-    /// stable storage before it is returned.
+    /// The next number: above all that were given out, and at least `free`, the next free one of the catalogues. It is
+    /// on stable storage before it is returned.
     [[nodiscard]] Result<RunNumber> take(RunNumber free);
 
 private:

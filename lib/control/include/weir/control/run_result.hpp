@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of a run: every station's ledger, what the stations say together, and each reason why all is not well. What is
-// lost, or in files twice, is known by global id: the supervisor says what it accepted, and the recorders what is in files.
+// What became of a run: every station's ledger, what the stations say together, and each reason why all is not well.
+// What is lost, or in files twice, is known by global id: the supervisor says what it accepted, and the recorders what
+// is in files.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ struct StationResult {
     service::StationLedger ledger{};
     std::map<std::string, double> counters{};
     std::shared_ptr<const service::StationEvents> events{};  // as it said at the end of the run; nothing: it did not
-    std::uint32_t restarts = 0;  // a process that died took its part of the ledger with it
-    bool gone = false;           // there was no process any more at the end: the numbers are those of its last answer
+    std::uint32_t restarts = 0;                              // a process that died took its part of the ledger with it
+    bool gone = false;  // there was no process any more at the end: the numbers are those of its last answer
 };
 
 struct RunEvents {
@@ -34,12 +35,13 @@ struct RunEvents {
 
 /// Accepted events against recorded ones, by global id.
 struct EventAccount {
-    std::uint64_t accepted = 0, recorded = 0, rejected = 0;  // recorded: each once; rejected: downstream of the builders
+    std::uint64_t accepted = 0, recorded = 0,
+                  rejected = 0;  // recorded: each once; rejected: downstream of the builders
     struct Lost {
         std::string cause{};
         service::EventIds events{};
     };
-    std::vector<Lost> lost{};  // accepted, not rejected, and in no file
+    std::vector<Lost> lost{};        // accepted, not rejected, and in no file
     service::EventIds twice{};       // in the files of more than one recorder
     service::EventIds unaccepted{};  // in files, and never accepted
 
@@ -64,8 +66,9 @@ struct RunResult {
     std::vector<StationResult> stations{};
     std::vector<std::string> problems{};  // one line each; none: all is well
     SelectionFaults selection{};
-    std::optional<EventAccount> account{};  // nothing: not known; the problems say why, unless recorders do not know ids at all
-    std::vector<std::string> alarms{};    // that stations had latched at the end, one line each
+    std::optional<EventAccount>
+        account{};  // nothing: not known; the problems say why, unless recorders do not know ids at all
+    std::vector<std::string> alarms{};  // that stations had latched at the end, one line each
 
     [[nodiscard]] bool good() const noexcept { return problems.empty(); }
 };
@@ -74,8 +77,8 @@ struct RunResult {
 [[nodiscard]] RunEvents events_of(const std::vector<StationResult>& stations);
 [[nodiscard]] SelectionFaults selection_faults_of(const std::vector<StationResult>& stations);
 
-/// Fills `events`, `account`, `selection`, `files` and `bytes_stored`, and adds a problem for each ledger that does not balance: of a station by
-/// itself, and between neighbours where no process died with its counts.
+/// Fills `events`, `account`, `selection`, `files` and `bytes_stored`, and adds a problem for each ledger that does not
+/// balance: of a station by itself, and between neighbours where no process died with its counts.
 void balance(RunResult& result);
 
 }  // namespace weir::control

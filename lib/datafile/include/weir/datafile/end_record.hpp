@@ -11,8 +11,8 @@
 namespace weir::datafile {
 
 /// Of a file with so many events and bytes of events.
-[[nodiscard]] inline std::vector<std::byte> end_record(const FileOpened& opened, std::uint64_t events, std::uint64_t bytes,
-                                                       WallTime closed, bool last_of_sequence) {
+[[nodiscard]] inline std::vector<std::byte> end_record(const FileOpened& opened, std::uint64_t events,
+                                                       std::uint64_t bytes, WallTime closed, bool last_of_sequence) {
     event::FileEnd end;
     end.closed = event::CalendarTime::local(closed);
     end.events_in_file = static_cast<std::uint32_t>(events);

@@ -40,14 +40,20 @@ public:
     [[nodiscard]] const File& file() const noexcept { return file_; }
     /// Writes it again under its name, from the open file: somebody has taken the name away.
     [[nodiscard]] Result<> put_back();
-    /// Nobody needs it: closes it as it is, so that its space is free when its name is gone. Nothing is written afterwards.
+    /// Nobody needs it: closes it as it is, so that its space is free when its name is gone. Nothing is written
+    /// afterwards.
     void abandon() noexcept { file_ = {}; }
 
     [[nodiscard]] static std::filesystem::path path_of(const std::filesystem::path& directory, const std::string& name);
 
 private:
-    IndexWriter(std::filesystem::path target, std::filesystem::path made, File file, SessionNames session_names, FileSystem& system)
-        : target_(std::move(target)), made_(std::move(made)), file_(std::move(file)), session_names_(std::move(session_names)), system_(&system) {}
+    IndexWriter(std::filesystem::path target, std::filesystem::path made, File file, SessionNames session_names,
+                FileSystem& system)
+        : target_(std::move(target)),
+          made_(std::move(made)),
+          file_(std::move(file)),
+          session_names_(std::move(session_names)),
+          system_(&system) {}
 
     std::filesystem::path target_, made_;
     File file_;

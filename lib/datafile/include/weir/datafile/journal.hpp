@@ -125,8 +125,8 @@ struct JournalCommit {
     bool operator==(const JournalCommit&) const = default;
 };
 
-/// The first record of a journal: on stable storage before the journal has its name, so that an empty or headless one is
-/// a damaged one, never a young one.
+/// The first record of a journal: on stable storage before the journal has its name, so that an empty or headless one
+/// is a damaged one, never a young one.
 struct JournalBegins {
     std::uint32_t number = 0;  // of the journal, as in its name
     RunNumber run{};
@@ -147,8 +147,8 @@ struct RejectedCopies {
     bool operator==(const RejectedCopies&) const = default;
 };
 
-using JournalRecord = std::variant<FileOpened, SessionDeclared, StoredCopy, FileClosed, FileProgress, JournalContinues, JournalCommit,
-                                   JournalBegins, RejectedCopies>;
+using JournalRecord = std::variant<FileOpened, SessionDeclared, StoredCopy, FileClosed, FileProgress, JournalContinues,
+                                   JournalCommit, JournalBegins, RejectedCopies>;
 
 inline constexpr std::uint32_t journal_magic = 0x31524a57;  // "WJR1"
 inline constexpr std::size_t journal_header_size = 16;

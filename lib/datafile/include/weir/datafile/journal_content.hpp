@@ -20,7 +20,7 @@ struct JournalContent {
     std::map<Guid, FileOpened> opened;
     std::map<Guid, std::vector<StoredCopy>> copies;
     std::vector<RejectedCopies> rejected;  // totals, in the order in which they were found
-    std::uint32_t continues_in = 0;  // what the last journal that was read says; 0: nothing
+    std::uint32_t continues_in = 0;        // what the last journal that was read says; 0: nothing
     std::vector<SessionDeclared> sessions;
     std::vector<Error> damages;  // any: the journals do not name all that was acknowledged
 
@@ -39,7 +39,8 @@ struct RecordDamage {
 };
 
 /// Calls `each` for every valid record, also behind damage. The first damage, when there is any.
-std::optional<RecordDamage> for_each_valid_record(ConstData data, const std::function<void(const JournalRecord&, bool behind_damage)>& each);
+std::optional<RecordDamage> for_each_valid_record(
+    ConstData data, const std::function<void(const JournalRecord&, bool behind_damage)>& each);
 
 /// Reads the journals, in their order, of one directory. The error: one of them cannot be read at all. Damage is
 /// in the content, with every record that is valid all the same.

@@ -24,8 +24,8 @@ struct JournalOwner {
     std::string recorder{};
 };
 
-/// Which start of the system this is: the same as long as the kernel has not gone down, so that what was written and not
-/// synced before is there. Zeros when the system does not say.
+/// Which start of the system this is: the same as long as the kernel has not gone down, so that what was written and
+/// not synced before is there. Zeros when the system does not say.
 [[nodiscard]] Guid system_boot();
 
 /// Used by one thread at a time; the volume sees to that.
@@ -59,8 +59,8 @@ public:
     /// the file, so that nothing can be appended any more.
     [[nodiscard]] Result<> drop();
 
-    /// Goes on in a new file when this one is large, and removes those that nobody needs. When a new one cannot be made for now,
-    /// this one grows on.
+    /// Goes on in a new file when this one is large, and removes those that nobody needs. When a new one cannot be made
+    /// for now, this one grows on.
     [[nodiscard]] Result<> roll();
 
     /// The file is closed and the catalogue knows: its entries are not needed for recovery any more.
@@ -94,8 +94,8 @@ private:
         std::uint64_t end;
     };
 
-    JournalWriter(std::filesystem::path directory, SessionNames session_names, FileSystem& system, std::uint64_t begin_anew_at,
-                  JournalOwner owner)
+    JournalWriter(std::filesystem::path directory, SessionNames session_names, FileSystem& system,
+                  std::uint64_t begin_anew_at, JournalOwner owner)
         : directory_(std::move(directory)),
           session_names_(std::move(session_names)),
           system_(&system),
@@ -117,13 +117,14 @@ private:
     std::uint64_t end_ = 0;
     bool sync_failed_ = false;
     std::vector<std::byte> pending_;
-    bool commit_begun_ = false;  // pending_ has its head already: it is tried again
-    std::map<Guid, FileProgress> adding_;  // with what is pending
-    std::optional<Full> full_;             // the file before, until it says that it goes on
-    std::set<std::uint32_t> declared_sessions_;                       // in the current file
-    std::map<Guid, OpenFile> open_files_;                          // that must be known to the current file
-    std::map<std::pair<std::string, std::string>, RejectedCopies> rejected_;  // by stream; stands in the head of the next
-    std::map<std::uint32_t, std::set<Guid>> needed_by_;            // journal number: files not yet forgotten
+    bool commit_begun_ = false;                  // pending_ has its head already: it is tried again
+    std::map<Guid, FileProgress> adding_;        // with what is pending
+    std::optional<Full> full_;                   // the file before, until it says that it goes on
+    std::set<std::uint32_t> declared_sessions_;  // in the current file
+    std::map<Guid, OpenFile> open_files_;        // that must be known to the current file
+    std::map<std::pair<std::string, std::string>, RejectedCopies>
+        rejected_;                                       // by stream; stands in the head of the next
+    std::map<std::uint32_t, std::set<Guid>> needed_by_;  // journal number: files not yet forgotten
 };
 
 }  // namespace weir::datafile

@@ -20,7 +20,7 @@ public:
 
     /// Errc::corrupt: "X is not a raw file: ...".
     [[nodiscard]] static Result<RawFileReader> open(const std::filesystem::path& path,
-                                                      FileSystem& system = real_file_system());
+                                                    FileSystem& system = real_file_system());
 
     struct Block {
         std::uint64_t offset = 0;  // of the separator in the file
@@ -41,7 +41,11 @@ public:
 
 private:
     RawFileReader(File file, std::uint64_t size, std::vector<std::byte> head_data, event::ParsedFileHead head)
-        : file_(std::move(file)), size_(size), head_data_(std::move(head_data)), head_(std::move(head)), at_(head_.size) {}
+        : file_(std::move(file)),
+          size_(size),
+          head_data_(std::move(head_data)),
+          head_(std::move(head)),
+          at_(head_.size) {}
 
     File file_;
     std::uint64_t size_;

@@ -55,10 +55,10 @@ private:
 struct IncomingEvent {
     SessionId session{};
     wire::EventFormat format = wire::EventFormat::opaque;
-    wire::EventMeta meta{};   // sequence, ids, tags (their words are valid), flags
-    memory::Buffer payload{}; // from the receiver's pool, which outlives it
+    wire::EventMeta meta{};         // sequence, ids, tags (their words are valid), flags
+    memory::Buffer payload{};       // from the receiver's pool, which outlives it
     std::uint32_t payload_crc = 0;  // crc32c of the bytes as received; equal to meta.payload_crc
-    CreditHold credit{};      // the last member: returned after the memory
+    CreditHold credit{};            // the last member: returned after the memory
 };
 
 enum class Taken {
@@ -93,14 +93,15 @@ public:
 
     /// The receiver itself made an end of an event that it did not hand on (a duplicate, a wrong
     /// checksum, ...): for ledgers that count by stream. The sink may take the credit and hold it.
-    virtual void dropped(SessionId session, const wire::EventMeta& event, wire::RejectReason reason, CreditHold& credit) {
+    virtual void dropped(SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
+                         CreditHold& credit) {
         static_cast<void>(session);
         static_cast<void>(event);
         static_cast<void>(reason);
         static_cast<void>(credit);
     }
-    /// `later`: the answer to a dropped event waits for Receiver::let_go(), which the sink calls once for each, from any
-    /// thread, also before dropped() returns. Always the same.
+    /// `later`: the answer to a dropped event waits for Receiver::let_go(), which the sink calls once for each, from
+    /// any thread, also before dropped() returns. Always the same.
     [[nodiscard]] virtual AnswerTime dropped_are_answered() const { return AnswerTime::now; }
 };
 

@@ -34,23 +34,23 @@ struct ReceiverOptions {
     unsigned threads = 0;                        // 0: min(4, cores)
     std::uint32_t connections_max = 4096;
     std::uint32_t sessions_max = 100'000;
-    Bytes event_size_max{64ULL << 20};           // larger events are rejected (too_large)
-    Bytes credit_max{64ULL << 20};               // of one connection, see docs/formats/delivery-protocol.md
-    std::uint32_t session_intervals_max = 65'536;   // a session's sequences may be this scattered, and have this
-                                                 // many rejections that its sender has not seen
-    std::chrono::milliseconds header_deadline{10'000};  // for HELLO, and to finish a header once begun
+    Bytes event_size_max{64ULL << 20};                   // larger events are rejected (too_large)
+    Bytes credit_max{64ULL << 20};                       // of one connection, see docs/formats/delivery-protocol.md
+    std::uint32_t session_intervals_max = 65'536;        // a session's sequences may be this scattered, and have this
+                                                         // many rejections that its sender has not seen
+    std::chrono::milliseconds header_deadline{10'000};   // for HELLO, and to finish a header once begun
     std::chrono::milliseconds payload_idle_max{10'000};  // without a single byte of a payload
-    Bytes payload_rate_min{64ULL << 10};         // per second, on average over a payload; 0: no minimum
-    std::chrono::milliseconds farewell{500};     // how long a peer may take to read a BYE
-    std::chrono::milliseconds heartbeat{10'000}; // each side says something this often; three times nothing ends the
-                                                 // connection. 0: never. Of senders that speak protocol 2
+    Bytes payload_rate_min{64ULL << 10};                 // per second, on average over a payload; 0: no minimum
+    std::chrono::milliseconds farewell{500};             // how long a peer may take to read a BYE
+    std::chrono::milliseconds heartbeat{10'000};  // each side says something this often; three times nothing ends the
+                                                  // connection. 0: never. Of senders that speak protocol 2
     std::chrono::milliseconds idle_when_full{10'000};  // when all connections are taken, those without an event for so
                                                        // long make room
-    bool verify_payload = true;  // false only to measure what it costs: payloads are believed
+    bool verify_payload = true;                        // false only to measure what it costs: payloads are believed
     transport::SocketOptions socket{};
-    transport::TlsFiles tls{};   // when named, senders must speak TLS and show a certificate of the authority
-    bool tls_any_name = false;   // false: a sender's name must be one that its certificate is made out to, or begin with
-                                 // one of them and '-', '.', '_' or ':'
+    transport::TlsFiles tls{};  // when named, senders must speak TLS and show a certificate of the authority
+    bool tls_any_name = false;  // false: a sender's name must be one that its certificate is made out to, or begin with
+                                // one of them and '-', '.', '_' or ':'
 };
 
 /// Something that an operator may want to know. Counted in the stats as well.
@@ -100,7 +100,7 @@ struct ReceiverStats {
     std::uint64_t connections_accepted = 0;
     std::uint64_t waits_for_memory = 0;  // times that a connection was parked for the pool
     std::uint64_t waits_for_sink = 0;
-    ByBye closed{};  // connections that we ended, by reason
+    ByBye closed{};              // connections that we ended, by reason
     std::uint64_t insecure = 0;  // connections that ended because of TLS: no or a wrong certificate, other bytes
     std::uint64_t sessions = 0;
 };
@@ -114,8 +114,8 @@ class Receiver {
 public:
     /// Takes the port; nobody can connect before listen(). Pool, sink and clock outlive the receiver.
     /// `report` is called from receiver threads and must not wait; it may be empty.
-    [[nodiscard]] static Result<std::unique_ptr<Receiver>> open(const ReceiverOptions& options, memory::BufferPool& pool,
-                                                                EventSink& sink,
+    [[nodiscard]] static Result<std::unique_ptr<Receiver>> open(const ReceiverOptions& options,
+                                                                memory::BufferPool& pool, EventSink& sink,
                                                                 std::function<void(const Report&)> report = {},
                                                                 const Clock& clock = default_clock());
     ~Receiver();  // stops at once

@@ -32,31 +32,31 @@
 
 namespace weir::delivery {
 
-/// How an event ended: nothing = acknowledged, otherwise rejected for this reason. Called once for each event that send()
-/// accepted, unless it was taken back or released by close(); all calls for what was accepted before flush() are done
-/// when flush() returns true. Called from the I/O thread, which it must not hold up, and in which it must not call the
-/// sender.
+/// How an event ended: nothing = acknowledged, otherwise rejected for this reason. Called once for each event that
+/// send() accepted, unless it was taken back or released by close(); all calls for what was accepted before flush() are
+/// done when flush() returns true. Called from the I/O thread, which it must not hold up, and in which it must not call
+/// the sender.
 using OnFinal = std::function<void(Sequence, std::optional<wire::RejectReason>)>;
 
 struct SenderOptions {
     std::string host = "localhost:9000";  // "host:port" of the recorder
     std::string name = "sender";          // wire::valid_sender_name
     RunNumber run{};
-    bool join_run = false;          // instead of `run`: the one that is being recorded, see Sender::run()
+    bool join_run = false;  // instead of `run`: the one that is being recorded, see Sender::run()
     wire::EventFormat format = wire::EventFormat::opaque;
     std::uint64_t incarnation = 0;  // 0: a random one; give one only to continue an earlier session
     std::uint32_t connection = 0;   // to have several sessions in one process
     Sequence first_sequence{1};     // more than 1 only to continue an earlier session
-    bool replays = false;           // an earlier process of this session ended without hearing every answer: from the first
-                                    // sequence on, the same events come again in the same order, and are recorded once
-    Bytes window{256ULL << 20};     // payload bytes kept at most; send() waits beyond it
+    bool replays = false;  // an earlier process of this session ended without hearing every answer: from the first
+                           // sequence on, the same events come again in the same order, and are recorded once
+    Bytes window{256ULL << 20};  // payload bytes kept at most; send() waits beyond it
     std::uint32_t window_events = 16'384;
     std::chrono::milliseconds backoff_first{50};  // between attempts to connect; doubles up to
     std::chrono::milliseconds backoff_last{5'000};
     std::chrono::milliseconds connect_timeout{5'000};
     std::chrono::milliseconds give_up_after{0};  // without a connection; 0: never
     transport::SocketOptions socket{};
-    transport::TlsFiles tls{};      // when named: TLS, to a recorder whose certificate is of that authority and for `host`
+    transport::TlsFiles tls{};  // when named: TLS, to a recorder whose certificate is of that authority and for `host`
     OnFinal on_final{};
 };
 
@@ -92,9 +92,9 @@ struct SenderStats {
     std::uint64_t bytes_accepted = 0;  // payload
     std::uint64_t sent = 0;            // EVENT messages that went to the socket, repeated ones included
     std::uint64_t resent = 0;
-    std::uint64_t reconnects = 0;      // connections after the first
+    std::uint64_t reconnects = 0;  // connections after the first
     bool connected = false;
-    std::string last_problem;          // of the connection; empty when there was none
+    std::string last_problem;  // of the connection; empty when there was none
 };
 
 class Sender {
@@ -108,12 +108,12 @@ public:
     [[nodiscard]] Result<Sequence> send(const EventDescription& event, std::span<const Piece> payload);
     /// The same, with nothing instead of waiting.
     [[nodiscard]] Result<std::optional<Sequence>> try_send(const EventDescription& event,
-                                                                   std::span<const Piece> payload);
+                                                           std::span<const Piece> payload);
     /// Copies the payload.
     [[nodiscard]] Result<Sequence> send(const EventDescription& event, ConstData payload);
 
-    /// Waits until every accepted event is final and on_final was called for each: true. False: the time is over. Error:
-    /// the sender failed.
+    /// Waits until every accepted event is final and on_final was called for each: true. False: the time is over.
+    /// Error: the sender failed.
     [[nodiscard]] Result<bool> flush(std::chrono::milliseconds timeout);
 
     /// Events in the order sent that are not final, after which the sender has none; for sending them to
@@ -124,8 +124,8 @@ public:
     /// send() ends. Events that are not final are released before it returns; to have them, call take_back() instead.
     void close();
 
-    /// The run that is sent to; with `join_run` it waits until a recorder says it. Nothing: the time is over. Error: the
-    /// sender failed.
+    /// The run that is sent to; with `join_run` it waits until a recorder says it. Nothing: the time is over. Error:
+    /// the sender failed.
     [[nodiscard]] Result<std::optional<RunNumber>> run(std::chrono::milliseconds timeout);
 
     [[nodiscard]] SenderStats stats() const;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several receivers that share the events of one station: a Sender for each, and one rule that says who gets the next event.
-// Every event that was accepted is kept until it is final. What a receiver has not answered is taken back when it leaves the
-// group, refuses its sender, or is lost: not connected for `move_after` while another one is. It then goes to the receivers
-// that the rule names, marked as sent elsewhere if it had left this process (docs/decisions/0023-one-group-of-senders.md).
+// Several receivers that share the events of one station: a Sender for each, and one rule that says who gets the next
+// event. Every event that was accepted is kept until it is final. What a receiver has not answered is taken back when
+// it leaves the group, refuses its sender, or is lost: not connected for `move_after` while another one is. It then
+// goes to the receivers that the rule names, marked as sent elsewhere if it had left this process
+// (docs/decisions/0023-one-group-of-senders.md).
 //
 //     SenderGroup group({.sender = {.name = "ef-1", .run = run}}, final, report);
 //     group.set_receivers(Choice::by_event, recorders);
 //     group.send({.global_id = GlobalEventId{1}, .tags = {main_stream}}, std::span(&piece, 1), stop);
 //
-// Threads: send(), try_send() and stats() any; set_receivers(), look_after() and close() any, one waits for the other. Each
-// receiver has the I/O thread of its Sender.
+// Threads: send(), try_send() and stats() any; set_receivers(), look_after() and close() any, one waits for the other.
+// Each receiver has the I/O thread of its Sender.
 #pragma once
 
 #include <array>
@@ -38,41 +39,46 @@ struct Underway;
 
 /// Who gets the next event.
 enum class Choice {
-    by_event,      // the receiver that it belongs to by its global id (weir/wire/recorder_choice.hpp), which it waits for
+    by_event,  // the receiver that it belongs to by its global id (weir/wire/recorder_choice.hpp), which it waits for
     least_loaded,  // one that is connected and has the fewest bytes to answer; those with equally many take turns, and
                    // small events go there in batches of 64 KiB
 };
 
 struct SenderGroupOptions {
-    SenderOptions sender{};  // of each receiver; host, connection and on_final are the group's; incarnation 0: one for all
-    Bytes window{0};         // payload that all receivers together have not answered; 0: sender.window for each is all
+    SenderOptions
+        sender{};     // of each receiver; host, connection and on_final are the group's; incarnation 0: one for all
+    Bytes window{0};  // payload that all receivers together have not answered; 0: sender.window for each is all
     std::chrono::milliseconds move_after{60'000};  // not connected for so long while another one is: lost; 0: never
-    std::optional<std::chrono::milliseconds> reopen_after{1000};  // a sender that failed for good; nothing: the group fails
+    std::optional<std::chrono::milliseconds> reopen_after{
+        1000};  // a sender that failed for good; nothing: the group fails
 };
 
 class SenderGroup {
 public:
-    /// Once for each event that was accepted, unless close() released it: nothing = acknowledged, else rejected for this
-    /// reason. `owner` is that of its first piece. Called from I/O threads, and from the caller of send() for an event
-    /// that nobody can be sent; must not wait, and must not call the group.
-    using OnFinal = std::function<void(const std::shared_ptr<const void>& owner, std::optional<wire::RejectReason> rejected)>;
+    /// Once for each event that was accepted, unless close() released it: nothing = acknowledged, else rejected for
+    /// this reason. `owner` is that of its first piece. Called from I/O threads, and from the caller of send() for an
+    /// event that nobody can be sent; must not wait, and must not call the group.
+    using OnFinal =
+        std::function<void(const std::shared_ptr<const void>& owner, std::optional<wire::RejectReason> rejected)>;
 
     /// `report` gets lines for an operator, from any thread; it may be empty, and must not call the group.
     SenderGroup(SenderGroupOptions options, OnFinal on_final, std::function<void(std::string)> report);
     ~SenderGroup();  // as close()
 
-    /// The receivers from now on, by their names, kinds (for reports) and addresses for events. Senders to those that stay
-    /// go on; what the others have not answered goes to those that are there now. Error: an address cannot be used; all
-    /// stays as it was.
+    /// The receivers from now on, by their names, kinds (for reports) and addresses for events. Senders to those that
+    /// stay go on; what the others have not answered goes to those that are there now. Error: an address cannot be
+    /// used; all stays as it was.
     [[nodiscard]] Result<> set_receivers(Choice choice, std::vector<Peer> receivers);
 
-    /// Keeps the event and sends it. The first piece has an owner that keeps all of them alive. False: there is no room, or
-    /// no receiver now. True also for an event that cannot be sent to anybody: it is final then, and a report says why.
+    /// Keeps the event and sends it. The first piece has an owner that keeps all of them alive. False: there is no
+    /// room, or no receiver now. True also for an event that cannot be sent to anybody: it is final then, and a report
+    /// says why.
     [[nodiscard]] bool try_send(const EventDescription& event, std::span<const Piece> payload);
     /// Waits for room. False: it was asked to stop, or the group is closed or has failed; the event was not taken.
     bool send(const EventDescription& event, std::span<const Piece> payload, const std::stop_token& stop);
 
-    /// Looks after the senders and sends what was taken back; to be called every few milliseconds. Time is that of the calls.
+    /// Looks after the senders and sends what was taken back; to be called every few milliseconds. Time is that of the
+    /// calls.
     void look_after(SteadyTime now);
     /// No answer can come any more: every event is final, or is with a sender that failed for good.
     [[nodiscard]] bool settled() const;
@@ -90,8 +96,9 @@ public:
         std::uint64_t connected = 0;                       // receivers, now
         std::uint64_t reconnects = 0, resent = 0;          // of all senders, also of those that are gone
         std::uint64_t waits = 0;                           // attempts of send() that found no room
-        std::uint64_t moved = 0;     // given to another receiver than the one that had them
-        std::uint64_t in_doubt = 0;  // by event: of lost receivers, and marked as sent before, here or by whoever sent them to us
+        std::uint64_t moved = 0;                           // given to another receiver than the one that had them
+        std::uint64_t in_doubt =
+            0;  // by event: of lost receivers, and marked as sent before, here or by whoever sent them to us
         std::string last_problem{};  // of a connection; empty when there was none
     };
     [[nodiscard]] Stats stats() const;
@@ -112,7 +119,8 @@ private:
     enum class Tried { sent, refused, full };
 
     [[nodiscard]] Result<std::shared_ptr<Line>> open(const Peer& receiver);
-    [[nodiscard]] Tried try_send(Line& line, const EventDescription& event, std::span<const Piece> payload, std::uint64_t size);
+    [[nodiscard]] Tried try_send(Line& line, const EventDescription& event, std::span<const Piece> payload,
+                                 std::uint64_t size);
     void end(Line& line, const Underway& event, std::optional<wire::RejectReason> rejected);
 
     using Lines = std::vector<std::shared_ptr<Line>>;
@@ -132,23 +140,24 @@ private:
     const OnFinal on_final_;
     const std::function<void(std::string)> report_;
 
-    mutable std::mutex changing_;  // one change of members at a time; taken before mutex_. Of the next two too
+    mutable std::mutex changing_;        // one change of members at a time; taken before mutex_. Of the next two too
     std::vector<TakenBack> taken_back_;  // in the window still
     std::optional<SteadyTime> looked_at_;
 
     mutable std::mutex mutex_;  // of the next ones; not held in calls that send, wait or are the owner's
     std::condition_variable room_;
-    std::vector<Member> members_;     // by name; changed with both mutexes
+    std::vector<Member> members_;  // by name; changed with both mutexes
     Choice choice_{};
-    std::size_t latest_ = 0;         // least loaded: which was chosen
-    std::uint64_t batch_left_ = 0;   // bytes that go there too
+    std::size_t latest_ = 0;        // least loaded: which was chosen
+    std::uint64_t batch_left_ = 0;  // bytes that go there too
     std::optional<Error> failure_;
     bool closed_ = false;
     std::uint64_t past_reconnects_ = 0, past_resent_ = 0;  // of senders that are gone
 
-    std::atomic<std::uint64_t> bytes_{0};    // accepted and not final, and of an attempt to send
-    std::atomic<std::uint64_t> rooms_{0};    // times that there was reason to try again
-    std::atomic<std::uint32_t> waiting_{0};  // threads in send(): seq_cst with rooms_, so that one of both sees the other
+    std::atomic<std::uint64_t> bytes_{0};  // accepted and not final, and of an attempt to send
+    std::atomic<std::uint64_t> rooms_{0};  // times that there was reason to try again
+    std::atomic<std::uint32_t> waiting_{
+        0};  // threads in send(): seq_cst with rooms_, so that one of both sees the other
     // Statistics: relaxed.
     std::atomic<std::uint64_t> accepted_{0}, bytes_accepted_{0}, acknowledged_{0}, waits_{0}, moved_{0}, in_doubt_{0};
     std::array<std::atomic<std::uint64_t>, wire::reject_reason_count> rejected_{};

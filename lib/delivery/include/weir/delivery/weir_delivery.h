@@ -42,11 +42,11 @@ const char* weir_reject_reason_name(uint32_t reason);
 
 /* Fill with zeros first: a zero means the default. Texts are copied. */
 typedef struct {
-    const char* host;            /* "recorder:9000"; needed */
-    const char* name;            /* of this sender; needed */
+    const char* host; /* "recorder:9000"; needed */
+    const char* name; /* of this sender; needed */
     uint32_t run;
-    uint32_t format;             /* WEIR_FORMAT_...; 0: opaque */
-    uint64_t incarnation;        /* 0: a random one */
+    uint32_t format;      /* WEIR_FORMAT_...; 0: opaque */
+    uint64_t incarnation; /* 0: a random one */
     uint32_t connection;
     uint32_t window_events;
     uint64_t window_bytes;
@@ -54,9 +54,9 @@ typedef struct {
     const char* tls_certificate; /* PEM files for mutual TLS: all three, or none for plain TCP */
     const char* tls_key;
     const char* tls_ca;
-    /* How an event ended: WEIR_ACKNOWLEDGED or WEIR_REJECT_.... Once for each event that was taken and is not released by
-     * destroy; all calls are done when flush returns WEIR_DELIVERY_OK. In a thread of the sender, which it must not hold
-     * up, and in which it must not call the sender. NULL: not called. */
+    /* How an event ended: WEIR_ACKNOWLEDGED or WEIR_REJECT_.... Once for each event that was taken and is not released
+     * by destroy; all calls are done when flush returns WEIR_DELIVERY_OK. In a thread of the sender, which it must not
+     * hold up, and in which it must not call the sender. NULL: not called. */
     void (*on_final)(void* context, uint64_t sequence, uint32_t reason);
     void* on_final_context;
     int join_run; /* not 0: the run that is being recorded, whichever it is; `run` is not looked at */
@@ -66,7 +66,7 @@ typedef struct {
     uint64_t global_id;
     uint32_t level1_id;
     uint32_t lumi_block;
-    const char* const* streams;  /* "physics_Main", ...; the whole event goes to each */
+    const char* const* streams; /* "physics_Main", ...; the whole event goes to each */
     size_t stream_count;
 } weir_event;
 

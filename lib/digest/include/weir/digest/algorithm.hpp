@@ -25,8 +25,8 @@ enum class Algorithm : std::uint8_t {
     xxh64,          // xxHash, seed 0
     xxh3_64,
     xxh3_128,
-    blake3,  // 256 bits
-    hwh64,   // HighwayHash of 64 bits with the key of EOS: 1, 2, 3, 4
+    blake3,    // 256 bits
+    hwh64,     // HighwayHash of 64 bits with the key of EOS: 1, 2, 3, 4
     sha224,    // FIPS 180-4
     sha384,    // FIPS 180-4
     sha512,    // FIPS 180-4
@@ -36,9 +36,9 @@ enum class Algorithm : std::uint8_t {
 };
 
 inline constexpr std::array algorithms{
-    Algorithm::adler32,    Algorithm::crc32,         Algorithm::cksum, Algorithm::crc32c, Algorithm::crc64_xz,
-    Algorithm::crc64_nvme, Algorithm::crc64_ecma182, Algorithm::md5,   Algorithm::sha1,   Algorithm::sha256,
-    Algorithm::xxh64,      Algorithm::xxh3_64,       Algorithm::xxh3_128, Algorithm::blake3, Algorithm::hwh64,
+    Algorithm::adler32,    Algorithm::crc32,         Algorithm::cksum,    Algorithm::crc32c,   Algorithm::crc64_xz,
+    Algorithm::crc64_nvme, Algorithm::crc64_ecma182, Algorithm::md5,      Algorithm::sha1,     Algorithm::sha256,
+    Algorithm::xxh64,      Algorithm::xxh3_64,       Algorithm::xxh3_128, Algorithm::blake3,   Algorithm::hwh64,
     Algorithm::sha224,     Algorithm::sha384,        Algorithm::sha512,   Algorithm::sha3_256, Algorithm::blake2b,
     Algorithm::xxh32,
 };

@@ -41,8 +41,8 @@ struct RobOptions {
 [[nodiscard]] Result<> append_rob(std::vector<std::byte>& to, const RodFields& rod, std::span<const std::uint32_t> data,
                                   const RobOptions& options = {});
 
-/// Appends the ROB around a ROD fragment that somebody else made: `rod` is exactly that fragment, and is not looked into.
-/// Errors as above.
+/// Appends the ROB around a ROD fragment that somebody else made: `rod` is exactly that fragment, and is not looked
+/// into. Errors as above.
 [[nodiscard]] Result<> append_rob_around(std::vector<std::byte>& to, SourceId source, ConstData rod,
                                          const RobOptions& options = {});
 

@@ -18,10 +18,11 @@ namespace weir::fixity {
 
 enum class AttributeUse {
     none,
-    read,    // current attributes are taken for the sums, and the file is not read
-    write,   // after a complete read of an unchanged file that is as its current attributes say; those stay beside the new
-    replace, // the same, but what the attributes said does not matter: they are made anew
-    verify,  // the file is read, and the attributes are held against it
+    read,     // current attributes are taken for the sums, and the file is not read
+    write,    // after a complete read of an unchanged file that is as its current attributes say; those stay beside the
+              // new
+    replace,  // the same, but what the attributes said does not matter: they are made anew
+    verify,   // the file is read, and the attributes are held against it
 };
 
 /// One attribute that could be understood.
@@ -32,12 +33,12 @@ struct StoredSum {
 };
 
 struct AttributeOutcome {
-    std::vector<StoredSum> stored;       // found before anything was written
-    std::vector<std::string> mismatches; // names of current attributes that do not belong to the bytes
-    std::vector<std::string> stale;      // names of attributes of an older state of the file
-    std::vector<std::string> warnings;   // one line each: not supported here, not writable, not understood
-    bool taken = false;                  // the sums come from attributes, the bytes were not read
-    bool not_stored = false;             // they were to be stored, and some or all were not: a warning says why
+    std::vector<StoredSum> stored;        // found before anything was written
+    std::vector<std::string> mismatches;  // names of current attributes that do not belong to the bytes
+    std::vector<std::string> stale;       // names of attributes of an older state of the file
+    std::vector<std::string> warnings;    // one line each: not supported here, not writable, not understood
+    bool taken = false;                   // the sums come from attributes, the bytes were not read
+    bool not_stored = false;              // they were to be stored, and some or all were not: a warning says why
 };
 
 /// "adler32", "crc32" (the POSIX cksum), "crc32c", "md5", "sha1", "sha256"; nothing for
@@ -54,7 +55,8 @@ struct XrootdSum {
 [[nodiscard]] Result<XrootdSum> decode_xrootd(std::string_view bytes, digest::Algorithm algorithm);
 
 /// "v1 size=… mtime_ns=… ino-gen=… at=… at_ns=… adler32=…"
-[[nodiscard]] std::string encode_weir(std::span<const digest::Digest> sums, const FileStamp& stamp, std::uint64_t generation, WallTime now);
+[[nodiscard]] std::string encode_weir(std::span<const digest::Digest> sums, const FileStamp& stamp,
+                                      std::uint64_t generation, WallTime now);
 struct WeirSums {
     std::uint64_t size = 0;
     std::int64_t mtime_ns = 0;
@@ -69,15 +71,16 @@ struct WeirSums {
 
 /// All attributes of an open file that can be understood; what cannot goes to `warnings`. XRootD's know whole
 /// seconds: where user.weir.sum says that the file was written again within one, none of them is current.
-[[nodiscard]] std::vector<StoredSum> read_attributes(int fd, const FileStamp& stamp, std::vector<std::string>& warnings);
+[[nodiscard]] std::vector<StoredSum> read_attributes(int fd, const FileStamp& stamp,
+                                                     std::vector<std::string>& warnings);
 /// user.weir.sum, when it can be understood and is current: size, time, inode and generation are the file's.
 [[nodiscard]] std::optional<WeirSums> read_current_weir_sums(int fd, const FileStamp& stamp);
-/// The file's ctime is that of the writing of its attribute: nobody wrote to it since, whatever its mtime says, nor changed
-/// anything else of it.
+/// The file's ctime is that of the writing of its attribute: nobody wrote to it since, whatever its mtime says, nor
+/// changed anything else of it.
 [[nodiscard]] bool is_untouched_since(const WeirSums& sums, const FileStamp& stamp) noexcept;
-/// Sets user.XrdCks.* where XRootD has a name, and user.weir.sum. False: some or all were not set; why goes to `warnings`,
-/// once a file.
-[[nodiscard]] bool write_attributes(int fd, std::span<const digest::Digest> sums, const FileStamp& stamp, const Clock& clock,
-                      std::vector<std::string>& warnings);
+/// Sets user.XrdCks.* where XRootD has a name, and user.weir.sum. False: some or all were not set; why goes to
+/// `warnings`, once a file.
+[[nodiscard]] bool write_attributes(int fd, std::span<const digest::Digest> sums, const FileStamp& stamp,
+                                    const Clock& clock, std::vector<std::string>& warnings);
 
 }  // namespace weir::fixity

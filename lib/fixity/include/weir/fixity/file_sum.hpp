@@ -27,10 +27,11 @@ enum class Status {
     stale,       // there was, but some of it is of an older state of the file
     unchanged,   // not read: its attribute is current and has what is expected (Job::trust)
     extra,       // it is there, and no manifest names it
-    moved,       // the same, with the bytes of a file that a manifest names and that is not at its place (FileSum::same_as)
-    duplicate,   // the same, with the bytes of one that is
-    skipped,     // found by recursion, and nothing that has a sum: a FIFO, a socket, a symbolic link, what Reading::leave_out says
-    stopped,     // the work ended before this file did
+    moved,  // the same, with the bytes of a file that a manifest names and that is not at its place (FileSum::same_as)
+    duplicate,  // the same, with the bytes of one that is
+    skipped,    // found by recursion, and nothing that has a sum: a FIFO, a socket, a symbolic link, what
+                // Reading::leave_out says
+    stopped,    // the work ended before this file did
 };
 /// "ok", "mismatch", ...
 [[nodiscard]] const char* name(Status status) noexcept;
@@ -62,11 +63,11 @@ struct Job {
 struct FileSum {
     std::string path;
     Status status = Status::ok;
-    FileStamp stamp;         // of a regular file that was opened
-    std::uint64_t size = 0;  // bytes that were read
+    FileStamp stamp;                   // of a regular file that was opened
+    std::uint64_t size = 0;            // bytes that were read
     std::vector<digest::Digest> sums;  // as the job's algorithms; empty unless all was read
     BlockMap blocks;
-    std::optional<Failure> failure;    // with missing, error, changed
+    std::optional<Failure> failure;  // with missing, error, changed
     Cache read_through = Cache::keep;
     AttributeOutcome attributes;
     std::unique_ptr<ManifestEntry> expected;

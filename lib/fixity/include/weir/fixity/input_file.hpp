@@ -19,7 +19,8 @@ enum class Origin {
 
 class InputFile {
 public:
-    [[nodiscard]] static std::expected<InputFile, Failure> open(const std::string& path, Origin origin, const Reading& how);
+    [[nodiscard]] static std::expected<InputFile, Failure> open(const std::string& path, Origin origin,
+                                                                const Reading& how);
 
     InputFile(InputFile&& other) noexcept;
     InputFile& operator=(InputFile&&) = delete;
@@ -35,7 +36,8 @@ public:
     /// Fills `to` from `offset` (which a stream ignores) as far as the file goes; fewer bytes are its end.
     /// With O_DIRECT offset, address and size are multiples of 4096. Short reads, EINTR and EAGAIN are
     /// waited out; stop is asked while waiting for a stream. Any thread, of a regular file.
-    [[nodiscard]] std::expected<std::size_t, Failure> read(std::uint64_t offset, MutableData to, const Reading& how) const;
+    [[nodiscard]] std::expected<std::size_t, Failure> read(std::uint64_t offset, MutableData to,
+                                                           const Reading& how) const;
 
     /// Whether the byte at `offset` is in the page cache. Unknown counts as yes.
     [[nodiscard]] bool is_cached(std::uint64_t offset) const noexcept;
@@ -50,7 +52,8 @@ public:
 
 private:
     InputFile(FileSystem& system, int fd) noexcept : system_(&system), fd_(fd) {}
-    [[nodiscard]] std::expected<std::size_t, Failure> read_stream(std::uint64_t done, MutableData to, const Reading& how) const;
+    [[nodiscard]] std::expected<std::size_t, Failure> read_stream(std::uint64_t done, MutableData to,
+                                                                  const Reading& how) const;
 
     FileSystem* system_;
     int fd_;

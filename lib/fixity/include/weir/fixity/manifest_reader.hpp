@@ -31,8 +31,8 @@ class ManifestReader {
 public:
     struct Options {
         std::optional<digest::Algorithm> algorithm;  // of lines that do not say it
-        std::string name;  // of the manifest: "SHA256SUMS" and "x.md5" tell what lines do not
-        bool zero = false; // lines end with NUL, names stand as they are
+        std::string name;                            // of the manifest: "SHA256SUMS" and "x.md5" tell what lines do not
+        bool zero = false;                           // lines end with NUL, names stand as they are
         /// Called with each comment line and its number, for who wants to keep them; not with what is part of the form.
         std::function<void(std::uint64_t line, std::string_view text)> comment{};
     };

@@ -19,8 +19,8 @@ public:
     struct Options {
         Format format = Format::bsd;
         std::vector<digest::Algorithm> algorithms;
-        bool zero = false;  // lines end with NUL and names stand as they are
-        std::string invoked;  // the command line, for hashdeep's header
+        bool zero = false;      // lines end with NUL and names stand as they are
+        std::string invoked;    // the command line, for hashdeep's header
         std::string directory;  // where it was given, for the same
     };
 

@@ -38,17 +38,18 @@ public:
 
     /// The bytes [begin, end), or all of a stream. How many there were: fewer when the file ended before. ENOMEM when
     /// there is no memory to read into, or `consume` had none.
-    [[nodiscard]] std::expected<std::uint64_t, Failure> read(const InputFile& file, std::uint64_t begin, std::uint64_t end,
-                                                             const Consume& consume);
+    [[nodiscard]] std::expected<std::uint64_t, Failure> read(const InputFile& file, std::uint64_t begin,
+                                                             std::uint64_t end, const Consume& consume);
 
 private:
-    [[nodiscard]] std::expected<std::uint64_t, Failure> read_somehow(const InputFile& file, std::uint64_t begin, std::uint64_t end,
-                                                                     const Consume& consume);
+    [[nodiscard]] std::expected<std::uint64_t, Failure> read_somehow(const InputFile& file, std::uint64_t begin,
+                                                                     std::uint64_t end, const Consume& consume);
     /// From `at` until `end`, the file's end, or (`warm_only`) the first byte that is not in the page cache.
-    [[nodiscard]] std::expected<std::uint64_t, Failure> read_in_place(const InputFile& file, std::uint64_t at, std::uint64_t end,
-                                                                      bool warm_only, const Consume& consume);
-    [[nodiscard]] std::expected<std::uint64_t, Failure> read_ahead(const InputFile& file, std::uint64_t at, std::uint64_t end,
-                                                                   const Consume& consume);
+    [[nodiscard]] std::expected<std::uint64_t, Failure> read_in_place(const InputFile& file, std::uint64_t at,
+                                                                      std::uint64_t end, bool warm_only,
+                                                                      const Consume& consume);
+    [[nodiscard]] std::expected<std::uint64_t, Failure> read_ahead(const InputFile& file, std::uint64_t at,
+                                                                   std::uint64_t end, const Consume& consume);
 
     const Reading& how_;
     AlignedBuffer buffer_;

@@ -12,7 +12,8 @@ namespace weir::fixity {
 
 class RateLimit {
 public:
-    RateLimit(const Clock& clock, Bytes per_second) : clock_(clock), per_second_(static_cast<double>(per_second.count())) {}
+    RateLimit(const Clock& clock, Bytes per_second)
+        : clock_(clock), per_second_(static_cast<double>(per_second.count())) {}
 
     /// Takes `bytes` of the budget and says how long to wait before they may be read. A pause is not
     /// followed by a burst. Any thread.
@@ -20,7 +21,8 @@ public:
         const auto now = clock_.now();
         const std::scoped_lock lock(mutex_);
         const auto begin = next_ > now ? next_ : now;
-        next_ = begin + std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) / per_second_));
+        next_ =
+            begin + std::chrono::nanoseconds(static_cast<std::int64_t>(1e9 * static_cast<double>(bytes) / per_second_));
         return begin - now;
     }
 

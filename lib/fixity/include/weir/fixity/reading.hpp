@@ -34,15 +34,17 @@ enum class Overlap {
 struct Reading {
     Cache cache = Cache::keep;
     Overlap overlap = Overlap::automatic;
-    bool cross_check = false;      // every sum is also made by portable code and must be the same; several times slower
-    Bytes piece = 256_KiB;         // of one read of cached data: stays in the second-level cache
-    Bytes piece_ahead = 1_MiB;     // of one read by the thread ahead
-    unsigned pieces_ahead = 4;     // how many of them it may be ahead
-    RateLimit* limit = nullptr;    // shared by all readers; outlives them
-    std::function<bool()> stop;    // asked between pieces from any thread; true ends the read
-    std::function<void(std::uint64_t bytes)> progress;  // from any thread
-    std::function<bool(const FileStamp& stamp)> leave_out;  // asked of every file, from any thread; true: it is not read, which is an error of one that was named
-    std::function<void()> thread_refused;  // the system had no thread for this work, which goes on with fewer; from any thread
+    bool cross_check = false;    // every sum is also made by portable code and must be the same; several times slower
+    Bytes piece = 256_KiB;       // of one read of cached data: stays in the second-level cache
+    Bytes piece_ahead = 1_MiB;   // of one read by the thread ahead
+    unsigned pieces_ahead = 4;   // how many of them it may be ahead
+    RateLimit* limit = nullptr;  // shared by all readers; outlives them
+    std::function<bool()> stop;  // asked between pieces from any thread; true ends the read
+    std::function<void(std::uint64_t bytes)> progress;      // from any thread
+    std::function<bool(const FileStamp& stamp)> leave_out;  // asked of every file, from any thread; true: it is not
+                                                            // read, which is an error of one that was named
+    std::function<void()>
+        thread_refused;  // the system had no thread for this work, which goes on with fewer; from any thread
     FileSystem* system = &real_file_system();
 };
 

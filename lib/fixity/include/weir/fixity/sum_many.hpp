@@ -27,7 +27,7 @@ using FileSink = std::function<void(FileSum)>;
 /// called every 100 ms or so while this thread waits. Where the system has no threads (Reading::thread_refused) this
 /// thread sums the files itself. Throws std::bad_alloc when there is no memory for the work itself; a file for whose
 /// bytes there is none ends as Status::error with ENOMEM.
-void sum_many(const JobSource& source, const FileSink& sink, const Reading& how, const Parallel& parallel, const Clock& clock,
-              const std::function<void()>& idle = {});
+void sum_many(const JobSource& source, const FileSink& sink, const Reading& how, const Parallel& parallel,
+              const Clock& clock, const std::function<void()>& idle = {});
 
 }  // namespace weir::fixity

@@ -15,6 +15,7 @@ struct ByteRange {
 
 /// Reads these bytes of a regular file, in this thread. Status ok, missing, error (also when the file ends before the
 /// range does), changed or stopped; `size` is the length of the range, not of the file.
-[[nodiscard]] FileSum sum_range(const std::string& path, const ByteRange& range, std::span<const digest::Algorithm> algorithms, const Reading& how);
+[[nodiscard]] FileSum sum_range(const std::string& path, const ByteRange& range,
+                                std::span<const digest::Algorithm> algorithms, const Reading& how);
 
 }  // namespace weir::fixity

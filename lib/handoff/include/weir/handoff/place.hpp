@@ -23,7 +23,8 @@ struct Target {
     bool operator==(const Target&) const = default;
 };
 
-/// "NAME=URL" or "URL", which is then its own name, without slashes at its end. Errc::usage: empty, an unknown {variable}, a name too long.
+/// "NAME=URL" or "URL", which is then its own name, without slashes at its end. Errc::usage: empty, an unknown
+/// {variable}, a name too long.
 [[nodiscard]] Result<Target> parse_target(std::string_view text);
 
 /// An XRootD server, not a directory.
@@ -36,8 +37,8 @@ struct Target {
 /// The path of the file below the root. Errc::refused: a part of its name cannot be a part of a path there.
 [[nodiscard]] Result<std::string> place_of(const catalogue::FileRow& file, std::string_view pattern);
 
-/// The name that attempt `attempt` writes to; in the same directory. Without the file's own name, which may be as long as
-/// a name can be.
+/// The name that attempt `attempt` writes to; in the same directory. Without the file's own name, which may be as long
+/// as a name can be.
 [[nodiscard]] std::string temporary_place(const std::string& place, const Guid& guid, std::uint32_t attempt);
 
 }  // namespace weir::handoff

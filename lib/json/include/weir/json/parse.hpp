@@ -28,8 +28,8 @@ struct Limits {
 /// One document and nothing behind it. Error: usage, one line that says what is wrong and where.
 [[nodiscard]] Result<boost::json::value> parse(std::string_view text, const Limits& limits = {});
 
-/// Reads the fields of one object. The first error is kept and everything read after it is a default; so all fields can be
-/// read in a row and asked for the error once.
+/// Reads the fields of one object. The first error is kept and everything read after it is a default; so all fields can
+/// be read in a row and asked for the error once.
 class Fields {
 public:
     /// `what` stands in errors: "the request", "peers[3]".
@@ -37,7 +37,8 @@ public:
 
     /// Absent fields give `absent`; without it, they are an error. Text is UTF-8 of at most `size_max` bytes without
     /// control characters.
-    std::string text(std::string_view name, std::optional<std::string> absent = std::nullopt, std::size_t size_max = 256);
+    std::string text(std::string_view name, std::optional<std::string> absent = std::nullopt,
+                     std::size_t size_max = 256);
     std::uint64_t number(std::string_view name, std::optional<std::uint64_t> absent = std::nullopt,
                          std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
     double real(std::string_view name, std::optional<double> absent = std::nullopt);

@@ -13,9 +13,9 @@
 //     std::list<int, MigratingAllocator<int>> list{MigratingAllocator<int>(pool)};   // the fast way
 //     std::pmr::map<int, int> map(&pool);                                            // the convenient way
 //
-// Lifetime: the pool outlives what was taken from it; it stops the program, with one line on stderr, when blocks are out
-// at its end. Threads may end before or after it. What a thread had is given back to the stock when it ends, and what its last
-// destructors free after that goes there by a lock.
+// Lifetime: the pool outlives what was taken from it; it stops the program, with one line on stderr, when blocks are
+// out at its end. Threads may end before or after it. What a thread had is given back to the stock when it ends, and
+// what its last destructors free after that goes there by a lock.
 //
 // Memory comes from `upstream` in chunks and stays with the pool until its end. At the limit `try_take` says nullptr;
 // `allocate` throws std::bad_alloc then, because that is what containers expect of a memory_resource.

@@ -38,13 +38,13 @@ struct EndpointOptions {
     wire::StationId self{};
     wire::Epoch epoch{};
     std::uint32_t key = 0;
-    std::uint32_t posts_max = 4096;              // unacknowledged to one peer
-    Bytes reliable_bytes_max{16ULL << 20};         // to one peer
-    std::uint32_t assemblies_max = 4096;         // messages of several parts under way, from all peers; the oldest goes
+    std::uint32_t posts_max = 4096;         // unacknowledged to one peer
+    Bytes reliable_bytes_max{16ULL << 20};  // to one peer
+    std::uint32_t assemblies_max = 4096;    // messages of several parts under way, from all peers; the oldest goes
     std::chrono::milliseconds assembly_timeout{2000};
-    std::chrono::milliseconds resend_min{5};     // of posts; adapts to the measured round trip (RFC 6298)
+    std::chrono::milliseconds resend_min{5};  // of posts; adapts to the measured round trip (RFC 6298)
     std::chrono::milliseconds resend_max{500};
-    std::chrono::milliseconds heartbeat{200};    // to peers that are watched
+    std::chrono::milliseconds heartbeat{200};  // to peers that are watched
     std::chrono::milliseconds silent_after{2000};
 };
 
@@ -52,7 +52,8 @@ struct EndpointStats {
     std::uint64_t datagrams_received = 0, bytes_received = 0, datagrams_sent = 0, bytes_sent = 0;
     std::uint64_t messages_received = 0, messages_sent = 0, posts_resent = 0;
     // Datagrams that were dropped, by reason. datagrams_received counts them too.
-    std::uint64_t malformed = 0, foreign_run = 0, stale_epoch = 0, unknown_station = 0, duplicates = 0, inconsistent = 0;
+    std::uint64_t malformed = 0, foreign_run = 0, stale_epoch = 0, unknown_station = 0, duplicates = 0,
+                  inconsistent = 0;
     std::uint64_t assemblies_given_up = 0, no_memory = 0;
     std::uint64_t not_carried = 0;
     std::chrono::nanoseconds round_trip{0};  // smoothed, of the slowest peer
@@ -68,9 +69,9 @@ public:
     void add_peer(wire::StationId peer, bool watched);
     void remove_peer(wire::StationId peer);
 
-    /// Messages of any other run are dropped and counted from now on; posts that were under way are dropped. 0: none but
-    /// probes are taken, and nothing is sent. A number is used for one run only (taking up the last one again after 0 goes on
-    /// where it was).
+    /// Messages of any other run are dropped and counted from now on; posts that were under way are dropped. 0: none
+    /// but probes are taken, and nothing is sent. A number is used for one run only (taking up the last one again after
+    /// 0 goes on where it was).
     void set_run(RunNumber run);
 
     /// What time it is. receive() and step() say it too; to be called before anything else that posts.
@@ -80,7 +81,8 @@ public:
     void receive(ConstData datagram, SteadyTime now, MessageHandler& handler);
 
     /// Sends again, probes, acknowledges, gives up what is too old; to be called after each batch and when due. Returns
-    /// when it wants to be called again: at once, when the handler was told of a peer's silence and may have something to do.
+    /// when it wants to be called again: at once, when the handler was told of a peer's silence and may have something
+    /// to do.
     [[nodiscard]] SteadyTime step(SteadyTime now, MessageHandler& handler);
 
     using Outbox::post;
@@ -88,13 +90,15 @@ public:
     void send(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override;
     [[nodiscard]] bool post(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override;
 
-    /// Posts that were not acknowledged yet, to all peers, the silent ones included: 0 means that everything said was heard.
+    /// Posts that were not acknowledged yet, to all peers, the silent ones included: 0 means that everything said was
+    /// heard.
     [[nodiscard]] std::size_t posts_under_way() const noexcept;
     /// The same, to one peer.
     [[nodiscard]] std::size_t posts_under_way(wire::StationId peer) const noexcept;
     [[nodiscard]] bool heard(wire::StationId peer) const noexcept;
 
-    /// Sends a probe in a datagram of this size, header included; probed() is the largest that the peer's process answered.
+    /// Sends a probe in a datagram of this size, header included; probed() is the largest that the peer's process
+    /// answered.
     void probe(wire::StationId peer, std::size_t datagram_size);
     [[nodiscard]] std::size_t probed(wire::StationId peer) const noexcept;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets below an Endpoint: one UDP socket with batches in and out, TCP connections to the peers whose link says so, and
-// one thread that waits for all of it and runs a station's logic. With an input thread of its own, receiving goes on while
-// the logic computes; it wakes the logic once for a batch (or, to measure what that costs, for each datagram).
+// Sockets below an Endpoint: one UDP socket with batches in and out, TCP connections to the peers whose link says so,
+// and one thread that waits for all of it and runs a station's logic. With an input thread of its own, receiving goes
+// on while the logic computes; it wakes the logic once for a batch (or, to measure what that costs, for each datagram).
 #pragma once
 
 #include <chrono>
@@ -21,20 +21,22 @@
 namespace weir::messaging {
 
 enum class LinkKind : std::uint8_t { udp, tcp };
-/// wake_per_datagram is there to measure what a wake-up for each datagram costs; it takes them from the kernel one by one.
+/// wake_per_datagram is there to measure what a wake-up for each datagram costs; it takes them from the kernel one by
+/// one.
 enum class InputThread : std::uint8_t { none, wake_per_batch, wake_per_datagram };
 
 struct MessageLoopOptions {
     transport::HostPort listen{"127.0.0.1", 0};  // UDP and TCP, the same port; 0: any free one
-    std::size_t datagram_max = 65'507;      // of UDP, with our header; best what the network carries whole (1472, 8972)
-    Bytes receive_buffer{16ULL << 20};      // of the kernel for the UDP socket; it may give less (see stats)
+    std::size_t datagram_max = 65'507;  // of UDP, with our header; best what the network carries whole (1472, 8972)
+    Bytes receive_buffer{16ULL << 20};  // of the kernel for the UDP socket; it may give less (see stats)
     Bytes send_buffer{4ULL << 20};
     InputThread input = InputThread::none;
-    std::uint32_t batch = 64;               // datagrams taken from the kernel at once
-    // Without an input thread, while datagrams come faster than they are taken one by one: so long they may gather, instead of a
-    // wake-up for every few. For stations that have much on its way at once; a request that waits for its answer would wait longer.
+    std::uint32_t batch = 64;  // datagrams taken from the kernel at once
+    // Without an input thread, while datagrams come faster than they are taken one by one: so long they may gather,
+    // instead of a wake-up for every few. For stations that have much on its way at once; a request that waits for its
+    // answer would wait longer.
     std::chrono::microseconds gather{0};
-    Bytes tcp_queue{32ULL << 20};           // that may wait on one TCP connection; more is dropped, as by a full socket
+    Bytes tcp_queue{32ULL << 20};  // that may wait on one TCP connection; more is dropped, as by a full socket
     EndpointOptions endpoint{};
 };
 
@@ -47,40 +49,45 @@ struct LinkPeer {
 
 struct MessageLoopStats {
     EndpointStats endpoint;
-    std::uint64_t kernel_drops = 0;   // datagrams that the kernel dropped because the socket was full; at most 10 ms old while any come
+    std::uint64_t kernel_drops =
+        0;  // datagrams that the kernel dropped because the socket was full; at most 10 ms old while any come
     std::uint64_t foreign_address = 0;  // datagrams dropped because they came from elsewhere than the station they name
-    std::uint64_t send_failures = 0;  // datagrams that the kernel did not take, or that were on a TCP connection that broke
+    std::uint64_t send_failures =
+        0;  // datagrams that the kernel did not take, or that were on a TCP connection that broke
     std::uint64_t receive_calls = 0, send_calls = 0;
-    std::uint64_t wakes = 0;          // of the logic: by the input thread, or without one from waiting for sockets
-    Bytes receive_buffer{};           // what the kernel granted
+    std::uint64_t wakes = 0;            // of the logic: by the input thread, or without one from waiting for sockets
+    Bytes receive_buffer{};             // what the kernel granted
     std::uint64_t tcp_connections = 0;  // that are open
 };
 
 class MessageLoop {
 public:
     /// Opens the sockets. Error: the address is taken ("two stations on one port"), or cannot be had here.
-    [[nodiscard]] static Result<std::unique_ptr<MessageLoop>> open(const MessageLoopOptions& options, memory::BufferPool& pool,
-                                                                   const Clock& clock);
+    [[nodiscard]] static Result<std::unique_ptr<MessageLoop>> open(const MessageLoopOptions& options,
+                                                                   memory::BufferPool& pool, const Clock& clock);
     ~MessageLoop();
 
     [[nodiscard]] std::uint16_t port() const noexcept;
 
-    /// Before run(), or by call(), not from within the handler: replaces the list of peers. Those that stay keep what is under way.
+    /// Before run(), or by call(), not from within the handler: replaces the list of peers. Those that stay keep what
+    /// is under way.
     [[nodiscard]] Result<> set_peers(const std::vector<LinkPeer>& peers);
 
     /// Finds out whether datagrams of datagram_max reach every peer that is there (each answers probes while it runs or
-    /// probes itself, once it was told of this station: stations are connected at the same time). Before run(). Error names the peer and the size that does not get through, or that it does not answer.
+    /// probes itself, once it was told of this station: stations are connected at the same time). Before run(). Error
+    /// names the peer and the size that does not get through, or that it does not answer.
     [[nodiscard]] Result<> probe(std::chrono::milliseconds deadline, MessageHandler& handler);
 
-    /// Waits and works until it is told to stop, then flushes what is to be sent. The handler is called from this thread only.
+    /// Waits and works until it is told to stop, then flushes what is to be sent. The handler is called from this
+    /// thread only.
     void run(const std::stop_token& stop, MessageHandler& handler);
 
-    /// From any thread: `work` is done soon by the thread in run(), in order. Not bounded: for control, and for workers that
-    /// hand in at most one piece each.
+    /// From any thread: `work` is done soon by the thread in run(), in order. Not bounded: for control, and for workers
+    /// that hand in at most one piece each.
     void call(std::function<void()> work);
 
-    [[nodiscard]] Endpoint& endpoint() noexcept;         // from the thread in run() only
-    [[nodiscard]] MessageLoopStats stats() const;        // any thread; a copy that is at most a batch old
+    [[nodiscard]] Endpoint& endpoint() noexcept;   // from the thread in run() only
+    [[nodiscard]] MessageLoopStats stats() const;  // any thread; a copy that is at most a batch old
 
 private:
     class Wiring;

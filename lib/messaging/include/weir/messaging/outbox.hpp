@@ -21,8 +21,8 @@ struct IncomingMessage {
     wire::DataflowType type{};
     RunNumber run{};
     ConstData body{};
-    /// When the message came in several parts: the memory that `body` lies in; moving it out keeps body alive without a copy.
-    /// Empty when it came in one datagram: copy what you need.
+    /// When the message came in several parts: the memory that `body` lies in; moving it out keeps body alive without a
+    /// copy. Empty when it came in one datagram: copy what you need.
     memory::Buffer* memory = nullptr;
 };
 
@@ -30,15 +30,18 @@ class Outbox {
 public:
     virtual ~Outbox() = default;
 
-    /// Sends once; it may be lost, doubled or overtaken. The pieces are one message; they are read before the call returns.
+    /// Sends once; it may be lost, doubled or overtaken. The pieces are one message; they are read before the call
+    /// returns.
     virtual void send(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) = 0;
 
     /// Sends until it is acknowledged: handed to the receiver's process exactly once, in any order, unless that process
-    /// ends first (PeerChange::restarted: what it had not acknowledged is dropped). A silent one gets it when it is back.
-    /// False: too much is under way to this peer, or it is not heard now; ask again later.
+    /// ends first (PeerChange::restarted: what it had not acknowledged is dropped). A silent one gets it when it is
+    /// back. False: too much is under way to this peer, or it is not heard now; ask again later.
     [[nodiscard]] virtual bool post(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) = 0;
 
-    void send(wire::StationId to, wire::DataflowType type, ConstData message) { send(to, type, std::span(&message, 1)); }
+    void send(wire::StationId to, wire::DataflowType type, ConstData message) {
+        send(to, type, std::span(&message, 1));
+    }
     [[nodiscard]] bool post(wire::StationId to, wire::DataflowType type, ConstData message) {
         return post(to, type, std::span(&message, 1));
     }
@@ -56,8 +59,8 @@ public:
     virtual ~MessageHandler() = default;
     virtual void on_message(const IncomingMessage& message, SteadyTime now) = 0;
     virtual void on_peer(wire::StationId peer, PeerChange change, SteadyTime now) = 0;
-    /// After each batch of messages, and when the time that it answered last has come: does what is due. Returns when it
-    /// wants to be called again at the latest.
+    /// After each batch of messages, and when the time that it answered last has come: does what is due. Returns when
+    /// it wants to be called again at the latest.
     [[nodiscard]] virtual std::optional<SteadyTime> step(SteadyTime now) = 0;
 };
 

@@ -13,15 +13,16 @@ namespace weir::readout {
 struct Answer {
     wire::StationId to{};
     Level1Id event{};
-    std::vector<std::byte> head{};  // an encoded DataHead
-    std::vector<std::byte> data{};  // the ROBs that it announces
+    std::vector<std::byte> head{};        // an encoded DataHead
+    std::vector<std::byte> data{};        // the ROBs that it announces
     std::array<std::uint32_t, 5> robs{};  // how many in each wire::RobState
 };
 
 /// Makes answers one after the other; keeps its memory. One thread.
 class AnswerMaker {
 public:
-    /// What the store has now. What would make the message too large to be sent is "not yet": it can be asked for again.
+    /// What the store has now. What would make the message too large to be sent is "not yet": it can be asked for
+    /// again.
     RobStore::Answer make(const RobStore& store, wire::StationId to, std::uint64_t request, Level1Id event,
                           std::span<const SourceId> robs, Answer& into);
 

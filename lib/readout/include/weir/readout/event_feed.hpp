@@ -30,7 +30,7 @@ public:
     EventFeed(RobStore& store, workload::FragmentMaker& maker, const EventFeedOptions& options);
 
     struct Step {
-        std::uint32_t events = 0;         // that were put; 0: there is nothing to do before `due` or before there is room
+        std::uint32_t events = 0;  // that were put; 0: there is nothing to do before `due` or before there is room
         std::optional<SteadyTime> due{};  // the next that was asked for
     };
     /// One thread.

@@ -29,12 +29,13 @@ struct ReadoutStationOptions {
     FeedKind feed = FeedKind::generator;
     event::Format format = event::Format::event_5_0;
     event::RodRules rules{};
-    std::vector<SourceId> sources{};  // network: what may come; generator: instead of counted ones; file: instead of a part
+    std::vector<SourceId>
+        sources{};  // network: what may come; generator: instead of counted ones; file: instead of a part
     workload::FragmentGeneratorOptions generator{};
     workload::FragmentReplayOptions replay{};
     std::optional<std::chrono::nanoseconds> latency{};  // of the data after they were asked for: a simulation
     Level1Id first{1};
-    RobStoreOptions store{};          // without its sources and first
+    RobStoreOptions store{};           // without its sources and first
     RequestHandlerOptions handlers{};  // handlers 0: none; what is not here is answered "not yet" at once
     bool direct = true;
     messaging::MessageLoopOptions loop{};
@@ -75,7 +76,7 @@ private:
     std::unique_ptr<workload::FragmentMaker> maker_;
     std::shared_ptr<messaging::StationLoop> loop_;  // shared with a status() that is under way
     std::unique_ptr<Logic> logic_;
-    std::shared_ptr<Run> run_;      // shared likewise
+    std::shared_ptr<Run> run_;  // shared likewise
 
     mutable std::mutex status_mutex_;  // guards the two pointers, which status() takes from other threads
 };

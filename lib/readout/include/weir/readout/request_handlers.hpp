@@ -80,7 +80,8 @@ private:
 
     void work(Worker& worker, const std::stop_token& stop);
     void handle(const Job& job, Worker& worker, AnswerMaker& maker, const std::stop_token& stop);
-    void wait_for_data(Level1Id event, std::span<const SourceId> robs, SteadyTime deadline, const std::stop_token& stop);
+    void wait_for_data(Level1Id event, std::span<const SourceId> robs, SteadyTime deadline,
+                       const std::stop_token& stop);
     [[nodiscard]] bool take_job(Job& job, const std::stop_token& stop);
     [[nodiscard]] std::unique_ptr<Answer> take_free(const std::stop_token& stop);
     void put_made(std::unique_ptr<Answer> answer);

@@ -37,10 +37,10 @@ struct RobCounts {
 /// Any thread.
 class RobLedger {
 public:
-    void arrive(std::uint64_t robs) noexcept;                    // and stay
+    void arrive(std::uint64_t robs) noexcept;                        // and stay
     void refuse(RobReject reason, std::uint64_t robs = 1) noexcept;  // came, and did not stay
     void clear(std::uint64_t robs) noexcept;
-    void drop(RobReject reason, std::uint64_t robs) noexcept;    // were in hand
+    void drop(RobReject reason, std::uint64_t robs) noexcept;  // were in hand
     [[nodiscard]] RobCounts counts() const noexcept;
 
 private:

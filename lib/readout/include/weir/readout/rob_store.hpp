@@ -29,11 +29,11 @@
 namespace weir::readout {
 
 struct RobStoreOptions {
-    std::vector<SourceId> sources{};   // all that can be here, each once; answers to "all" keep this order
-    std::uint32_t events_max = 4096;   // held at once
-    Bytes bytes_max{256ULL << 20};     // of memory for them
+    std::vector<SourceId> sources{};  // all that can be here, each once; answers to "all" keep this order
+    std::uint32_t events_max = 4096;  // held at once
+    Bytes bytes_max{256ULL << 20};    // of memory for them
     Level1Id first{1};
-    std::uint32_t lost_after = 0;      // a ROB whose source has sent one that much newer will not come; 0: wait for ever
+    std::uint32_t lost_after = 0;  // a ROB whose source has sent one that much newer will not come; 0: wait for ever
 };
 
 enum class PutResult : std::uint8_t {
@@ -100,7 +100,9 @@ public:
     /// Counted afresh, slot by slot: what the ledger must agree with when nothing moves.
     [[nodiscard]] std::uint64_t count_robs() const;
     /// Clears of events so far ahead that nothing could be remembered of them; clear_older will catch up.
-    [[nodiscard]] std::uint64_t clears_beyond() const noexcept { return clears_beyond_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t clears_beyond() const noexcept {
+        return clears_beyond_.load(std::memory_order_relaxed);
+    }
 
 private:
     struct Slot;
@@ -140,8 +142,8 @@ private:
 
     std::mutex room_mutex_;
     std::condition_variable room_;
-    std::atomic<std::uint64_t> room_changes_{0};   // with room_waiters_: whoever changes this looks at that, and the
-    std::atomic<std::uint32_t> room_waiters_{0};   // other way round (seq_cst), so no wake-up is lost
+    std::atomic<std::uint64_t> room_changes_{0};  // with room_waiters_: whoever changes this looks at that, and the
+    std::atomic<std::uint32_t> room_waiters_{0};  // other way round (seq_cst), so no wake-up is lost
 };
 
 }  // namespace weir::readout

@@ -35,12 +35,12 @@ enum class LatePolicy { new_file, reject };
 [[nodiscard]] std::optional<LatePolicy> parse_late_policy(std::string_view text) noexcept;
 
 struct RecorderOptions {
-    delivery::ReceiverOptions receiver;  // listen address, connections, event size, deadlines
+    delivery::ReceiverOptions receiver;              // listen address, connections, event size, deadlines
     std::vector<std::filesystem::path> directories;  // one a volume; the catalogue is in the first
     bool create_directories = false;  // those that are not there, or have no marker: docs/formats/volume-marker.md
-    std::string catalogue;  // empty: only there; postgresql://...: carried over into that one; else another file
-    std::optional<RunNumber> run;                    // nothing: one that a crash left open, else the next free one
-    bool run_again = false;                          // `run` goes on also where this recorder has closed it
+    std::string catalogue;         // empty: only there; postgresql://...: carried over into that one; else another file
+    std::optional<RunNumber> run;  // nothing: one that a crash left open, else the next free one
+    bool run_again = false;        // `run` goes on also where this recorder has closed it
     std::string project = "data_test";
     std::string recorder = "weir";  // the application in file names
 
@@ -49,13 +49,13 @@ struct RecorderOptions {
     event::Depth check = event::Depth::header;
     std::optional<std::uint32_t> file_version;  // 2 or 6; nothing: as the format asks (3.0: 2, else 6)
 
-    Bytes memory = 1_GiB;    // half for events being received, half for blocks being written
-    Bytes segment = 1_MiB;   // of a block
+    Bytes memory = 1_GiB;   // half for events being received, half for blocks being written
+    Bytes segment = 1_MiB;  // of a block
     Bytes file_size_max = 4_GiB;
     std::uint32_t file_events_max = 0;  // 0: no limit
     std::chrono::seconds file_age_max{0};
     std::uint32_t streams_max = 64;
-    std::uint32_t lumi_blocks_open_max = 8;  // of a stream
+    std::uint32_t lumi_blocks_open_max = 8;              // of a stream
     std::chrono::milliseconds lumi_block_grace{10'000};  // after the first event of a newer block
     LatePolicy late = LatePolicy::new_file;
     std::uint32_t files_closing_max = 256;  // that wait to be closed; then no new ones are begun, and senders wait
@@ -69,11 +69,11 @@ struct RecorderOptions {
     unsigned write_threads = 2;
     unsigned queue_depth = 32;
 
-    Bytes disk_reserve = 0_B;   // of a volume, kept to close what is open; 0: by its size
-    Bytes disk_headroom = 0_B;  // with less free it pauses; 0: as much as may be in write memory
-    std::chrono::milliseconds disk_retry{100};      // first try of a volume that failed; then twice as long, up to 10 s
+    Bytes disk_reserve = 0_B;                   // of a volume, kept to close what is open; 0: by its size
+    Bytes disk_headroom = 0_B;                  // with less free it pauses; 0: as much as may be in write memory
+    std::chrono::milliseconds disk_retry{100};  // first try of a volume that failed; then twice as long, up to 10 s
     std::chrono::milliseconds disk_silence_max{60'000};  // without an end of any call, then a volume is given up
-    std::chrono::seconds full_warning{1800};        // alarm when the disks will be full sooner at the present rate
+    std::chrono::seconds full_warning{1800};             // alarm when the disks will be full sooner at the present rate
 
     /// Errc::usage says which option contradicts which, and what to change.
     [[nodiscard]] Result<> check_consistency() const;

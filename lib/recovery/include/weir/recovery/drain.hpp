@@ -17,7 +17,7 @@ namespace weir::recovery {
 
 struct DrainOptions {
     std::filesystem::path volume;
-    std::vector<std::filesystem::path> targets;  // each file goes to the one with the most free space
+    std::vector<std::filesystem::path> targets;         // each file goes to the one with the most free space
     std::function<void(std::uint64_t bytes)> progress;  // copied since the last call
     std::function<bool()> stop;                         // asked between files; nothing: never
 };

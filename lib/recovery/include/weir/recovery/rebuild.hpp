@@ -19,12 +19,12 @@
 namespace weir::recovery {
 
 struct RebuildResult {
-    RecoveryResult recovery;         // of what was open
-    std::uint64_t files = 0;         // closed ones that were read
-    std::uint64_t files_added = 0;   // of them: the catalogue did not know them, or as open
+    RecoveryResult recovery;        // of what was open
+    std::uint64_t files = 0;        // closed ones that were read
+    std::uint64_t files_added = 0;  // of them: the catalogue did not know them, or as open
     std::uint64_t runs_added = 0;
-    std::uint64_t sessions = 0;         // whose marks were written
-    std::vector<Error> failed;       // files that could not be read, and stay out of the catalogue
+    std::uint64_t sessions = 0;  // whose marks were written
+    std::vector<Error> failed;   // files that could not be read, and stay out of the catalogue
 };
 
 /// What a catalogue that was lost still says, and the files do not.
@@ -44,9 +44,9 @@ struct LeftOfCatalogue {
 /// returned; Errc::refused while a hand-off or a drain works with it.
 struct CatalogueToRebuild {
     std::unique_ptr<catalogue::Catalogue> catalogue;
-    std::filesystem::path set_aside;  // empty: it was sound, or not there
+    std::filesystem::path set_aside;             // empty: it was sound, or not there
     std::optional<catalogue::HandOffLock> lock;  // when it was set aside
-    LeftOfCatalogue left;             // what can still be read of it
+    LeftOfCatalogue left;                        // what can still be read of it
 };
 [[nodiscard]] Result<CatalogueToRebuild> open_to_rebuild(const std::filesystem::path& path);
 
@@ -57,7 +57,8 @@ struct CatalogueToRebuild {
 [[nodiscard]] Result<RebuildResult> adopt_volumes(std::span<const std::filesystem::path> volumes,
                                                   catalogue::Catalogue& catalogue, const Clock& clock);
 
-/// Whether files of this recorder are there whose run the catalogue does not know at all: it was lost, or is an old copy.
+/// Whether files of this recorder are there whose run the catalogue does not know at all: it was lost, or is an old
+/// copy.
 [[nodiscard]] Result<bool> catalogue_misses_runs(std::span<const std::filesystem::path> directories,
                                                  const std::string& recorder, catalogue::Catalogue& catalogue);
 

@@ -23,12 +23,12 @@ struct RecoveredFile {
     std::filesystem::path path;  // its final one
     datafile::FileOpened opened;
     datafile::FileClosed closed;
-    std::uint64_t bytes_cut = 0;    // behind the last acknowledged event
-    bool without_journal = false;   // found by walking the file, because the directory has no journal
-    bool closed_by_recorder = false;  // complete: only the catalogue may not have heard of it
+    std::uint64_t bytes_cut = 0;                  // behind the last acknowledged event
+    bool without_journal = false;                 // found by walking the file, because the directory has no journal
+    bool closed_by_recorder = false;              // complete: only the catalogue may not have heard of it
     std::optional<std::filesystem::path> rest{};  // a copy of what was cut, where it may count and was not all zeros
-    std::uint64_t not_in_journal = 0;  // of its events: proved by the index, or by their structure
-    std::uint64_t walked = 0;          // of these: by their structure, and nobody says who sent them
+    std::uint64_t not_in_journal = 0;             // of its events: proved by the index, or by their structure
+    std::uint64_t walked = 0;                     // of these: by their structure, and nobody says who sent them
 };
 
 struct RecoveryResult {
@@ -36,8 +36,8 @@ struct RecoveryResult {
     std::vector<std::filesystem::path> removed;  // never held an acknowledged event
     std::vector<Error> failed;                   // files that were left as they are, and why
     std::vector<datafile::FileOpened> vanished;  // held acknowledged events, and are not there at all
-    /// What was dealt with and somebody has to know: a journal that is damaged or gone, events that it should name and does
-    /// not, what was set aside because it may have been acknowledged.
+    /// What was dealt with and somebody has to know: a journal that is damaged or gone, events that it should name and
+    /// does not, what was set aside because it may have been acknowledged.
     std::vector<Error> doubts;
     bool journals_damaged = false;
     std::vector<datafile::RejectedCopies> rejected{};  // as the journals say
@@ -72,7 +72,8 @@ enum class IndexPlace { beside, over };
 [[nodiscard]] Result<> remove_journals(const std::filesystem::path& directory, FileSystem& system = real_file_system());
 
 /// Of damaged ones, which somebody may want to see: renamed to NAME.damaged-N.
-[[nodiscard]] Result<> set_journals_aside(const std::filesystem::path& directory, FileSystem& system = real_file_system());
+[[nodiscard]] Result<> set_journals_aside(const std::filesystem::path& directory,
+                                          FileSystem& system = real_file_system());
 
 /// Closes one file that a crash left open, by walking its events: for files without a journal, of other
 /// recorders too. What comes behind the last whole one is cut off, and kept beside it
@@ -85,11 +86,12 @@ enum class IndexPlace { beside, over };
 [[nodiscard]] Result<> record_recovery(const RecoveryResult& result, const std::string& recorder,
                                        catalogue::Catalogue& catalogue, const Clock& clock);
 
-/// Whether recovery brings what a journal says of rejected copies into the catalogue. Not while the recorder lives that wrote
-/// it: it tells the catalogue itself.
+/// Whether recovery brings what a journal says of rejected copies into the catalogue. Not while the recorder lives that
+/// wrote it: it tells the catalogue itself.
 enum class JournalCounts { enter, known };
 
-/// All of it, for one directory: recovers, records, removes the journals when nothing failed, or sets damaged ones aside.
+/// All of it, for one directory: recovers, records, removes the journals when nothing failed, or sets damaged ones
+/// aside.
 [[nodiscard]] Result<RecoveryResult> recover_and_record(const std::filesystem::path& directory,
                                                         const std::string& recorder, catalogue::Catalogue& catalogue,
                                                         const Clock& clock, FileSystem& system = real_file_system(),

@@ -14,8 +14,8 @@
 #include "weir/catalogue/catalogue.hpp"
 #include "weir/datafile/stored_index.hpp"
 #include "weir/recovery/marks.hpp"
-#include "weir/wire/session.hpp"
 #include "weir/wire/sequence_set.hpp"
+#include "weir/wire/session.hpp"
 
 namespace weir::recovery {
 
@@ -27,7 +27,7 @@ struct RunHoldings {
 
     std::map<wire::SessionKey, wire::SequenceSet> durable;                   // all copies are there
     std::map<std::pair<wire::SessionKey, Sequence>, std::uint64_t> partial;  // some are: bit n = copy n
-    std::optional<EventHoldings> events;                                  // when they are to be kept
+    std::optional<EventHoldings> events;                                     // when they are to be kept
 
 private:
     void add_events(const datafile::StoredIndex& index);

@@ -31,8 +31,8 @@ struct Damage {
 struct VerificationOptions {
     event::Depth depth = event::Depth::fragments;
     event::RodRules rules;
-    unsigned threads = 1;  // files side by side
-    bool from_disk = false;  // drops what the page cache has of a file before it is read
+    unsigned threads = 1;              // files side by side
+    bool from_disk = false;            // drops what the page cache has of a file before it is read
     std::size_t damages_max = 10'000;  // named in each file: so many damages, and as many that are as received
     std::function<void(std::uint64_t bytes)> progress;  // bytes read since the last call; from any thread
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects the fragments that a selection wants to see from the readouts that hold them, for many events at once: asks,
-// asks again after a time that follows the measured round trips, asks a little later for what is not there yet, and gives
-// up at a time limit, after which the selection gets the event with that fragment missing.
+// asks again after a time that follows the measured round trips, asks a little later for what is not there yet, and
+// gives up at a time limit, after which the selection gets the event with that fragment missing.
 //
 // Logic only: messages and time come in, requests go out through the outbox. One thread makes all calls.
 #pragma once
@@ -43,12 +43,12 @@ struct CollectedEvent {
 class DataCollector {
 public:
     struct Counts {
-        std::uint64_t begun = 0;         // = complete + incomplete + dropped + under way
+        std::uint64_t begun = 0;  // = complete + incomplete + dropped + under way
         std::uint64_t complete = 0, incomplete = 0, dropped = 0, under_way = 0;
         std::uint64_t requests = 0, re_requested = 0, not_yet = 0;
         std::uint64_t fragments = 0, bytes = 0;
-        std::uint64_t missing_late = 0;  // fragments that did not come within the limit
-        std::uint64_t missing_gone = 0;  // cleared, lost, or unknown to its readout
+        std::uint64_t missing_late = 0;    // fragments that did not come within the limit
+        std::uint64_t missing_gone = 0;    // cleared, lost, or unknown to its readout
         std::uint64_t missing_nobody = 0;  // no readout of the partition has such a ROB
         std::uint64_t late_or_double = 0, malformed = 0;
     };

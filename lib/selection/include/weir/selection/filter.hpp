@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event filter (EF) of one run: whole events come in from builders, a selection says which streams they belong to, and
-// those that are wanted go on to a recorder. A builder is answered when the recorder has answered, so that an event that
-// a builder may forget is on stable storage, or was rejected by name. Memory is the pool's: while recorders are away,
-// events are kept and builders wait.
+// The event filter (EF) of one run: whole events come in from builders, a selection says which streams they belong to,
+// and those that are wanted go on to a recorder. A builder is answered when the recorder has answered, so that an event
+// that a builder may forget is on stable storage, or was rejected by name. Memory is the pool's: while recorders are
+// away, events are kept and builders wait.
 //
 // Threads: receivers, workers, one sender thread for each recorder, and one that looks after the senders.
 #pragma once
@@ -20,20 +20,21 @@
 #include "weir/delivery/receiver.hpp"
 #include "weir/event/format.hpp"
 #include "weir/selection/selector.hpp"
-#include "weir/wire/peer.hpp"
 #include "weir/service/station.hpp"
+#include "weir/wire/peer.hpp"
 
 namespace weir::selection {
 
 struct FilterOptions {
-    std::string name = "filter";   // what recorders know it by
+    std::string name = "filter";  // what recorders know it by
     event::Format format = event::Format::event_5_0;
     std::uint32_t workers = 4;
-    std::uint32_t queue_max = 4096;  // events that wait for a worker; the pool bounds their bytes
-    std::vector<StreamTag> tags{};   // of events whose selection names none, and that came with none
-    bool stamp_tags = false;         // also into the event's header, where the format has tags
+    std::uint32_t queue_max = 4096;       // events that wait for a worker; the pool bounds their bytes
+    std::vector<StreamTag> tags{};        // of events whose selection names none, and that came with none
+    bool stamp_tags = false;              // also into the event's header, where the format has tags
     Bytes recorder_window{256ULL << 20};  // sent to one recorder and not answered
-    std::chrono::milliseconds move_after{60'000};  // a recorder that is away this long is lost: its events go to the others
+    std::chrono::milliseconds move_after{
+        60'000};                               // a recorder that is away this long is lost: its events go to the others
     std::function<void(ConstData)> sampled{};  // sees each event that is wanted, from workers; must not wait
     /// Of each event on which the selection failed, from workers; without it the report of open() hears that too.
     std::function<void(Trouble, std::string)> troubled{};
@@ -41,7 +42,8 @@ struct FilterOptions {
 };
 
 struct FilterStats {
-    // received = stored + rejected + given back + in hand; rejected: not_selected, malformed_event, or what the recorder said
+    // received = stored + rejected + given back + in hand; rejected: not_selected, malformed_event, or what the
+    // recorder said
     std::uint64_t received = 0, stored = 0, given_back = 0, in_hand = 0;
     std::array<std::uint64_t, wire::reject_reason_count> rejected{};
     std::uint64_t selected = 0, forced = 0, threw = 0, timed_out = 0, crashed = 0, worker_restarts = 0;
@@ -54,8 +56,8 @@ struct FilterStats {
 
 class Filter {
 public:
-    /// Listens; nothing is taken before start(). The pool outlives the filter. `report` is called from any thread with a
-    /// line for an operator.
+    /// Listens; nothing is taken before start(). The pool outlives the filter. `report` is called from any thread with
+    /// a line for an operator.
     [[nodiscard]] static Result<std::unique_ptr<Filter>> open(FilterOptions options, memory::BufferPool& pool,
                                                               std::function<void(std::string)> report);
     ~Filter();
@@ -69,7 +71,8 @@ public:
     /// Takes no more, waits until every event that was taken is final, then ends. False: some were not within the
     /// deadline; they are given back, that is not answered, and their builders still have them.
     bool stop(std::chrono::milliseconds deadline);
-    /// After stop(): a selection hangs, and its threads have events that lie in the pool. The pool must then never be destroyed.
+    /// After stop(): a selection hangs, and its threads have events that lie in the pool. The pool must then never be
+    /// destroyed.
     [[nodiscard]] bool left_behind() const noexcept;
 
     /// Events whose selection has run for longer than this.

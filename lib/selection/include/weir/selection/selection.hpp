@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a selection is to whoever writes one: a function that sees an event and says what shall become of it. Compiled
-// into a shared library, it is loaded by `weir select` (some fragments of an event, before it is built) and `weir filter`
-// (all of them):
+// into a shared library, it is loaded by `weir select` (some fragments of an event, before it is built) and `weir
+// filter` (all of them):
 //
 //     #include <weir/selection/selection.hpp>
 //     static void select(const weir::selection::Event& event, weir::selection::Decision& decision) {
@@ -75,10 +75,10 @@ struct Decision {
     static constexpr std::size_t words_max = 256;
 
     bool accepted = false;
-    std::vector<StreamTag> tags{};             // filter: the streams; none: those that the event came with
-    std::vector<std::byte> result{};           // select: becomes a fragment of the event; result.hpp makes it of an object
-    std::vector<std::uint32_t> level2_words{}; // select: into the event's header
-    std::string trouble{};                     // why the selection failed on this event; empty: it did not
+    std::vector<StreamTag> tags{};    // filter: the streams; none: those that the event came with
+    std::vector<std::byte> result{};  // select: becomes a fragment of the event; result.hpp makes it of an object
+    std::vector<std::uint32_t> level2_words{};  // select: into the event's header
+    std::string trouble{};                      // why the selection failed on this event; empty: it did not
 
     void accept() noexcept { accepted = true; }
     /// "physics_Main": type, underscore, name. May be called for several streams.
@@ -106,6 +106,6 @@ struct LibraryFace {
 }  // namespace weir::selection
 
 /// Once in a shared library: `function` is its selection.
-#define WEIR_SELECTION(function)                                                                      \
+#define WEIR_SELECTION(function)                                                                         \
     extern "C" __attribute__((visibility("default"))) const weir::selection::LibraryFace weir_selection; \
     const weir::selection::LibraryFace weir_selection{.select = &(function)};

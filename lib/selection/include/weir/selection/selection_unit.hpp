@@ -37,9 +37,9 @@ public:
 
 struct UnitOptions {
     std::uint32_t workers = 4;
-    std::uint32_t depth = 2;     // events in the unit for each worker: what it has credit for
+    std::uint32_t depth = 2;  // events in the unit for each worker: what it has credit for
     CollectorOptions collector{};
-    std::string results_to{};    // the readout that takes level-2 results; empty: a pseudo readout, if there is one
+    std::string results_to{};  // the readout that takes level-2 results; empty: a pseudo readout, if there is one
 };
 
 /// The sub-detector number of what the second level found.
@@ -52,8 +52,8 @@ class SelectionUnit final : public messaging::MessageHandler {
 public:
     struct Counts {
         std::uint64_t received = 0, accepted = 0, rejected = 0;
-        std::uint64_t dropped = 0;   // their supervisor was started again
-        std::uint64_t overrun = 0;   // given beyond the credit: accepted at once, by force
+        std::uint64_t dropped = 0;                            // their supervisor was started again
+        std::uint64_t overrun = 0;                            // given beyond the credit: accepted at once, by force
         std::uint64_t threw = 0, timed_out = 0, crashed = 0;  // of `accepted`, by force
         std::uint64_t results_sent = 0, results_lost = 0;
         std::uint64_t unexpected = 0, malformed = 0;
@@ -105,7 +105,7 @@ private:
     Counts counts_;
     std::optional<wire::StationId> supervisor_, results_to_;
     std::uint64_t session_ = 1;
-    std::uint64_t ended_ = 0;         // verdicts in this session
+    std::uint64_t ended_ = 0;  // verdicts in this session
     std::uint64_t in_hand_ = 0;
     std::uint64_t credit_told_ = 0;
     std::deque<wire::Level2Verdict> verdicts_;  // not posted

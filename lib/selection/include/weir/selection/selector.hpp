@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A selection made ready to run: a built-in one, a shared library in this thread, or a shared library or Python file in
-// a process of its own, where it may crash or hang without harm to others. Whatever goes wrong inside is an answer with a
-// reason, never the end of the station.
+// a process of its own, where it may crash or hang without harm to others. Whatever goes wrong inside is an answer with
+// a reason, never the end of the station.
 #pragma once
 
 #include <chrono>
@@ -57,7 +57,8 @@ struct SelectionSpec {
     std::chrono::milliseconds restart_first{100};   // before a process that died is started again; doubles up to
     std::chrono::milliseconds restart_last{2000};
     std::filesystem::path python = "/usr/bin/python3";
-    std::filesystem::path programs{};  // where weir-selection-worker and its Python counterpart are; empty: beside this program
+    std::filesystem::path
+        programs{};  // where weir-selection-worker and its Python counterpart are; empty: beside this program
 };
 
 /// Runs one event at a time; each worker thread has its own.
@@ -65,9 +66,12 @@ class Selector {
 public:
     virtual ~Selector() = default;
     [[nodiscard]] virtual Judgement select(const Event& event, const std::stop_token& stop) = 0;
-    /// For an event that was in the hands of a station that ended, perhaps because of it: in a process of its own, also where
-    /// workers are threads. When that process crashes or hangs, every worker of the selection uses processes from then on.
-    [[nodiscard]] virtual Judgement select_apart(const Event& event, const std::stop_token& stop) { return select(event, stop); }
+    /// For an event that was in the hands of a station that ended, perhaps because of it: in a process of its own, also
+    /// where workers are threads. When that process crashes or hangs, every worker of the selection uses processes from
+    /// then on.
+    [[nodiscard]] virtual Judgement select_apart(const Event& event, const std::stop_token& stop) {
+        return select(event, stop);
+    }
     /// Processes that were started again after the first.
     [[nodiscard]] virtual std::uint64_t restarts() const noexcept { return 0; }
 };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The level-2 supervisor (L2SV): makes the tickets of events, in order, gives each to a processing unit that has room, and
-// tells the DFM what they decided. A unit that dies or falls silent costs no event: its events are given to another, or
-// accepted without a decision. Without units everything is accepted. What was accepted without a judgement has an empty
-// level-2 result: the supervisor posts it to the pseudo readout, so that no builder waits for one that never comes.
+// The level-2 supervisor (L2SV): makes the tickets of events, in order, gives each to a processing unit that has room,
+// and tells the DFM what they decided. A unit that dies or falls silent costs no event: its events are given to
+// another, or accepted without a decision. Without units everything is accepted. What was accepted without a judgement
+// has an empty level-2 result: the supervisor posts it to the pseudo readout, so that no builder waits for one that
+// never comes.
 //
-// Logic only: messages and time come in, messages go out through the outbox. One thread makes all calls. Memory is bounded
-// by credit: a ticket is made when the DFM has room for its decision and a unit has room for its event.
+// Logic only: messages and time come in, messages go out through the outbox. One thread makes all calls. Memory is
+// bounded by credit: a ticket is made when the DFM has room for its decision and a unit has room for its event.
 #pragma once
 
 #include <chrono>
@@ -36,13 +37,13 @@ struct SupervisorOptions {
     GlobalEventId first_global{1};
     Level1Id first_level1{1};
     std::chrono::milliseconds lumi_block_length{60'000};  // 0: the format has none, all events are of block 0
-    std::uint32_t regions = 2;     // ROBs that a unit looks at for each event, drawn from all; 0: all of them
-    std::uint64_t seed = 1;        // of the drawing
+    std::uint32_t regions = 2;  // ROBs that a unit looks at for each event, drawn from all; 0: all of them
+    std::uint64_t seed = 1;     // of the drawing
     std::chrono::milliseconds decision_timeout{5000};
     LostDecision lost_decision = LostDecision::accept;
-    std::uint32_t gives_max = 3;   // times that an event is given; then it is accepted
+    std::uint32_t gives_max = 3;  // times that an event is given; then it is accepted
     std::uint32_t in_hand_max = 16'384;
-    std::uint32_t batch = 64;      // events in one message
+    std::uint32_t batch = 64;                  // events in one message
     std::vector<wire::EventTicket> headers{};  // what the headers of recorded events say, in turn; empty: made up
 };
 
@@ -51,15 +52,15 @@ class Supervisor final : public messaging::MessageHandler {
 public:
     struct Counts {
         std::uint64_t made = 0, accepted = 0, rejected = 0;  // decided ones are counted when the DFM was told
-        std::uint64_t forced = 0;       // accepted without a decision; `accepted` counts them too
+        std::uint64_t forced = 0;                            // accepted without a decision; `accepted` counts them too
         std::uint64_t given_again = 0, timed_out = 0, units_lost = 0;
         std::uint64_t late_verdicts = 0;  // of events that were decided in another way
         std::uint64_t empty_results = 0;  // posted to the pseudo readout in place of a unit
-        std::uint64_t told_again = 0;   // decisions repeated to a DFM that was started again
+        std::uint64_t told_again = 0;     // decisions repeated to a DFM that was started again
         std::uint64_t unexpected = 0, malformed = 0;
         std::uint64_t in_hand = 0, at_units = 0;
         std::uint64_t waits_for_units = 0, waits_for_assigner = 0;  // steps that made no ticket because of them
-        double latency_seconds = 0;     // smoothed: from giving to the verdict
+        double latency_seconds = 0;                                 // smoothed: from giving to the verdict
     };
     struct UnitCounts {
         wire::StationId id{};
@@ -113,11 +114,11 @@ private:
     };
     struct Unit {
         std::string name{};
-        bool alive = true;           // not silent
-        bool full = false;           // its outbox took no more; until the next step
-        std::uint64_t credit = 0;    // in all, of its epoch
-        std::uint64_t given = 0;     // in all, to its epoch
-        std::deque<Judged> judged{};  // the latest: their results may be lost with it
+        bool alive = true;                        // not silent
+        bool full = false;                        // its outbox took no more; until the next step
+        std::uint64_t credit = 0;                 // in all, of its epoch
+        std::uint64_t given = 0;                  // in all, to its epoch
+        std::deque<Judged> judged{};              // the latest: their results may be lost with it
         std::unordered_set<std::uint64_t> has{};  // global ids, until it answers or is given up
     };
     struct Deadline {
@@ -156,11 +157,11 @@ private:
     const Clock& clock_;
     Counts counts_;
     bool makes_ = false;
-    SteadyTime began_{};      // of the run
-    SteadyTime next_at_{};    // of the next ticket, at the rate
+    SteadyTime began_{};    // of the run
+    SteadyTime next_at_{};  // of the next ticket, at the rate
     std::optional<wire::StationId> assigner_, results_to_;
     std::uint64_t assigner_credit_ = 0, assigner_told_ = 0;  // of its epoch
-    std::uint32_t window_ = 0;                // decisions that the DFM may have in hand: its first credit
+    std::uint32_t window_ = 0;  // decisions that the DFM may have in hand: its first credit
     std::map<wire::StationId, Unit> units_;
     std::vector<SourceId> sources_;
     std::unordered_map<std::uint64_t, Open> open_;  // made and not decided, by global id
@@ -170,7 +171,7 @@ private:
     std::deque<wire::EventTicket> rejected_;
     std::deque<wire::Level2Result> no_result_;  // not posted
     service::EventIds accepted_ids_;            // of the run
-    std::deque<Told> told_;                   // the latest `window_`
+    std::deque<Told> told_;                     // the latest `window_`
     std::vector<std::string> reports_;
     std::vector<std::byte> buffer_;
     wire::Level2Task task_;

@@ -34,7 +34,8 @@ public:
     [[nodiscard]] Result<> start(RunNumber run) override;
     [[nodiscard]] Result<> pause() override;
     [[nodiscard]] Result<> resume() override;
-    /// No more tickets; waits until everything is decided and the DFM was told. At the deadline the rest is accepted by force.
+    /// No more tickets; waits until everything is decided and the DFM was told. At the deadline the rest is accepted by
+    /// force.
     [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline) override;
     [[nodiscard]] Result<> disconnect() override;
     [[nodiscard]] Result<> unconfigure() override;
@@ -50,7 +51,7 @@ private:
     service::SharedStatus status_;  // also before and after there is a logic
     std::unique_ptr<messaging::StationLoop> loop_;
     mutable std::mutex logic_mutex_;  // held while the logic comes or goes, and by who asks it from another thread
-    std::unique_ptr<Logic> logic_;  // while connected
+    std::unique_ptr<Logic> logic_;    // while connected
 };
 
 }  // namespace weir::selection

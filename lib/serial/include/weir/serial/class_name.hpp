@@ -68,14 +68,10 @@ constexpr std::string_view integer_name(std::string_view text) {
     while (!text.empty()) {
         const auto word = text.substr(0, text.find(' '));
         text.remove_prefix(word.size() < text.size() ? word.size() + 1 : text.size());
-        if (word == "long")
-            ++longs;
-        else if (word == "unsigned")
-            is_unsigned = true;
-        else if (word == "short")
-            is_short = true;
-        else
-            other = other || word != "int";
+        if (word == "long") ++longs;
+        else if (word == "unsigned") is_unsigned = true;
+        else if (word == "short") is_short = true;
+        else other = other || word != "int";
     }
     if (other) return {};
     if (is_short) return is_unsigned ? "unsigned short" : "short";
@@ -94,8 +90,7 @@ constexpr void append_arguments(Spelling& out, std::string_view arguments) {
         while (arguments[end] != ',' && arguments[end] != '>') {
             if (arguments[end] == '<' || arguments[end] == '\'')
                 end = arguments[end] == '<' ? end_of_arguments(arguments, end) : arguments.find('\'', end + 2) + 1;
-            else
-                ++end;
+            else ++end;
         }
         auto argument = arguments.substr(at, end - at);
         while (argument.ends_with(' ')) argument.remove_suffix(1);
@@ -212,22 +207,14 @@ struct ArgumentsOf<Template<First, Rest...>> {
 
 template <class T>
 constexpr Spelling spelled() {
-    if constexpr (std::is_same_v<T, long long>)
-        return std::string_view("Long64_t");
-    else if constexpr (std::is_same_v<T, unsigned long long>)
-        return std::string_view("ULong64_t");
-    else if constexpr (std::is_same_v<T, unsigned short>)
-        return std::string_view("unsigned short");
-    else if constexpr (std::is_same_v<T, unsigned long>)
-        return std::string_view("unsigned long");
-    else if constexpr (std::is_same_v<T, short>)
-        return std::string_view("short");
-    else if constexpr (std::is_same_v<T, long>)
-        return std::string_view("long");
-    else if constexpr (Text<T>)
-        return std::string_view("string");
-    else if constexpr (Vector<T>)
-        return with_arguments("vector", spelled<typename T::value_type>().view());
+    if constexpr (std::is_same_v<T, long long>) return std::string_view("Long64_t");
+    else if constexpr (std::is_same_v<T, unsigned long long>) return std::string_view("ULong64_t");
+    else if constexpr (std::is_same_v<T, unsigned short>) return std::string_view("unsigned short");
+    else if constexpr (std::is_same_v<T, unsigned long>) return std::string_view("unsigned long");
+    else if constexpr (std::is_same_v<T, short>) return std::string_view("short");
+    else if constexpr (std::is_same_v<T, long>) return std::string_view("long");
+    else if constexpr (Text<T>) return std::string_view("string");
+    else if constexpr (Vector<T>) return with_arguments("vector", spelled<typename T::value_type>().view());
     else if constexpr (Map<T>)
         return with_arguments("map", spelled<typename T::key_type>().view(), spelled<typename T::mapped_type>().view());
     else if constexpr (is_std_array<T>)
@@ -236,13 +223,11 @@ constexpr Spelling spelled() {
     else if constexpr (is_unique<T>) {
         const auto target = spelled<typename T::element_type>();
         return with_arguments("unique_ptr", target.view(), with_arguments("default_delete", target.view()).view());
-    } else if constexpr (Pointer<T>)
-        return spelled<typename T::element_type>() += "*";
+    } else if constexpr (Pointer<T>) return spelled<typename T::element_type>() += "*";
 
     else if constexpr (requires { ArgumentsOf<T>::spelled(); })
         return own_name<T>().empty() ? ArgumentsOf<T>::spelled() : Spelling(own_name<T>());
-    else
-        return own_name<T>().empty() ? as_root_spells(compiler_name<T>()) : Spelling(own_name<T>());
+    else return own_name<T>().empty() ? as_root_spells(compiler_name<T>()) : Spelling(own_name<T>());
 }
 
 template <class T>

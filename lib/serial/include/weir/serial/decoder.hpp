@@ -176,8 +176,7 @@ private:
             constexpr auto ours = static_cast<std::uint32_t>(Parts<T>::version);
             if constexpr (ours == 0)
                 return in_.unknown_checksum(start, class_name<T>, version, checksum, class_checksum<T>());
-            else
-                return in_.unknown_version(start, class_name<T>, version, ours);
+            else return in_.unknown_version(start, class_name<T>, version, ours);
         }
         return at;
     }
@@ -192,8 +191,7 @@ private:
         if (at == nullptr) return nullptr;
         if (found.is == Found::Is::ours) [[likely]]
             Parts<T>::each(object, [&](auto& part) { return (at = member(at, part)) != nullptr; });
-        else
-            at = other_shape(at, object, found);
+        else at = other_shape(at, object, found);
         return in_.close_frame(at, class_name<T>, outer);
     }
 
@@ -316,8 +314,7 @@ private:
         return each_part_type<E>([]<class Part, bool base>(PartType<Part, base>) {
             if constexpr (base)
                 return !has_members<Part>() || (Parts<Part>::version == 1 && bases_never_changed<Part>());
-            else
-                return true;
+            else return true;
         });
     }
 
@@ -457,10 +454,8 @@ private:
         each_part_type<E>([&]<class Part, bool base>(PartType<Part, base>) {
             const auto& facts = Parts<E>::facts[index];
             if (!found.has(index++, facts, 1)) return true;
-            if constexpr (base)
-                size += least_columns_size<Part>(found.is == Found::Is::in_order ? found : Found{});
-            else
-                size += ArrayLeaf<Part>::count * least_wire_size<Leaf<Part>>();
+            if constexpr (base) size += least_columns_size<Part>(found.is == Found::Is::in_order ? found : Found{});
+            else size += ArrayLeaf<Part>::count * least_wire_size<Leaf<Part>>();
             return found.is != Found::Is::in_order;
         });
         return size;
@@ -476,10 +471,8 @@ private:
             const bool there = found.has(index, Parts<P>::facts[index], in_.left(at));
             ++index;
             if constexpr (base) {
-                if (there)
-                    at = columns_of<Part>(at, all, Found{}, place, plan);
-                else
-                    plan += count_columns<Part>();
+                if (there) at = columns_of<Part>(at, all, Found{}, place, plan);
+                else plan += count_columns<Part>();
             } else {
                 if (there) at = column<Part>(at, all, place, *plan);
                 ++plan;

@@ -163,10 +163,8 @@ template <class Class, class Member>
 
 template <class T>
 consteval auto default_description() {
-    if constexpr (requires { T::describe_serial(); })
-        return T::describe_serial();
-    else
-        return Undescribed{};
+    if constexpr (requires { T::describe_serial(); }) return T::describe_serial();
+    else return Undescribed{};
 }
 
 /// Specialise it for your class.

@@ -23,16 +23,11 @@ namespace weir::serial {
 /// A number to a place with room for it.
 template <Scalar T>
 inline std::byte* store_scalar(std::byte* at, T value) noexcept {
-    if constexpr (std::is_enum_v<T>)
-        return store(at, static_cast<std::uint32_t>(static_cast<std::int32_t>(value)));
-    else if constexpr (sizeof(T) == 1)
-        return store(at, static_cast<std::uint8_t>(value));
-    else if constexpr (sizeof(T) == 2)
-        return store(at, std::bit_cast<std::uint16_t>(value));
-    else if constexpr (sizeof(T) == 4)
-        return store(at, std::bit_cast<std::uint32_t>(value));
-    else
-        return store(at, std::bit_cast<std::uint64_t>(value));
+    if constexpr (std::is_enum_v<T>) return store(at, static_cast<std::uint32_t>(static_cast<std::int32_t>(value)));
+    else if constexpr (sizeof(T) == 1) return store(at, static_cast<std::uint8_t>(value));
+    else if constexpr (sizeof(T) == 2) return store(at, std::bit_cast<std::uint16_t>(value));
+    else if constexpr (sizeof(T) == 4) return store(at, std::bit_cast<std::uint32_t>(value));
+    else return store(at, std::bit_cast<std::uint64_t>(value));
 }
 
 template <class Use>
@@ -142,10 +137,8 @@ private:
     }
     template <class T>
     static std::byte* store_element(std::byte* at, const T& value) noexcept {
-        if constexpr (Object<T>)
-            return store_object(at, value);
-        else
-            return store_fixed(at, value);
+        if constexpr (Object<T>) return store_object(at, value);
+        else return store_fixed(at, value);
     }
 
     template <class T, class Put>
@@ -251,10 +244,8 @@ private:
             if (out_.nesting == nesting_max) return out_.fail_depth();
             ++out_.nesting;
             for (const auto& each : all) {
-                if constexpr (Map<C>)
-                    at = value(value(at, each.first), each.second);
-                else
-                    at = value(at, each);
+                if constexpr (Map<C>) at = value(value(at, each.first), each.second);
+                else at = value(at, each);
             }
             --out_.nesting;
             return at;

@@ -31,16 +31,11 @@ struct Found {
     /// Whether our part `index` is in the bytes, `left` of which are left. (Not for `another`.)
     [[nodiscard]] constexpr bool has(std::size_t index, const PartFacts& part, std::size_t left) const noexcept {
         switch (is) {
-            case Is::ours:
-                return true;
-            case Is::part_of_ours:
-                return index < number;
-            case Is::older:
-                return static_cast<std::size_t>(part.since) <= number;
-            case Is::in_order:
-                return left > 0;
-            default:
-                return false;
+            case Is::ours: return true;
+            case Is::part_of_ours: return index < number;
+            case Is::older: return static_cast<std::size_t>(part.since) <= number;
+            case Is::in_order: return left > 0;
+            default: return false;
         }
     }
 };

@@ -21,18 +21,15 @@ inline constexpr std::size_t flat_size_max = 1024;
 
 template <class T>
 consteval bool is_flat() {
-    if constexpr (std::is_enum_v<T>)
-        return sizeof(T) == 4;  // others are widened one by one
-    else if constexpr (Scalar<T>)
-        return true;
+    if constexpr (std::is_enum_v<T>) return sizeof(T) == 4;  // others are widened one by one
+    else if constexpr (Scalar<T>) return true;
     else if constexpr (Array<T>)
         return is_flat<Leaf<T>>() && fixed_wire_size<T>() <= flat_size_max - 10;  // a header may come before it
     else if constexpr (Object<T>)
         return std::is_trivially_copyable_v<T> &&
                each_part_type<T>([]<class Part, bool base>(PartType<Part, base>) { return is_flat<Part>(); }) &&
                fixed_wire_size<T>() <= flat_size_max;
-    else
-        return false;
+    else return false;
 }
 
 template <class T>
@@ -69,10 +66,8 @@ public:
     /// The same as an element of a collection: a std::array has a header there.
     template <class T>
     [[nodiscard]] const std::array<WireByte, size>& element(std::size_t offset) {
-        if constexpr (Object<T>)
-            add_object<T>(offset);
-        else
-            add<T>(offset);
+        if constexpr (Object<T>) add_object<T>(offset);
+        else add<T>(offset);
         return bytes_;
     }
 
@@ -115,8 +110,7 @@ template <class Part, class T>
 [[nodiscard]] inline auto& part_at(T& object, std::size_t offset) noexcept {
     if constexpr (std::is_const_v<T>)
         return *reinterpret_cast<const Part*>(reinterpret_cast<const std::byte*>(&object) + offset);
-    else
-        return *reinterpret_cast<Part*>(reinterpret_cast<std::byte*>(&object) + offset);
+    else return *reinterpret_cast<Part*>(reinterpret_cast<std::byte*>(&object) + offset);
 }
 
 /// The members of a class that is split into columns: those of its bases come before its own.
@@ -124,10 +118,8 @@ template <Object T>
 consteval std::size_t count_columns() {
     std::size_t count = 0;
     each_part_type<T>([&]<class Part, bool base>(PartType<Part, base>) {
-        if constexpr (base)
-            count += count_columns<Part>();
-        else
-            ++count;
+        if constexpr (base) count += count_columns<Part>();
+        else ++count;
         return true;
     });
     return count;
@@ -140,10 +132,8 @@ bool each_column(const Each& each, std::size_t offset = 0) {
     std::size_t index = 0;
     return each_part_type<T>([&]<class Part, bool base>(PartType<Part, base>) {
         const auto place = offset + offsets[index++];
-        if constexpr (base)
-            return each_column<Part>(each, place);
-        else
-            return each(std::type_identity<Part>{}, place);
+        if constexpr (base) return each_column<Part>(each, place);
+        else return each(std::type_identity<Part>{}, place);
     });
 }
 

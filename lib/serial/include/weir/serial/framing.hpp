@@ -31,10 +31,8 @@ using Element = typename ElementOf<T>::type;
 template <Object T>
 consteval bool has_members() {
     return !each_part_type<T>([]<class Part, bool base>(PartType<Part, base>) {
-        if constexpr (base)
-            return !has_members<Part>();
-        else
-            return false;
+        if constexpr (base) return !has_members<Part>();
+        else return false;
     });
 }
 

@@ -212,8 +212,7 @@ struct Parts {
     }
     template <std::size_t index>
     static consteval auto type_of() {
-        if constexpr (listed)
-            return std::type_identity<typename ValueAt<index, decltype(Description::fields)>::Type>{};
+        if constexpr (listed) return std::type_identity<typename ValueAt<index, decltype(Description::fields)>::Type>{};
         else if constexpr (is_array)
             return std::type_identity<std::remove_reference_t<decltype(as_c_array(std::declval<T&>()))>>{};
         else
@@ -230,8 +229,7 @@ struct Parts {
                 const auto& listed_field = value_at<at>(description<T>.parts.fields);
                 if constexpr (std::remove_cvref_t<decltype(listed_field)>::base_class)
                     return {{}, listed_field.since_version, true};
-                else
-                    return {listed_field.name, listed_field.since_version, false};
+                else return {listed_field.name, listed_field.since_version, false};
             } else if constexpr (is_array) {
                 return {"_M_elems"};
             } else if constexpr (named) {
@@ -257,12 +255,9 @@ struct Parts {
     /// A part of an object.
     template <std::size_t index, class U>
     [[nodiscard]] static constexpr auto& at(U& object) noexcept {
-        if constexpr (listed)
-            return part(object, value_at<index>(description<T>.parts.fields));
-        else if constexpr (is_array)
-            return as_c_array(object);
-        else
-            return tied<index>(tie(object));
+        if constexpr (listed) return part(object, value_at<index>(description<T>.parts.fields));
+        else if constexpr (is_array) return as_c_array(object);
+        else return tied<index>(tie(object));
     }
 
     /// `each(part)` for every part of an object, in their order; stops at the first that answers false.

@@ -42,14 +42,10 @@ consteval std::size_t fixed_wire_size() {
             "weir::serial: an enum needs a type of its own (enum Color : int): without, a number from outside that is "
             "beyond its enumerators is no value of it");
         return 4;
-    } else if constexpr (Scalar<T>)
-        return sizeof(T);
-    else if constexpr (Array<T>)
-        return ArrayLeaf<T>::count * fixed_wire_size<Leaf<T>>();
-    else if constexpr (Object<T>)
-        return object_wire_size<T>();
-    else
-        return 0;
+    } else if constexpr (Scalar<T>) return sizeof(T);
+    else if constexpr (Array<T>) return ArrayLeaf<T>::count * fixed_wire_size<Leaf<T>>();
+    else if constexpr (Object<T>) return object_wire_size<T>();
+    else return 0;
 }
 
 /// The same with a header: of a class, which a std::array is as an element of a collection.
@@ -66,24 +62,18 @@ consteval std::size_t object_wire_size() {
 
 template <class T>
 consteval std::size_t element_wire_size() {
-    if constexpr (Object<T>)
-        return object_wire_size<T>();
-    else
-        return fixed_wire_size<T>();
+    if constexpr (Object<T>) return object_wire_size<T>();
+    else return fixed_wire_size<T>();
 }
 
 /// As an element of a collection, or streamed alone. Of a class only the header is certain: what follows depends on its
 /// version.
 template <class T>
 consteval std::size_t least_wire_size() {
-    if constexpr (Text<T>)
-        return 1;
-    else if constexpr (Collection<T> || Pointer<T>)
-        return 4;
-    else if constexpr (Object<T>)
-        return frame_header_size;
-    else
-        return fixed_wire_size<T>();
+    if constexpr (Text<T>) return 1;
+    else if constexpr (Collection<T> || Pointer<T>) return 4;
+    else if constexpr (Object<T>) return frame_header_size;
+    else return fixed_wire_size<T>();
 }
 
 }  // namespace weir::serial

@@ -51,7 +51,8 @@ public:
         Key& at_most(Bytes most);
         Key& at_least(std::chrono::nanoseconds least);
         Key& at_most(std::chrono::nanoseconds most);
-        /// Of a text, and of each text in a list. The error names the text and what to write; it is reported with key and line.
+        /// Of a text, and of each text in a list. The error names the text and what to write; it is reported with key
+        /// and line.
         Key& each(std::function<Result<>(const std::string&)> check);
 
     private:
@@ -84,27 +85,30 @@ public:
     Key& add(std::string section, std::string name, Bytes& field, std::string description);
 
     template <class Rep, class Period>
-    Key& add(std::string section, std::string name, std::chrono::duration<Rep, Period>& field, std::string description) {
+    Key& add(std::string section, std::string name, std::chrono::duration<Rep, Period>& field,
+             std::string description) {
         using Duration = std::chrono::duration<Rep, Period>;
-        return add_duration(std::move(section), std::move(name), std::move(description),
-                            [&field] { return std::chrono::duration_cast<std::chrono::nanoseconds>(field); },
-                            [&field](std::chrono::nanoseconds value) { field = std::chrono::duration_cast<Duration>(value); },
-                            std::chrono::duration_cast<std::chrono::nanoseconds>(Duration{1}));
+        return add_duration(
+            std::move(section), std::move(name), std::move(description),
+            [&field] { return std::chrono::duration_cast<std::chrono::nanoseconds>(field); },
+            [&field](std::chrono::nanoseconds value) { field = std::chrono::duration_cast<Duration>(value); },
+            std::chrono::duration_cast<std::chrono::nanoseconds>(Duration{1}));
     }
 
     template <SettingInteger T>
     Key& add(std::string section, std::string name, T& field, std::string description) {
         constexpr auto most = std::numeric_limits<std::int64_t>::max();
         constexpr bool narrower = std::cmp_less(std::numeric_limits<T>::max(), most);
-        return add_integer(std::move(section), std::move(name), std::move(description),
-                           [&field] { return std::cmp_greater(field, most) ? most : static_cast<std::int64_t>(field); },
-                           [&field](std::int64_t value) { field = static_cast<T>(value); },
-                           std::is_signed_v<T> ? static_cast<std::int64_t>(std::numeric_limits<T>::min()) : 0,
-                           narrower ? static_cast<std::int64_t>(std::numeric_limits<T>::max()) : most);
+        return add_integer(
+            std::move(section), std::move(name), std::move(description),
+            [&field] { return std::cmp_greater(field, most) ? most : static_cast<std::int64_t>(field); },
+            [&field](std::int64_t value) { field = static_cast<T>(value); },
+            std::is_signed_v<T> ? static_cast<std::int64_t>(std::numeric_limits<T>::min()) : 0,
+            narrower ? static_cast<std::int64_t>(std::numeric_limits<T>::max()) : most);
     }
 
-    /// A section that another station reads: its keys are not looked at, unless it has keys in this table. "readout.*": every
-    /// section of that kind.
+    /// A section that another station reads: its keys are not looked at, unless it has keys in this table. "readout.*":
+    /// every section of that kind.
     void leave_to_others(std::string section);
 
     /// Errc::usage: "partition.toml:12: unknown key "lisetn" in [record]; did you mean "listen"?"
@@ -121,8 +125,8 @@ private:
     Key& declare(std::string section, std::string name, std::string description, SettingKind kind,
                  std::function<SettingValue()> load, std::function<void(const SettingValue&)> store);
     Key& add_duration(std::string section, std::string name, std::string description,
-                      std::function<std::chrono::nanoseconds()> load, std::function<void(std::chrono::nanoseconds)> store,
-                      std::chrono::nanoseconds unit);
+                      std::function<std::chrono::nanoseconds()> load,
+                      std::function<void(std::chrono::nanoseconds)> store, std::chrono::nanoseconds unit);
     Key& add_integer(std::string section, std::string name, std::string description, std::function<std::int64_t()> load,
                      std::function<void(std::int64_t)> store, std::int64_t least, std::int64_t most);
 

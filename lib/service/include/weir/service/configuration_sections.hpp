@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A configuration file as a list of its sections in the order of the file: for whoever looks at the whole and not at the
-// meaning of keys. The text is limited as that of Settings is.
+// A configuration file as a list of its sections in the order of the file: for whoever looks at the whole and not at
+// the meaning of keys. The text is limited as that of Settings is.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,19 @@ namespace weir::service {
 
 struct SectionText {
     std::string key{};
-    std::string text{};    // of a string; each string of a list is one of its own
+    std::string text{};  // of a string; each string of a list is one of its own
     std::size_t line = 0;
 };
 
 struct ConfigurationSection {
-    std::string path{};                  // "data", "readout.ros-1"
-    std::vector<SectionText> texts{};    // other values are left out
+    std::string path{};                // "data", "readout.ros-1"
+    std::vector<SectionText> texts{};  // other values are left out
     std::size_t line = 0;
-    bool has_values = false;             // of any kind; else it is empty or has sections only
+    bool has_values = false;  // of any kind; else it is empty or has sections only
 };
 
 /// Errc::usage names file and line of what is no TOML.
-[[nodiscard]] Result<std::vector<ConfigurationSection>> list_sections(std::string_view text, std::string_view file_name);
+[[nodiscard]] Result<std::vector<ConfigurationSection>> list_sections(std::string_view text,
+                                                                      std::string_view file_name);
 
 }  // namespace weir::service

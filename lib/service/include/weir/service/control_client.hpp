@@ -20,7 +20,8 @@ struct ControlAnswer {
     [[nodiscard]] std::string error() const;
 };
 
-/// Talks to one address: "127.0.0.1:41234", "localhost:9100", "[::1]:9100". Any thread; calls wait up to their deadline.
+/// Talks to one address: "127.0.0.1:41234", "localhost:9100", "[::1]:9100". Any thread; calls wait up to their
+/// deadline.
 class ControlClient {
 public:
     explicit ControlClient(std::string address, Bytes answer_max = Bytes{128U << 20})
@@ -29,7 +30,8 @@ public:
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
 
     /// Error: it does not answer (io), or not in time (limit). Any HTTP status is an answer.
-    [[nodiscard]] Result<ControlAnswer> get(const std::string& path, std::chrono::milliseconds deadline = std::chrono::seconds{5}) const;
+    [[nodiscard]] Result<ControlAnswer> get(const std::string& path,
+                                            std::chrono::milliseconds deadline = std::chrono::seconds{5}) const;
     [[nodiscard]] Result<ControlAnswer> post(const std::string& path, const std::string& json,
                                              std::chrono::milliseconds deadline = std::chrono::seconds{5}) const;
 

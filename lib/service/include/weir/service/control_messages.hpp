@@ -14,9 +14,9 @@
 
 #include "weir/base/ids.hpp"
 #include "weir/base/result.hpp"
-#include "weir/wire/peer.hpp"
 #include "weir/service/reports.hpp"
 #include "weir/service/station.hpp"
+#include "weir/wire/peer.hpp"
 
 namespace weir::service {
 
@@ -29,10 +29,10 @@ enum class StationRequestKind { transition, change_peers, exit };
 struct StationRequest {
     StationRequestKind kind = StationRequestKind::transition;
     Transition transition = Transition::configure;
-    std::optional<RunNumber> run{};                      // start
+    std::optional<RunNumber> run{};                       // start
     std::optional<std::chrono::milliseconds> deadline{};  // nothing: the station's own
-    std::vector<Peer> peers{};                           // connect, change_peers
-    bool again = false;                                  // start: another process of this station was in this run
+    std::vector<Peer> peers{};                            // connect, change_peers
+    bool again = false;                                   // start: another process of this station was in this run
 
     bool operator==(const StationRequest&) const = default;
 };
@@ -62,7 +62,8 @@ struct StationReport {
     };
     std::vector<LatchedAlarm> alarms{};
     std::optional<Peer> self{};  // known once it is configured
-    std::shared_ptr<const StationEvents> events{};  // GET /events, where they were asked for; never changed, so whoever asks shares them
+    std::shared_ptr<const StationEvents>
+        events{};  // GET /events, where they were asked for; never changed, so whoever asks shares them
 };
 
 [[nodiscard]] std::string to_json(const Peer& peer);

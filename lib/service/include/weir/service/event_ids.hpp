@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which events a station accounts for, by global id: what was accepted, rejected, given up, recorded. Bounded: beyond the
-// bound nothing is known any more.
+// Which events a station accounts for, by global id: what was accepted, rejected, given up, recorded. Bounded: beyond
+// the bound nothing is known any more.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +60,7 @@ using StationEvents = std::map<std::string, EventIds>;
 /// A line each: the word, a tab, the ids. Sets that are not known are left out.
 [[nodiscard]] std::string to_text(const StationEvents& events);
 /// Errc::corrupt; Errc::limit: more than eight lines, or more ids than `memory_max` for each holds.
-[[nodiscard]] Result<StationEvents> parse_station_events(std::string_view text, Bytes memory_max = EventIds::memory_default);
+[[nodiscard]] Result<StationEvents> parse_station_events(std::string_view text,
+                                                         Bytes memory_max = EventIds::memory_default);
 
 }  // namespace weir::service

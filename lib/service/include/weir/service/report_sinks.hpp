@@ -10,7 +10,8 @@ namespace weir::service {
 /// One line a report, with the time in UTC, on stderr.
 [[nodiscard]] std::unique_ptr<ReportSink> log_sink();
 
-/// weir_reports_total{severity,shown}: every report, also those that the rate limit holds back. `metrics` must outlive it.
+/// weir_reports_total{severity,shown}: every report, also those that the rate limit holds back. `metrics` must outlive
+/// it.
 [[nodiscard]] std::unique_ptr<ReportSink> counter_sink(Metrics& metrics);
 
 }  // namespace weir::service

@@ -43,8 +43,8 @@ struct Report {
 /// A failure as a report: the error's message becomes `why`.
 [[nodiscard]] Report report_of(Severity severity, std::string what, const Error& error);
 
-/// "error recorder-1: file quarantined: /data/1/x: sync failed: ...; <advice> (caused by: ...) [17 more held back]". One
-/// line, whatever bytes the parts hold: control characters are written as \n, \x1b.
+/// "error recorder-1: file quarantined: /data/1/x: sync failed: ...; <advice> (caused by: ...) [17 more held back]".
+/// One line, whatever bytes the parts hold: control characters are written as \n, \x1b.
 [[nodiscard]] std::string one_line(const Report& report);
 
 /// Where reports go. Called from any thread, at once from several; must not report in turn.
@@ -57,10 +57,10 @@ public:
 };
 
 struct ReportLimits {
-    std::uint32_t burst = 5;                 // reports of one key that are shown ...
+    std::uint32_t burst = 5;                   // reports of one key that are shown ...
     std::chrono::milliseconds window{10'000};  // ... in this time
-    std::size_t keys_max = 1000;             // remembered; further keys share one limit
-    std::size_t alarms_max = 1000;           // kept, latched and acknowledged together
+    std::size_t keys_max = 1000;               // remembered; further keys share one limit
+    std::size_t alarms_max = 1000;             // kept, latched and acknowledged together
 };
 
 struct Alarm {
@@ -76,7 +76,8 @@ struct Alarm {
 class Reports {
 public:
     /// `who` names the station; `clock` must outlive the Reports.
-    Reports(std::string who, const Clock& clock, std::vector<std::unique_ptr<ReportSink>> sinks, ReportLimits limits = {});
+    Reports(std::string who, const Clock& clock, std::vector<std::unique_ptr<ReportSink>> sinks,
+            ReportLimits limits = {});
     Reports(const Reports&) = delete;
     Reports& operator=(const Reports&) = delete;
     ~Reports();  // shows what is still held back
@@ -84,7 +85,8 @@ public:
     /// Shown, or held back and counted. Fatal ones are always shown.
     void submit(Report report);
 
-    /// Submits, and latches the alarm. When it is latched already, it counts. One that was acknowledged is latched anew.
+    /// Submits, and latches the alarm. When it is latched already, it counts. One that was acknowledged is latched
+    /// anew.
     void raise(const std::string& alarm, Report report);
 
     /// False: there is no such alarm that is latched. `person` is kept with it and reported.

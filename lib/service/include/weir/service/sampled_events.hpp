@@ -20,7 +20,8 @@ namespace weir::service {
 
 class SampledEvents {
 public:
-    explicit SampledEvents(std::chrono::milliseconds interval = std::chrono::milliseconds{200}, Bytes event_max = Bytes{64U << 20})
+    explicit SampledEvents(std::chrono::milliseconds interval = std::chrono::milliseconds{200},
+                           Bytes event_max = Bytes{64U << 20})
         : interval_(interval), event_max_(event_max) {}
 
     /// Whether an event would be taken now: to be asked before its pieces are put together. From any thread.
@@ -28,8 +29,8 @@ public:
         return now.time_since_epoch().count() >= next_.load(std::memory_order_relaxed);
     }
 
-    /// From any thread, also from several at once. The pieces lie one behind the other in the event; they are read before
-    /// the call returns. False: not taken (it was too soon, another thread was at it, it is too large).
+    /// From any thread, also from several at once. The pieces lie one behind the other in the event; they are read
+    /// before the call returns. False: not taken (it was too soon, another thread was at it, it is too large).
     bool offer(std::span<const ConstData> pieces, SteadyTime now);
     bool offer(ConstData event, SteadyTime now) { return offer(std::span(&event, 1), now); }
 
@@ -43,7 +44,8 @@ public:
 private:
     const std::chrono::milliseconds interval_;
     const Bytes event_max_;
-    std::atomic<SteadyTime::rep> next_{0};  // before this nothing is taken; relaxed: a moment more or less does not matter
+    std::atomic<SteadyTime::rep> next_{
+        0};  // before this nothing is taken; relaxed: a moment more or less does not matter
     std::atomic<std::uint64_t> taken_{0};
     mutable std::mutex mutex_;  // held for the exchange of a pointer; an offer that finds it taken goes away
     std::atomic<bool> copying_{false};

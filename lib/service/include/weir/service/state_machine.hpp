@@ -34,12 +34,13 @@ public:
     [[nodiscard]] bool busy() const noexcept { return under_way_.has_value(); }
 
     /// Errc::refused: not from this state, or something is under way; one line that says what is possible.
-    [[nodiscard]] Result<> begin(Transition transition, SteadyTime now, WallTime wall, std::chrono::milliseconds deadline);
+    [[nodiscard]] Result<> begin(Transition transition, SteadyTime now, WallTime wall,
+                                 std::chrono::milliseconds deadline);
     /// The same for a change of peers, which needs a station that is connected and leads nowhere.
     [[nodiscard]] Result<> begin_change_peers(SteadyTime now, WallTime wall, std::chrono::milliseconds deadline);
 
-    /// What has begun has ended. A way up that failed leaves the state as it was; a way down leads down even so, because a
-    /// station must be able to end.
+    /// What has begun has ended. A way up that failed leaves the state as it was; a way down leads down even so,
+    /// because a station must be able to end.
     void end(const Result<>& result, SteadyTime now);
 
     struct UnderWay {
@@ -62,7 +63,8 @@ public:
     static constexpr std::size_t history_max = 100;
 
 private:
-    void begin(std::string name, StationState to, bool down, SteadyTime now, WallTime wall, std::chrono::milliseconds deadline);
+    void begin(std::string name, StationState to, bool down, SteadyTime now, WallTime wall,
+               std::chrono::milliseconds deadline);
     [[nodiscard]] Result<> idle() const;
 
     const std::chrono::milliseconds grace_;

@@ -19,8 +19,8 @@
 #include "weir/base/result.hpp"
 #include "weir/service/event_ids.hpp"
 #include "weir/service/metrics.hpp"
-#include "weir/wire/peer.hpp"
 #include "weir/service/reports.hpp"
+#include "weir/wire/peer.hpp"
 
 namespace weir::service {
 
@@ -28,8 +28,9 @@ enum class StationState { initial, configured, connected, running, paused };
 enum class Transition { configure, connect, start, pause, resume, stop, disconnect, unconfigure };
 inline constexpr std::array station_states{StationState::initial, StationState::configured, StationState::connected,
                                            StationState::running, StationState::paused};
-inline constexpr std::array transitions{Transition::configure, Transition::connect, Transition::start,      Transition::pause,
-                                        Transition::resume,    Transition::stop,    Transition::disconnect, Transition::unconfigure};
+inline constexpr std::array transitions{Transition::configure,  Transition::connect,    Transition::start,
+                                        Transition::pause,      Transition::resume,     Transition::stop,
+                                        Transition::disconnect, Transition::unconfigure};
 
 [[nodiscard]] const char* name(StationState state) noexcept;
 [[nodiscard]] const char* name(Transition transition) noexcept;
@@ -42,7 +43,7 @@ inline constexpr std::array transitions{Transition::configure, Transition::conne
 struct StationLedger {
     std::string what = "events";  // what is counted
     std::uint64_t received = 0;
-    std::uint64_t stored = 0;     // sent on, or served and cleared: final
+    std::uint64_t stored = 0;  // sent on, or served and cleared: final
     std::map<std::string, std::uint64_t> rejected{};
     std::uint64_t in_hand = 0;
 
@@ -51,8 +52,8 @@ struct StationLedger {
 
 struct StationStatus {
     StationLedger ledger{};
-    std::optional<RunNumber> run{};  // where the station itself finds the number (a recorder that runs alone)
-    bool finished = false;  // a source of events has no more to give: run control may stop the run
+    std::optional<RunNumber> run{};            // where the station itself finds the number (a recorder that runs alone)
+    bool finished = false;                     // a source of events has no more to give: run control may stop the run
     std::map<std::string, double> counters{};  // what else people look at: "requests", "re_asked", "robs_lost"
 };
 
@@ -71,7 +72,7 @@ public:
     [[nodiscard]] virtual Result<> start(RunNumber run) = 0;
     /// In place of a process that was in this run, and has perhaps ended it.
     [[nodiscard]] virtual Result<> start_again(RunNumber run) { return start(run); }
-    [[nodiscard]] virtual Result<> pause() { return {}; }   // no new work; what is in hand goes on
+    [[nodiscard]] virtual Result<> pause() { return {}; }  // no new work; what is in hand goes on
     [[nodiscard]] virtual Result<> resume() { return {}; }
     [[nodiscard]] virtual Result<> stop(std::chrono::milliseconds deadline) = 0;
     [[nodiscard]] virtual Result<> disconnect() = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything around a station's logic: one thread that executes its transitions one at a time, a watchdog that says when
-// one is late, the control port with its metrics, and what people may ask. The station (station.hpp) knows none of it.
+// Everything around a station's logic: one thread that executes its transitions one at a time, a watchdog that says
+// when one is late, the control port with its metrics, and what people may ask. The station (station.hpp) knows none of
+// it.
 //
 //     StationFrame::start(station, {.name = "ros-1", .kind = StationKind::readout}, services)
 //
@@ -35,14 +36,15 @@ struct StationFrameOptions {
     std::string name{};
     StationKind kind = StationKind::readout;
     wire::StationId id{};
-    std::string control = "127.0.0.1:0";        // empty: no control port
-    bool read_only = false;                     // the control port answers questions, and takes no requests
-    std::chrono::milliseconds deadline{30'000};  // of a transition, where neither the request nor the next line says one
+    std::string control = "127.0.0.1:0";  // empty: no control port
+    bool read_only = false;               // the control port answers questions, and takes no requests
+    std::chrono::milliseconds deadline{
+        30'000};  // of a transition, where neither the request nor the next line says one
     std::map<Transition, std::chrono::milliseconds> deadlines{};
-    std::chrono::milliseconds grace{5000};      // a stop that is later than its deadline by this ends the process
-    ReadSample read_sample{};  // for GET /sample/object, on the control port's thread; empty: there is no such path
-    bool asker_reports = false;                 // whoever asks says what failed: no report of it
-    std::function<void(int)> end_process{};     // how; empty: at once (_exit), since what hangs may hang destructors too
+    std::chrono::milliseconds grace{5000};  // a stop that is later than its deadline by this ends the process
+    ReadSample read_sample{};    // for GET /sample/object, on the control port's thread; empty: there is no such path
+    bool asker_reports = false;  // whoever asks says what failed: no report of it
+    std::function<void(int)> end_process{};  // how; empty: at once (_exit), since what hangs may hang destructors too
 };
 
 struct StationAnswer {
@@ -53,14 +55,15 @@ struct StationAnswer {
         late,     // goes on beyond its deadline; its end is seen in the status
     } outcome = Outcome::done;
     StationState state{};
-    std::string error{};  // one line, unless done
+    std::string error{};           // one line, unless done
     std::optional<Error> cause{};  // when it failed
 };
 
 class StationFrame {
 public:
     /// `station` and `services` outlive the frame. Error: the control port cannot be had.
-    [[nodiscard]] static Result<std::unique_ptr<StationFrame>> start(Station& station, const StationFrameOptions& options,
+    [[nodiscard]] static Result<std::unique_ptr<StationFrame>> start(Station& station,
+                                                                     const StationFrameOptions& options,
                                                                      const StationServices& services);
     /// Waits for a transition that is under way. The station is left in the state that it has; see wind_down().
     ~StationFrame();
@@ -76,8 +79,8 @@ public:
     /// The same, waiting.
     [[nodiscard]] StationAnswer request(StationRequest request);
 
-    /// From wherever the station is down to initial, waiting for what is under way. Error: the first of those that failed,
-    /// the rest was done even so. With one deadline for each step: stop's is `stop_deadline`.
+    /// From wherever the station is down to initial, waiting for what is under way. Error: the first of those that
+    /// failed, the rest was done even so. With one deadline for each step: stop's is `stop_deadline`.
     [[nodiscard]] Result<> wind_down(std::chrono::milliseconds stop_deadline);
 
     /// Somebody asked the process to end ("exit"). Returns when that happened or after `at_most`.

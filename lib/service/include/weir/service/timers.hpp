@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Periodic actions of a station: looks at something now and then, tells somebody. All run on one thread (or in a test, by
-// step()), one after the other, and so must be short. An action that is late runs once, not several times.
+// Periodic actions of a station: looks at something now and then, tells somebody. All run on one thread (or in a test,
+// by step()), one after the other, and so must be short. An action that is late runs once, not several times.
 #pragma once
 
 #include <chrono>
@@ -25,8 +25,8 @@ public:
     Timers(const Timers&) = delete;
     Timers& operator=(const Timers&) = delete;
 
-    /// Until it ends, the action runs every so often. Its end waits for an action that runs (so not from inside it). The
-    /// timers outlive it.
+    /// Until it ends, the action runs every so often. Its end waits for an action that runs (so not from inside it).
+    /// The timers outlive it.
     class [[nodiscard]] Periodic {
     public:
         Periodic() = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that takes datagrams from the kernel while the station's logic computes, and hands them over by the batch. When
-// the logic is behind by all batches, the thread waits and the kernel's buffer fills: what is lost is lost there, and counted.
+// A thread that takes datagrams from the kernel while the station's logic computes, and hands them over by the batch.
+// When the logic is behind by all batches, the thread waits and the kernel's buffer fills: what is lost is lost there,
+// and counted.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,8 @@ namespace weir::transport {
 class DatagramInput {
 public:
     /// Wakes `logic` when a batch is ready: once for all that it has not taken yet, or for each of them.
-    DatagramInput(int fd, std::size_t batches, std::size_t batch_size, bool wake_for_each, EventLoop own, const EventLoop& logic);
+    DatagramInput(int fd, std::size_t batches, std::size_t batch_size, bool wake_for_each, EventLoop own,
+                  const EventLoop& logic);
     ~DatagramInput();
 
     /// Nothing when none is ready. To be given back.
@@ -42,10 +44,10 @@ private:
     std::vector<std::unique_ptr<DatagramBatch>> batches_;
     std::mutex mutex_;
     std::condition_variable_any freed_;
-    std::vector<DatagramBatch*> free_;   // with mutex_
-    std::deque<DatagramBatch*> ready_;   // with mutex_
+    std::vector<DatagramBatch*> free_;                // with mutex_
+    std::deque<DatagramBatch*> ready_;                // with mutex_
     std::atomic<std::uint64_t> wakes_{0}, calls_{0};  // counters only: they order nothing
-    NamedThread thread_;                 // last: it ends first
+    NamedThread thread_;                              // last: it ends first
 };
 
 }  // namespace weir::transport

@@ -21,7 +21,7 @@ public:
         std::uint64_t token;  // as given to add()
         bool read;            // bytes, or the end of them
         bool write;
-        bool gone;            // both directions are shut, or an error is pending
+        bool gone;  // both directions are shut, or an error is pending
     };
 
     [[nodiscard]] static Result<EventLoop> create();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TCP port that is ours before anybody listens on it: others are told of it now, and the Listener opens it later, also
-// several times one after the other. Until then whoever connects is refused at once, and can try again.
+// A TCP port that is ours before anybody listens on it: others are told of it now, and the Listener opens it later,
+// also several times one after the other. Until then whoever connects is refused at once, and can try again.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace weir::transport {
 
 class ReservedPort {
 public:
-    /// While it lives, a Listener can bind the port and begin to listen, also one of another program: it is for the moment of
-    /// opening. Must not outlive its port.
+    /// While it lives, a Listener can bind the port and begin to listen, also one of another program: it is for the
+    /// moment of opening. Must not outlive its port.
     class Lent {
     public:
         explicit Lent(const Socket& socket) noexcept;
@@ -36,8 +36,8 @@ public:
 private:
     ReservedPort(Socket socket, HostPort address) : socket_(std::move(socket)), address_(std::move(address)) {}
     // Bound, never listening. Linux lets two sockets bind one port where both have SO_REUSEADDR and neither listens
-    // (socket(7)). Ours has it while the port is lent only, and while it is bound where connections of a program that ended are
-    // still in TIME_WAIT.
+    // (socket(7)). Ours has it while the port is lent only, and while it is bound where connections of a program that
+    // ended are still in TIME_WAIT.
     Socket socket_;
     HostPort address_;
 };

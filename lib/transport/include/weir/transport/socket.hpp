@@ -22,7 +22,7 @@
 namespace weir::transport {
 
 struct SocketOptions {
-    Bytes receive_buffer{0};                         // of the kernel; 0: let it tune itself
+    Bytes receive_buffer{0};  // of the kernel; 0: let it tune itself
     Bytes send_buffer{0};
     std::chrono::milliseconds peer_timeout{30'000};  // sent bytes unacknowledged, or silence of a dead peer
 };
@@ -72,8 +72,8 @@ public:
     /// The last read left bytes behind that the kernel does not know of: read again without waiting. Only with TLS.
     [[nodiscard]] bool unread() const noexcept;
     [[nodiscard]] bool secure() const noexcept { return tls_ != nullptr; }
-    /// The names that the other side's certificate is made out to (subject and alternative names for hosts); empty before
-    /// the handshake, and without TLS.
+    /// The names that the other side's certificate is made out to (subject and alternative names for hosts); empty
+    /// before the handshake, and without TLS.
     [[nodiscard]] std::vector<std::string> peer_names() const;
 
     [[nodiscard]] Address local() const noexcept;
@@ -91,13 +91,15 @@ private:
 /// Begins to connect; the socket becomes writable when that has ended, see pending_error(). An error is
 /// one that is known at once. No delay for small messages, keep-alive and options are set. `from`: the address of this
 /// machine that the peer sees; unspecified: the one that the route has.
-[[nodiscard]] Result<Socket> begin_connect(const Address& address, const SocketOptions& options, const Address& from = {});
+[[nodiscard]] Result<Socket> begin_connect(const Address& address, const SocketOptions& options,
+                                           const Address& from = {});
 
 /// A socket that accepts connections. Error, for example: "cannot listen on 127.0.0.1:9000: Address
 /// already in use; stop the other program or choose another port with --listen".
 class Listener {
 public:
-    [[nodiscard]] static Result<Listener> open(const HostPort& where, const SocketOptions& options = {}, int backlog = 1024);
+    [[nodiscard]] static Result<Listener> open(const HostPort& where, const SocketOptions& options = {},
+                                               int backlog = 1024);
     /// The first half of open(): the port is taken, and whoever connects is refused until listen().
     [[nodiscard]] static Result<Listener> reserve(const HostPort& where, const SocketOptions& options = {});
     [[nodiscard]] Result<> listen(int backlog = 1024);

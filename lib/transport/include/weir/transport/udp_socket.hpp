@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A UDP socket that takes and gives datagrams by the batch: one system call for many (recvmmsg, sendmmsg), and where the
-// kernel can, one pass through its network stack for many of one size to one peer (UDP_SEGMENT, UDP_GRO).
+// A UDP socket that takes and gives datagrams by the batch: one system call for many (recvmmsg, sendmmsg), and where
+// the kernel can, one pass through its network stack for many of one size to one peer (UDP_SEGMENT, UDP_GRO).
 #pragma once
 
 #include <netinet/in.h>

@@ -37,7 +37,7 @@ struct EventTicket {
     std::uint32_t trigger_type = 0;
     std::uint32_t seconds = 0, nanoseconds = 0;  // of the bunch crossing: Unix time
     bool reassigned = false;                     // was given to a builder before, which may have sent it on
-    bool forced = false;                         // accepted without a decision (its processing unit died, or was too late)
+    bool forced = false;  // accepted without a decision (its processing unit died, or was too late)
     std::vector<std::uint32_t> level1_words{};
     std::vector<std::uint32_t> level2_words{};
 
@@ -133,7 +133,7 @@ struct Level2Task {
 struct Level2Verdict {
     GlobalEventId global_id{};
     bool accepted = false;
-    bool forced = false;                      // the selection failed or was too late
+    bool forced = false;                        // the selection failed or was too late
     std::vector<std::uint32_t> level2_words{};  // into the event's header
     bool operator==(const Level2Verdict&) const = default;
 };

@@ -27,29 +27,29 @@ inline constexpr std::size_t datagram_size_max = 65'507;  // what UDP over IPv4 
 inline constexpr std::uint32_t dataflow_message_max = 64U << 20;
 
 enum class DataflowType : std::uint8_t {
-    probe = 1,            // "are you there?"; its padding finds out what size gets through
+    probe = 1,  // "are you there?"; its padding finds out what size gets through
     probe_answer = 2,
-    ack = 3,              // reliable messages that have come
-    data_request = 4,     // level 2 or builder -> readout
-    data = 5,             // readout -> whoever asked
-    clear = 6,            // reliable: DFM -> readout
-    assign = 7,           // reliable: DFM -> builder
-    built = 8,            // reliable: builder -> DFM, with its credit
-    level2_task = 9,      // reliable: supervisor -> processing unit
-    level2_decision = 10, // reliable: processing unit -> supervisor, with its credit
-    level2_result = 11,   // reliable: processing unit -> pseudo-ROS
-    accept = 12,          // reliable: supervisor -> DFM
-    accept_credit = 13,   // reliable: DFM -> supervisor
-    readout_input = 14,   // fragments from outside -> readout, pushed, may be lost
+    ack = 3,               // reliable messages that have come
+    data_request = 4,      // level 2 or builder -> readout
+    data = 5,              // readout -> whoever asked
+    clear = 6,             // reliable: DFM -> readout
+    assign = 7,            // reliable: DFM -> builder
+    built = 8,             // reliable: builder -> DFM, with its credit
+    level2_task = 9,       // reliable: supervisor -> processing unit
+    level2_decision = 10,  // reliable: processing unit -> supervisor, with its credit
+    level2_result = 11,    // reliable: processing unit -> pseudo-ROS
+    accept = 12,           // reliable: supervisor -> DFM
+    accept_credit = 13,    // reliable: DFM -> supervisor
+    readout_input = 14,    // fragments from outside -> readout, pushed, may be lost
 };
 
 struct DatagramHeader {
     DataflowType type = DataflowType::probe;
-    bool reliable = false;       // is sent again until it was acknowledged
+    bool reliable = false;  // is sent again until it was acknowledged
     StationId from{};
-    RunNumber run{};           // 0: of no run
-    Epoch epoch{};             // of the sender's process
-    Epoch to_epoch{};          // of the receiver's; 0: the sender does not know it, reliable messages never
+    RunNumber run{};                 // 0: of no run
+    Epoch epoch{};                   // of the sender's process
+    Epoch to_epoch{};                // of the receiver's; 0: the sender does not know it, reliable messages never
     std::uint64_t message = 0;       // number of the message; reliable and other messages are counted apart, from 1
     std::uint32_t message_size = 0;  // bytes of the whole message
     std::uint32_t offset = 0;        // of this part in it
@@ -58,8 +58,9 @@ struct DatagramHeader {
     bool operator==(const DatagramHeader&) const = default;
 };
 
-/// Writes the header before a part that lies in `part` (any number of pieces, together header.part_size bytes), with the
-/// crc32c of both. `key` must be the same on both sides; it tells partitions apart and is no protection against an enemy.
+/// Writes the header before a part that lies in `part` (any number of pieces, together header.part_size bytes), with
+/// the crc32c of both. `key` must be the same on both sides; it tells partitions apart and is no protection against an
+/// enemy.
 void encode_datagram_header(std::span<std::byte, datagram_header_size> to, const DatagramHeader& header,
                             std::span<const ConstData> part, std::uint32_t key) noexcept;
 

@@ -14,8 +14,8 @@ namespace weir::wire {
 class EventIdChunk {
 public:
     static constexpr std::uint32_t size = 65'536;
-    using Id = std::uint16_t;                            // within the chunk
-    using Bits = std::array<std::uint64_t, size / 64>;   // bit n % 64 of word n / 64 = id n
+    using Id = std::uint16_t;                           // within the chunk
+    using Bits = std::array<std::uint64_t, size / 64>;  // bit n % 64 of word n / 64 = id n
 
     EventIdChunk() = default;
     [[nodiscard]] static EventIdChunk of(const Bits& bits);
@@ -52,7 +52,8 @@ private:
     void room_for(std::size_t more);
     [[nodiscard]] std::size_t run_behind(Id id) const noexcept;
 
-    std::vector<Id> words_;  // runs: first and last of each, ascending, never touching; list: ascending; bitmap: 16 ids each
+    std::vector<Id>
+        words_;  // runs: first and last of each, ascending, never touching; list: ascending; bitmap: 16 ids each
     std::uint32_t count_ = 0;
     Kind kind_ = Kind::runs;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A set of global event ids that stays small for long runs of ids and for ids of which some were rejected at random: an
-// ordered map of chunks of 65,536 ids (EventIdChunk). 10^8 ids out of 2 x 10^8 are 25 MB; no id costs more than some 130
-// bytes, and that only when no other id is near. docs/formats/event-ids.md has its text.
+// ordered map of chunks of 65,536 ids (EventIdChunk). 10^8 ids out of 2 x 10^8 are 25 MB; no id costs more than some
+// 130 bytes, and that only when no other id is near. docs/formats/event-ids.md has its text.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,9 @@ public:
     /// Of each chunk, besides what it has on the heap.
     static constexpr std::size_t chunk_overhead = 112;
 
-    [[nodiscard]] static constexpr std::uint64_t chunk_of(GlobalEventId id) noexcept { return number(id) / EventIdChunk::size; }
+    [[nodiscard]] static constexpr std::uint64_t chunk_of(GlobalEventId id) noexcept {
+        return number(id) / EventIdChunk::size;
+    }
 
     bool insert(GlobalEventId id);  // true: it was not there before
     void insert(EventIdRange range);

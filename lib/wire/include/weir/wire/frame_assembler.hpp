@@ -47,7 +47,9 @@ public:
     [[nodiscard]] std::uint64_t payload_missing() const noexcept { return payload_missing_; }
 
     /// A message was begun and is not complete.
-    [[nodiscard]] bool inside_message() const noexcept { return state_ != State::between || (!partial_.empty() && !head_in_partial_); }
+    [[nodiscard]] bool inside_message() const noexcept {
+        return state_ != State::between || (!partial_.empty() && !head_in_partial_);
+    }
     [[nodiscard]] bool inside_payload() const noexcept { return state_ == State::keeping || state_ == State::skipping; }
     [[nodiscard]] const Error& error() const noexcept { return error_; }
 

@@ -20,7 +20,7 @@ inline constexpr std::size_t meta_size_max = 64 * 1024;
 inline constexpr std::uint64_t payload_size_max = std::uint64_t{1} << 30;  // of the format; recorders set less
 inline constexpr std::size_t tags_max = 64;
 inline constexpr std::size_t tag_robs_max = 4096;
-inline constexpr std::size_t text_size_max = 512;  // of a reason
+inline constexpr std::size_t text_size_max = 512;        // of a reason
 inline constexpr std::size_t message_ranges_max = 4000;  // of one WELCOME or ACK
 
 enum class MessageType : std::uint8_t { hello = 1, welcome = 2, event = 3, ack = 4, reject = 5, bye = 6, alive = 7 };

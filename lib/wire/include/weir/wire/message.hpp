@@ -13,9 +13,9 @@
 #include "weir/base/stream_tag.hpp"
 #include "weir/wire/event_format.hpp"
 #include "weir/wire/frame_header.hpp"
-#include "weir/wire/session.hpp"
 #include "weir/wire/reject_reason.hpp"
 #include "weir/wire/sequence_set.hpp"
+#include "weir/wire/session.hpp"
 
 namespace weir::wire {
 
@@ -24,7 +24,7 @@ struct Hello {
     EventFormat format = EventFormat::opaque;
     std::uint16_t protocol = protocol_version;
     Sequence oldest_held{1};  // everything below is final for the sender
-    bool any_run = false;     // from protocol 2 on: the run that is being recorded, whichever it is; the session has run 0
+    bool any_run = false;  // from protocol 2 on: the run that is being recorded, whichever it is; the session has run 0
 
     bool operator==(const Hello&) const = default;
 };
@@ -35,10 +35,10 @@ struct Welcome {
     std::uint64_t event_size_max = 0;  // largest payload that is taken
     SequenceSet durable{};             // of this session; no rejected ones
     // From protocol 2 on:
-    RunNumber run{};                   // that is being recorded
-    std::uint32_t heartbeat_ms = 0;    // each side says something at least this often; 0: need not
-    std::uint64_t instance = 0;        // of the recorder's process, new at each start
-    std::string recorder{};            // its name, a valid_sender_name; empty: none was given
+    RunNumber run{};                 // that is being recorded
+    std::uint32_t heartbeat_ms = 0;  // each side says something at least this often; 0: need not
+    std::uint64_t instance = 0;      // of the recorder's process, new at each start
+    std::string recorder{};          // its name, a valid_sender_name; empty: none was given
 
     bool operator==(const Welcome&) const = default;
 };

@@ -14,8 +14,9 @@
 namespace weir {
 
 enum class StationKind { readout, assign, build, supervise, select, filter, record };
-inline constexpr std::array station_kinds{StationKind::readout, StationKind::assign, StationKind::build,  StationKind::supervise,
-                                          StationKind::select,  StationKind::filter, StationKind::record};
+inline constexpr std::array station_kinds{StationKind::readout,   StationKind::assign, StationKind::build,
+                                          StationKind::supervise, StationKind::select, StationKind::filter,
+                                          StationKind::record};
 
 /// "readout", ... : the command that runs it, and its section in the partition file ([readout.ros-1]).
 [[nodiscard]] const char* name(StationKind kind) noexcept;
@@ -26,9 +27,9 @@ struct Peer {
     StationKind kind = StationKind::readout;
     wire::StationId id{};
     std::string dataflow{};  // "127.0.0.1:40001": datagrams, or TCP when the link says so; empty: speaks none
-    std::string events{};  // "127.0.0.1:40002": the delivery protocol (filters, recorders); empty: takes none
+    std::string events{};    // "127.0.0.1:40002": the delivery protocol (filters, recorders); empty: takes none
     std::vector<SourceId> sources{};  // ROBs that a readout serves
-    bool tcp = false;  // it wants its links over TCP: a link is when either end wants it
+    bool tcp = false;                 // it wants its links over TCP: a link is when either end wants it
 
     bool operator==(const Peer&) const = default;
 };

@@ -30,11 +30,11 @@ inline constexpr std::size_t reject_reason_count = 16;  // one past the highest 
 
 /// Every known reason, in the order of its number: for tables and metrics.
 inline constexpr std::array reject_reasons{
-    RejectReason::duplicate,   RejectReason::corrupt_payload, RejectReason::malformed_event,
-    RejectReason::too_large,   RejectReason::no_tags,         RejectReason::bad_tag,
+    RejectReason::duplicate,        RejectReason::corrupt_payload, RejectReason::malformed_event,
+    RejectReason::too_large,        RejectReason::no_tags,         RejectReason::bad_tag,
     RejectReason::streams_exceeded, RejectReason::format_mismatch, RejectReason::wrong_run,
-    RejectReason::run_closed,  RejectReason::stopping,        RejectReason::late,
-    RejectReason::cannot_cut,  RejectReason::other,           RejectReason::not_selected};
+    RejectReason::run_closed,       RejectReason::stopping,        RejectReason::late,
+    RejectReason::cannot_cut,       RejectReason::other,           RejectReason::not_selected};
 
 enum class ByeReason : std::uint16_t {
     finished = 1,              // a sender has nothing more to say

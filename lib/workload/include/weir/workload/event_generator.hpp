@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the planned events. Every event is valid, and its words look like a detector's (pedestals and hits, not zeros), so
-// that compression and checksums behave as they would. The same seed gives the same events, on every compiler.
+// Makes the planned events. Every event is valid, and its words look like a detector's (pedestals and hits, not zeros),
+// so that compression and checksums behave as they would. The same seed gives the same events, on every compiler.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole events to send: of recorded files, or synthetic. A source makes event number n of a run when asked, so that any
-// number of connections can draw from one source, and n alone says which ids and streams the event has. The memory of all
-// events in flight is bounded: when it is used up the source says so, and has some again once an event has been released.
+// number of connections can draw from one source, and n alone says which ids and streams the event has. The memory of
+// all events in flight is bounded: when it is used up the source says so, and has some again once an event has been
+// released.
 #pragma once
 
 #include <cstdint>

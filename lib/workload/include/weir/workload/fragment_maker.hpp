@@ -33,7 +33,7 @@ struct FragmentGeneratorOptions {
     std::vector<SourceId> sources{};  // given, they replace the two below
     SourceId first_source{0x420000};  // the others count on from it
     std::uint32_t robs = 12;
-    Bytes rob_size{1024};             // rounded down to whole words; at least that of a ROB without data
+    Bytes rob_size{1024};  // rounded down to whole words; at least that of a ROB without data
     std::uint64_t seed = 1;
 };
 

@@ -26,9 +26,9 @@ struct Part {
 struct FragmentReplayOptions {
     std::filesystem::path file{};
     Part part{};
-    std::vector<SourceId> sources{};   // given: these of the file's, instead of a part
-    event::RodRules rules{};           // what the sources' level-1 ids are expected to be
-    Bytes file_size_max{4ULL << 30};   // it is held in memory
+    std::vector<SourceId> sources{};  // given: these of the file's, instead of a part
+    event::RodRules rules{};          // what the sources' level-1 ids are expected to be
+    Bytes file_size_max{4ULL << 30};  // it is held in memory
 };
 
 class FragmentReplay final : public FragmentMaker {
@@ -54,7 +54,7 @@ private:
         std::size_t size = 0;
         event::RobStamp stamp;
     };
-    struct Recorded {  // one event
+    struct Recorded {                  // one event
         std::vector<std::byte> bytes;  // of its ROBs, one after the other
         std::vector<RecordedRob> robs;
     };

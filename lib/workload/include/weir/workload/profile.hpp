@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which synthetic events a run has: the mix of streams, rates and sizes of an ATLAS physics run in 2018. Most bytes are in
-// one stream, a fifth of the events is small, two streams are partial. The same seed gives the same plan, on every compiler.
+// Which synthetic events a run has: the mix of streams, rates and sizes of an ATLAS physics run in 2018. Most bytes are
+// in one stream, a fifth of the events is small, two streams are partial. The same seed gives the same plan, on every
+// compiler.
 #pragma once
 
 #include <chrono>

@@ -60,7 +60,8 @@ private:
 
     ReplaySource() = default;
     [[nodiscard]] Result<> read(const std::filesystem::path& path, const ReplayOptions& options, FileSystem& system);
-    [[nodiscard]] Result<> add(const std::filesystem::path& path, const ReplayOptions& options, const RawFileContents& file);
+    [[nodiscard]] Result<> add(const std::filesystem::path& path, const ReplayOptions& options,
+                               const RawFileContents& file);
     [[nodiscard]] Result<RecordedEvent> look_at(ConstData bytes, std::shared_ptr<const Contents> owner,
                                                 const StreamTag& stream) const;
     [[nodiscard]] SourcedEvent unchanged(const RecordedEvent& event, std::uint64_t n) const;

@@ -40,7 +40,8 @@ public:
     /// It fails now.
     void crash();
     [[nodiscard]] bool crashed() const;
-    /// Hears of it at that moment, before anything else can happen through this file system. Before any other thread calls.
+    /// Hears of it at that moment, before anything else can happen through this file system. Before any other thread
+    /// calls.
     void on_power_failure(std::function<void()> hears) { on_power_failure_ = std::move(hears); }
     /// Calls so far that changed or synced something.
     [[nodiscard]] std::uint64_t changes() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A partition in one thread: stations with an Endpoint each, under a clock that only moves here, over a network that
-// loses, doubles, delays, reorders and damages datagrams as a seed says. The same seed gives the same run. For tests only.
+// loses, doubles, delays, reorders and damages datagrams as a seed says. The same seed gives the same run. For tests
+// only.
 //
 //     SimulatedNetwork net(seed, {.loss = 0.05, .jitter = 200us});
 //     net.add(StationId{1}, logic);                 // logic is a MessageHandler
@@ -11,10 +12,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <deque>
 #include <random>
 #include <set>
 #include <vector>
@@ -26,10 +27,10 @@
 namespace weir::testing {
 
 struct NetworkFaults {
-    double loss = 0;       // of all datagrams
+    double loss = 0;  // of all datagrams
     double duplicate = 0;
-    double corrupt = 0;    // a byte changed, or the end cut off
-    double late = 0;       // delayed by up to 20 times the jitter more: far out of order
+    double corrupt = 0;  // a byte changed, or the end cut off
+    double late = 0;     // delayed by up to 20 times the jitter more: far out of order
     std::chrono::nanoseconds delay = std::chrono::microseconds(50);
     std::chrono::nanoseconds jitter = std::chrono::nanoseconds(0);  // up to this much more, for each datagram
     std::size_t datagram_max = 1472;
@@ -58,10 +59,10 @@ private:
     memory::BufferPool pool_;
     std::unique_ptr<NetworkLink> link_;
     std::unique_ptr<messaging::Endpoint> endpoint_;
-    Logic make_;                                            // none: the handler belongs to the test
+    Logic make_;  // none: the handler belongs to the test
     std::unique_ptr<messaging::MessageHandler> own_;
     messaging::MessageHandler* handler_ = nullptr;
-    std::deque<std::vector<std::byte>> waiting_;            // while paused
+    std::deque<std::vector<std::byte>> waiting_;  // while paused
     bool paused_ = false;
     SteadyTime wake_{};
 
@@ -72,8 +73,8 @@ public:
 class SimulatedNetwork {
 public:
     /// `options` are those of all exchanges but for the identity; `memory` is what each may hold of messages in parts.
-    explicit SimulatedNetwork(std::uint64_t seed, const NetworkFaults& faults = {}, const messaging::EndpointOptions& options = {},
-                              Bytes memory = Bytes{256U << 20});
+    explicit SimulatedNetwork(std::uint64_t seed, const NetworkFaults& faults = {},
+                              const messaging::EndpointOptions& options = {}, Bytes memory = Bytes{256U << 20});
     ~SimulatedNetwork();
 
     /// Every station is a watched peer of every other, in the current run. `handler` belongs to the caller, and stays

@@ -46,8 +46,8 @@ protected:
     void expect_all_good(std::size_t files) const;
 
     std::filesystem::path directory_;
-    /// For recorders that listen at one port, one after the other: no other program can take it in between. start() lends
-    /// it; with another way to open a recorder the test does.
+    /// For recorders that listen at one port, one after the other: no other program can take it in between. start()
+    /// lends it; with another way to open a recorder the test does.
     const transport::ReservedPort port_;
     SystemClock clock_;
     recorder::RecorderOptions options_;
