@@ -214,6 +214,12 @@ class Verdicts(SumTest):
         os.mkfifo(self.folder / "fifo")
         self.assertIn("a FIFO", self.check(f"MD5 (fifo) = {md5(b'')}\n", READ_ERROR).out)
 
+    def test_a_directory_in_a_manifest_is_an_error_without_advice_that_a_check_does_not_take(self):
+        (self.folder / "inner").mkdir()
+        ended = self.check(f"MD5 (inner) = {md5(b'')}\n", READ_ERROR)
+        self.assertIn("inner is a directory, and the manifest has the sum of a file", ended.err)
+        self.assertNotIn("-r ", ended.err)
+
     def test_missing_files_can_be_ignored_unless_all_are(self):
         absent = f"MD5 (absent) = {md5(b'abc')}\n"
         self.check(f"MD5 (x) = {md5(b'abc')}\n" + absent, OK, "--ignore-missing")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is not built as a whole is not installed in part."""
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -19,6 +20,12 @@ class Install(unittest.TestCase):
             self.assertNotEqual(ended.returncode, 0)
             self.assertIn("cmake --build", " ".join(ended.stderr.split()))
             self.assertFalse(prefix.exists())
+            # What any of its scripts takes from the build is looked for before. (Beside a library its other names are installed.)
+            looked_for = (build / "installed_files.txt").read_text().split()
+            scripts = "".join(script.read_text() for script in build.rglob("cmake_install.cmake"))
+            taken = {path for path in re.findall(f'"({re.escape(str(build))}/[^"$]+)"', scripts) if not pathlib.Path(path).exists()}
+            self.assertTrue(taken)
+            self.assertEqual({path for path in taken if not any(file.startswith(path) for file in looked_for)}, set())
 
 
 if __name__ == "__main__":

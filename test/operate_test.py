@@ -7,7 +7,7 @@ selections that crash, hang or answer nonsense, disks that fill up, one to three
 and in a run that ends by itself nothing is lost. Everything about a run is drawn from its seed.
 
 WEIR_RUNS says how many runs (./run operate 300), WEIR_SEED with which seed they begin, WEIR_AT_ONCE how many at the same
-time. A run that fails leaves its directory below WEIR_KEEP, when that is set.
+time. Without the first two there are a few runs that were chosen for their faults. A run that fails leaves its directory below WEIR_KEEP, when that is set.
 """
 import collections
 import concurrent.futures
@@ -32,8 +32,11 @@ from run_test import EVENT_NUMBER, ORIGINALS, ROB_LOST, Partition, robs_of
 from weir_process import wait_until
 from weir_program import ProgramTest, run
 
-RUNS = int(os.environ.get("WEIR_RUNS") or 6)
-SEED = int(os.environ.get("WEIR_SEED") or 1)
+# 9: a readout and a filter are killed at once; 10: one of three recorders is; 18: run control is; 53: the DFM is; 54: a filter is, in
+# the stop; 308: a disk is full, and level 2 crashes in threads; 343: a builder and run control stand still.
+CHOSEN = [9, 10, 18, 53, 54, 308, 343]
+RUNS, SEED = (int(os.environ.get(name) or 0) for name in ("WEIR_RUNS", "WEIR_SEED"))
+SEEDS = list(range(SEED or 1, (SEED or 1) + (RUNS or 1))) if RUNS or SEED else CHOSEN
 AT_ONCE = int(os.environ.get("WEIR_AT_ONCE") or 2)
 KEEP = os.environ.get("WEIR_KEEP")
 NO_MOUNT = mounting.why_no_mount()
@@ -131,8 +134,9 @@ class Weather:
         self.ends = draw.choice(["by itself", "by itself", "by itself", "command", "SIGINT"])
         self.ends_after = draw.uniform(0.1, 0.9)
         self.stop_deadline = draw.choice([10, 60])
-        self.disk = NO_MOUNT is None and draw.random() < 0.15
-        names = self.names() + ["run"] + ["disk"] * 4 * self.disk
+        fills = draw.random() < 0.15
+        self.disk = fills and NO_MOUNT is None  # a seed draws the same where nothing can be mounted
+        names = self.names() + ["run"] + ["disk"] * 4 * fills
         self.faults = [Fault(draw, names) for _ in range(draw.choice([1, 1, 1, 2]))]
         if len(self.faults) == 2:  # at once
             self.faults[1].phase, self.faults[1].after, self.faults[1].delay = (
@@ -277,6 +281,8 @@ class Operation:
         return lambda seen: seen["state"] in ("stopping", "ending")
 
     def disturb(self, fault):
+        if fault.station == "disk" and not self.disk:
+            return
         seen = self.until(self.is_there(fault.phase, fault.after))
         if not seen:
             return
@@ -324,8 +330,11 @@ class Operation:
         """The stations of a run control that was killed end by themselves; the next one says what happened, and all is well."""
         stations = lambda: subprocess.run(["pgrep", "-f", str(self.directory)], capture_output=True, text=True).stdout.split()
         wait_until(lambda: not stations(), "all stations have ended", 180)
+        left = (self.directory / "run-open.json").exists()
         with Partition(self.folder, self.file, "--events", 10, directory=self.directory) as after:
             ended = after.wait(ENDS)
+        if left and "was not stopped: the run control before this one was killed" not in ended.err:
+            self.wrong(f"the next run control does not say that the run was not stopped: {ended!r}")
         if ended.code != 0:
             self.wrong(f"the run after run control was killed: {ended!r}")
         self.tail = ended
@@ -392,11 +401,11 @@ class Operation:
         triggers, account = result["events"]["triggers"], result["account"]
         by_itself = result["reason"] == "all events are done"
         self.outcome = f"{result['reason']}; {triggers} triggers, {len(recorded)} recorded"
-        single = [kind for kind in ("l2sv", "dfm") if weather.hit(kind)]
+        # One that only stood still comes back with all that it knew, unless run control ended it for that.
+        gone = [kind for kind in ("l2sv", "dfm") if weather.hit(kind, kills=True) or any(
+            f"{kind} did not answer" in problem or f"station {kind} " in problem for problem in result["problems"])]
         started = triggers > 0 or recorded  # what dies while a run starts ends it before there is an event
-        crashes_in_threads = any(selection.fails == "crashes" and selection.workers_are == "threads" for selection in (weather.level2, weather.filter))
-        died_too_often = crashes_in_threads and "times within" in result["reason"]  # by the rule that run.md states
-        if not by_itself and weather.ends == "by itself" and started and not single and not weather.disk and not died_too_often:
+        if not by_itself and weather.ends == "by itself" and started and not gone and not weather.disk:
             self.wrong(f"the run ended because {result['reason']}")
         kept_by_rule = {id for id in range(1, triggers + 1) if weather.level2.keeps(id) and weather.filter.keeps(id)}
         may_be_kept = {id for id in range(1, weather.events + 1) if weather.filter.keeps(id)} if result["selection"]["forced"] or any(
@@ -410,8 +419,7 @@ class Operation:
             not_waited_for = not by_itself and ("weir recover, or its next start, closes its files" in self.ended.err or any(
                 fault.happened and fault.phase == "stop" and fault.station.startswith("rec-") for fault in weather.faults))
             said = any("what became of each event is not known, because" in problem for problem in result["problems"])
-            both_ended = all(f"{station} did not answer stop in time" in self.ended.err for station in ("l2sv", "dfm"))
-            if started and (not (len(single) == 2 or both_ended or not_waited_for) or not said or self.ended.code != 1):
+            if started and (not (len(gone) == 2 or not_waited_for) or not said or self.ended.code != 1):
                 self.wrong(f"there is no account: exit code {self.ended.code}, {result['problems']}")
             return
         lost = {}
@@ -427,7 +435,7 @@ class Operation:
         if set(lost) & recorded:
             self.wrong(f"listed as lost and recorded: {sorted(set(lost) & recorded)[:20]}")
         missing = kept_by_rule - recorded - set(lost)
-        if missing and (by_itself or not single):
+        if missing and (by_itself or not gone):
             self.wrong(f"{len(missing)} accepted events are neither recorded nor listed: {sorted(missing)[:20]}")
         if account["recorded"] != len(recorded) or result["events"]["recorded"] != len(recorded):
             self.wrong(f"it says {account['recorded']} and {result['events']['recorded']} recorded, {len(recorded)} are")
@@ -450,7 +458,7 @@ class Operation:
         if empty:
             self.outcome += f", {empty} incomplete"
         incomplete = result["events"]["incomplete"]  # some of them were rejected by filters
-        if empty > incomplete or empty < incomplete and not weather.filter.reject and not lost and not single:
+        if empty > incomplete or empty < incomplete and not weather.filter.reject and not lost and not gone:
             self.wrong(f"it says {incomplete} incomplete events, {empty} have empty ROBs")
 
     def operate(self):
@@ -464,6 +472,7 @@ class Operation:
 class Weathers(ProgramTest):
     def test_accepted_events_are_recorded_once_or_listed_as_lost_with_a_cause(self):
         plugins, failed, done, happened, counts = Plugins(self.folder), [], 0, collections.Counter(), collections.Counter()
+        drawn = struck = 0  # faults
         if NO_MOUNT:
             print(f"NOT TESTED: full disks: {NO_MOUNT}", file=sys.stderr)
 
@@ -484,26 +493,30 @@ class Weathers(ProgramTest):
             return weather, said, operation
 
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-            for future in concurrent.futures.as_completed([pool.submit(one, seed) for seed in range(SEED, SEED + RUNS)]):
+            for future in concurrent.futures.as_completed([pool.submit(one, seed) for seed in SEEDS]):
                 weather, said, operation = future.result()
                 problems = operation.problems
                 done += 1
                 counts += operation.counts
                 for fault in weather.faults:
+                    drawn += fault.station != "disk" or weather.disk
                     if fault.happened:
+                        struck += 1
                         what = "disk full" if fault.station == "disk" else "killed" if fault.kills else "still"
                         happened[f"{fault.station.split('-')[0]} {what}"] += 1
                         happened[f"in {fault.phase}"] += 1
-                print(f"{done}/{RUNS} {'FAILED' if problems else 'good'} {weather}\n      {said}", file=sys.stderr)
+                print(f"{done}/{len(SEEDS)} {'FAILED' if problems else 'good'} {weather}\n      {said}", file=sys.stderr)
                 for problem in problems:
                     print(f"      {problem}", file=sys.stderr)
                 sys.stderr.flush()
                 if problems:
                     failed.append(weather.seed)
-        print(f"{RUNS} runs, {counts['ended by themselves']} ended by themselves; {counts['accepted']} accepted events, {counts['recorded']} recorded, "
+        print(f"{len(SEEDS)} runs, {counts['ended by themselves']} ended by themselves; {counts['accepted']} accepted events, {counts['recorded']} recorded, "
               f"{counts['lost']} listed as lost; faults: {', '.join(f'{what} {n}' for what, n in sorted(happened.items()))}", file=sys.stderr)
         if failed:
-            self.fail(f"{len(failed)} of {RUNS} runs, with the seeds {sorted(failed)}; again: WEIR_SEED=N WEIR_RUNS=1")
+            self.fail(f"{len(failed)} of {len(SEEDS)} runs, with the seeds {sorted(failed)}; again: WEIR_SEED=N WEIR_RUNS=1")
+        if len(SEEDS) > 1:
+            self.assertGreaterEqual(2 * struck, drawn, f"of {drawn} faults {struck} happened: these runs show little")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Python that has a package of one version: this one, when it has just that, else one made once in the build folder.
 Where the package cannot be installed, its tests are skipped, and say so; in CI they fail."""
+import fcntl
 import importlib.metadata
 import os
 import pathlib
@@ -9,7 +10,10 @@ import subprocess
 import sys
 import unittest
 
+SECONDS = 200  # for each step of an installation: two of them are shorter than a test may take
+
 left_out = []  # what could not be tested in this process
+failed = {}  # a requirement, and why it could not be installed: a second test does not wait for it again
 
 
 def python_with(requirement, module, program):
@@ -21,17 +25,32 @@ def python_with(requirement, module, program):
         pass
     build = pathlib.Path(os.environ.get("WEIR_BUILD_DIR") or pathlib.Path(program).resolve().parents[1])
     venv = build / f"{module}-venv"
+    with open(build / f"{module}-venv.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another test may be making it
+        why = failed.get(requirement) or installed(requirement, venv)
+    if not why:
+        return venv / "bin/python"
+    failed[requirement] = why
+    if os.environ.get("CI"):
+        raise AssertionError(why)
+    left_out.append(why)
+    raise unittest.SkipTest(why)
+
+
+def installed(requirement, venv):
+    """Makes `venv` unless it is there; says why it cannot."""
     ready = venv / "ready"
-    if not ready.exists() or ready.read_text() != requirement:
-        shutil.rmtree(venv, ignore_errors=True)
-        for command in ([sys.executable, "-m", "venv", venv],
-                        [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement]):
-            made = subprocess.run(command, capture_output=True, text=True, timeout=300)
-            if made.returncode != 0:
-                why = f"{requirement}: it cannot be installed into {venv} (network?)\n{made.stdout}{made.stderr}"
-                if os.environ.get("CI"):
-                    raise AssertionError(why)
-                left_out.append(why)
-                raise unittest.SkipTest(why)
-        ready.write_text(requirement)
-    return venv / "bin/python"
+    if ready.exists() and ready.read_text() == requirement:
+        return None
+    shutil.rmtree(venv, ignore_errors=True)
+    for command in ([sys.executable, "-m", "venv", venv],
+                    [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement]):
+        try:
+            made = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+            said = "" if made.returncode == 0 else made.stdout + made.stderr or f"exit code {made.returncode}"
+        except subprocess.TimeoutExpired as late:
+            said = str(late)
+        if said:
+            return f"{requirement}: it cannot be installed into {venv} (network?)\n{said}"
+    ready.write_text(requirement)
+    return None

@@ -73,6 +73,8 @@ class Alarms(ProgramTest):
         self.assertEnds(run("alarms", "--dir", self.directory, "--acknowledge", "sequence gap"), 0)
         files = self.assertEnds(run("ls", self.directory, "--json"), 0).json["files"]
         self.assertEqual([file["path"].split("/")[-2] for file in files], ["sfo-2"])
+        verified = self.assertEnds(run("verify", self.directory, "--json"), 0).json
+        self.assertEqual((verified["files"], verified["ok"]), (1, 1))
 
     def test_a_directory_that_is_not_there_is_named(self):
         self.assertOneLine(run("alarms", "--dir", self.folder / "no"), 3, str(self.folder / "no"), "--dir")

@@ -4,8 +4,8 @@ import shutil
 import subprocess
 
 from mounting import why_no_mount
-from recorder_files import listed
-from weir_process import RecorderProcess, SenderProcess, main_without, wait_until
+from recorder_files import ids_by_stream, listed
+from weir_process import Process, RecorderProcess, SenderProcess, main_without, wait_until
 from weir_program import ProgramTest, run, sanitized
 
 CONFIG = """[record]
@@ -32,15 +32,15 @@ def why_no_strace():
 
 
 class DiskErrors(ProgramTest):
-    def record(self, *directories, more=""):
+    def record(self, *directories, more="", prefix=()):
         config = self.folder / "c.toml"
         config.write_text(CONFIG + more)
         others = [argument for directory in directories[1:] for argument in ("--dir", directory)]
         return RecorderProcess(self.folder, directories[0], "--memory", "64MiB", "--event-max", "4MiB", "--sync-interval", "5ms",
-                               "--config", config, *others)
+                               "--config", config, *others, prefix=prefix)
 
-    def send(self, recorder, name, events=EVENTS):
-        with SenderProcess(self.folder, recorder.port, "--events", events, "--connections", 2, "--name", name) as sender:
+    def send(self, recorder, name, *more, events=EVENTS):
+        with SenderProcess(self.folder, recorder.port, "--events", events, "--connections", 2, "--name", name, *more) as sender:
             report = sender.report()
         self.assertEqual(report["events"]["acknowledged"], events)
 
@@ -78,6 +78,45 @@ class Injected(DiskErrors):
                 self.assertAllIsThere(ended.json["copies"], directory)
 
 
+class WithoutRename(DiskErrors):
+    """As on NFS, ntfs-3g and most of FUSE: no rename that keeps what is there."""
+
+    def under_strace(self, name):
+        self.trace = self.folder / name
+        return ["strace", "-D", "-f", "-qq", "-o", self.trace, "-e", "trace=renameat2", "-e", "inject=renameat2:error=EINVAL"]
+
+    def assertWasWithout(self):
+        """Each of its calls was refused."""
+        calls = [line for line in self.trace.read_text().splitlines() if "renameat2(" in line]
+        self.assertTrue(calls)
+        self.assertEqual([line for line in calls if "(INJECTED)" not in line], [])
+
+    def test_files_get_their_names_by_link_and_unlink_and_what_a_crash_leaves_is_recovered(self):
+        directory, config = self.folder / "data", "file_events_max = 7\n"  # files are closed meanwhile, and some stay open
+        with self.record(directory, more=config, prefix=self.under_strace("first")) as recorder:
+            recorder.said("cannot rename without overwriting; files get their names there by link and unlink")
+            self.send(recorder, "closed")
+            self.send(recorder, "open", "--first-id", 1000)
+            wait_until(lambda: list(directory.glob("*.data")), "files are closed")
+            self.assertTrue(list(directory.glob("*.writing")))
+            recorder.kill()
+            self.assertWasWithout()
+        with Process(self.folder, "recover", directory, prefix=self.under_strace("recover")) as recover:
+            self.assertEnds(recover.wait(), 0)
+            self.assertWasWithout()
+        self.assertEqual(list(directory.glob("*.writing")), [])
+        with self.record(directory, more=config, prefix=self.under_strace("second")) as recorder:  # goes on with the run
+            self.send(recorder, "after", "--first-id", 2000)
+            self.assertEnds(recorder.stop(), 0)
+            self.assertWasWithout()
+        self.assertEqual(self.assertEnds(run("verify", "--json", directory), 0).json["bad"], [])
+        self.assertEqual(len(listed(directory)), len(list(directory.glob("*.data"))))
+        streams = ids_by_stream(directory)
+        for name, ids in streams.items():
+            self.assertEqual(len(ids), len(set(ids)), name)
+        self.assertEqual(len(set().union(*streams.values())), 3 * EVENTS)
+
+
 class Aborted(DiskErrors):
     def test_a_file_system_that_becomes_read_only_is_dropped_and_recovered_later(self):
         image, disk, small = self.folder / "image", self.folder / "disk", self.folder / "small"
@@ -112,7 +151,7 @@ if __name__ == "__main__":
     missing = []
     if why := why_no_strace():
         missing.append(f"calls that fail under the recorder: {why}")
-        del Injected
+        del Injected, WithoutRename
     if why := why_no_mount(image=True):
         missing.append(f"a file system that aborts: {why}")
         del Aborted

@@ -60,12 +60,13 @@ class Start(ProgramTest):
             shutil.rmtree(directory)
             directory.mkdir()
 
-    def test_a_directory_that_an_earlier_version_used_is_known(self):
+    def test_a_directory_whose_marker_is_gone_is_refused_until_it_is_taken_into_use_again(self):
         directory = self.folder / "data"
         with RecorderProcess(self.folder, directory) as recorder:
             self.assertEnds(recorder.stop(), 0)
         (directory / "weir.volume").unlink()
-        with Process(self.folder, "record", "--dir", directory, *LISTEN) as again:
+        self.assertRefused(run("record", "--dir", directory, *LISTEN), 1, str(directory), "has no weir.volume", "--create")
+        with Process(self.folder, "record", "--dir", directory, "--create", *LISTEN) as again:
             again.said("listening on port")
             self.assertEnds(again.stop(), 0)
         self.assertTrue((directory / "weir.volume").exists())

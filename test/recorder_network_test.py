@@ -11,7 +11,7 @@ import unittest
 
 import recorder_wire as wire
 from free_port import free_port
-from recorder_files import listed
+from recorder_files import RawFile, listed
 from recorder_memory_test import compiler
 from recorder_wire import Peer
 from weir_process import SLOW, RecorderProcess, SenderProcess, main_without, wait_until
@@ -139,6 +139,51 @@ class Network(ProgramTest):
             peer.close()
         report = self.finish(others=4)
         self.assertEqual(report["copies"]["rejected"], {"duplicate": 10})
+
+    def test_the_same_sequence_with_other_bytes_is_answered_as_before_and_changes_nothing(self):
+        self.record()
+        self.good_sender()
+        peer = self.connect()
+        peer.send(wire.event(1, b"the first"))
+        peer.receive_acknowledgement_of(1)
+        for other in (b"other bytes", b"the f1rst"):
+            peer.send(wire.event(1, other))
+            peer.receive_only(wire.ACK)
+        peer.close()
+        report = self.finish(others=1)
+        self.assertEqual(report["copies"]["rejected"], {"duplicate": 2})
+        file, = (file for file in listed(self.directory) if file["stream"] == RECORDED)
+        self.assertEqual([payload for _, payload in RawFile(file["path"]).events()], [b"the first"])
+
+    def test_after_a_bye_or_a_half_close_nothing_is_answered_until_the_session_comes_again(self):
+        # A round begins so long after the one before that no event has its answer before the sender says that it ends.
+        self.record('sync_interval = "3s"\n')
+        self.good_sender()
+        bye = wire.header(wire.BYE, b"\1\0\0\0") + b"\1\0\0\0"
+        for name, end in ((b"bye", lambda peer: peer.send(bye)), (b"half", lambda peer: peer.socket.shutdown(socket.SHUT_WR))):
+            with self.subTest(name.decode()):
+                peer = self.connect(name)
+                peer.send(wire.event(1, b"an event of " + name))
+                end(peer)
+                peer.expect_end()  # the very next thing
+                again = self.connect(name)
+                again.send(wire.event(2, b"another of " + name))
+                again.receive_acknowledgement_of(2)  # and of the first with it
+                again.close()
+        self.finish(others=4)
+
+    def test_a_recorder_says_its_name_and_an_instance_that_is_new_at_each_start(self):
+        instances = set()
+        for _ in range(2):
+            self.record('recorder = "west"\n')
+            for connection in range(2):
+                with Peer(self.recorder.port, SLOW) as peer:
+                    peer.send(wire.hello(7, b"any", connection=connection, protocol=2))
+                    instance, name = wire.instance_and_name(peer.receive_only(wire.WELCOME))
+                    self.assertEqual(name, b"west")
+                    instances.add(instance)
+            self.recorder.kill()
+        self.assertEqual(len(instances), 2)
 
     @unittest.skipUnless(ENOUGH_FILES, "said at the end")
     def test_ten_thousand_idle_connections_and_a_hundred_of_a_byte_at_a_time_take_nothing_from_a_good_one(self):

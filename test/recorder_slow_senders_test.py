@@ -38,6 +38,9 @@ class SlowSenders(ProgramTest):
                 with SenderProcess(self.folder, recorder.port, "--events", 300, "--connections", 2) as sender:
                     report = sender.report()
                 at_the_end = list(sent)
+                self.assertGreater(recorder.metrics()["weir_events_waiting_for_memory"], 0)
+                self.assertGreater(recorder.metrics()["weir_memory_waits_total"], 0)
+                recorder.said("ALARM.*senders wait for memory")  # when one of the slow has waited for 10 s
             finally:
                 stop.set()
                 for thread in threads:

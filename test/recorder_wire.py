@@ -37,8 +37,8 @@ def header(kind, meta=b"", payload_size=0, *, magic=MAGIC, version=1, flags=0, m
     return head + struct.pack("<I", crc32c(head + meta) if crc is None else crc)
 
 
-def hello(run, name=b"test", incarnation=1, connection=0, form=OPAQUE, oldest=1):
-    meta = struct.pack("<HBxIQIHxxQ", 1, form, connection, incarnation, run, len(name), oldest) + name
+def hello(run, name=b"test", incarnation=1, connection=0, form=OPAQUE, oldest=1, protocol=1):
+    meta = struct.pack("<HBxIQIHxxQ", protocol, form, connection, incarnation, run, len(name), oldest) + name
     return header(HELLO, meta) + meta
 
 
@@ -51,6 +51,15 @@ def event(sequence, payload, *, size=None, id=None, tag=(b"calibration", b"Test"
     for kind, name in tags:
         meta += struct.pack("<BBBxHH", len(kind), len(name), 0 if block is None else 1, 0, 0) + kind + name
     return header(EVENT, meta, len(payload) if size is None else size) + meta + payload
+
+
+def instance_and_name(welcome):
+    """What the meta of a WELCOME of protocol 2 says of the recorder."""
+    protocol, ranges = struct.unpack_from("<H2xI", welcome)
+    assert protocol == 2, protocol
+    _, _, instance, size = struct.unpack_from("<IIQH", welcome, 32 + 16 * ranges)
+    begin = 32 + 16 * ranges + 20
+    return instance, welcome[begin:begin + size]
 
 
 class Closed(Exception):

@@ -47,6 +47,8 @@ class Faults(RunTest):
         self.assertEqual({s["name"]: s["restarts"] for s in result["stations"] if s["restarts"]}, {name: 1})
         self.assertEqual(result["reason"], "all events are done")
         self.assertRecorded(self.directory, range(1, self.EVENTS + 1))
+        self.assertEqual(result["events"]["recorded"], self.EVENTS)
+        self.assertEqual(result["account"]["recorded"], self.EVENTS)
 
     def test_a_builder_that_is_killed_is_replaced_and_its_events_are_built_by_others(self):
         self.replaced("sfi-1")
@@ -59,6 +61,20 @@ class Faults(RunTest):
 
     def test_a_recorder_that_is_killed_continues_its_run(self):
         self.replaced("rec-1")
+
+    def test_what_a_recorder_had_recorded_when_it_was_killed_is_counted_after_its_restart(self):
+        file = self.folder / "p.toml"
+        file.write_text(partition_of(supervise={"rate": "500"}))
+        with Partition(self.folder, file, "--events", self.EVENTS) as partition:
+            wait_until(lambda: partition.get()["events"]["recorded"] >= 600, "600 events recorded", poll=0.05)
+            before = partition.get()["events"]["recorded"]
+            killed = partition.station("rec-1")["pid"]
+            self.kill(killed)
+            wait_until(lambda: partition.station("rec-1")["pid"] not in (0, killed), "another process", poll=0.05)
+            recorded = wait_until(lambda: partition.get()["events"]["recorded"], "its first count", poll=0.05)
+            self.assertGreaterEqual(recorded, before)
+            result = self.assertEnds(partition.wait(200), 0).json
+        self.assertEqual(result["events"]["recorded"], self.EVENTS)
 
     def test_a_readout_that_is_killed_leaves_empty_robs_with_status_bits(self):
         ended, result = self.disturbed("ros-1", self.kill)

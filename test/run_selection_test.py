@@ -93,6 +93,50 @@ class CrashInCpp(PluginTest):
         self.assertTrue(restarts.keys() <= {"ef-1", "ef-2"}, restarts)
 
 
+class InThreads(PluginTest):
+    EVENTS = 400
+
+    def plugin(self, condition, fault):
+        return self.compiled(f"""
+            #include <chrono>
+            #include <cstdlib>
+            #include <thread>
+            #include <weir/selection/selection.hpp>
+            static void select(const weir::selection::Event& event, weir::selection::Decision& decision) {{
+                if (number(event.global_id) {condition}) {fault};
+                decision.accept("physics_Main");
+            }}
+            WEIR_SELECTION(select)""")
+
+    def run_threads(self, text):
+        file = self.folder / "p.toml"
+        file.write_text(text)
+        directory = self.folder / "D"
+        ended = self.assertEnds(run("run", file, "--source", BES3, "--events", self.EVENTS, "--dir", directory, "--json"), 0)
+        self.assertEqual(ended.json["reason"], "all events are done")
+        self.assertRecorded(directory, range(1, self.EVENTS + 1))
+        return ended, {station["name"]: station["restarts"] for station in ended.json["stations"] if station["restarts"]}
+
+    def test_a_crash_in_level_2_ends_each_unit_once_however_many_events_do_that(self):
+        plugin = self.plugin("% 20 == 10", "std::abort()")
+        ended, restarts = self.run_threads(partition_of(select={"selection": f'"{plugin}"', "workers_are": '"threads"'}))
+        self.assertTrue(restarts.keys() <= {"l2pu-1", "l2pu-2"} and set(restarts.values()) == {1}, restarts)
+        self.assertGreater(ended.json["selection"]["crashed"], 0)
+        said = [path.name for path in (self.folder / "D" / "log").glob("l2pu-*.log") if "runs in processes now" in path.read_text()]
+        self.assertEqual(sorted(said), sorted(f"{name}.log" for name in restarts))
+
+    def test_a_filter_that_hangs_is_replaced_and_its_event_goes_to_the_debug_stream(self):
+        plugin = self.plugin("== 77", "std::this_thread::sleep_for(std::chrono::hours{1})")
+        keys = {"selection": f'"{plugin}"', "workers_are": '"threads"', "workers": "1", "time_limit": '"1s"'}
+        text = partition_of(filter=keys, run={"hanging_after": '"1s"'})
+        ended, restarts = self.run_threads(re.sub(r"\[filter\.ef-2\]\n(.* = .*\n)*", "", text))  # one filter
+        self.assertEqual(restarts, {"ef-1": 1})
+        self.assertIn("had a selection that hung for 1s and was killed", ended.err)
+        self.assertIn("on event 77, which goes to a debug stream: it gave no answer within its time limit", ended.err)
+        # At least: a worker process that a busy machine leaves alone for that long is told of as well.
+        self.assertGreaterEqual(self.copies(self.folder / "D", "debug_SelectionTimeout"), 1)
+
+
 @unittest.skipUnless(python_is_there(), "NOT TESTED: selections in Python need /usr/bin/python3 with NumPy")
 class Selections(RunTest):
     EVENTS = 50

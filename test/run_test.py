@@ -182,6 +182,10 @@ class Replay(RunTest):
             self.assertEqual(partition.get()["events"]["triggers"], before)
             self.assertEnds(run("run", "resume", *at), 0)
             partition.until_built(before + 100)
+            status = self.assertEnds(run("run", "status", *at), 0).out.splitlines()
+            self.assertRegex(status[2], r"station +kind +state +received +rate/s +stored +rejected +in hand")
+            shown = next(line for line in status if line.lstrip().startswith("l2sv"))
+            self.assertRegex(shown, r"l2sv +supervise +running +[\d,]+ +[1-9]\d* +[\d,]+ +0 ")
             stopped = self.assertEnds(run("run", "stop", *at, "--json", "--reason", "enough"), 0).json
             self.assertEqual(stopped["reason"], "enough")
             self.assertBalances(stopped)
@@ -267,6 +271,8 @@ class Replay(RunTest):
             self.assertEqual(self.assertEnds(partition.wait(), 0).json["reason"], "enough")
         log = self.assertEnds(run("run", "log", "--dir", partition.directory), 0)
         self.assertIn("stops: enough", log.out)
+        for line in (partition.directory / "log/run.log").read_text().splitlines():
+            self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \S")
 
 
 class BadPartitions(ProgramTest):

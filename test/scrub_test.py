@@ -52,6 +52,15 @@ class Scrub(SumTest):
         (self.folder / "d/m/x").unlink()
         self.assertEqual(self.scrub(MISSING)["missing"], 1)
 
+    def test_a_manifest_is_known_by_its_name(self):
+        self.write("d/m/x", b"abc")
+        for algorithm in ("md5", "sha1", "sha224", "sha256", "sha384", "sha512"):
+            for name in (f"{algorithm.upper()}SUMS", f"x.{algorithm}"):
+                with self.subTest(name=name):
+                    self.assertEnds(self.weir("sum", "-a", algorithm, "-f", "gnu", "x", "-o", name, cwd=self.folder / "d/m"), OK)
+                    self.assertEqual(self.scrub(OK)["ok"], 7)
+                    (self.folder / "d/m" / name).unlink()
+
     def test_files_without_a_sum_are_counted_and_no_failure(self):
         self.write("d/new", b"new")
         self.assertEqual(self.scrub(OK)["unverified"], 1)
@@ -155,16 +164,12 @@ class Scrub(SumTest):
         self.assertEnds(self.weir("scrub", "--state", "state", "d"), OK)
 
     def test_what_cannot_be_read_has_no_size(self):
-        path = self.folder / "d/sub/f1"
-        path.unlink()
-        path.mkdir(mode=0)
-        self.write("d/SHA256SUMS", sha256(b"").encode() + b"  gone\n")
-        for file in self.scrub(MISSING)["files"]:
-            if file["status"] == "missing":
-                self.assertIsNone(file["size"])
-                break
-        else:
-            self.fail("no file is missing")
+        self.write("x")
+        self.write("d/SHA256SUMS", "".join(f"{sha256(b'')}  {name}\n" for name in ("gone", "sub", "../x")).encode())
+        document = self.scrub(READ_ERROR)
+        self.assertEqual({os.path.basename(file["path"]): file["status"] for file in document["files"] if file["size"] is None},
+                         {"gone": "missing", "sub": "error", "x": "unverified"})
+        self.assertEqual({file["size"] for file in document["files"] if file["status"] == "ok"}, {1000})
 
     def test_a_state_of_something_else_is_refused(self):
         self.write("state", b"rubbish")

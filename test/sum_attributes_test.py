@@ -168,6 +168,11 @@ class Attributes(SumTest):
                 self.assertIn(adler32(self.path.read_bytes()), ended.out)
                 self.assertRegex(ended.err, f"warning: x: .*{word}; the sum was not stored")
                 self.assertIn("the sums of 1 file were printed and not stored", ended.err)
+                document = self.assertEnds(self.outside("strace", "-f", "-o", "/dev/null", "-e", f"inject=fsetxattr:error={error}", PROGRAM,
+                                                        "sum", "--json", "--xattr", "write", "x"), READ_ERROR).json
+                self.assertEqual((document["files"][0]["status"], document["files"][0]["not_stored"], document["not_stored"]), ("ok", True, 1))
+        document = self.assertEnds(self.weir("sum", "--json", "--xattr", "write", "x"), OK).json
+        self.assertEqual((document["files"][0].get("not_stored"), document["not_stored"]), (None, 0))
 
 
 if __name__ == "__main__":

@@ -179,6 +179,22 @@ class Faults(SumTest):
             return not_tested(self.id(), "a file system without a medium")
         self.assertEqual((process.returncode, out), (CHANGED, b""), err)
 
+    def test_a_file_that_is_written_to_through_a_mapping_again_and_again(self):
+        """Its page is dirty again before the write-back ends, whenever that is; each write is another state of the file."""
+        path = self.write("x", bytes(2 * MIB))
+        writes = "import mmap,sys\nfile = open(sys.argv[1], 'r+b')\nmapping = mmap.mmap(file.fileno(), 0)\nn = 0\nprint(flush=True)\n" \
+                 "while True:\n    n += 1\n    mapping[1 << 20] = n & 255"
+        writer = subprocess.Popen([sys.executable, "-c", writes, path], stdout=subprocess.PIPE)
+        try:
+            writer.stdout.readline()
+            ends = [self.weir("sum", "--bwlimit", "16MiB", "x") for _ in range(8)]
+        finally:
+            writer.kill()
+            writer.communicate()
+        if b"tmpfs" in subprocess.run(["stat", "-f", "-c", "%T", str(path)], capture_output=True).stdout:
+            return not_tested(self.id(), "a file system without a medium")
+        self.assertEqual([(ended.code, ended.out) for ended in ends], [(CHANGED, "")] * 8, ends[0].err)
+
     def test_only_what_somebody_may_write_to_is_written_back_before(self):
         """A file that was just written and closed is summed from the page cache, without waiting for its medium."""
         if not self.tool("strace"):

@@ -6,9 +6,8 @@
 namespace weir::app {
 
 Result<> read_value(std::string_view text, transport::HostPort& to) {
-    auto value = transport::parse_host_port(text);
-    if (!value) return std::unexpected(std::move(value.error()));
-    return to = std::move(*value), Result<>{};
+    auto value = WEIR_TRY(transport::parse_host_port(text));
+    return to = std::move(value), Result<>{};
 }
 
 std::string shown_value(const transport::HostPort& value) {

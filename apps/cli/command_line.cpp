@@ -163,9 +163,8 @@ Result<> read_value(std::string_view text, double& to) {
 }
 
 Result<> read_value(std::string_view text, Bytes& to) {
-    const auto value = parse_bytes(text);
-    if (!value) return std::unexpected(value.error());
-    return to = *value, Result<>{};
+    const auto value = WEIR_TRY(parse_bytes(text));
+    return to = value, Result<>{};
 }
 
 bool same_word(std::string_view a, std::string_view b) noexcept {

@@ -99,7 +99,7 @@ template <class Id>
     requires std::is_enum_v<Id>
 [[nodiscard]] Result<> read_value(std::string_view text, Id& to) {
     std::underlying_type_t<Id> value{};
-    if (auto read = read_value(text, value); !read) return read;
+    WEIR_TRY(read_value(text, value));
     return to = Id{value}, Result<>{};
 }
 
@@ -115,10 +115,9 @@ template <class Id>
 template <class Rep, class Period>
 [[nodiscard]] Result<> read_value(std::string_view text, std::chrono::duration<Rep, Period>& to) {
     using Duration = std::chrono::duration<Rep, Period>;
-    const auto parsed = parse_duration(text);
-    if (!parsed) return std::unexpected(parsed.error());
-    const auto value = std::chrono::duration_cast<Duration>(*parsed);
-    if (value != *parsed)
+    const auto parsed = WEIR_TRY(parse_duration(text));
+    const auto value = std::chrono::duration_cast<Duration>(parsed);
+    if (value != parsed)
         return fail(Errc::usage,
                     fmt::format("\"{}\" is finer than {}", text,
                                 to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(Duration{1}))));
@@ -128,7 +127,7 @@ template <class Rep, class Period>
 template <class T>
 [[nodiscard]] Result<> read_value(std::string_view text, std::optional<T>& to) {
     T value{};
-    if (auto read = read_value(text, value); !read) return read;
+    WEIR_TRY(read_value(text, value));
     return to = std::move(value), Result<>{};
 }
 
@@ -136,7 +135,7 @@ template <class T>
 template <class T>
 [[nodiscard]] Result<> read_value(std::string_view text, std::vector<T>& to) {
     T value{};
-    if (auto read = read_value(text, value); !read) return read;
+    WEIR_TRY(read_value(text, value));
     return to.push_back(std::move(value)), Result<>{};
 }
 

@@ -9,32 +9,16 @@
 #include <atomic>
 
 #include "weir/base/assert.hpp"
+#include "weir/base/utf8.hpp"
 
 namespace weir::app {
 namespace {
-
-/// The size of the UTF-8 character at the front of `text`; 0 when there is none.
-std::size_t utf8_character(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const auto first = byte(0);
-    if (first < 0x80) return 1;
-    const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
-    for (std::size_t i = 1; i < size; ++i) {
-        if ((byte(i) & 0xc0) != 0x80) return 0;
-    }
-    const auto second = byte(1);  // not overlong, not a surrogate, not above U+10FFFF
-    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
-        (first == 0xf4 && second > 0x8f))
-        return 0;
-    return size;
-}
 
 std::string escaped(std::string_view text, bool controls_too) {
     std::string out;
     out.reserve(text.size());
     while (!text.empty()) {
-        const auto size = utf8_character(text);
+        const auto size = utf8_length(text);
         const auto first = static_cast<unsigned char>(text.front());
         // C0 controls, delete, and the C1 controls U+0080 to U+009F, which some terminals obey.
         const bool control = size == 1 ? first < 0x20 || first == 0x7f

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "python_selections.hpp"
 #include "weir/base/file.hpp"
 #include "weir/event/event_view.hpp"
 #include "weir/event/raw_file_index.hpp"
@@ -91,8 +92,7 @@ TEST_F(Examples, TheCppSelectionCountsTheWordsOfRealEvents) {
 }
 
 TEST_F(Examples, ThePythonSelectionDecidesTheSame) {
-    if (std::system("/usr/bin/python3 -c 'import numpy' > /dev/null 2>&1") != 0)
-        GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
+    if (const auto why = test::why_no_python()) GTEST_SKIP() << *why;
     const auto cpp = decide(WEIR_EXAMPLE_LIBRARY);
     const auto python = decide(WEIR_EXAMPLE_PYTHON);
     ASSERT_EQ(python.size(), cpp.size());

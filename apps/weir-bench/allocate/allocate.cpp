@@ -53,18 +53,16 @@ Result<AllocateRuns> measure(const AllocateBenchOptions& options, const std::vec
     AllocateRuns runs;
     const auto run_all = [&](const char* pattern, unsigned threads) -> Result<> {
         for (const auto& [candidate, file] : entrants) {
-            auto report =
+            auto report = WEIR_TRY(
                 measure_allocate(candidate->name, file, pattern,
-                                 {.threads = threads, .time = options.time, .memory_max = options.memory_max});
-            if (!report) return std::unexpected(report.error());
-            runs.short_runs[{candidate->name, pattern, threads}].push_back(std::move(*report));
+                                 {.threads = threads, .time = options.time, .memory_max = options.memory_max}));
+            runs.short_runs[{candidate->name, pattern, threads}].push_back(std::move(report));
         }
         return {};
     };
     for (std::size_t round = 0; round < options.repetitions; ++round) {
-        for (const auto threads : options.threads)
-            if (auto done = run_all(pattern_private, threads); !done) return std::unexpected(done.error());
-        if (auto done = run_all(pattern_passed, 2); !done) return std::unexpected(done.error());
+        for (const auto threads : options.threads) WEIR_TRY(run_all(pattern_private, threads));
+        WEIR_TRY(run_all(pattern_passed, 2));
         if (!options.json) fmt::print(stderr, "round {} of {}\n", round + 1, options.repetitions);
     }
     const std::chrono::milliseconds memory_time =
@@ -73,10 +71,9 @@ Result<AllocateRuns> measure(const AllocateBenchOptions& options, const std::vec
     for (std::size_t i = 0; i < entrants.size(); ++i) {
         const auto& [candidate, file] = entrants[i];
         if (!options.json) fmt::print(stderr, "memory of {}, {} of {}\n", candidate->name, i + 1, entrants.size());
-        auto report = measure_allocate(candidate->name, file, pattern_passed,
-                                       {.threads = 2, .time = memory_time, .memory_max = options.memory_max});
-        if (!report) return std::unexpected(report.error());
-        runs.long_runs[candidate->name] = std::move(*report);
+        auto report = WEIR_TRY(measure_allocate(candidate->name, file, pattern_passed,
+                                                {.threads = 2, .time = memory_time, .memory_max = options.memory_max}));
+        runs.long_runs[candidate->name] = std::move(report);
     }
     return runs;
 }

@@ -63,9 +63,8 @@ Result<AllocateReport> measure_allocate(const std::string& allocator, const std:
     command.insert(command.end(), {ChildProcess::self(), "allocate", "--worker", pattern, "--allocator", allocator,
                                    "--threads", fmt::to_string(work.threads), "--time", to_string(work.time),
                                    "--memory-max", to_string(work.memory_max)});
-    auto worker = ChildProcess::start(command, true);
-    if (!worker) return std::unexpected(worker.error());
-    const auto status = worker->wait();
+    auto worker = WEIR_TRY(ChildProcess::start(command, true));
+    const auto status = worker.wait();
     if (status.exit_code != 0) {
         return fail(Errc::io, fmt::format("the worker of {} ({}, {} threads) ended with exit code {}", allocator,
                                           pattern, work.threads, status.exit_code));

@@ -44,7 +44,7 @@ public:
         for (const auto& [name, series] : plain) {
             if (wanted(name)) (this->*series)();
         }
-        if (auto measured = measure(); !measured) return measured;
+        WEIR_TRY(measure());
         return wanted("line") ? line() : Result<>{};
     }
     [[nodiscard]] const std::vector<BenchRow>& rows() const noexcept { return rows_; }
@@ -184,9 +184,8 @@ private:
     Result<> measure() {
         for (std::size_t repetition = 0; repetition < options_.repetitions; ++repetition) {
             for (auto& measured : todo_) {
-                auto result = measured.run();
-                if (!result) return std::unexpected(result.error());
-                measured.results.push_back(*result);
+                auto result = WEIR_TRY(measured.run());
+                measured.results.push_back(result);
             }
         }
         for (auto& measured : todo_) add_rows(measured);

@@ -174,8 +174,7 @@ private:
 
 Result<BuildResult> run_builder(const BuildRun& run) {
     const SystemClock clock;
-    auto farm = SourceFarm::start(run.farm);
-    if (!farm) return std::unexpected(farm.error());
+    auto farm = WEIR_TRY(SourceFarm::start(run.farm));
     memory::BufferPool pool(1_GiB);
     messaging::MessageLoopOptions options;
     options.listen = {run.listen, 0};
@@ -185,17 +184,15 @@ Result<BuildResult> run_builder(const BuildRun& run) {
     options.gather = building::answers_gather;
     options.endpoint.self = self;
     options.endpoint.epoch = wire::Epoch{1};
-    auto loop = messaging::MessageLoop::open(options, pool, clock);
-    if (!loop) return std::unexpected(loop.error());
+    auto loop = WEIR_TRY(messaging::MessageLoop::open(options, pool, clock));
     std::vector<messaging::LinkPeer> links;
-    for (const auto& peer : (*farm)->peers()) {
-        const auto address = transport::parse_host_port(peer.dataflow);
-        if (!address) return std::unexpected(address.error());
-        links.push_back({.id = peer.id, .address = *address});
+    for (const auto& peer : farm->peers()) {
+        const auto address = WEIR_TRY(transport::parse_host_port(peer.dataflow));
+        links.push_back({.id = peer.id, .address = address});
     }
-    if (auto set = (*loop)->set_peers(links); !set) return std::unexpected(set.error());
-    (*loop)->endpoint().set_run(bench_run);
-    Logic logic(run, **loop, pool, (*farm)->peers(), clock);
+    WEIR_TRY(loop->set_peers(links));
+    loop->endpoint().set_run(bench_run);
+    Logic logic(run, *loop, pool, farm->peers(), clock);
 
     TakesAll taker;
     memory::BufferPool taken(256_MiB);
@@ -203,29 +200,26 @@ Result<BuildResult> run_builder(const BuildRun& run) {
     if (run.output) {
         delivery::ReceiverOptions receiving;
         receiving.threads = 1;
-        auto opened = delivery::Receiver::open(receiving, taken, taker);
-        if (!opened) return std::unexpected(opened.error());
-        receiver = std::move(*opened);
+        receiver = WEIR_TRY(delivery::Receiver::open(receiving, taken, taker));
         taker.receiver = receiver.get();
         receiver->start();
-        auto set = logic.output()->set_peers({{.name = "ef",
-                                               .kind = StationKind::filter,
-                                               .id = wire::StationId{3},
-                                               .events = "127.0.0.1:" + std::to_string(receiver->port())}},
-                                             bench_run);
-        if (!set) return std::unexpected(set.error());
+        WEIR_TRY(logic.output()->set_peers({{.name = "ef",
+                                             .kind = StationKind::filter,
+                                             .id = wire::StationId{3},
+                                             .events = "127.0.0.1:" + std::to_string(receiver->port())}},
+                                           bench_run));
     }
     BuildResult result;
     {
-        std::jthread thread([&](const std::stop_token& stop) { (*loop)->run(stop, logic); });
+        std::jthread thread([&](const std::stop_token& stop) { loop->run(stop, logic); });
         std::this_thread::sleep_for(warm_up);
         const auto [before, cpu_before] = logic.snapshot();
-        const auto stats_before = (*loop)->stats();
-        const auto all_before = process_seconds() - (*farm)->cpu_seconds();
+        const auto stats_before = loop->stats();
+        const auto all_before = process_seconds() - farm->cpu_seconds();
         const auto begin = clock.now();
         std::this_thread::sleep_for(run.duration);
         const auto [after, cpu_after] = logic.snapshot();
-        const auto stats_after = (*loop)->stats();
+        const auto stats_after = loop->stats();
         result.seconds = std::chrono::duration<double>(clock.now() - begin).count();
         result.events = static_cast<double>(after.built - before.built);
         result.bytes = static_cast<double>(after.bytes_received - before.bytes_received);
@@ -235,32 +229,28 @@ Result<BuildResult> run_builder(const BuildRun& run) {
         result.robs_lost = static_cast<double>(after.robs_lost - before.robs_lost);
         result.kernel_drops = static_cast<double>(stats_after.kernel_drops - stats_before.kernel_drops);
         result.wakes = static_cast<double>(stats_after.wakes - stats_before.wakes);
-        result.cpu_seconds = process_seconds() - (*farm)->cpu_seconds() - all_before;
+        result.cpu_seconds = process_seconds() - farm->cpu_seconds() - all_before;
     }
     if (receiver) logic.output()->close();
     return result;
 }
 
 Result<BuildResult> run_sockets(const BuildRun& run) {
-    auto farm = SourceFarm::start(run.farm);
-    if (!farm) return std::unexpected(farm.error());
+    auto farm = WEIR_TRY(SourceFarm::start(run.farm));
     const SystemClock clock;
     transport::Socket socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    const auto own = transport::resolve({run.listen, 0}, true);
-    if (!own) return std::unexpected(own.error());
-    if (!socket || ::bind(socket.fd(), own->front().data(), own->front().size()) != 0)
+    const auto own = WEIR_TRY(transport::resolve({run.listen, 0}, true));
+    if (!socket || ::bind(socket.fd(), own.front().data(), own.front().size()) != 0)
         return fail_errno(errno, "cannot open a socket on " + run.listen);
     const int buffer = static_cast<int>(run.receive_buffer.count());
     ::setsockopt(socket.fd(), SOL_SOCKET, SO_RCVBUFFORCE, &buffer, sizeof buffer);
     const timeval patience{.tv_sec = 0, .tv_usec = 5000};
     ::setsockopt(socket.fd(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     std::vector<transport::Address> addresses;
-    for (const auto& peer : (*farm)->peers()) {
-        const auto address = transport::parse_host_port(peer.dataflow);
-        if (!address) return std::unexpected(address.error());
-        auto resolved = transport::resolve(*address, false);
-        if (!resolved) return std::unexpected(resolved.error());
-        addresses.push_back(resolved->front());
+    for (const auto& peer : farm->peers()) {
+        const auto address = WEIR_TRY(transport::parse_host_port(peer.dataflow));
+        auto resolved = WEIR_TRY(transport::resolve(address, false));
+        addresses.push_back(resolved.front());
     }
     // Requests as a builder's: eight events each, to one source after the other, as many as the window holds.
     constexpr std::size_t together = 64;
@@ -340,9 +330,8 @@ Result<BuildResult> run_sockets(const BuildRun& run) {
 }
 
 Result<BuildResult> run_tcp(std::chrono::milliseconds duration, std::size_t block) {
-    auto listener = transport::Listener::open({"127.0.0.1", 0});
-    if (!listener) return std::unexpected(listener.error());
-    const auto addresses = transport::resolve({"127.0.0.1", listener->port()}, false);
+    auto listener = WEIR_TRY(transport::Listener::open({"127.0.0.1", 0}));
+    const auto addresses = transport::resolve({"127.0.0.1", listener.port()}, false);
     if (!addresses) return std::unexpected(addresses.error());
     const std::jthread sender([&addresses, block](const std::stop_token& stop) {
         const transport::Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -353,9 +342,7 @@ Result<BuildResult> run_tcp(std::chrono::milliseconds duration, std::size_t bloc
     });
     std::optional<transport::Socket> socket;
     while (!socket) {
-        auto accepted = listener->accept();
-        if (!accepted) return std::unexpected(accepted.error());
-        socket = std::move(*accepted);
+        socket = WEIR_TRY(listener.accept());
         if (!socket) std::this_thread::sleep_for(1ms);
     }
     const SystemClock clock;
@@ -364,9 +351,8 @@ Result<BuildResult> run_tcp(std::chrono::milliseconds duration, std::size_t bloc
     const auto begin = clock.now();
     const double cpu = thread_seconds();
     while (clock.now() - begin < duration) {
-        const auto got = socket->read(MutableData(memory));
-        if (!got) return std::unexpected(got.error());
-        if (got->state == transport::Transfer::State::done) result.bytes += static_cast<double>(got->count);
+        const auto got = WEIR_TRY(socket->read(MutableData(memory)));
+        if (got.state == transport::Transfer::State::done) result.bytes += static_cast<double>(got.count);
     }
     result.seconds = std::chrono::duration<double>(clock.now() - begin).count();
     result.cpu_seconds = thread_seconds() - cpu;

@@ -17,9 +17,8 @@ Result<> command(const std::string& line) {
     std::istringstream words(line);
     std::vector<std::string> arguments;
     for (std::string word; words >> word;) arguments.push_back(word);
-    auto child = ChildProcess::start(arguments, true);
-    if (!child) return std::unexpected(child.error());
-    if (const auto status = child->wait(); status.exit_code != 0)
+    auto child = WEIR_TRY(ChildProcess::start(arguments, true));
+    if (const auto status = child.wait(); status.exit_code != 0)
         return fail(Errc::refused,
                     fmt::format("\"{}\" ended with {}; it needs root, iproute2 and a kernel with veth and tbf", line,
                                 status.exit_code));
@@ -39,7 +38,7 @@ Result<ShapedLine> ShapedLine::lay(const std::string& rate, Bytes queue) {
           fmt::format("ip -n {} addr add {}/24 dev far", name, far_address()),
           fmt::format("ip -n {} link set far up", name), fmt::format("ip -n {} link set lo up", name),
           fmt::format("tc -n {} qdisc add dev far root tbf rate {} burst 128kb limit {}", name, rate, queue.count())}) {
-        if (auto done = command(step); !done) return std::unexpected(done.error());
+        WEIR_TRY(command(step));
     }
     return line;
 }

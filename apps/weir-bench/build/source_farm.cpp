@@ -73,7 +73,7 @@ public:
                               .sources = {source}});
             sockets_.push_back(std::move(socket));
         }
-        if (auto made = event::append_rob(rob_, {.source = SourceId{0x510000}}, data); !made) return made;
+        WEIR_TRY(event::append_rob(rob_, {.source = SourceId{0x510000}}, data));
         return {};
     }
 
@@ -179,7 +179,7 @@ Result<std::unique_ptr<SourceFarm>> SourceFarm::start(const SourceFarmOptions& o
         opened.set_value(std::move(result));
         if (good) farm->sources_->run(stop, farm->answers_, farm->cpu_ns_);
     });
-    if (auto result = future.get(); !result) return std::unexpected(result.error());
+    WEIR_TRY(future.get());
     return farm;
 }
 

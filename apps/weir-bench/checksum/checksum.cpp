@@ -53,12 +53,10 @@ public:
                             fmt::format("--peer {}: give NAME=FILE, for example libdeflate=/opt/libdeflate.so", peer));
             given.push_back({peer.substr(0, equals), peer.substr(equals + 1)});
         }
-        auto candidates = sum_candidates(given);
-        if (!candidates) return std::unexpected(candidates.error());
-        candidates_ = std::move(*candidates);
+        candidates_ = WEIR_TRY(sum_candidates(given));
         for (const auto& candidate : candidates_) {
             if (!wanted(candidate.algorithm)) continue;
-            if (auto right = compare(candidate); !right) return right;
+            WEIR_TRY(compare(candidate));
             for (const auto size : options_.sizes) add_sum(candidate, size.count(), "hot");
             add_sum(candidate, source_.data().size(), "dram");
         }

@@ -39,15 +39,14 @@ public:
         if (fd < 0) return fail_errno(errno, fmt::format("cannot make a file in {}", directory.native()));
         ::close(fd);
         NoiseFile made(pattern, size);
-        auto file = File::open(pattern, File::Mode::read_write);
-        if (!file) return std::unexpected(file.error());
+        auto file = WEIR_TRY(File::open(pattern, File::Mode::read_write));
         const NoisyMemory noise(std::min<std::size_t>(size.count(), 16U << 20));
         for (std::uint64_t at = 0; at < size.count(); at += noise.data().size()) {
             const auto part =
                 ConstData(noise.data()).first(std::min<std::uint64_t>(noise.data().size(), size.count() - at));
-            if (auto written = file->write_at(at, part); !written) return std::unexpected(written.error());
+            WEIR_TRY(file.write_at(at, part));
         }
-        if (auto synced = file->sync_data(); !synced) return std::unexpected(synced.error());
+        WEIR_TRY(file.sync_data());
         return made;
     }
     NoiseFile(NoiseFile&& other) noexcept : path_(std::exchange(other.path_, {})), size_(other.size_) {}
@@ -105,8 +104,7 @@ BenchRow row_of(const Way& way) {
 
 Result<std::vector<BenchRow>> bench_file_reading(const std::filesystem::path& directory, Bytes size,
                                                  std::size_t repetitions) {
-    const auto file = NoiseFile::make(directory, size);
-    if (!file) return std::unexpected(file.error());
+    const auto file = WEIR_TRY(NoiseFile::make(directory, size));
     std::vector<Way> ways;
     for (const auto cache : {Cache::keep, Cache::direct}) {
         for (const auto& algorithm :
@@ -117,7 +115,7 @@ Result<std::vector<BenchRow>> bench_file_reading(const std::filesystem::path& di
     }
     for (std::size_t round = 0; round <= repetitions; ++round) {
         for (auto& way : ways) {
-            const auto value = measure(*file, way);
+            const auto value = measure(file, way);
             if (!value && value.error().code == Errc::unsupported) continue;  // a file system without it: no row
             if (!value) return std::unexpected(value.error());
             if (round > 0) way.values.push_back(*value);

@@ -46,41 +46,36 @@ Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time
     ThreadAccounts accounts;  // the threads of the readout enter these
     const ThreadAccounts::Entry entry(accounts, "bench");
     readout::ReadoutStation station(options, clock, reports);
-    if (auto configured = station.configure(); !configured) return std::unexpected(std::move(configured.error()));
+    WEIR_TRY(station.configure());
 
     memory::BufferPool messages(64_MiB);
     messaging::MessageLoopOptions loop_options;
     loop_options.endpoint.self = asker_id;
     loop_options.endpoint.epoch = wire::Epoch{1};
-    auto loop = messaging::MessageLoop::open(loop_options, messages, clock);
-    if (!loop) return std::unexpected(std::move(loop.error()));
-    const auto readout_address = transport::parse_host_port(station.self().dataflow);
-    if (!readout_address) return std::unexpected(readout_address.error());
-    if (auto set = (*loop)->set_peers(
-            {{.id = readout_id, .address = *readout_address, .link = messaging::LinkKind::udp, .watched = true}});
-        !set)
-        return std::unexpected(std::move(set.error()));
+    auto loop = WEIR_TRY(messaging::MessageLoop::open(loop_options, messages, clock));
+    const auto readout_address = WEIR_TRY(transport::parse_host_port(station.self().dataflow));
+    WEIR_TRY(loop->set_peers(
+        {{.id = readout_id, .address = readout_address, .link = messaging::LinkKind::udp, .watched = true}}));
     Peer asker_peer{
         .name = "asker", .kind = StationKind::assign, .id = asker_id, .dataflow = {}, .events = {}, .sources = {}};
-    asker_peer.dataflow = fmt::format("127.0.0.1:{}", (*loop)->port());
-    if (auto connected = station.connect({asker_peer}); !connected)
-        return std::unexpected(std::move(connected.error()));
-    if (auto started = station.start(RunNumber{1}); !started) return std::unexpected(std::move(started.error()));
+    asker_peer.dataflow = fmt::format("127.0.0.1:{}", loop->port());
+    WEIR_TRY(station.connect({asker_peer}));
+    WEIR_TRY(station.start(RunNumber{1}));
 
     AskerOptions asker_options{.readout = readout_id, .sources = station.self().sources, .rate = what.rate};
     if (what.rate <= 0) asker_options.outstanding_max = 256;  // enough to keep it busy; more would only wait
-    ReadoutAsker asker((*loop)->endpoint(), asker_options);
-    NamedThread asking(nullptr, "asker", [&](const std::stop_token& stop) { (*loop)->run(stop, asker); });
+    ReadoutAsker asker(loop->endpoint(), asker_options);
+    NamedThread asking(nullptr, "asker", [&](const std::stop_token& stop) { loop->run(stop, asker); });
     const auto on_loop = [&](const std::function<void()>& work) {
         std::promise<void> done;
-        (*loop)->call([&] {
+        loop->call([&] {
             work();
             done.set_value();
         });
         done.get_future().wait();
     };
     on_loop([&] {
-        (*loop)->endpoint().set_run(RunNumber{1});
+        loop->endpoint().set_run(RunNumber{1});
         asker.begin(clock.now());
     });
     std::this_thread::sleep_for(time / 10);  // the first requests meet a cold readout
@@ -108,15 +103,14 @@ Result<LoadFigures> measure(const LoadCase& what, std::chrono::milliseconds time
     }
     asking.request_stop();
     asking.join();
-    if (auto stopped = station.stop(std::chrono::seconds(5)); !stopped)
-        return std::unexpected(std::move(stopped.error()));
+    WEIR_TRY(station.stop(std::chrono::seconds(5)));
     const auto ledger = station.status().ledger;
     if (!ledger.balances() || ledger.in_hand != 0)
         return fail(Errc::corrupt,
                     fmt::format("the readout's ledger does not balance: received {}, stored {}, in hand {}",
                                 ledger.received, ledger.stored, ledger.in_hand));
-    if (auto gone = station.disconnect(); !gone) return std::unexpected(std::move(gone.error()));
-    if (auto closed = station.unconfigure(); !closed) return std::unexpected(std::move(closed.error()));
+    WEIR_TRY(station.disconnect());
+    WEIR_TRY(station.unconfigure());
     return figures;
 }
 
@@ -132,9 +126,8 @@ Result<std::vector<BenchRow>> load_rows(const ReadoutBenchOptions& options) {
     std::vector<std::vector<LoadFigures>> measured(cases.size());
     for (std::size_t repetition = 0; repetition < options.repetitions; ++repetition) {
         for (std::size_t i = 0; i < cases.size(); ++i) {
-            auto figures = measure(cases[i], options.load_time);
-            if (!figures) return std::unexpected(std::move(figures.error()));
-            measured[i].push_back(*figures);
+            auto figures = WEIR_TRY(measure(cases[i], options.load_time));
+            measured[i].push_back(figures);
         }
         if (!options.json) fmt::print(stderr, "load: round {} of {}\n", repetition + 1, options.repetitions);
     }

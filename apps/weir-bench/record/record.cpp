@@ -60,13 +60,12 @@ recorder::RecorderOptions recorder_options(const std::filesystem::path& director
 
 Result<Sent> send(std::uint16_t port, std::uint64_t events, const RecordBenchOptions& options) {
     const auto weir = std::filesystem::path(ChildProcess::self()).parent_path() / "weir-whole";
-    auto child = ChildProcess::start(
+    auto child = WEIR_TRY(ChildProcess::start(
         {weir.native(), "send", "--to", fmt::format("127.0.0.1:{}", port), "--profile", options.workload, "--events",
          std::to_string(events), "--connections", std::to_string(options.connections), "--seed",
          std::to_string(options.seed), "--run", std::to_string(number(bench_run)), "--json"},
-        true);
-    if (!child) return std::unexpected(child.error());
-    const auto status = child->wait();
+        true));
+    const auto status = child.wait();
     if (status.exit_code != 0)
         return fail(Errc::io, fmt::format("the senders failed (exit code {})", status.exit_code));
     boost::system::error_code error;
@@ -99,15 +98,14 @@ template <class Serve>
 Result<Measured> with_senders(std::uint16_t port, std::uint64_t events, const RecordBenchOptions& options,
                               Serve&& finish) {
     const auto before = cpu_time();
-    const auto sent = send(port, events, options);
-    if (!sent) return std::unexpected(sent.error());
+    const auto sent = WEIR_TRY(send(port, events, options));
     // What is not yet written and synced when the senders have their answers belongs to the time as well.
     const auto sent_at = std::chrono::steady_clock::now();
-    if (auto finished = finish(); !finished) return std::unexpected(finished.error());
+    WEIR_TRY(finish());
     const std::chrono::duration<double> finishing = std::chrono::steady_clock::now() - sent_at;
     const std::chrono::duration<double> cpu = cpu_time() - before;
-    const auto gigabytes = static_cast<double>(sent->bytes) / 1e9;
-    const auto seconds = sent->seconds + finishing.count();
+    const auto gigabytes = static_cast<double>(sent.bytes) / 1e9;
+    const auto seconds = sent.seconds + finishing.count();
     return Measured{gigabytes / seconds, cpu.count() / gigabytes, cpu.count() / seconds};
 }
 
@@ -129,12 +127,11 @@ Result<Measured> measure_sink(std::uint64_t events, const RecordBenchOptions& op
     DiscardSink sink;
     delivery::ReceiverOptions receiver_options;
     receiver_options.verify_payload = false;
-    auto receiver = delivery::Receiver::open(receiver_options, pool, sink);
-    if (!receiver) return std::unexpected(receiver.error());
-    sink.connect(**receiver);
-    (*receiver)->start();
-    return with_senders((*receiver)->port(), events, options,
-                        [&]() -> Result<> { return (*receiver)->stop(10s), Result<>{}; });
+    auto receiver = WEIR_TRY(delivery::Receiver::open(receiver_options, pool, sink));
+    sink.connect(*receiver);
+    receiver->start();
+    return with_senders(receiver->port(), events, options,
+                        [&]() -> Result<> { return receiver->stop(10s), Result<>{}; });
 }
 
 Result<Measured> measure_copy(std::uint64_t events, const RecordMedium& medium, const RecordBenchOptions& options) {
@@ -144,12 +141,11 @@ Result<Measured> measure_copy(std::uint64_t events, const RecordMedium& medium, 
     CopySink sink(scratch.path(), medium.direct, machinery.pool, *machinery.writer);
     delivery::ReceiverOptions receiver_options;
     receiver_options.verify_payload = false;
-    auto receiver = delivery::Receiver::open(receiver_options, pool, sink);
-    if (!receiver) return std::unexpected(receiver.error());
-    sink.connect(**receiver);
-    (*receiver)->start();
-    return with_senders((*receiver)->port(), events, options, [&] {
-        (*receiver)->stop(10s);
+    auto receiver = WEIR_TRY(delivery::Receiver::open(receiver_options, pool, sink));
+    sink.connect(*receiver);
+    receiver->start();
+    return with_senders(receiver->port(), events, options, [&] {
+        receiver->stop(10s);
         return sink.finish();
     });
 }
@@ -157,8 +153,7 @@ Result<Measured> measure_copy(std::uint64_t events, const RecordMedium& medium, 
 Result<Measured> measure_write(std::uint64_t bytes, const RecordMedium& medium) {
     const ScratchDirectory scratch(medium.directory);
     WriteMachinery machinery(medium.direct);
-    auto file = PlainFile::create(scratch.path() / "plain", medium.direct, machinery.pool, *machinery.writer);
-    if (!file) return std::unexpected(file.error());
+    auto file = WEIR_TRY(PlainFile::create(scratch.path() / "plain", medium.direct, machinery.pool, *machinery.writer));
     std::vector<std::byte> event(1'000'000);
     std::mt19937_64 random(7);
     for (auto& byte : event) byte = static_cast<std::byte>(random());
@@ -166,9 +161,9 @@ Result<Measured> measure_write(std::uint64_t bytes, const RecordMedium& medium) 
     const auto begun = std::chrono::steady_clock::now();
     std::uint64_t written = 0;
     for (; written < bytes; written += event.size()) {
-        if (!(*file)->append(event)) break;
+        if (!file->append(event)) break;
     }
-    if (auto finished = (*file)->finish(); !finished) return std::unexpected(finished.error());
+    WEIR_TRY(file->finish());
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
     const std::chrono::duration<double> cpu = cpu_time() - cpu_before;
     const auto gigabytes = static_cast<double>(written) / 1e9;
@@ -179,9 +174,8 @@ Result<Measured> measure_recorder(std::uint64_t events, const RecordMedium& medi
                                   const RecordBenchOptions& options) {
     const ScratchDirectory scratch(medium.directory);
     const SystemClock clock;
-    auto opened = recorder::Recorder::open(recorder_options(scratch.path(), series), {}, clock);
-    if (!opened) return std::unexpected(opened.error());
-    auto& recorder = **opened;
+    auto opened = WEIR_TRY(recorder::Recorder::open(recorder_options(scratch.path(), series), {}, clock));
+    auto& recorder = *opened;
     recorder.start();
     return with_senders(recorder.port(), events, options, [&] { return recorder.stop(30s); });
 }

@@ -20,9 +20,8 @@ delivery::Taken DiscardSink::take(delivery::IncomingEvent& event) {
 
 Result<std::unique_ptr<PlainFile>> PlainFile::create(const std::filesystem::path& path, bool direct,
                                                      recorder::SegmentPool& pool, recorder::BlockWriter& writer) {
-    auto file = File::open(path, File::Mode::create_new, real_file_system(), direct ? O_DIRECT : 0);
-    if (!file) return std::unexpected(file.error());
-    return std::unique_ptr<PlainFile>(new PlainFile(std::move(*file), direct, pool, writer));
+    auto file = WEIR_TRY(File::open(path, File::Mode::create_new, real_file_system(), direct ? O_DIRECT : 0));
+    return std::unique_ptr<PlainFile>(new PlainFile(std::move(file), direct, pool, writer));
 }
 
 PlainFile::~PlainFile() {
@@ -105,9 +104,9 @@ Result<> PlainFile::finish() {
         const auto used = (end_ - begin + recorder::SegmentPool::alignment - 1) / recorder::SegmentPool::alignment *
                           recorder::SegmentPool::alignment;
         if (end_ <= begin) continue;
-        if (auto wrote = file_.write_at(begin, {segment.memory, used}); !wrote) return wrote;
+        WEIR_TRY(file_.write_at(begin, {segment.memory, used}));
     }
-    if (auto cut = file_.truncate(end_); !cut) return cut;
+    WEIR_TRY(file_.truncate(end_));
     return file_.sync_data();
 }
 

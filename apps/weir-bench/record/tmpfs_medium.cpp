@@ -38,7 +38,7 @@ Result<std::unique_ptr<TmpfsMedium>> TmpfsMedium::mount(Bytes used) {
         return std::unexpected(reserve.error());
     }
     std::unique_ptr<TmpfsMedium> medium(new TmpfsMedium(directory, size, std::move(*reserve)));
-    if (auto filled = medium->refill(); !filled) return std::unexpected(filled.error());
+    WEIR_TRY(medium->refill());
     return medium;
 }
 
@@ -58,7 +58,7 @@ std::uint64_t TmpfsMedium::free_bytes() const {
 Result<> TmpfsMedium::refill() {
     const std::vector<std::byte> block(step, std::byte{1});
     while (free_bytes() > 2 * step) {
-        if (auto written = reserve_.write_at(reserved_, block); !written) return written;
+        WEIR_TRY(reserve_.write_at(reserved_, block));
         reserved_ += step;
     }
     return {};

@@ -24,9 +24,8 @@ Result<std::vector<BenchRow>> select_rows(const SelectBenchOptions& options) {
     std::vector<std::vector<SelectFigures>> measured(cases.size());
     for (std::size_t repetition = 0; repetition < options.repetitions; ++repetition) {
         for (std::size_t i = 0; i < cases.size(); ++i) {
-            const auto figures = measure_select(cases[i], options.time);
-            if (!figures) return std::unexpected(figures.error());
-            measured[i].push_back(*figures);
+            const auto figures = WEIR_TRY(measure_select(cases[i], options.time));
+            measured[i].push_back(figures);
         }
         if (!options.json) fmt::print(stderr, "round {} of {}\n", repetition + 1, options.repetitions);
     }

@@ -109,9 +109,8 @@ struct Surrounding {
     }
     template <class... More>
     Result<> begin(const Peer& other, More... more) {
-        const auto address = transport::parse_host_port(other.dataflow);
-        if (!address) return std::unexpected(address.error());
-        if (auto set = (*loop)->set_peers({{.id = other.id, .address = *address, .watched = true}}); !set) return set;
+        const auto address = WEIR_TRY(transport::parse_host_port(other.dataflow));
+        WEIR_TRY((*loop)->set_peers({{.id = other.id, .address = address, .watched = true}}));
         (*loop)->endpoint().set_run(run);
         logic.emplace((*loop)->endpoint(), more...);
         thread = NamedThread(nullptr, "around", [this](const std::stop_token& stop) { (*loop)->run(stop, *logic); });
@@ -153,19 +152,19 @@ Result<SelectFigures> measure_select(const SelectCase& what, std::chrono::millis
     ThreadAccounts accounts;  // the threads of the unit enter these
     std::optional<ThreadAccounts::Entry> entry(std::in_place, accounts, "bench");
     selection::UnitStation unit(unit_options, reports, clock);
-    if (auto configured = unit.configure(); !configured) return std::unexpected(configured.error());
-    if (auto configured = supervisor.configure(); !configured) return std::unexpected(configured.error());
+    WEIR_TRY(unit.configure());
+    WEIR_TRY(supervisor.configure());
 
     auto readout_peer = readout.peer(StationKind::readout);
     for (std::uint32_t rob = 0; rob < 12; ++rob) readout_peer.sources.push_back(SourceId{0x420000 + rob});
     const std::vector<Peer> peers{supervisor.self(), unit.self(), assigner.peer(StationKind::assign), readout_peer};
-    if (auto begun = assigner.begin(supervisor.self()); !begun) return std::unexpected(begun.error());
-    if (auto begun = readout.begin(unit.self(), what.latency); !begun) return std::unexpected(begun.error());
-    if (auto connected = unit.connect(peers); !connected) return std::unexpected(connected.error());
-    if (auto started = unit.start(run); !started) return std::unexpected(started.error());
+    WEIR_TRY(assigner.begin(supervisor.self()));
+    WEIR_TRY(readout.begin(unit.self(), what.latency));
+    WEIR_TRY(unit.connect(peers));
+    WEIR_TRY(unit.start(run));
     entry.reset();
-    if (auto connected = supervisor.connect(peers); !connected) return std::unexpected(connected.error());
-    if (auto started = supervisor.start(run); !started) return std::unexpected(started.error());
+    WEIR_TRY(supervisor.connect(peers));
+    WEIR_TRY(supervisor.start(run));
 
     // The first events find out the round trips.
     for (int waited = 0; waited < 100 && unit.status().ledger.stored < what.workers; ++waited)

@@ -45,14 +45,13 @@ public:
     /// Points of which next to no batch overlapped are visited more often behind that.
     Result<> run() {
         for (std::size_t round = 0; round < options_.repetitions; ++round) {
-            for (const auto& place : places_)
-                if (auto done = visit(place, round); !done) return done;
+            for (const auto& place : places_) WEIR_TRY(visit(place, round));
             if (!options_.json) fmt::print(stderr, "round {} of {}\n", round + 1, options_.repetitions);
         }
         for (const auto& place : places_)
             for (std::size_t more = 0; more < options_.visits_more && points_[place.point].counted() < batches_wanted;
                  ++more)
-                if (auto done = visit(place, more); !done) return done;
+                WEIR_TRY(visit(place, more));
         return {};
     }
 
@@ -85,9 +84,8 @@ private:
         visit.copies = options_.copies;
         visit.cpus = cpus_;  // cores first; no copy beside a thread on the same core
         visit.cpus.resize(std::min<std::size_t>(cpus_.size(), std::max(cores_, visit.threads)));
-        const auto figures = place.process->run(place.job, visit);
-        if (!figures) return std::unexpected(figures.error());
-        points_[place.point].visits.push_back(*figures);
+        const auto figures = WEIR_TRY(place.process->run(place.job, visit));
+        points_[place.point].visits.push_back(figures);
         return {};
     }
 

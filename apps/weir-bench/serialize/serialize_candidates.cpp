@@ -99,12 +99,10 @@ void compare_with_root(SerializeCandidates& all) {
 }  // namespace
 
 Result<SerializeCandidates> find_serialize_candidates(const std::string& peers_folder, const std::string& root_python) {
-    const auto folder = TemporaryFolder::make();
-    if (!folder) return std::unexpected(folder.error());
+    const auto folder = WEIR_TRY(TemporaryFolder::make());
     SerializeCandidates all;
-    auto ours = JobProcess::fork_with(our_jobs);
-    if (!ours) return std::unexpected(ours.error());
-    all.processes.push_back(std::move(*ours));
+    auto ours = WEIR_TRY(JobProcess::fork_with(our_jobs));
+    all.processes.push_back(std::move(ours));
 
     const auto beside = peers_folder.empty() ? fs::path(ChildProcess::self()).parent_path() : fs::path(peers_folder);
     for (const auto& peer : peers) {
@@ -114,18 +112,18 @@ Result<SerializeCandidates> find_serialize_candidates(const std::string& peers_f
                                             peer.name, peer.package));
             continue;
         }
-        if (auto process = start_peer({program.native()}, folder->path(), std::chrono::seconds(20)))
+        if (auto process = start_peer({program.native()}, folder.path(), std::chrono::seconds(20)))
             all.processes.push_back(std::move(*process));
         else all.notes.push_back(fmt::format("not measured: {}: {}", peer.name, process.error().message()));
     }
     if (!root_python.empty()) {
         for (const auto& file : root_sources) {
-            std::ofstream out(folder->path() / file.name);
+            std::ofstream out(folder.path() / file.name);
             out << file.text;
             if (!out.flush())
-                return fail_errno(errno, fmt::format("cannot write {}", (folder->path() / file.name).native()));
+                return fail_errno(errno, fmt::format("cannot write {}", (folder.path() / file.name).native()));
         }
-        if (auto process = start_peer({root_python, folder->path() / "root.py", folder->path()}, folder->path(),
+        if (auto process = start_peer({root_python, folder.path() / "root.py", folder.path()}, folder.path(),
                                       std::chrono::seconds(180)))
             all.processes.push_back(std::move(*process));
         else

@@ -79,22 +79,19 @@ Result<bool> acknowledge(const service::AlarmPlace& place, const std::string& al
     std::optional<datafile::DirectoryLock> of_recorder;
     std::optional<catalogue::HandOffLock> of_hand_off;
     if (place.station == service::hand_off_station) {
-        auto lock = catalogue::HandOffLock::take(catalogue::catalogue_path(place.directory));
-        if (!lock) return std::unexpected(lock.error());
-        of_hand_off.emplace(std::move(*lock));
+        auto lock = WEIR_TRY(catalogue::HandOffLock::take(catalogue::catalogue_path(place.directory)));
+        of_hand_off.emplace(std::move(lock));
     } else {
-        auto lock = datafile::DirectoryLock::take(place.directory);
-        if (!lock) return std::unexpected(lock.error());
-        of_recorder.emplace(std::move(*lock));
+        auto lock = WEIR_TRY(datafile::DirectoryLock::take(place.directory));
+        of_recorder.emplace(std::move(lock));
     }
-    auto alarms = service::load_alarms(place);
-    if (!alarms) return std::unexpected(alarms.error());
+    auto alarms = WEIR_TRY(service::load_alarms(place));
     const auto found = std::ranges::find_if(
-        *alarms, [&](const service::Alarm& one) { return one.name == alarm && !one.acknowledged_at; });
-    if (found == alarms->end()) return false;
+        alarms, [&](const service::Alarm& one) { return one.name == alarm && !one.acknowledged_at; });
+    if (found == alarms.end()) return false;
     found->acknowledged_by = person;
     found->acknowledged_at = SystemClock().wall();
-    if (auto saved = service::save_alarms(place, *alarms); !saved) return std::unexpected(saved.error());
+    WEIR_TRY(service::save_alarms(place, alarms));
     return true;
 }
 
@@ -119,13 +116,10 @@ int run_acknowledge(std::span<const Station> stations, const Options& options) {
 
 /// What the station says when it runs, else what its file says.
 Result<> look(Station& station) {
-    auto asked = service::ask_alarms(station.place);
-    if (!asked) return std::unexpected(asked.error());
-    station.running = asked->has_value();
-    auto alarms =
-        station.running ? Result<std::vector<service::Alarm>>(std::move(**asked)) : service::load_alarms(station.place);
-    if (!alarms) return std::unexpected(alarms.error());
-    station.alarms = std::move(*alarms);
+    auto asked = WEIR_TRY(service::ask_alarms(station.place));
+    station.running = asked.has_value();
+    station.alarms = WEIR_TRY(station.running ? Result<std::vector<service::Alarm>>(std::move(*asked))
+                                              : service::load_alarms(station.place));
     return {};
 }
 

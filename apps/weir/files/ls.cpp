@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir ls: what the catalogues of some directories know of their files.
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "cli/output.hpp"
 #include "files/commands.hpp"
+#include "files/complete_blocks.hpp"
 #include "files/recorder_directories.hpp"
 #include "weir/base/stream_tag.hpp"
 #include "weir/catalogue/catalogue_place.hpp"
@@ -64,29 +63,6 @@ json::object json_of(const catalogue::FileRow& row) {
             {"file_health", std::string(name(row.file_health))}};
 }
 
-/// Lumi blocks of streams, over the catalogues that were asked: complete where each of them that knows one says so.
-class CompleteBlocks {
-public:
-    [[nodiscard]] Result<> add(catalogue::Catalogue& catalogue, std::optional<RunNumber> run) {
-        const auto blocks = catalogue.block_progress(run);
-        if (!blocks) return std::unexpected(blocks.error());
-        for (const auto& block : *blocks) {
-            const bool complete = block.progress != catalogue::Progress::opened;
-            auto& known = blocks_.try_emplace({block.run, block.stream_type, block.stream_name, block.lumi_block}, true)
-                              .first->second;
-            known = known && complete;
-        }
-        return {};
-    }
-    [[nodiscard]] bool has(const catalogue::FileRow& row) const {
-        const auto found = blocks_.find({row.run, row.stream_type, row.stream_name, row.lumi_block});
-        return found != blocks_.end() && found->second;
-    }
-
-private:
-    std::map<std::tuple<RunNumber, std::string, std::string, LumiBlock>, bool> blocks_;
-};
-
 void print_table(const std::vector<catalogue::FileRow>& rows) {
     using enum Table::Align;
     Table table({{"run", right},
@@ -139,18 +115,23 @@ int run_ls(const Options& options) {
     for (const auto& place : places) {
         const auto catalogue = catalogue::open_named_catalogue(place);
         if (!catalogue) return fail_with(me, catalogue.error());
+        if (options.complete) {
+            if (!(*catalogue)->knows_other_recorders())
+                return fail_with(me, {Errc::refused, 0,
+                                      fmt::format("{} is carried over into a shared catalogue, which alone knows the "
+                                                  "other recorders of its runs; name that one with --catalogue",
+                                                  place)});
+            if (auto added = complete.add(**catalogue, options.run); !added) return fail_with(me, added.error());
+        }
         auto found = (*catalogue)->files(query);
         if (!found) return fail_with(me, found.error());
         rows.insert(rows.end(), std::make_move_iterator(found->begin()), std::make_move_iterator(found->end()));
-        if (!options.complete) continue;
-        if (!(*catalogue)->knows_other_recorders())
-            return fail_with(me, {Errc::refused, 0,
-                                  fmt::format("{} is carried over into a shared catalogue, which alone knows the "
-                                              "other recorders of its runs; name that one with --catalogue",
-                                              place)});
-        if (auto added = complete.add(**catalogue, options.run); !added) return fail_with(me, added.error());
     }
-    if (options.complete) std::erase_if(rows, [&](const catalogue::FileRow& row) { return !complete.has(row); });
+    if (options.complete) {
+        std::erase_if(rows, [&](const catalogue::FileRow& row) {
+            return !complete.has(row.run, row.stream_type, row.stream_name, row.lumi_block);
+        });
+    }
     if (!options.json) return print_table(rows), exit_good;
     json::array files;
     for (const auto& row : rows) files.push_back(json_of(row));
@@ -175,8 +156,9 @@ void add_ls(CLI::App& parent, Command& chosen) {
                 {"closed", catalogue::FileState::closed},
                 {"deleted", catalogue::FileState::deleted}},
                "only files in this state");
-    add_flag(command, "--complete", options->complete,
-             "only files of lumi blocks that every recorder of the run has closed");
+    add_flag(
+        command, "--complete", options->complete,
+        "only files of lumi blocks that every recorder of the run has closed; name the directories of all of them");
     add_json_flag(command, options->json);
     command.callback([options, &directories, &chosen] {
         options->directories_given = directories.count() > 0;

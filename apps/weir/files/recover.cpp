@@ -38,18 +38,16 @@ struct Options {
 Result<std::vector<datafile::DirectoryLock>> lock_all(const std::vector<fs::path>& directories) {
     std::vector<datafile::DirectoryLock> locks;
     for (const auto& directory : directories) {
-        auto lock = datafile::DirectoryLock::take(directory);
-        if (!lock) return std::unexpected(std::move(lock.error()));
-        locks.push_back(std::move(*lock));
+        auto lock = WEIR_TRY(datafile::DirectoryLock::take(directory));
+        locks.push_back(std::move(lock));
     }
     return locks;
 }
 
 /// Whether a recorder left something: open files, or a journal; or a hand-off, a file that it was about to delete.
 Result<bool> something_left(const fs::path& directory) {
-    const auto journals = datafile::JournalWriter::find(directory);
-    if (!journals) return std::unexpected(journals.error());
-    if (!journals->empty()) return true;
+    const auto journals = WEIR_TRY(datafile::JournalWriter::find(directory));
+    if (!journals.empty()) return true;
     std::error_code error;
     for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
         if (it->path().extension() == ".writing" || it->path().extension() == ".leaving") return true;
@@ -73,28 +71,24 @@ void complain_of_waiting(catalogue::Catalogue& catalogue) {
 
 /// All directories of a recorder; the catalogue is in the first.
 Result<recovery::RecoveryResult> recover_directories(const Options& options, const Clock& clock) {
-    const auto locks = lock_all(options.paths);
-    if (!locks) return std::unexpected(locks.error());
+    const auto locks = WEIR_TRY(lock_all(options.paths));
     bool anything = false;
     for (const auto& directory : options.paths) {
-        const auto left = something_left(directory);
-        if (!left) return std::unexpected(left.error());
-        anything = anything || *left;
+        const auto left = WEIR_TRY(something_left(directory));
+        anything = anything || left;
     }
     recovery::RecoveryResult all;
     // A catalogue may wait for files that are gone; where there is none and nothing else, none is made.
     const auto where = catalogue::catalogue_path(options.paths.front());
     std::error_code error;
     if (!anything && !fs::exists(where, error)) return all;
-    const auto catalogue = catalogue::open_own_catalogue(options.paths.front(), options.catalogue);
-    if (!catalogue) return std::unexpected(catalogue.error());
+    const auto catalogue = WEIR_TRY(catalogue::open_own_catalogue(options.paths.front(), options.catalogue));
     for (const auto& directory : options.paths) {
-        auto one = recovery::recover_and_record(directory, options.recorder, **catalogue, clock);
-        if (!one) return std::unexpected(std::move(one.error()));
-        append(all, std::move(*one));
+        auto one = WEIR_TRY(recovery::recover_and_record(directory, options.recorder, *catalogue, clock));
+        append(all, std::move(one));
     }
-    if (auto kept = recovery::keep_marks(options.paths, **catalogue); !kept) return std::unexpected(kept.error());
-    complain_of_waiting(**catalogue);
+    WEIR_TRY(recovery::keep_marks(options.paths, *catalogue));
+    complain_of_waiting(*catalogue);
     return all;
 }
 
@@ -104,26 +98,21 @@ Result<recovery::RecoveryResult> recover_file(const fs::path& path, const Option
     if (path.extension() != ".writing" || path.stem().extension() == ".index")
         return fail(Errc::usage,
                     fmt::format("{} is not an open raw file; its name has to end in .writing", path.native()));
-    const auto lock = datafile::DirectoryLock::take(directory);
-    if (!lock) return std::unexpected(lock.error());
-    const auto journals = datafile::JournalWriter::find(directory);
-    if (!journals) return std::unexpected(journals.error());
-    if (!journals->empty())
+    const auto lock = WEIR_TRY(datafile::DirectoryLock::take(directory));
+    const auto journals = WEIR_TRY(datafile::JournalWriter::find(directory));
+    if (!journals.empty())
         return fail(Errc::usage,
                     fmt::format("{} has a journal beside it, which knows better what was acknowledged; run "
                                 "weir recover {}",
                                 path.native(), directory.native()));
-    auto file = recovery::recover_file_by_walking(directory / path.filename(), clock);
-    if (!file) return std::unexpected(std::move(file.error()));
+    auto file = WEIR_TRY(recovery::recover_file_by_walking(directory / path.filename(), clock));
     recovery::RecoveryResult result;
-    result.files.push_back(std::move(*file));
+    result.files.push_back(std::move(file));
     std::error_code error;
     if (const auto where = catalogue::catalogue_path(directory); fs::exists(where, error)) {
-        const auto catalogue = catalogue::open_own_catalogue(directory, options.catalogue);
-        if (!catalogue) return std::unexpected(catalogue.error());
-        if (auto told = recovery::record_recovery(result, options.recorder, **catalogue, clock); !told)
-            return std::unexpected(told.error());
-        complain_of_waiting(**catalogue);
+        const auto catalogue = WEIR_TRY(catalogue::open_own_catalogue(directory, options.catalogue));
+        WEIR_TRY(recovery::record_recovery(result, options.recorder, *catalogue, clock));
+        complain_of_waiting(*catalogue);
     }
     return result;
 }

@@ -188,11 +188,9 @@ Result<> release(const VerifyPlan& plan, Verdict& verdict) {
             continue;
         auto& catalogue = catalogues[file.catalogue];
         if (!catalogue) {
-            auto opened = catalogue::open_sqlite_catalogue(file.catalogue, {.create = false});
-            if (!opened) return std::unexpected(opened.error());
-            catalogue = std::move(*opened);
+            catalogue = WEIR_TRY(catalogue::open_sqlite_catalogue(file.catalogue, {.create = false}));
         }
-        if (auto said = catalogue->set_file_health(file.guid, catalogue::FileHealth::truncated); !said) return said;
+        WEIR_TRY(catalogue->set_file_health(file.guid, catalogue::FileHealth::truncated));
         verdict.released.push_back(file.path);
     }
     return {};

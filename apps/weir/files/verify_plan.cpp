@@ -49,11 +49,10 @@ Result<> VerifyPlan::add(const fs::path& path) {
 
 /// Of a shared catalogue, what lies in this directory: the rest is on other machines.
 Result<> VerifyPlan::add_shared_directory(const fs::path& directory) {
-    const auto rows = shared_->files({.run = run_, .volume = place_of(directory).native()});
-    if (!rows) return std::unexpected(rows.error());
-    for (const auto& row : *rows) add_row(directory, row, {});
+    const auto rows = WEIR_TRY(shared_->files({.run = run_, .volume = place_of(directory).native()}));
+    for (const auto& row : rows) add_row(directory, row, {});
     const auto before = files_.size();
-    if (auto added = add_unknown_files(directory); !added) return added;
+    WEIR_TRY(add_unknown_files(directory));
     if (files_.size() > before)
         notes_.push_back(
             fmt::format("{}: {} of the files are not in the catalogue", directory.native(), files_.size() - before));
@@ -62,24 +61,22 @@ Result<> VerifyPlan::add_shared_directory(const fs::path& directory) {
 
 Result<> VerifyPlan::add_directory(const fs::path& directory) {
     if (shared_ != nullptr) return add_shared_directory(directory);
-    const auto catalogue = catalogue_in(directory);
-    if (!catalogue) return std::unexpected(catalogue.error());
-    if (*catalogue) {
-        if (auto added = add_catalogue(directory, **catalogue); !added) return added;
+    const auto catalogue = WEIR_TRY(catalogue_in(directory));
+    if (catalogue) {
+        WEIR_TRY(add_catalogue(directory, *catalogue));
     }
     const auto before = files_.size();
     const auto damages_before = damages_.size();
-    if (auto added = add_unknown_files(directory); !added) return added;
-    if (!*catalogue && files_.size() == before && damages_.size() == damages_before) {
-        const auto below = add_recorders_below(directory);
-        if (!below) return std::unexpected(below.error());
-        if (!*below)
+    WEIR_TRY(add_unknown_files(directory));
+    if (!catalogue && files_.size() == before && damages_.size() == damages_before) {
+        const auto below = WEIR_TRY(add_recorders_below(directory));
+        if (!below)
             empty_.push_back(
                 fmt::format("{} has neither a catalogue nor .data files{}; name the directory of a recorder",
                             directory.native(), run_ ? fmt::format(" of run {}", number(*run_)) : ""));
         return {};
     }
-    if (*catalogue && files_.size() > before)
+    if (catalogue && files_.size() > before)
         notes_.push_back(
             fmt::format("{}: {} of the files are not in the catalogue", directory.native(), files_.size() - before));
     return {};
@@ -95,25 +92,23 @@ Result<bool> VerifyPlan::add_recorders_below(const fs::path& directory) {
     if (error) return fail_errno(error.value(), fmt::format("cannot read directory {}", directory.native()));
     std::ranges::sort(found);
     for (const auto& place : found) {
-        if (auto added = add_directory(place); !added) return std::unexpected(added.error());
+        WEIR_TRY(add_directory(place));
     }
     return !found.empty();
 }
 
 Result<> VerifyPlan::add_file(const fs::path& path) {
     const auto directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
-    const auto beside = catalogue_in(directory);
-    if (!beside) return std::unexpected(beside.error());
-    auto* const catalogue = shared_ != nullptr ? shared_ : beside->get();
+    const auto beside = WEIR_TRY(catalogue_in(directory));
+    auto* const catalogue = shared_ != nullptr ? shared_ : beside.get();
     std::optional<catalogue::FileRow> row;
     if (catalogue != nullptr) {
         // The name may have been changed, the GUID in the file's head was not.
         const auto reader = datafile::RawFileReader::open(path);
         const auto text = reader ? reader->head().metadata_value("GUID") : std::nullopt;
         if (const auto guid = text ? parse_guid(*text) : Result<Guid>(std::unexpected(Error{})); guid) {
-            const auto found = catalogue->file(*guid);
-            if (!found) return std::unexpected(found.error());
-            if (*found && (*found)->file_state == catalogue::FileState::closed) row = **found;
+            const auto found = WEIR_TRY(catalogue->file(*guid));
+            if (found && found->file_state == catalogue::FileState::closed) row = *found;
         }
     }
     add_once(path, std::move(row), shared_ != nullptr ? fs::path() : catalogue::catalogue_path(directory));
@@ -121,9 +116,8 @@ Result<> VerifyPlan::add_file(const fs::path& path) {
 }
 
 Result<> VerifyPlan::add_catalogue(const fs::path& directory, catalogue::Catalogue& catalogue) {
-    const auto rows = catalogue.files({.run = run_});
-    if (!rows) return std::unexpected(rows.error());
-    for (const auto& row : *rows) add_row(directory, row, catalogue::catalogue_path(directory));
+    const auto rows = WEIR_TRY(catalogue.files({.run = run_}));
+    for (const auto& row : rows) add_row(directory, row, catalogue::catalogue_path(directory));
     return check_ledgers(catalogue::catalogue_path(directory), catalogue);
 }
 
@@ -157,17 +151,14 @@ void VerifyPlan::add_row(const fs::path& directory, const catalogue::FileRow& ro
 }
 
 Result<> VerifyPlan::check_ledgers(const fs::path& path, catalogue::Catalogue& catalogue) {
-    const auto runs = catalogue.runs(run_);
-    if (!runs) return std::unexpected(runs.error());
-    for (const auto& run : *runs) {
+    const auto runs = WEIR_TRY(catalogue.runs(run_));
+    for (const auto& run : runs) {
         if (run.state != catalogue::OpenState::closed) continue;
         std::map<std::string, std::uint64_t> held;  // events in the files of a stream
-        const auto rows = catalogue.files({.run = run.run, .recorder = run.recorder});
-        if (!rows) return std::unexpected(rows.error());
-        for (const auto& row : *rows) held[row.stream_type + "_" + row.stream_name] += row.events;
-        const auto ledgers = catalogue.ledgers(run.run);
-        if (!ledgers) return std::unexpected(ledgers.error());
-        for (const auto& ledger : *ledgers) {
+        const auto rows = WEIR_TRY(catalogue.files({.run = run.run, .recorder = run.recorder}));
+        for (const auto& row : rows) held[row.stream_type + "_" + row.stream_name] += row.events;
+        const auto ledgers = WEIR_TRY(catalogue.ledgers(run.run));
+        for (const auto& ledger : ledgers) {
             if (ledger.recorder != run.recorder) continue;
             const auto stream = ledger.stream_type + "_" + ledger.stream_name;
             const auto where = fmt::format("run {}, stream {}", number(run.run), stream);

@@ -84,23 +84,20 @@ Result<std::vector<std::unique_ptr<handoff::Destination>>> HandoffSettings::open
     to.patterns.clear();
     std::map<std::string, std::string> places;  // two names for one place would count as two copies
     for (const auto& text : destinations) {
-        auto target = handoff::parse_target(text);
-        if (!target) return std::unexpected(target.error());
-        if (const auto [same, is_new] = places.emplace(handoff::spelling_of(*target), text); !is_new)
+        auto target = WEIR_TRY(handoff::parse_target(text));
+        if (const auto [same, is_new] = places.emplace(handoff::spelling_of(target), text); !is_new)
             return fail(Errc::usage, fmt::format("destinations \"{}\" and \"{}\" are one place, and would be one copy; "
                                                  "name it once",
                                                  same->second, text));
-        to.patterns.push_back(target->pattern);
-        if (!handoff::is_xrootd(*target)) {
-            if (auto good = handoff::refuse_recorder_directory(target->root); !good)
-                return std::unexpected(good.error());
-            opened.push_back(handoff::directory_destination(target->name, std::filesystem::absolute(target->root)));
+        to.patterns.push_back(target.pattern);
+        if (!handoff::is_xrootd(target)) {
+            WEIR_TRY(handoff::refuse_recorder_directory(target.root));
+            opened.push_back(handoff::directory_destination(target.name, std::filesystem::absolute(target.root)));
             continue;
         }
-        auto server =
-            handoff::xrootd_destination(target->name, target->root, {.answer = to.transfer.answer, .sync = sync});
-        if (!server) return std::unexpected(server.error());
-        opened.push_back(std::move(*server));
+        auto server = WEIR_TRY(
+            handoff::xrootd_destination(target.name, target.root, {.answer = to.transfer.answer, .sync = sync}));
+        opened.push_back(std::move(server));
     }
     return opened;
 }

@@ -18,15 +18,13 @@ Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& director
     result.directory_ = std::filesystem::absolute(directory, failed);
     if (!failed) std::filesystem::create_directories(result.directory_ / "log", failed);
     if (failed) return fail_errno(failed.value(), fmt::format("cannot make directory {}", directory.native()));
-    const auto text = read_text(partition.file, 1_MiB);
-    if (!text) return std::unexpected(text.error());
-    const auto sections = service::list_sections(*text, partition.file.native());
-    if (!sections) return std::unexpected(sections.error());
+    const auto text = WEIR_TRY(read_text(partition.file, 1_MiB));
+    const auto sections = WEIR_TRY(service::list_sections(text, partition.file.native()));
     const bool one = partition.count(StationKind::record) == 1;
     for (const auto& station : partition.stations) {
         if (station.kind != StationKind::record) continue;
         Recorder recorder{station.name, one ? result.directory_ : result.directory_ / station.name, {}, false};
-        for (const auto& section : *sections) {
+        for (const auto& section : sections) {
             if (section.path != station.section()) continue;
             for (const auto& value : section.texts) {
                 if (value.key == "catalogue") recorder.catalogue = value.text;

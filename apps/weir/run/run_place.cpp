@@ -25,11 +25,9 @@ Result<RunPlace> RunPlace::announce(const std::filesystem::path& directory, cons
     auto path = directory / file_name;
     auto fresh = path;
     fresh += ".new";
-    auto file = File::open(fresh, File::Mode::open_or_create);
-    if (!file) return std::unexpected(file.error());
-    if (auto empty = file->truncate(0); !empty) return std::unexpected(empty.error());
-    if (auto written = file->write_at(0, std::as_bytes(std::span(text))); !written)
-        return std::unexpected(written.error());
+    auto file = WEIR_TRY(File::open(fresh, File::Mode::open_or_create));
+    WEIR_TRY(file.truncate(0));
+    WEIR_TRY(file.write_at(0, std::as_bytes(std::span(text))));
     std::error_code failed;
     std::filesystem::rename(fresh, path, failed);
     if (failed) return fail_errno(failed.value(), fmt::format("cannot write {}", path.native()));
@@ -50,11 +48,10 @@ Result<std::string> RunPlace::find(const std::filesystem::path& directory) {
             fmt::format("no run control works in {}: there is no {}; begin with weir run PARTITION.toml --dir {}",
                         directory.native(), file_name, directory.native()));
     }
-    const auto document = json::parse(*text);
-    if (!document) return std::unexpected(document.error());
-    json::Fields fields(*document, path.native());
+    const auto document = WEIR_TRY(json::parse(*text));
+    json::Fields fields(document, path.native());
     auto address = fields.text("control");
-    if (auto read = fields.result(); !read) return std::unexpected(read.error());
+    WEIR_TRY(fields.result());
     return address;
 }
 

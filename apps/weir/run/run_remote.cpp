@@ -53,9 +53,8 @@ Result<json::value> wait_for(const service::ControlClient& client, std::initiali
                              std::chrono::seconds at_most) {
     const auto end = std::chrono::steady_clock::now() + at_most;
     while (true) {
-        auto partition = partition_of(client);
-        if (!partition) return partition;
-        const auto state = state_of(*partition);
+        auto partition = WEIR_TRY(partition_of(client));
+        const auto state = state_of(partition);
         if (std::ranges::find(states, state) != states.end()) return partition;
         if (std::chrono::steady_clock::now() > end)
             return fail(Errc::limit, fmt::format("the partition is {} after {}", state, to_string(at_most)));

@@ -62,8 +62,7 @@ struct Outcome {
 Result<> prepare(const std::filesystem::path& directory) {
     std::error_code error;
     if (std::filesystem::exists(directory / marker, error)) {
-        auto lock = datafile::DirectoryLock::take(directory);  // not under the feet of a demo that runs
-        if (!lock) return std::unexpected(lock.error());
+        auto lock = WEIR_TRY(datafile::DirectoryLock::take(directory));  // not under the feet of a demo that runs
         for (const auto& entry : std::filesystem::directory_iterator(directory)) {
             const auto name = entry.path().filename().native();
             if (name != marker && name != "weir.lock") std::filesystem::remove(entry.path(), error);
@@ -118,9 +117,7 @@ Result<> send_for(const DemoOptions& options, recorder::Recorder& recorder, Sign
         workload::ReplayOptions replay_options;
         replay_options.files = options.sources;
         replay_options.run = recorder.run();
-        auto opened = workload::ReplaySource::open(replay_options);
-        if (!opened) return std::unexpected(opened.error());
-        replay = std::move(*opened);
+        replay = WEIR_TRY(workload::ReplaySource::open(replay_options));
     }
     Result<> result;
     std::vector<std::unique_ptr<Sending>> sendings;
@@ -167,13 +164,11 @@ Result<> send_for(const DemoOptions& options, recorder::Recorder& recorder, Sign
 }
 
 Result<> verify(const DemoOptions& options, const Clock& clock, Outcome& outcome) {
-    auto catalogue = catalogue::open_sqlite_catalogue(catalogue::catalogue_path(options.directory));
-    if (!catalogue) return std::unexpected(catalogue.error());
-    const auto rows = (*catalogue)->files({.run = outcome.run});
-    if (!rows) return std::unexpected(rows.error());
+    auto catalogue = WEIR_TRY(catalogue::open_sqlite_catalogue(catalogue::catalogue_path(options.directory)));
+    const auto rows = WEIR_TRY(catalogue->files({.run = outcome.run}));
     std::vector<recovery::FileToVerify> files;
     std::uint64_t bytes = 0;
-    for (const auto& row : *rows) {
+    for (const auto& row : rows) {
         files.push_back({std::filesystem::path(row.volume) / row.name, row});
         bytes += row.bytes;
     }

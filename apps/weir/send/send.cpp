@@ -75,24 +75,20 @@ Result<std::unique_ptr<workload::EventSource>> open_replay(const SendOptions& op
     workload::ReplayOptions replay{
         .files = options.files, .run = options.run, .keep_ids = options.keep_ids, .first_id = options.first_id};
     if (options.stream) {
-        auto tag = parse_stream_key(*options.stream);
-        if (!tag) return std::unexpected(std::move(tag.error()));
-        replay.stream = std::move(*tag);
+        replay.stream = WEIR_TRY(parse_stream_key(*options.stream));
     }
-    auto source = workload::ReplaySource::open(replay);
-    if (!source) return std::unexpected(std::move(source.error()));
-    if (!(*source)->repeats() && options.events.value_or(0) > *(*source)->events_once())
+    auto source = WEIR_TRY(workload::ReplaySource::open(replay));
+    if (!source->repeats() && options.events.value_or(0) > *source->events_once())
         return fail(Errc::usage,
                     fmt::format("--keep-ids sends each event once, and there are {}; ask for no more, or leave it out",
-                                *(*source)->events_once()));
+                                *source->events_once()));
     return source;
 }
 
 Result<std::unique_ptr<workload::EventSource>> open_workload(const SendOptions& options, const Clock& clock) {
-    auto profile = workload::find_profile(options.profile.value_or(default_profile));
-    if (!profile) return std::unexpected(std::move(profile.error()));
+    auto profile = WEIR_TRY(workload::find_profile(options.profile.value_or(default_profile)));
     return std::make_unique<workload::SyntheticSource>(
-        workload::SyntheticOptions{.profile = std::move(*profile),
+        workload::SyntheticOptions{.profile = std::move(profile),
                                    .run = options.run.value_or(RunNumber{1}),
                                    .seed = options.seed,
                                    .first_id = options.first_id,
@@ -195,9 +191,8 @@ int judge(const SendOptions& options, const Sending& sending, const SendingCount
 Result<std::string> find_name(const SendOptions& options) {
     if (options.name) return *options.name;
     if (!options.tls.any()) return "send";
-    const auto tls = transport::TlsContext::for_client(options.tls);
-    if (!tls) return std::unexpected(tls.error());
-    auto name = tls->certificate_name();
+    const auto tls = WEIR_TRY(transport::TlsContext::for_client(options.tls));
+    auto name = tls.certificate_name();
     if (!wire::valid_sender_name(name))
         return fail(Errc::usage, fmt::format("{} has no name that a sender can have; give one with --name",
                                              options.tls.certificate.native()));
@@ -207,18 +202,17 @@ Result<std::string> find_name(const SendOptions& options) {
 /// The run that is being recorded. Nothing: a signal came first.
 Result<std::optional<RunNumber>> ask_for_run(const SendOptions& options, const std::string& name, Signals& signals,
                                              const Clock& clock) {
-    auto sender = delivery::Sender::open({.host = to_string(options.to),
-                                          .name = name,
-                                          .join_run = true,
-                                          .give_up_after = options.give_up_after,
-                                          .tls = options.tls});
-    if (!sender) return std::unexpected(std::move(sender.error()));
+    auto sender = WEIR_TRY(delivery::Sender::open({.host = to_string(options.to),
+                                                   .name = name,
+                                                   .join_run = true,
+                                                   .give_up_after = options.give_up_after,
+                                                   .tls = options.tls}));
     ProgressLine line(clock);
     while (!signals.wait(0ns)) {
-        const auto run = (*sender)->run(100ms);
+        const auto run = sender->run(100ms);
         if (!run || *run) return run;
         if (line.due())
-            line.show(fmt::format("waiting for {}: {}", to_string(options.to), (*sender)->stats().last_problem));
+            line.show(fmt::format("waiting for {}: {}", to_string(options.to), sender->stats().last_problem));
     }
     return std::nullopt;
 }

@@ -19,19 +19,15 @@ constexpr std::chrono::nanoseconds wait_max = 20ms;
 
 std::int64_t nanoseconds(SteadyTime time) { return time.time_since_epoch().count(); }
 
-/// The same format in the words of the delivery protocol.
-wire::EventFormat to_wire(event::Format format) noexcept {
-    switch (format) {
-        case event::Format::event_5_0: return wire::EventFormat::event_5_0;
-        case event::Format::event_3_0: return wire::EventFormat::event_3_0;
-        case event::Format::opaque: break;
-    }
-    return wire::EventFormat::opaque;
+/// As messages name it.
+std::string connection_name(const SendingOptions& options, std::uint32_t i) {
+    return options.connections == 1 ? options.to : fmt::format("{}, connection {}", options.to, i + 1);
 }
 
-/// What keeps an event's bytes alive, and when the event was due.
+/// What keeps an event's bytes alive, when the event was due, and how many streams it is for.
 struct Sent {
     SteadyTime due;
+    std::size_t copies;
     std::shared_ptr<const void> owner;
 };
 
@@ -47,7 +43,7 @@ Result<std::unique_ptr<Sending>> Sending::start(SendingOptions options, workload
                                                    connections_max));
     if (options.window == Bytes{0}) options.window = std::max(windows_together / options.connections, window_min);
     std::unique_ptr<Sending> sending(new Sending(std::move(options), source, clock));
-    if (auto opened = sending->open(); !opened) return std::unexpected(std::move(opened.error()));
+    WEIR_TRY(sending->open());
     return sending;
 }
 
@@ -56,15 +52,18 @@ Result<> Sending::open() {
     options.sender.name = options_.name;
     options.sender.tls = options_.tls;
     options.sender.run = source_.run();
-    options.sender.format = to_wire(source_.format());
+    options.sender.format = wire::parse_event_format(event::name(source_.format())).value();
     options.sender.window = options_.window;
     options.sender.give_up_after = options_.give_up_after;
     group_.emplace(
         std::move(options),
-        [this](const std::shared_ptr<const void>& sent, std::optional<wire::RejectReason>) {
+        [this](const std::shared_ptr<const void>& owner, std::optional<wire::RejectReason> rejected) {
             const auto now = clock_.now();
             last_answer_ns_.store(nanoseconds(now), std::memory_order_relaxed);
-            answer_times_.add(now - static_cast<const Sent*>(sent.get())->due);
+            if (rejected) return;
+            const auto& sent = *static_cast<const Sent*>(owner.get());
+            answer_times_.add(now - sent.due);
+            copies_.fetch_add(sent.copies, std::memory_order_relaxed);
         },
         [this](std::string text) {
             const std::scoped_lock lock(mutex_);
@@ -72,8 +71,9 @@ Result<> Sending::open() {
         });
     std::vector<Peer> connections;
     for (std::uint32_t i = 0; i < options_.connections; ++i)
-        connections.push_back({.name = fmt::format("{:04}", i), .kind = StationKind::record, .events = options_.to});
-    if (auto set = group_->set_receivers(delivery::Choice::least_loaded, std::move(connections)); !set) return set;
+        connections.push_back(
+            {.name = connection_name(options_, i), .kind = StationKind::record, .events = options_.to});
+    WEIR_TRY(group_->set_receivers(delivery::Choice::least_loaded, std::move(connections)));
 
     sending_ = std::min({options_.connections, threads_max, std::max(std::thread::hardware_concurrency(), 1U)});
     for (auto i = sending_; i > 0; --i) threads_.emplace_back([this] { send_events(); });
@@ -102,17 +102,16 @@ bool Sending::send(workload::SourcedEvent event) {
         std::this_thread::sleep_for(std::min(early, wait_max));
         due = clock_.now();
     }
-    const delivery::Piece payload{.data = event.data,
-                                  .owner = std::allocate_shared<const Sent>(memory::MigratingAllocator<Sent>(pool_),
-                                                                            due, std::move(event.owner))};
-    const auto copies = event.tags.size();
+    const delivery::Piece payload{
+        .data = event.data,
+        .owner = std::allocate_shared<const Sent>(memory::MigratingAllocator<Sent>(pool_), due, event.tags.size(),
+                                                  std::move(event.owner))};
     if (!group_->send({.global_id = event.global_id,
                        .level1_id = event.level1_id,
                        .lumi_block = event.lumi_block,
                        .tags = std::move(event.tags)},
                       std::span(&payload, 1), stop_.get_token()))
         return false;
-    copies_.fetch_add(copies, std::memory_order_relaxed);
     std::int64_t unset = 0;
     first_sent_ns_.compare_exchange_strong(unset, nanoseconds(due), std::memory_order_relaxed);
     return true;

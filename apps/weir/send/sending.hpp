@@ -51,7 +51,7 @@ struct SendingCounts {
     std::uint64_t rejected = 0;
     std::uint64_t unanswered = 0;
     std::array<std::uint64_t, wire::reject_reason_count> rejected_by{};  // by wire::index(reason)
-    std::uint64_t copies = 0;  // stream tags of the events sent: how often they should be stored
+    std::uint64_t copies = 0;  // stream tags of the events acknowledged: how often they should be stored
     std::uint64_t bytes = 0;   // payload of the events sent
     std::uint64_t bytes_answered = 0;
     std::uint64_t resent = 0;  // messages, after lost connections
@@ -84,8 +84,8 @@ public:
     /// Why a sender failed for good (refused by the recorder, gave up): the first, which stopped all.
     [[nodiscard]] std::optional<Error> failure() const;
 
-    /// How long events waited for their answers, from the moment that the rate gave them, or else from when they were
-    /// ready.
+    /// How long events that were acknowledged waited for that, from the moment that the rate gave them, or else from
+    /// when they were ready.
     [[nodiscard]] const AnswerTimes& answer_times() const noexcept { return answer_times_; }
 
     [[nodiscard]] static const Clock& default_clock();

@@ -114,10 +114,9 @@ Result<> SumOutput::finish(bool complete) {
 }
 
 Result<> write_whole(const std::filesystem::path& path, std::string_view text) {
-    auto output = SumOutput::open(path);
-    if (!output) return std::unexpected(output.error());
-    output->write(text);
-    return output->finish(true);
+    auto output = WEIR_TRY(SumOutput::open(path));
+    output.write(text);
+    return output.finish(true);
 }
 
 }  // namespace weir::app

@@ -106,7 +106,7 @@ void become_idle(std::string_view command, const ReadSettings& settings) {
 Result<> sums_are_right(std::span<const digest::Algorithm> of) {
     for (const auto algorithm : of) {
         if (!digest::combinable(algorithm)) continue;  // these are lib/checksum's
-        if (auto good = checksum::self_test_of(digest::name(algorithm)); !good) return good;
+        WEIR_TRY(checksum::self_test_of(digest::name(algorithm)));
     }
     return digest::self_test(of);
 }

@@ -206,6 +206,7 @@ json::value json_error(const FileSum& file) {
 std::string json_fields(const FileSum& file) {
     json::object more{{"status", fixity::name(file.status)}, {"error", json_error(file)}};
     if (!file.same_as.empty()) more["same_as"] = json_text(file.same_as);
+    if (file.attributes.not_stored) more["not_stored"] = true;
     more["read"] = file.attributes.taken ? "attribute" : fixity::name(file.read_through);
     if (file.expected) {
         const auto& expected = *file.expected;
@@ -253,6 +254,7 @@ std::string json_fields(const SumVerdict& verdict, double seconds) {
                             {"moved", verdict.moved},
                             {"duplicate", verdict.duplicate},
                             {"malformed", verdict.malformed},
+                            {"not_stored", verdict.not_stored},
                             {"skipped", json::object{{"special", verdict.special}, {"links", verdict.links}}},
                             {"interrupted", verdict.interrupted},
                             {"bytes", verdict.bytes},

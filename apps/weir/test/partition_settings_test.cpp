@@ -33,10 +33,9 @@ memory = "2GiB"
 )";
 
 Result<StationPlace> read_as(std::string_view text, const std::string& name, StationOptions options = {}) {
-    const auto stations = list_stations(text, "p.toml");
-    if (!stations) return std::unexpected(stations.error());
-    const auto station = std::ranges::find(*stations, name, &ListedStation::name);
-    if (station == stations->end()) return fail(Errc::usage, "no such station");
+    const auto stations = WEIR_TRY(list_stations(text, "p.toml"));
+    const auto station = std::ranges::find(stations, name, &ListedStation::name);
+    if (station == stations.end()) return fail(Errc::usage, "no such station");
     RecorderStationSettings settings;
     return read_station(text, "p.toml", *station, settings, options);
 }

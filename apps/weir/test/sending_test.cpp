@@ -19,9 +19,10 @@ using namespace std::chrono_literals;
 /// Small events, made at once, of which only a bounded number may be underway.
 class SmallEvents final : public workload::EventSource {
 public:
-    /// Of 100 bytes; every `larger_each`th of 101.
-    explicit SmallEvents(std::size_t underway_max = 1000, std::uint64_t larger_each = 0)
-        : underway_max_(underway_max), larger_each_(larger_each) {}
+    /// Of 100 bytes; every `larger_each`th of 101, every `no_stream_each`th with a tag that is no stream.
+    explicit SmallEvents(std::size_t underway_max = 1000, std::uint64_t larger_each = 0,
+                         std::uint64_t no_stream_each = 0)
+        : underway_max_(underway_max), larger_each_(larger_each), no_stream_each_(no_stream_each) {}
     RunNumber run() const override { return RunNumber{5}; }
     void set_run(RunNumber) override {}
     event::Format format() const override { return event::Format::opaque; }
@@ -39,10 +40,12 @@ public:
             const std::scoped_lock release(mutex_);
             --underway_;
         });
+        auto tag = *parse_stream_key("physics_Main");
+        if (no_stream_each_ != 0 && n % no_stream_each_ == 0) tag.type = "no type";
         return workload::SourcedEvent{.global_id = GlobalEventId{1 + n},
                                       .level1_id = Level1Id{static_cast<std::uint32_t>(1 + n)},
                                       .lumi_block = LumiBlock{1},
-                                      .tags = {*parse_stream_key("physics_Main")},
+                                      .tags = {std::move(tag)},
                                       .data = *bytes,
                                       .owner = std::move(owner)};
     }
@@ -52,6 +55,7 @@ private:
     std::size_t underway_ = 0;
     const std::size_t underway_max_;
     const std::uint64_t larger_each_;
+    const std::uint64_t no_stream_each_;
 };
 
 /// Takes every event and answers it as it was told to.
@@ -162,6 +166,22 @@ TEST(Sending, EventsThatTheRecorderWouldNotTakeAreCountedAndCostNoOther) {
     EXPECT_EQ(counts.rejected_by[wire::index(wire::RejectReason::too_large)], 100U);
     EXPECT_EQ(counts.acknowledged, 200U);
     EXPECT_EQ(counts.unanswered, 0U);
+    EXPECT_EQ(counts.copies, 200U) << "of events that are acknowledged";
+    EXPECT_EQ((*sending)->answer_times().count(), 200U);
+    EXPECT_FALSE((*sending)->failure().has_value());
+}
+
+TEST(Sending, AnEventWithATagThatIsNoStreamIsCountedAndCostsNoOther) {
+    Recorder recorder;
+    SmallEvents source(1000, 0, 3);
+    auto sending = Sending::start({.to = recorder.address(), .connections = 1, .events = 300}, source);
+    ASSERT_TRUE(sending.has_value());
+    ASSERT_TRUE((*sending)->wait(100s));
+    const auto counts = (*sending)->counts();
+    EXPECT_EQ(counts.sent, 300U);
+    EXPECT_EQ(counts.rejected_by[wire::index(wire::RejectReason::bad_tag)], 100U);
+    EXPECT_EQ(counts.acknowledged, 200U);
+    EXPECT_NE(counts.first_refusal.find("event 1 cannot be sent"), std::string::npos) << counts.first_refusal;
     EXPECT_FALSE((*sending)->failure().has_value());
 }
 
@@ -247,7 +267,12 @@ TEST(Sending, OptionsThatCannotBeAreRefusedBeforeAnythingIsSent) {
         const auto sending = Sending::start(options, source);
         ASSERT_FALSE(sending.has_value());
         EXPECT_EQ(sending.error().code, Errc::usage) << sending.error().message();
+        EXPECT_EQ(sending.error().message().find("0000"), std::string::npos) << sending.error().message();
     }
+    const auto nowhere = Sending::start({.to = "nowhere", .connections = 2}, source);
+    ASSERT_FALSE(nowhere.has_value());
+    EXPECT_NE(nowhere.error().message().find("recorder nowhere, connection 1: "), std::string::npos)
+        << nowhere.error().message();
 }
 
 TEST(RatePacer, GivesOneMomentAPeriodAndForgetsWhatCouldNotBeCaughtUp) {

@@ -98,11 +98,10 @@ Result<std::size_t> File::read_some_at(std::uint64_t offset, MutableData to) con
 }
 
 Result<> File::read_at(std::uint64_t offset, MutableData to) const {
-    const auto got = read_some_at(offset, to);
-    if (!got) return std::unexpected(got.error());
-    if (*got == to.size()) return {};
+    const auto got = WEIR_TRY(read_some_at(offset, to));
+    if (got == to.size()) return {};
     return fail(Errc::truncated, fmt::format("{} ends at offset {}, {} bytes before what was asked for", path_.native(),
-                                             offset + *got, to.size() - *got));
+                                             offset + got, to.size() - got));
 }
 
 Result<> File::write_at(std::uint64_t offset, ConstData from) {
@@ -179,19 +178,16 @@ Result<Bytes> free_space(const std::filesystem::path& path, FileSystem& system) 
 }
 
 Result<std::string> read_text(const std::filesystem::path& path, Bytes limit, FileSystem& system) {
-    auto file = File::open(path, File::Mode::read, system);
-    if (!file) return std::unexpected(file.error());
-    const auto size = file->size();
-    if (!size) return std::unexpected(size.error());
-    if (*size > limit.count())
+    auto file = WEIR_TRY(File::open(path, File::Mode::read, system));
+    const auto size = WEIR_TRY(file.size());
+    if (size > limit.count())
         return fail(Errc::limit, fmt::format("{} is larger than {}", path.native(), to_string(limit)));
     // A file of the kernel's says 0 and has bytes all the same.
-    std::string text(*size > 0 ? *size : limit.count() + 1, '\0');
-    const auto got = file->read_some_at(0, std::as_writable_bytes(std::span(text.data(), text.size())));
-    if (!got) return std::unexpected(got.error());
-    if (*got > limit.count())
+    std::string text(size > 0 ? size : limit.count() + 1, '\0');
+    const auto got = WEIR_TRY(file.read_some_at(0, std::as_writable_bytes(std::span(text.data(), text.size()))));
+    if (got > limit.count())
         return fail(Errc::limit, fmt::format("{} is larger than {}", path.native(), to_string(limit)));
-    text.resize(*got);
+    text.resize(got);
     return text;
 }
 

@@ -34,7 +34,7 @@ Result<std::size_t> put_back_leaving(const std::filesystem::path& directory, Fil
         }
     }
     if (count > 0) {
-        if (auto synced = sync_directory(directory, system); !synced) return std::unexpected(synced.error());
+        WEIR_TRY(sync_directory(directory, system));
     }
     if (!all) return std::unexpected(all.error());
     return count;

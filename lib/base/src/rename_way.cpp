@@ -42,9 +42,8 @@ Result<RenameWay> find_rename_way(const std::filesystem::path& directory) {
     std::error_code ignored;
     std::filesystem::remove(to, ignored);  // of a process that died here
     for (const auto way : rename_ways) {
-        auto file = File::open(from, File::Mode::open_or_create);
-        if (!file) return std::unexpected(file.error());
-        if (auto closed = file->close(); !closed) return std::unexpected(closed.error());
+        auto file = WEIR_TRY(File::open(from, File::Mode::open_or_create));
+        WEIR_TRY(file.close());
         const int renamed = rename_by(way, from.c_str(), to.c_str());
         const int why = errno;
         std::filesystem::remove(from, ignored);

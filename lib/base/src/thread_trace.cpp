@@ -51,11 +51,10 @@ std::string thread_trace(const ThreadAccounts& accounts, std::string_view proces
 
 Result<> write_thread_trace(const ThreadAccounts& accounts, std::string_view process_name,
                             const std::filesystem::path& path) {
-    auto file = File::open(path, File::Mode::open_or_create);
-    if (!file) return std::unexpected(file.error());
-    if (auto empty = file->truncate(0); !empty) return empty;
-    if (auto written = file->write_at(0, as_data(thread_trace(accounts, process_name))); !written) return written;
-    return file->close();
+    auto file = WEIR_TRY(File::open(path, File::Mode::open_or_create));
+    WEIR_TRY(file.truncate(0));
+    WEIR_TRY(file.write_at(0, as_data(thread_trace(accounts, process_name))));
+    return file.close();
 }
 
 }  // namespace weir

@@ -74,11 +74,9 @@ AssignerStation::~AssignerStation() { static_cast<void>(disconnect()); }
 
 Result<> AssignerStation::configure() {
     const std::vector kinds{StationKind::build, StationKind::readout, StationKind::supervise};
-    auto loop = messaging::StationLoop::open(
+    loop_ = WEIR_TRY(messaging::StationLoop::open(
         {.thread = "dfm", .loop = options_.loop, .link = options_.link, .speaks_with = kinds, .watches = kinds},
-        clock_);
-    if (!loop) return std::unexpected(loop.error());
-    loop_ = std::move(*loop);
+        clock_));
     return {};
 }
 

@@ -120,9 +120,7 @@ Result<> BuilderStation::configure() {
                                           .memory = options_.memory};
     options.loop.gather = answers_gather;
     if (options_.probe) options.probe = options_.probe_deadline;
-    auto loop = messaging::StationLoop::open(std::move(options), clock_);
-    if (!loop) return std::unexpected(loop.error());
-    loop_ = std::move(*loop);
+    loop_ = WEIR_TRY(messaging::StationLoop::open(std::move(options), clock_));
     return {};
 }
 

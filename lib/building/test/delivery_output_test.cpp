@@ -73,11 +73,11 @@ struct DeliveryOutputTest : testing::Test {
          .tags = {StreamTag{.type = "physics", .name = "Main", .obeys_lumi_block = true, .robs = {}, .detectors = {}}}},
         [this] { ++woken; }};
 
-    std::unique_ptr<BuiltEvent> event(std::uint64_t id) {
+    std::unique_ptr<BuiltEvent> event(std::uint64_t id, ConstData bytes = as_data("the bytes of an event")) {
         auto made = std::make_unique<BuiltEvent>();
         made->ticket.global_id = GlobalEventId{id};
         made->memory.begin(pool, 4096);
-        made->pieces.make(as_data("the bytes of an event"));
+        made->pieces.make(bytes);
         return made;
     }
     void give(std::uint64_t count) {
@@ -161,14 +161,20 @@ TEST_F(DeliveryOutputTest, TheEventsOfAFilterThatCannotBeReachedGoToTheOthersAft
 }
 
 TEST_F(DeliveryOutputTest, AllReceiversShareTheWindow) {
+    const std::string large(70'000, 'x');  // more than a batch, so that both get some
     FilterStandIn one(false), two(false);
-    DeliveryOutput small({.name = "sfi", .format = wire::EventFormat::opaque, .window = Bytes{100}}, [] {});
+    DeliveryOutput small({.name = "sfi", .format = wire::EventFormat::opaque, .window = Bytes{300'000}}, [] {});
     ASSERT_TRUE(small.set_peers({one.peer(1, "ef-1"), two.peer(2, "ef-2")}, RunNumber{1}));
+    const auto until = std::chrono::steady_clock::now() + 10s;
+    while (small.stats().connected < 2 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
     for (std::uint64_t id = 1; id <= 5; ++id) {
-        auto made = event(id);  // of 21 bytes
+        auto made = event(id, as_data(large));
         EXPECT_EQ(small.take(made), id <= 4);
         EXPECT_EQ(made == nullptr, id <= 4);
     }
+    while (one.events + two.events < 4 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+    EXPECT_EQ(one.events.load(), 2);
+    EXPECT_EQ(two.events.load(), 2);
 }
 
 TEST_F(DeliveryOutputTest, TheEventsOfASenderThatIsRefusedAreSentAgainThoughNoNewOnesCome) {

@@ -13,7 +13,7 @@
 namespace weir::catalogue {
 namespace {
 
-constexpr std::uint8_t format_version = 1;
+constexpr std::uint8_t format_version = 2;
 
 // The fields of each struct, in the order of the bytes. `S` is const or not.
 template <class S, class T>
@@ -29,7 +29,7 @@ void fields(Is<FileRow> auto& s, auto f) {
 }
 void fields(Is<FileClose> auto& s, auto f) {
     f(s.guid, s.volume, s.name, s.events, s.bytes, s.event_bytes, s.first_event, s.last_event, s.sums, s.file_health,
-      s.at);
+      s.at, s.shared);
 }
 void fields(Is<SessionMark> auto& s, auto f) { f(s.recorder, s.run, s.sender, s.incarnation, s.connection, s.durable); }
 void fields(Is<LedgerRow> auto& s, auto f) {
@@ -45,28 +45,19 @@ void fields(Is<OpenRun> auto& s, auto f) { f(s.start); }
 void fields(Is<CloseRun> auto& s, auto f) { f(s.run, s.recorder, s.at); }
 void fields(Is<PutRun> auto& s, auto f) { f(s.row); }
 void fields(Is<SetRunParameter> auto& s, auto f) { f(s.run, s.name, s.value); }
-void fields(Is<CloseLumiBlock> auto& s, auto f) { f(s.run, s.recorder, s.block); }
-void fields(Is<SetOverlap> auto& s, auto f) {
-    f(s.run, s.first, s.second, s.kind, s.events_first, s.events_second, s.events_both);
-}
+void fields(Is<CloseBlocks> auto& s, auto f) { f(s.closed); }
 void fields(Is<FileOpening> auto& s, auto f) { f(s.file); }
 void fields(Is<FileClosing> auto& s, auto f) { f(s.file, s.marks, s.ledgers); }
 void fields(Is<FileTransferred> auto& s, auto f) { f(s.guid); }
-void fields(Is<FileDeleted> auto& s, auto f) { f(s.guid); }
+void fields(Is<FileDeleted> auto& s, auto f) { f(s.guid, s.volume, s.name); }
 void fields(Is<SetFileHealth> auto& s, auto f) { f(s.guid, s.health); }
 void fields(Is<FileMoved> auto& s, auto f) { f(s.guid, s.volume, s.name); }
 void fields(Is<ForgetFile> auto& s, auto f) { f(s.guid); }
-void fields(Is<PutFile> auto& s, auto f) { f(s.file); }
+void fields(Is<PutFile> auto& s, auto f) { f(s.file, s.shared); }
 void fields(Is<SetTransfer> auto& s, auto f) { f(s.row); }
 void fields(Is<SetMarks> auto& s, auto f) { f(s.marks); }
 void fields(Is<SetLedger> auto& s, auto f) { f(s.row); }
 void fields(Is<AddToLedger> auto& s, auto f) { f(s.row); }
-void fields(Is<FileDeletedAt> auto& s, auto f) { f(s.guid, s.volume, s.name); }
-void fields(Is<CloseBlocks> auto& s, auto f) { f(s.closed); }
-void fields(Is<FileClosingShared> auto& s, auto f) {
-    f(s.closing.file, s.closing.file.shared, s.closing.marks, s.closing.ledgers);
-}
-void fields(Is<PutFileShared> auto& s, auto f) { f(s.file, s.shared); }
 
 // Words are kept as words, so that a byte that is none is noticed.
 template <class Enum>
@@ -255,35 +246,25 @@ struct Applied {
     Catalogue& to;
 
     Result<> operator()(const OpenRun& c) const {
-        auto opened = to.open_run(c.start);
-        if (!opened) return std::unexpected(std::move(opened.error()));
+        WEIR_TRY(to.open_run(c.start));
         return {};
     }
     Result<> operator()(const CloseRun& c) const { return to.close_run(c.run, c.recorder, c.at); }
     Result<> operator()(const PutRun& c) const { return to.put_run(c.row); }
     Result<> operator()(const SetRunParameter& c) const { return to.set_run_parameter(c.run, c.name, c.value); }
-    Result<> operator()(const CloseLumiBlock&) const { return {}; }
-    Result<> operator()(const SetOverlap&) const { return {}; }
+    Result<> operator()(const CloseBlocks& c) const { return to.lumi_blocks_closed(c.closed); }
     Result<> operator()(const FileOpening& c) const { return to.file_opened(c.file); }
     Result<> operator()(const FileClosing& c) const { return to.file_closed(c.file, c.marks, c.ledgers); }
     Result<> operator()(const FileTransferred& c) const { return to.file_transferred(c.guid); }
-    Result<> operator()(const FileDeleted& c) const {
-        const auto known = to.file(c.guid);
-        if (!known) return std::unexpected(known.error());
-        return to.file_deleted(c.guid, *known ? (*known)->volume : "", *known ? (*known)->name : "");
-    }
+    Result<> operator()(const FileDeleted& c) const { return to.file_deleted(c.guid, c.volume, c.name); }
     Result<> operator()(const SetFileHealth& c) const { return to.set_file_health(c.guid, c.health); }
     Result<> operator()(const FileMoved& c) const { return to.file_moved(c.guid, c.volume, c.name); }
     Result<> operator()(const ForgetFile& c) const { return to.forget_file(c.guid); }
-    Result<> operator()(const PutFile& c) const { return to.put_file(c.file); }
+    Result<> operator()(const PutFile& c) const { return to.put_file(c.file, c.shared); }
     Result<> operator()(const SetTransfer& c) const { return to.set_transfer(c.row); }
     Result<> operator()(const SetMarks& c) const { return to.set_marks(c.marks); }
     Result<> operator()(const SetLedger& c) const { return to.set_ledger(c.row); }
     Result<> operator()(const AddToLedger& c) const { return to.add_to_ledger(c.row); }
-    Result<> operator()(const FileDeletedAt& c) const { return to.file_deleted(c.guid, c.volume, c.name); }
-    Result<> operator()(const CloseBlocks& c) const { return to.lumi_blocks_closed(c.closed); }
-    Result<> operator()(const FileClosingShared& c) const { return (*this)(c.closing); }
-    Result<> operator()(const PutFileShared& c) const { return to.put_file(c.file, c.shared); }
 };
 
 }  // namespace

@@ -29,15 +29,8 @@ struct SetRunParameter {
     std::string name;
     std::string value;
 };
-struct CloseLumiBlock {
-    RunNumber run{};
-    std::string recorder;
-    LumiBlock block{};
-};                   // of older programs: nothing is done
-struct SetOverlap {  // of older programs: nothing is done
-    RunNumber run{};
-    std::string first, second, kind;
-    std::uint64_t events_first = 0, events_second = 0, events_both = 0;
+struct CloseBlocks {
+    BlocksClosed closed;
 };
 struct FileOpening {
     FileRow file;
@@ -52,7 +45,9 @@ struct FileTransferred {
 };
 struct FileDeleted {
     Guid guid;
-};  // as older programs noted it: wherever the file is
+    std::string volume;
+    std::string name;
+};
 struct SetFileHealth {
     Guid guid;
     FileHealth health{};
@@ -67,6 +62,7 @@ struct ForgetFile {
 };
 struct PutFile {
     FileRow file;
+    SharedEvents shared;
 };
 struct SetTransfer {
     TransferRow row;
@@ -80,27 +76,11 @@ struct SetLedger {
 struct AddToLedger {
     LedgerRow row;
 };
-struct FileDeletedAt {
-    Guid guid;
-    std::string volume;
-    std::string name;
-};
-struct CloseBlocks {
-    BlocksClosed closed;
-};
-struct FileClosingShared {
-    FileClosing closing;
-};  // with FileClose::shared
-struct PutFileShared {
-    FileRow file;
-    SharedEvents shared;
-};
 
 /// The order is that of the kinds in the stored bytes: a new one goes to the end.
-using CatalogueChange =
-    std::variant<OpenRun, CloseRun, PutRun, SetRunParameter, CloseLumiBlock, SetOverlap, FileOpening, FileClosing,
-                 FileTransferred, FileDeleted, SetFileHealth, FileMoved, ForgetFile, PutFile, SetTransfer, SetMarks,
-                 SetLedger, AddToLedger, FileDeletedAt, CloseBlocks, FileClosingShared, PutFileShared>;
+using CatalogueChange = std::variant<OpenRun, CloseRun, PutRun, SetRunParameter, CloseBlocks, FileOpening, FileClosing,
+                                     FileTransferred, FileDeleted, SetFileHealth, FileMoved, ForgetFile, PutFile,
+                                     SetTransfer, SetMarks, SetLedger, AddToLedger>;
 
 /// Makes the change.
 [[nodiscard]] Result<> apply_change(const CatalogueChange& change, Catalogue& catalogue);

@@ -16,18 +16,17 @@ Result<HandOffLock> HandOffLock::take(const std::filesystem::path& catalogue) {
     const auto path = catalogue == catalogue_path(directory)
                           ? directory / "weir-handoff.lock"
                           : std::filesystem::path(catalogue.native() + ".handoff-lock");
-    auto file = File::open(path, File::Mode::open_or_create);
-    if (!file) return std::unexpected(file.error());
-    if (::flock(file->fd(), LOCK_EX | LOCK_NB) != 0) {
+    auto file = WEIR_TRY(File::open(path, File::Mode::open_or_create));
+    if (::flock(file.fd(), LOCK_EX | LOCK_NB) != 0) {
         const auto owner = read_text(path, 256_B);
         return fail(Errc::refused,
                     fmt::format("files of {} are handed over or moved by another process ({}) already; stop it first",
                                 catalogue.native(), owner ? *owner : "unknown"));
     }
     const auto owner = std::to_string(::getpid());
-    if (auto cut = file->truncate(0); !cut) return std::unexpected(cut.error());
-    if (auto written = file->write_at(0, as_data(owner)); !written) return std::unexpected(written.error());
-    return HandOffLock(std::move(*file));
+    WEIR_TRY(file.truncate(0));
+    WEIR_TRY(file.write_at(0, as_data(owner)));
+    return HandOffLock(std::move(file));
 }
 
 }  // namespace weir::catalogue

@@ -50,17 +50,15 @@ constexpr const char* our_tables =
     "SELECT c.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = current_schema() AND c.relname IN ('weir_catalogue', 'runs', 'files')";
 
-enum class PostgresSchema { none, version_2, present };  // what the schema of the database holds
+enum class PostgresSchema { none, present };  // what the schema of the database holds
 
 Result<PostgresSchema> recognised(sql::PostgresDatabase& database) {
-    auto tables = database.query(our_tables);
-    if (!tables) return std::unexpected(std::move(tables.error()));
+    auto tables = WEIR_TRY(database.query(our_tables));
     bool marked = false, others = false;
     while (true) {
-        const auto row = tables->next();
-        if (!row) return std::unexpected(row.error());
-        if (!*row) break;
-        const bool mark = tables->text(0) == "weir_catalogue";
+        const auto row = WEIR_TRY(tables.next());
+        if (!row) break;
+        const bool mark = tables.text(0) == "weir_catalogue";
         marked = marked || mark;
         others = others || !mark;
     }
@@ -69,40 +67,28 @@ Result<PostgresSchema> recognised(sql::PostgresDatabase& database) {
         return fail(Errc::corrupt, fmt::format("{} is a database, but not a catalogue of weir; give another one, or a "
                                                "schema of its own (?options=-csearch_path%3DNAME)",
                                                database.name()));
-    const auto version = database.number_of("SELECT max(version) FROM weir_catalogue");
-    if (!version) return std::unexpected(version.error());
-    if (*version == catalogue_schema_version) return PostgresSchema::present;
-    if (*version == 2U) return PostgresSchema::version_2;
-    const bool newer = *version > catalogue_schema_version;
+    const auto version = WEIR_TRY(database.number_of("SELECT max(version) FROM weir_catalogue"));
+    if (version == catalogue_schema_version) return PostgresSchema::present;
+    const bool newer = version > catalogue_schema_version;
     return fail(Errc::unsupported,
                 fmt::format("catalogue {} has schema version {}, {} than version {} of this program; {}",
-                            database.name(), version->value_or(0), newer ? "newer" : "older", catalogue_schema_version,
+                            database.name(), version.value_or(0), newer ? "newer" : "older", catalogue_schema_version,
                             newer ? "use the newer program that wrote it"
                                   : "start with an empty database: it can be "
                                     "rebuilt from the files"));
 }
 
-/// The schema of this version, in an empty database or in one of version 2.
+/// The schema, in an empty database.
 Result<> create(sql::PostgresDatabase& database) {
     WEIR_TRY(database.begin_creating());
     const auto made = [&]() -> Result<> {
-        const auto there = recognised(database);  // again, under the lock: another process may have been first
-        if (!there) return std::unexpected(there.error());
-        if (*there == PostgresSchema::present) return {};
-        if (*there == PostgresSchema::version_2) {
-            WEIR_TRY(database.script("LOCK TABLE weir_catalogue IN EXCLUSIVE MODE"));
-            WEIR_TRY(database.script(in_postgres_words(catalogue_schema_3()).c_str()));
-            auto marked = database.execute("UPDATE weir_catalogue SET version = ?", {catalogue_schema_version});
-            if (!marked) return std::unexpected(std::move(marked.error()));
-            return {};
-        }
-        WEIR_TRY(database.script(in_postgres_words(catalogue_schema_1()).c_str()));
-        WEIR_TRY(database.script(in_postgres_words(catalogue_schema_2()).c_str()));
-        WEIR_TRY(database.script(in_postgres_words(catalogue_schema_3()).c_str()));
+        // Again, under the lock: another process may have been first.
+        const auto there = WEIR_TRY(recognised(database));
+        if (there == PostgresSchema::present) return {};
+        WEIR_TRY(database.script(in_postgres_words(catalogue_schema()).c_str()));
         WEIR_TRY(database.script(own_tables));
-        auto marked = database.execute("INSERT INTO weir_catalogue (id, version) VALUES (?, ?)",
-                                       {Guid::random(), catalogue_schema_version});
-        if (!marked) return std::unexpected(std::move(marked.error()));
+        WEIR_TRY(database.execute("INSERT INTO weir_catalogue (id, version) VALUES (?, ?)",
+                                  {Guid::random(), catalogue_schema_version}));
         return {};
     }();
     if (made) return database.commit();
@@ -113,29 +99,25 @@ Result<> create(sql::PostgresDatabase& database) {
 /// Rows of processes that were killed: what they were for lasts as long as a lost connection is made again.
 Result<> forget_old_handles(sql::PostgresDatabase& database) {
     constexpr auto enough = std::chrono::hours{24};
-    auto forgotten = database.execute("DELETE FROM writers WHERE writer LIKE 'handle %' AND at_us < ?",
-                                      {std::chrono::system_clock::now() - enough});
-    if (!forgotten) return std::unexpected(std::move(forgotten.error()));
+    WEIR_TRY(database.execute("DELETE FROM writers WHERE writer LIKE 'handle %' AND at_us < ?",
+                              {std::chrono::system_clock::now() - enough}));
     return {};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<SqlCatalogue>> open_postgres(const std::string& uri, const PostgresCatalogueOptions& options) {
-    auto database = sql::PostgresDatabase::open(uri, options);
-    if (!database) return std::unexpected(std::move(database.error()));
-    const auto there = recognised(**database);
-    if (!there) return std::unexpected(there.error());
-    if (*there == PostgresSchema::none && !options.create)
+    auto database = WEIR_TRY(sql::PostgresDatabase::open(uri, options));
+    const auto there = WEIR_TRY(recognised(*database));
+    if (there == PostgresSchema::none && !options.create)
         return fail(Errc::io, fmt::format("there is no catalogue in {}; a recorder makes it at its first start",
-                                          (*database)->name()));
-    if (*there != PostgresSchema::present) {
-        if (auto created = create(**database); !created) return std::unexpected(std::move(created.error()));
+                                          database->name()));
+    if (there != PostgresSchema::present) {
+        WEIR_TRY(create(*database));
     } else if (options.create) {
-        if (auto forgotten = forget_old_handles(**database); !forgotten)
-            return std::unexpected(std::move(forgotten.error()));
+        WEIR_TRY(forget_old_handles(*database));
     }
-    return std::make_unique<SqlCatalogue>(std::move(*database), options.rows_max);
+    return std::make_unique<SqlCatalogue>(std::move(database), options.rows_max);
 }
 
 Result<std::unique_ptr<Catalogue>> open_postgres_catalogue(const std::string& uri,

@@ -81,7 +81,7 @@ private:
 
 Result<std::unique_ptr<PostgresDatabase>> PostgresDatabase::open(const std::string& uri,
                                                                  const PostgresCatalogueOptions& options) {
-    if (auto loaded = load_libpq(); !loaded) return std::unexpected(std::move(loaded.error()));
+    WEIR_TRY(load_libpq());
     char* reason = nullptr;  // may repeat a password: not for messages
     PQconninfoOption* parsed = is_postgres_uri(uri) ? PQconninfoParse(uri.c_str(), &reason) : nullptr;
     PQfreemem(reason);
@@ -110,7 +110,7 @@ Result<std::unique_ptr<PostgresDatabase>> PostgresDatabase::open(const std::stri
     by_default("tcp_user_timeout", fmt::to_string(options.answer_timeout.count()));
     std::unique_ptr<PostgresDatabase> database(
         new PostgresDatabase(std::move(parameters), printable_postgres_uri(uri), options));
-    if (auto connected = database->connect(); !connected) return std::unexpected(std::move(connected.error()));
+    WEIR_TRY(database->connect());
     return database;
 }
 
@@ -159,13 +159,13 @@ Result<PostgresDatabase::Answer> PostgresDatabase::answer_of(const std::function
         const int flushed = PQflush(connection);
         if (flushed < 0) return std::unexpected(lost(one_line(PQerrorMessage(connection))));
         if (flushed == 0) break;
-        if (auto ready = await(true, deadline); !ready) return std::unexpected(std::move(ready.error()));
+        WEIR_TRY(await(true, deadline));
         if (PQconsumeInput(connection) == 0) return std::unexpected(lost(one_line(PQerrorMessage(connection))));
     }
     Answer answer;
     while (true) {
         while (PQisBusy(connection) != 0) {
-            if (auto ready = await(false, deadline); !ready) return std::unexpected(std::move(ready.error()));
+            WEIR_TRY(await(false, deadline));
             if (PQconsumeInput(connection) == 0) return std::unexpected(lost(one_line(PQerrorMessage(connection))));
         }
         Answer next(PQgetResult(connection));
@@ -183,7 +183,7 @@ Result<PostgresDatabase::Answer> PostgresDatabase::ask_once(const std::function<
     worth_repeating_ = false;
     if (connection_ == nullptr) {
         if (in_transaction_) return std::unexpected(lost("the transaction went with the connection"));
-        if (auto connected = connect(); !connected) return std::unexpected(std::move(connected.error()));
+        WEIR_TRY(connect());
     }
     return answer_of(send);
 }
@@ -213,15 +213,13 @@ Result<PostgresDatabase::Answer> PostgresDatabase::ask(std::string_view statemen
 }
 
 Result<Rows> PostgresDatabase::query(std::string_view statement, std::span<const Value> values) {
-    auto answer = ask(statement, values);
-    if (!answer) return std::unexpected(std::move(answer.error()));
-    return Rows(*this, std::make_unique<PostgresCursor>(std::move(*answer)));
+    auto answer = WEIR_TRY(ask(statement, values));
+    return Rows(*this, std::make_unique<PostgresCursor>(std::move(answer)));
 }
 
 Result<std::int64_t> PostgresDatabase::execute(std::string_view statement, std::span<const Value> values) {
-    auto answer = ask(statement, values);
-    if (!answer) return std::unexpected(std::move(answer.error()));
-    const std::string_view count = PQcmdTuples(answer->get());
+    auto answer = WEIR_TRY(ask(statement, values));
+    const std::string_view count = PQcmdTuples(answer.get());
     std::int64_t rows = 0;
     std::from_chars(count.data(), count.data() + count.size(), rows);  // empty for a statement that counts nothing
     return rows;
@@ -252,11 +250,10 @@ Result<> PostgresDatabase::begin_creating() {
 }
 
 Result<> PostgresDatabase::commit() {
-    auto answer = ask("COMMIT", {});
-    if (!answer) return std::unexpected(std::move(answer.error()));
+    auto answer = WEIR_TRY(ask("COMMIT", {}));
     in_transaction_ = false;
     // PostgreSQL answers a COMMIT of a transaction that had failed with success and the word ROLLBACK.
-    if (std::string_view(PQcmdStatus(answer->get())) == "COMMIT") return {};
+    if (std::string_view(PQcmdStatus(answer.get())) == "COMMIT") return {};
     return fail(Errc::io, fmt::format("catalogue {} took a change back at its commit", name_));
 }
 

@@ -28,13 +28,11 @@ CREATE TABLE outbox_refused (
 )sql";
 
 Result<std::string> text_of(sql::Database& database, std::string_view statement) {
-    auto rows = database.query(statement);
-    if (!rows) return std::unexpected(std::move(rows.error()));
-    const auto more = rows->next();
-    if (!more) return std::unexpected(more.error());
-    if (!*more) return std::string{};
-    auto text = rows->text(0);
-    WEIR_TRY(rows->row_ok());
+    auto rows = WEIR_TRY(database.query(statement));
+    const auto more = WEIR_TRY(rows.next());
+    if (!more) return std::string{};
+    auto text = rows.text(0);
+    WEIR_TRY(rows.row_ok());
     return text;
 }
 
@@ -43,9 +41,9 @@ Result<std::string> text_of(sql::Database& database, std::string_view statement)
 Result<bool> is_shared(SqlCatalogue& own) {
     bool shared = false;
     auto looked = own.look([&]() -> Result<> {
-        const auto found = own.database().number_of("SELECT count(*) FROM sqlite_schema WHERE name = 'outbox'");
-        if (!found) return std::unexpected(found.error());
-        shared = *found != 0U;
+        const auto found =
+            WEIR_TRY(own.database().number_of("SELECT count(*) FROM sqlite_schema WHERE name = 'outbox'"));
+        shared = found != 0U;
         return {};
     });
     if (!looked) return std::unexpected(std::move(looked.error()));
@@ -55,19 +53,16 @@ Result<bool> is_shared(SqlCatalogue& own) {
 Result<> begin_sharing(SqlCatalogue& own) {
     return own.change([&]() -> Result<> {
         auto& database = own.database();
-        const auto shared = is_shared(own);  // under the lock: another process may have been first
-        if (!shared) return std::unexpected(shared.error());
-        if (*shared) return {};
-        const auto runs = database.number_of("SELECT count(*) FROM runs");
-        if (!runs) return std::unexpected(runs.error());
-        if (*runs != 0U)
+        const auto shared = WEIR_TRY(is_shared(own));  // under the lock: another process may have been first
+        if (shared) return {};
+        const auto runs = WEIR_TRY(database.number_of("SELECT count(*) FROM runs"));
+        if (runs != 0U)
             return fail(Errc::refused,
                         fmt::format("catalogue {} has runs that no shared catalogue knows; record into another "
                                     "directory, or move it away with its files",
                                     database.name()));
         WEIR_TRY(database.script(sharing_tables));
-        auto named = database.execute("INSERT INTO shared (writer, catalogue) VALUES (?, '')", {Guid::random()});
-        if (!named) return std::unexpected(std::move(named.error()));
+        WEIR_TRY(database.execute("INSERT INTO shared (writer, catalogue) VALUES (?, '')", {Guid::random()}));
         return {};
     });
 }
@@ -76,9 +71,7 @@ Result<std::unique_ptr<QueuedCatalogue>> QueuedCatalogue::open(std::unique_ptr<S
                                                                QueuedCatalogueOptions options) {
     std::string writer;
     auto read = own->look([&]() -> Result<> {
-        auto text = text_of(own->database(), "SELECT writer FROM shared");
-        if (!text) return std::unexpected(std::move(text.error()));
-        writer = std::move(*text);
+        writer = WEIR_TRY(text_of(own->database(), "SELECT writer FROM shared"));
         return {};
     });
     if (!read) return std::unexpected(std::move(read.error()));
@@ -97,8 +90,7 @@ Result<> QueuedCatalogue::make(const CatalogueChange& change) {
     const auto text = encode(change);
     auto made = own_->change([&]() -> Result<> {
         WEIR_TRY(apply_change(change, *own_));
-        auto noted = own_->database().execute("INSERT INTO outbox (change) VALUES (?)", {text});
-        if (!noted) return std::unexpected(std::move(noted.error()));
+        WEIR_TRY(own_->database().execute("INSERT INTO outbox (change) VALUES (?)", {text}));
         return {};
     });
     if (made) wake();
@@ -120,9 +112,8 @@ void QueuedCatalogue::wake() {
 Result<std::uint64_t> QueuedCatalogue::changes_waiting() {
     std::uint64_t waiting = 0;
     auto counted = own_->look([&]() -> Result<> {
-        const auto found = own_->database().number_of("SELECT count(*) FROM outbox");
-        if (!found) return std::unexpected(found.error());
-        waiting = found->value_or(0);
+        const auto found = WEIR_TRY(own_->database().number_of("SELECT count(*) FROM outbox"));
+        waiting = found.value_or(0);
         return {};
     });
     if (!counted) return std::unexpected(std::move(counted.error()));
@@ -134,12 +125,11 @@ Result<> QueuedCatalogue::reach_shared() {
     if (uri_.empty())
         return fail(Errc::io, fmt::format("catalogue {} is carried over into a shared one; say which with --catalogue",
                                           own_->database().name()));
-    auto opened = open_postgres(uri_, options_.shared);
-    if (!opened) return std::unexpected(std::move(opened.error()));
+    auto opened = WEIR_TRY(open_postgres(uri_, options_.shared));
     // Changes must never reach another catalogue than those before them.
     std::string theirs, known;
-    WEIR_TRY((*opened)->look([&]() -> Result<> {
-        auto id = text_of((*opened)->database(), "SELECT id FROM weir_catalogue");
+    WEIR_TRY(opened->look([&]() -> Result<> {
+        auto id = text_of(opened->database(), "SELECT id FROM weir_catalogue");
         if (!id) return std::unexpected(std::move(id.error()));
         theirs = std::move(*id);
         return {};
@@ -157,8 +147,8 @@ Result<> QueuedCatalogue::reach_shared() {
         return fail(
             Errc::io,
             fmt::format("catalogue {} is not the one that {} belongs to ({} is, this is {}); name the right one",
-                        (*opened)->database().name(), own_->database().name(), known, theirs));
-    shared_ = std::move(*opened);
+                        opened->database().name(), own_->database().name(), known, theirs));
+    shared_ = std::move(opened);
     return {};
 }
 
@@ -166,14 +156,13 @@ Result<std::vector<QueuedCatalogue::Note>> QueuedCatalogue::next_notes() {
     std::vector<Note> notes;
     auto read = own_->look([&]() -> Result<> {
         notes.clear();
-        auto rows = own_->database().query("SELECT number, change FROM outbox ORDER BY number LIMIT ?", {batch});
-        if (!rows) return std::unexpected(std::move(rows.error()));
+        auto rows =
+            WEIR_TRY(own_->database().query("SELECT number, change FROM outbox ORDER BY number LIMIT ?", {batch}));
         while (true) {
-            const auto more = rows->next();
-            if (!more) return std::unexpected(more.error());
-            if (!*more) return {};
-            Note note{rows->u64(0), rows->text(1)};
-            WEIR_TRY(rows->row_ok());
+            const auto more = WEIR_TRY(rows.next());
+            if (!more) return {};
+            Note note{rows.u64(0), rows.text(1)};
+            WEIR_TRY(rows.row_ok());
             notes.push_back(std::move(note));
         }
     });
@@ -200,12 +189,11 @@ Result<> QueuedCatalogue::carry_all() {
     const std::lock_guard lock(carry_mutex_);
     WEIR_TRY(reach_shared());
     while (true) {
-        const auto notes = next_notes();
-        if (!notes) return std::unexpected(notes.error());
-        if (notes->empty()) return {};
+        const auto notes = WEIR_TRY(next_notes());
+        if (notes.empty()) return {};
         Result<> carried;
         std::uint64_t last = 0;
-        for (const auto& note : *notes) {
+        for (const auto& note : notes) {
             const auto change = decode_change(note.change);
             if (!change && change.error().code == Errc::unsupported) return std::unexpected(change.error());
             carried = change ? shared_->once({writer_, note.number}, [&] { return apply_change(*change, *shared_); })
@@ -257,9 +245,8 @@ Result<bool> QueuedCatalogue::settle(std::chrono::milliseconds deadline) {
         changed_.notify_all();
         static_cast<void>(changed_.wait_for(lock, deadline, [&] { return done_ >= mine; }));
     }
-    const auto left = changes_waiting();
-    if (!left) return std::unexpected(left.error());
-    return *left == 0;
+    const auto left = WEIR_TRY(changes_waiting());
+    return left == 0;
 }
 
 void QueuedCatalogue::report(bool bad, const std::string& text) const {
@@ -269,13 +256,11 @@ void QueuedCatalogue::report(bool bad, const std::string& text) const {
 /// The name of a recorder belongs to one directory: another recorder of the same name would write into its rows.
 Result<> QueuedCatalogue::claim(const std::string& recorder) {
     auto& database = shared_->database();
-    auto claimed = database.execute("INSERT INTO recorders (recorder, writer) VALUES (?, ?) ON CONFLICT DO NOTHING",
-                                    {recorder, writer_});
-    if (!claimed) return std::unexpected(std::move(claimed.error()));
-    const auto mine =
-        database.number_of("SELECT count(*) FROM recorders WHERE recorder = ? AND writer = ?", {recorder, writer_});
-    if (!mine) return std::unexpected(mine.error());
-    if (*mine == 1U) return {};
+    WEIR_TRY(database.execute("INSERT INTO recorders (recorder, writer) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                              {recorder, writer_}));
+    const auto mine = WEIR_TRY(
+        database.number_of("SELECT count(*) FROM recorders WHERE recorder = ? AND writer = ?", {recorder, writer_}));
+    if (mine == 1U) return {};
     return fail(Errc::refused,
                 fmt::format("another recorder, with other directories, has the name {} in catalogue {}; give this "
                             "one a name of its own (--recorder)",
@@ -284,20 +269,18 @@ Result<> QueuedCatalogue::claim(const std::string& recorder) {
 
 /// Those that were closed when this recorder joined: both catalogues say the same.
 Result<> QueuedCatalogue::blocks_closed_below(const RunStart& start, std::uint64_t& below) {
-    const auto found = shared_->database().number_of(
-        "SELECT blocks_closed_below FROM runs WHERE run = ? AND recorder = ?", {start.run, start.recorder});
-    if (!found) return std::unexpected(found.error());
-    below = found->value_or(0);
+    const auto found = WEIR_TRY(shared_->database().number_of(
+        "SELECT blocks_closed_below FROM runs WHERE run = ? AND recorder = ?", {start.run, start.recorder}));
+    below = found.value_or(0);
     return {};
 }
 
 Result<RunOpening> QueuedCatalogue::open_run(const RunStart& start) {
-    const auto rows = own_->runs(start.run);
-    if (!rows) return std::unexpected(rows.error());
-    const auto mine = std::ranges::find(*rows, start.recorder, &RunRow::recorder);
-    const bool continues = mine != rows->end() && (mine->state == OpenState::opened || start.again);
-    if (mine != rows->end() && !continues) return own_->open_run(start);  // refused, and why
-    auto asked = carry_all();                                             // so that it knows what we know
+    const auto rows = WEIR_TRY(own_->runs(start.run));
+    const auto mine = std::ranges::find(rows, start.recorder, &RunRow::recorder);
+    const bool continues = mine != rows.end() && (mine->state == OpenState::opened || start.again);
+    if (mine != rows.end() && !continues) return own_->open_run(start);  // refused, and why
+    auto asked = carry_all();                                            // so that it knows what we know
     std::uint64_t closed_below = 0;
     if (asked) {
         asked = shared_->change([&]() -> Result<> {
@@ -325,14 +308,11 @@ Result<RunNumber> QueuedCatalogue::open_free_run(const RunStart& start) {
     auto with_number = start;
     auto given = shared_->change([&]() -> Result<> {
         WEIR_TRY(claim(start.recorder));
-        const auto run = shared_->open_free_run(start);
-        if (!run) return std::unexpected(run.error());
-        with_number.run = *run;
+        with_number.run = WEIR_TRY(shared_->open_free_run(start));
         return {};
     });
     if (!given) return std::unexpected(std::move(given.error()));
-    const auto opened = own_->open_run(with_number);
-    if (!opened) return std::unexpected(opened.error());
+    WEIR_TRY(own_->open_run(with_number));
     return with_number.run;
 }
 
@@ -347,19 +327,17 @@ Result<std::unique_ptr<Catalogue>> open_queued_catalogue(const std::filesystem::
         return fail(
             Errc::usage,
             fmt::format("\"{}\" is no shared catalogue; write it as postgresql://USER@HOST:PORT/DATABASE", uri));
-    auto own = open_sqlite(path, {.create = options.begin, .rows_max = options.shared.rows_max});
-    if (!own) return std::unexpected(std::move(own.error()));
-    if (!uri.empty() && options.begin) WEIR_TRY(begin_sharing(**own));
+    auto own = WEIR_TRY(open_sqlite(path, {.create = options.begin, .rows_max = options.shared.rows_max}));
+    if (!uri.empty() && options.begin) WEIR_TRY(begin_sharing(*own));
     if (!options.begin) {
-        const auto shared = is_shared(**own);
-        if (!shared) return std::unexpected(shared.error());
-        if (!*shared)
+        const auto shared = WEIR_TRY(is_shared(*own));
+        if (!shared)
             return fail(Errc::refused,
                         fmt::format("catalogue {} is not carried over into a shared one; leave --catalogue "
                                     "out, as its recorder does",
                                     path.native()));
     }
-    return QueuedCatalogue::open(std::move(*own), uri, std::move(options));
+    return QueuedCatalogue::open(std::move(own), uri, std::move(options));
 }
 
 }  // namespace weir::catalogue

@@ -43,22 +43,18 @@ public:
     Result<> file_opened(const FileRow& file) override { return make(FileOpening{file}); }
     Result<> file_closed(const FileClose& file, std::span<const SessionMark> marks,
                          std::span<const LedgerRow> ledgers) override {
-        FileClosing closing{file, {marks.begin(), marks.end()}, {ledgers.begin(), ledgers.end()}};
-        if (file.shared.empty()) return make(std::move(closing));
-        return make(FileClosingShared{std::move(closing)});
+        return make(FileClosing{file, {marks.begin(), marks.end()}, {ledgers.begin(), ledgers.end()}});
     }
     Result<> file_transferred(const Guid& guid) override { return make(FileTransferred{guid}); }
     Result<> file_deleted(const Guid& guid, const std::string& volume, const std::string& name) override {
-        return make(FileDeletedAt{guid, volume, name});
+        return make(FileDeleted{guid, volume, name});
     }
     Result<> set_file_health(const Guid& guid, FileHealth health) override { return make(SetFileHealth{guid, health}); }
     Result<> file_moved(const Guid& guid, const std::string& volume, const std::string& name) override {
         return make(FileMoved{guid, volume, name});
     }
     Result<> forget_file(const Guid& guid) override { return make(ForgetFile{guid}); }
-    Result<> put_file(const FileRow& file, const SharedEvents& shared) override {
-        return shared.empty() ? make(PutFile{file}) : make(PutFileShared{file, shared});
-    }
+    Result<> put_file(const FileRow& file, const SharedEvents& shared) override { return make(PutFile{file, shared}); }
     Result<> set_transfer(const TransferRow& row) override { return make(SetTransfer{row}); }
     Result<> set_marks(std::span<const SessionMark> marks) override {
         return make(SetMarks{{marks.begin(), marks.end()}});

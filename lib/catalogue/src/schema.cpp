@@ -3,9 +3,10 @@
 
 namespace weir::catalogue {
 
-static_assert(catalogue_schema_version == 3 && catalogue_application_id == 2003134834, "the texts below say the same");
+static_assert(catalogue_schema_version == 3 && catalogue_application_id == 2003134834, "the text below says the same");
 
-const char* catalogue_schema_1() noexcept {
+// transfers and file_shares have no reference to files: put_file() writes the row of a file anew, and they stay.
+const char* catalogue_schema() noexcept {
     return R"sql(
 CREATE TABLE runs (
     run INTEGER NOT NULL,
@@ -15,6 +16,8 @@ CREATE TABLE runs (
     relaxations TEXT NOT NULL,
     started_us INTEGER NOT NULL,
     ended_us INTEGER,
+    blocks_closed_below INTEGER NOT NULL DEFAULT 0,
+    reader_state TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (run, recorder)
 ) STRICT;
 CREATE TABLE run_parameters (
@@ -39,6 +42,8 @@ CREATE TABLE lumi_blocks (
     stream_name TEXT NOT NULL,
     lumi_block INTEGER NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('OPENED', 'CLOSED')),
+    closed_us INTEGER,
+    reader_state TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (run, recorder, stream_type, stream_name, lumi_block),
     FOREIGN KEY (run, recorder, stream_type, stream_name)
         REFERENCES streams (run, recorder, stream_type, stream_name)
@@ -64,6 +69,7 @@ CREATE TABLE files (
     file_health TEXT NOT NULL CHECK (file_health IN ('SANE', 'TRUNCATED', 'QUARANTINED')),
     opened_us INTEGER NOT NULL,
     closed_us INTEGER,
+    reader_state TEXT NOT NULL DEFAULT '',
     UNIQUE (volume, name),
     FOREIGN KEY (run, recorder, stream_type, stream_name, lumi_block)
         REFERENCES lumi_blocks (run, recorder, stream_type, stream_name, lumi_block)
@@ -75,16 +81,6 @@ CREATE TABLE file_sums (
     algorithm TEXT NOT NULL,
     value TEXT NOT NULL,
     PRIMARY KEY (guid, algorithm)
-) STRICT;
-CREATE TABLE stream_overlaps (
-    run INTEGER NOT NULL,
-    first_stream TEXT NOT NULL,
-    second_stream TEXT NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('RAW', 'FILE', 'EVENTCOUNT')),
-    events_first INTEGER NOT NULL CHECK (events_first >= 0),
-    events_second INTEGER NOT NULL CHECK (events_second >= 0),
-    events_both INTEGER NOT NULL CHECK (events_both >= 0),
-    PRIMARY KEY (run, first_stream, second_stream, kind)
 ) STRICT;
 CREATE TABLE lane_marks (
     recorder TEXT NOT NULL,
@@ -118,14 +114,6 @@ CREATE TABLE ledger_rejections (
     FOREIGN KEY (run, recorder, stream_type, stream_name)
         REFERENCES ledgers (run, recorder, stream_type, stream_name) ON DELETE CASCADE
 ) STRICT;
-PRAGMA application_id = 2003134834;
-PRAGMA user_version = 1;
-)sql";
-}
-
-// The row of a file may be written anew (put_file) while its copies stay: no reference.
-const char* catalogue_schema_2() noexcept {
-    return R"sql(
 CREATE TABLE transfers (
     guid TEXT NOT NULL,
     destination TEXT NOT NULL,
@@ -143,19 +131,6 @@ CREATE TABLE transfers (
     PRIMARY KEY (guid, destination)
 ) STRICT;
 CREATE INDEX transfers_by_state ON transfers (state);
-PRAGMA user_version = 2;
-)sql";
-}
-
-// file_shares has no reference to files: put_file() writes the row of a file anew, and its shares stay.
-const char* catalogue_schema_3() noexcept {
-    return R"sql(
-ALTER TABLE runs ADD COLUMN blocks_closed_below INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE runs ADD COLUMN reader_state TEXT NOT NULL DEFAULT '';
-ALTER TABLE lumi_blocks ADD COLUMN closed_us INTEGER;
-ALTER TABLE lumi_blocks ADD COLUMN reader_state TEXT NOT NULL DEFAULT '';
-ALTER TABLE files ADD COLUMN reader_state TEXT NOT NULL DEFAULT '';
-DROP TABLE stream_overlaps;
 CREATE TABLE file_shares (
     guid TEXT NOT NULL,
     stream TEXT NOT NULL,
@@ -235,6 +210,7 @@ CREATE VIEW reader_overlaps AS
     GROUP BY p.run, p.first_stream, p.second_stream;
 CREATE VIEW reader_rejections AS
     SELECT run, recorder, stream_type, stream_name, reason, copies FROM ledger_rejections;
+PRAGMA application_id = 2003134834;
 PRAGMA user_version = 3;
 )sql";
 }

@@ -88,13 +88,11 @@ Result<> Rows::row_ok() const {
 
 Result<std::optional<std::uint64_t>> Database::number_of(std::string_view statement,
                                                          std::initializer_list<Value> values) {
-    auto rows = query(statement, values);
-    if (!rows) return std::unexpected(std::move(rows.error()));
-    const auto more = rows->next();
-    if (!more) return std::unexpected(more.error());
-    if (!*more || rows->is_null(0)) return std::nullopt;
-    const auto value = rows->u64(0);
-    if (auto ok = rows->row_ok(); !ok) return std::unexpected(std::move(ok.error()));
+    auto rows = WEIR_TRY(query(statement, values));
+    const auto more = WEIR_TRY(rows.next());
+    if (!more || rows.is_null(0)) return std::nullopt;
+    const auto value = rows.u64(0);
+    WEIR_TRY(rows.row_ok());
     return value;
 }
 
@@ -106,7 +104,7 @@ Error Database::damaged(std::string_view what) const {
 }
 
 Result<Transaction> Transaction::begin(Database& database) {
-    if (auto begun = database.begin(); !begun) return std::unexpected(std::move(begun.error()));
+    WEIR_TRY(database.begin());
     return Transaction(database);
 }
 
@@ -115,7 +113,7 @@ Transaction::~Transaction() {
 }
 
 Result<> Transaction::commit() {
-    if (auto committed = database_->commit(); !committed) return committed;
+    WEIR_TRY(database_->commit());
     database_ = nullptr;
     return {};
 }

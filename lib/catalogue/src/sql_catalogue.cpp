@@ -66,13 +66,11 @@ Result<> SqlCatalogue::transact(const ChangeId* id, const Change& body) {
 }
 
 Result<> SqlCatalogue::attempt_change(const ChangeId* id, const Change& body) {
-    auto transaction = sql::Transaction::begin(database_);
-    if (!transaction) return std::unexpected(std::move(transaction.error()));
+    auto transaction = WEIR_TRY(sql::Transaction::begin(database_));
     if (id != nullptr) {
         // Nobody else writes now: a commit of this change whose answer was lost has either happened or never will.
-        const auto last = database_.number_of("SELECT change FROM writers WHERE writer = ?", {id->writer});
-        if (!last) return std::unexpected(last.error());
-        if (last->value_or(0) >= id->number) return {};
+        const auto last = WEIR_TRY(database_.number_of("SELECT change FROM writers WHERE writer = ?", {id->writer}));
+        if (last.value_or(0) >= id->number) return {};
     }
     WEIR_TRY(body());
     if (id != nullptr) {
@@ -81,16 +79,15 @@ Result<> SqlCatalogue::attempt_change(const ChangeId* id, const Change& body) {
                               "UPDATE SET change = excluded.change, at_us = excluded.at_us",
                               {id->writer, id->number, std::chrono::system_clock::now()}));
     }
-    return transaction->commit();
+    return transaction.commit();
 }
 
 Result<> SqlCatalogue::check() {
     const std::lock_guard lock(mutex_);
     WEIR_TRY(database_.check());
     // Every run and file is decoded, one run at a time so that memory stays bounded.
-    const auto all = runs_in_lock(std::nullopt);
-    if (!all) return std::unexpected(all.error());
-    for (const auto& row : *all) {
+    const auto all = WEIR_TRY(runs_in_lock(std::nullopt));
+    for (const auto& row : all) {
         const std::vector<sql::Value> values{row.run, row.recorder};
         WEIR_TRY(files_in_lock("f.run = ? AND f.recorder = ?", values));
     }

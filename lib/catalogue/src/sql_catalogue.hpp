@@ -12,8 +12,8 @@
 
 namespace weir::catalogue {
 
-/// Names a change for ever: who makes it, and the how many-th of his it is. Kept in the database in the same
-/// transaction, it answers whether the change has happened.
+/// Identifies a change: its writer, and the number that the writer gave it. The database keeps the last one of each
+/// writer, written in the transaction of the change itself; so it is known whether a change was made.
 struct ChangeId {
     std::string writer;
     std::uint64_t number = 0;  // from 1, rising
@@ -31,10 +31,10 @@ public:
     /// once; what it leaves in variables counts from its last run.
     Result<> change(const Change& body);
 
-    /// The same, but nothing when this change, or a later one of the same writer, has been made already.
+    /// The same. Does nothing when this change, or a later one of the same writer, was made already.
     Result<> once(const ChangeId& id, const Change& body);
 
-    /// Questions to the database itself, with nothing between them.
+    /// Uses the database directly while no other thread can. Not a transaction.
     Result<> look(const Change& body);
 
     [[nodiscard]] sql::Database& database() noexcept { return database_; }  // inside one of the three only
@@ -124,9 +124,3 @@ inline constexpr std::size_t path_size_max = 4096;          // volume, name
 inline constexpr std::size_t long_text_size_max = 4 << 20;  // value of a parameter, durable sequences
 
 }  // namespace weir::catalogue
-
-/// Hands a failure on: `WEIR_TRY(expression)` for a Result<> whose value is not needed.
-#define WEIR_TRY(expression)                                                                                       \
-    do {                                                                                                           \
-        if (auto weir_result = (expression); !weir_result) return std::unexpected(std::move(weir_result.error())); \
-    } while (false)

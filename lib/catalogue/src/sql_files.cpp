@@ -54,9 +54,8 @@ Result<std::vector<FileSum>> normal_sums(const std::vector<FileSum>& sums) {
     std::vector<FileSum> normal;
     for (const auto& sum : sums) {
         WEIR_TRY(check_text("the name of the algorithm", sum.algorithm, word_size_max));
-        auto value = normal_sum(sum.algorithm, sum.value);
-        if (!value) return std::unexpected(std::move(value.error()));
-        normal.push_back({sum.algorithm, std::move(*value)});
+        auto value = WEIR_TRY(normal_sum(sum.algorithm, sum.value));
+        normal.push_back({sum.algorithm, std::move(value)});
     }
     std::ranges::sort(normal, {}, &FileSum::algorithm);
     const auto same = std::ranges::adjacent_find(normal, {}, &FileSum::algorithm);
@@ -82,17 +81,15 @@ std::unexpected<Error> refused(const FileRow& file, std::string_view why) {
 }  // namespace
 
 Result<std::vector<FileRow>> SqlCatalogue::files_in_lock(std::string_view where, std::span<const sql::Value> values) {
-    auto rows = database_.query(std::string(select_files).append(where).append(in_order), values);
-    if (!rows) return std::unexpected(std::move(rows.error()));
+    auto rows = WEIR_TRY(database_.query(std::string(select_files).append(where).append(in_order), values));
     std::vector<FileRow> found;
     while (true) {
-        const auto more = rows->next();
-        if (!more) return std::unexpected(more.error());
-        if (!*more) return found;
-        auto row = read_file_row(*rows);  // one row per sum: the same file comes several times in sequence
+        const auto more = WEIR_TRY(rows.next());
+        if (!more) return found;
+        auto row = read_file_row(rows);  // one row per sum: the same file comes several times in sequence
         std::optional<FileSum> sum;
-        if (!rows->is_null(19)) sum = FileSum{rows->text(19), rows->text(20)};
-        WEIR_TRY(rows->row_ok());
+        if (!rows.is_null(19)) sum = FileSum{rows.text(19), rows.text(20)};
+        WEIR_TRY(rows.row_ok());
         if (found.empty() || found.back().guid != row.guid) {
             if (found.size() == rows_max_)
                 return fail(Errc::limit,
@@ -106,20 +103,18 @@ Result<std::vector<FileRow>> SqlCatalogue::files_in_lock(std::string_view where,
 
 Result<FileRow> SqlCatalogue::known_file(const Guid& guid) {
     const std::array<sql::Value, 1> values{guid};
-    auto found = files_in_lock("f.guid = ?", values);
-    if (!found) return std::unexpected(std::move(found.error()));
-    if (found->empty())
+    auto found = WEIR_TRY(files_in_lock("f.guid = ?", values));
+    if (found.empty())
         return fail(Errc::refused, fmt::format("file {} is not in catalogue {}", to_string(guid), database_.name()));
-    return std::move(found->front());
+    return std::move(found.front());
 }
 
 Result<std::optional<FileRow>> SqlCatalogue::file(const Guid& guid) {
     const std::lock_guard lock(mutex_);
     const std::array<sql::Value, 1> values{guid};
-    auto found = files_in_lock("f.guid = ?", values);
-    if (!found) return std::unexpected(std::move(found.error()));
-    if (found->empty()) return std::nullopt;
-    return std::move(found->front());
+    auto found = WEIR_TRY(files_in_lock("f.guid = ?", values));
+    if (found.empty()) return std::nullopt;
+    return std::move(found.front());
 }
 
 Result<std::vector<FileRow>> SqlCatalogue::files(const FileQuery& query) {
@@ -213,16 +208,14 @@ Result<> SqlCatalogue::write_shared(const Guid& guid, const SharedEvents& shared
 
 Result<SharedEvents> SqlCatalogue::shared_events(const Guid& guid) {
     const std::lock_guard lock(mutex_);
-    auto rows = database_.query("SELECT stream, events FROM file_shares WHERE guid = ?", {guid});
-    if (!rows) return std::unexpected(std::move(rows.error()));
+    auto rows = WEIR_TRY(database_.query("SELECT stream, events FROM file_shares WHERE guid = ?", {guid}));
     SharedEvents found;
     while (true) {
-        const auto more = rows->next();
-        if (!more) return std::unexpected(more.error());
-        if (!*more) return found;
-        auto stream = rows->text(0);
-        const auto events = rows->u64(1);
-        WEIR_TRY(rows->row_ok());
+        const auto more = WEIR_TRY(rows.next());
+        if (!more) return found;
+        auto stream = rows.text(0);
+        const auto events = rows.u64(1);
+        WEIR_TRY(rows.row_ok());
         found.emplace(std::move(stream), events);
     }
 }
@@ -233,16 +226,15 @@ Result<> SqlCatalogue::file_opened(const FileRow& file) {
     const bool alone = !in_change_;
     if (alone) WEIR_TRY(database_.sync_commits(false));
     auto done = change([&]() -> Result<> {
-        const auto known = runs_in_lock(file.run);
-        if (!known) return std::unexpected(known.error());
-        const auto mine = std::ranges::find(*known, file.recorder, &RunRow::recorder);
-        if (mine == known->end() || mine->state != OpenState::opened)
+        const auto known = WEIR_TRY(runs_in_lock(file.run));
+        const auto mine = std::ranges::find(known, file.recorder, &RunRow::recorder);
+        if (mine == known.end() || mine->state != OpenState::opened)
             return refused(file,
                            fmt::format("cannot be opened: run {} is not open at {}", number(file.run), file.recorder));
-        const auto there = database_.number_of("SELECT count(*) FROM files WHERE guid = ? OR (volume = ? AND name = ?)",
-                                               {file.guid, file.volume, file.name});
-        if (!there) return std::unexpected(there.error());
-        if (*there != 0U)
+        const auto there =
+            WEIR_TRY(database_.number_of("SELECT count(*) FROM files WHERE guid = ? OR (volume = ? AND name = ?)",
+                                         {file.guid, file.volume, file.name}));
+        if (there != 0U)
             return refused(file, fmt::format("is in the catalogue already (GUID {})", to_string(file.guid)));
 
         WEIR_TRY(write_stream_and_block(file));
@@ -273,27 +265,25 @@ Result<> SqlCatalogue::file_closed(const FileClose& file, std::span<const Sessio
     WEIR_TRY(check_text("the volume of the file", file.volume, path_size_max));
     WEIR_TRY(check_text("the name of the file", file.name, path_size_max));
     WEIR_TRY(check_amounts(file.events, std::max(file.bytes, file.event_bytes)));
-    const auto sums = normal_sums(file.sums);
-    if (!sums) return std::unexpected(sums.error());
+    const auto sums = WEIR_TRY(normal_sums(file.sums));
     return change([&]() -> Result<> {
-        const auto known = known_file(file.guid);
-        if (!known) return std::unexpected(known.error());
+        const auto known = WEIR_TRY(known_file(file.guid));
 
-        if (known->file_state == FileState::opened) {
+        if (known.file_state == FileState::opened) {
             WEIR_TRY(
                 database_.execute("UPDATE files SET volume = ?, name = ?, events = ?, bytes = ?, event_bytes = ?, "
                                   "first_event = ?, last_event = ?, "
                                   "file_health = ?, file_state = 'CLOSED', closed_us = ? WHERE guid = ?",
                                   {file.volume, file.name, file.events, file.bytes, file.event_bytes, file.first_event,
                                    file.last_event, name(file.file_health), file.at, file.guid}));
-            WEIR_TRY(write_sums(file.guid, *sums));
+            WEIR_TRY(write_sums(file.guid, sums));
             WEIR_TRY(write_shared(file.guid, file.shared));
             for (const auto& row : ledgers) WEIR_TRY(write_ledger(row, true));
-        } else if (known->events != file.events || known->bytes != file.bytes ||
-                   known->event_bytes != file.event_bytes || known->sums != *sums) {
-            return refused(*known,
+        } else if (known.events != file.events || known.bytes != file.bytes || known.event_bytes != file.event_bytes ||
+                   known.sums != sums) {
+            return refused(known,
                            fmt::format("was closed already with other content ({} events, {} bytes; now {} and {})",
-                                       known->events, known->bytes, file.events, file.bytes));
+                                       known.events, known.bytes, file.events, file.bytes));
         }
         WEIR_TRY(write_marks(marks));
         return {};
@@ -310,11 +300,10 @@ Result<> SqlCatalogue::change_file(const Guid& guid, std::string_view assignment
 
 Result<> SqlCatalogue::file_transferred(const Guid& guid) {
     return change([&]() -> Result<> {
-        const auto known = known_file(guid);
-        if (!known) return std::unexpected(known.error());
-        if (known->file_state != FileState::closed) return refused(*known, "cannot be handed over: it is not CLOSED");
-        if (known->file_health == FileHealth::quarantined)
-            return refused(*known, "cannot be handed over: it is QUARANTINED");
+        const auto known = WEIR_TRY(known_file(guid));
+        if (known.file_state != FileState::closed) return refused(known, "cannot be handed over: it is not CLOSED");
+        if (known.file_health == FileHealth::quarantined)
+            return refused(known, "cannot be handed over: it is QUARANTINED");
         WEIR_TRY(change_file(guid, "transfer_state = 'TRANSFERRED'", {}));
         return {};
     });
@@ -322,12 +311,11 @@ Result<> SqlCatalogue::file_transferred(const Guid& guid) {
 
 Result<> SqlCatalogue::file_deleted(const Guid& guid, const std::string& volume, const std::string& file_name) {
     return change([&]() -> Result<> {
-        const auto known = known_file(guid);
-        if (!known) return std::unexpected(known.error());
-        if (known->transfer_state != TransferState::transferred)
-            return refused(*known, "cannot be deleted: no copy of it was verified yet");
-        if (known->volume != volume || known->name != file_name)
-            return refused(*known, fmt::format("is not what was deleted, {}/{}: it was moved", volume, file_name));
+        const auto known = WEIR_TRY(known_file(guid));
+        if (known.transfer_state != TransferState::transferred)
+            return refused(known, "cannot be deleted: no copy of it was verified yet");
+        if (known.volume != volume || known.name != file_name)
+            return refused(known, fmt::format("is not what was deleted, {}/{}: it was moved", volume, file_name));
         WEIR_TRY(change_file(guid, "file_state = 'DELETED'", {}));
         return {};
     });
@@ -345,16 +333,14 @@ Result<> SqlCatalogue::file_moved(const Guid& guid, const std::string& volume, c
     WEIR_TRY(check_text("the volume of the file", volume, path_size_max));
     WEIR_TRY(check_text("the name of the file", new_name, path_size_max));
     return change([&]() -> Result<> {
-        const auto known = known_file(guid);
-        if (!known) return std::unexpected(known.error());
-        if (known->file_state != FileState::closed)
-            return refused(*known,
-                           fmt::format("cannot become {}/{}: it is {}", volume, new_name, name(known->file_state)));
-        const auto taken = database_.number_of("SELECT count(*) FROM files WHERE volume = ? AND name = ? AND guid <> ?",
-                                               {volume, new_name, guid});
-        if (!taken) return std::unexpected(taken.error());
-        if (*taken != 0U)
-            return refused(*known, fmt::format("cannot become {}/{}: another file has that name", volume, new_name));
+        const auto known = WEIR_TRY(known_file(guid));
+        if (known.file_state != FileState::closed)
+            return refused(known,
+                           fmt::format("cannot become {}/{}: it is {}", volume, new_name, name(known.file_state)));
+        const auto taken = WEIR_TRY(database_.number_of(
+            "SELECT count(*) FROM files WHERE volume = ? AND name = ? AND guid <> ?", {volume, new_name, guid}));
+        if (taken != 0U)
+            return refused(known, fmt::format("cannot become {}/{}: another file has that name", volume, new_name));
         WEIR_TRY(change_file(guid, "volume = ?, name = ?", {volume, new_name}));
         return {};
     });
@@ -362,9 +348,8 @@ Result<> SqlCatalogue::file_moved(const Guid& guid, const std::string& volume, c
 
 Result<> SqlCatalogue::forget_file(const Guid& guid) {
     return change([&]() -> Result<> {
-        const auto known = known_file(guid);
-        if (!known) return std::unexpected(known.error());
-        if (known->file_state != FileState::opened) return refused(*known, "cannot be forgotten: it was closed");
+        const auto known = WEIR_TRY(known_file(guid));
+        if (known.file_state != FileState::opened) return refused(known, "cannot be forgotten: it was closed");
         WEIR_TRY(database_.execute("DELETE FROM files WHERE guid = ?", {guid}));
         WEIR_TRY(database_.execute("DELETE FROM file_shares WHERE guid = ?", {guid}));
         return {};
@@ -372,50 +357,43 @@ Result<> SqlCatalogue::forget_file(const Guid& guid) {
 }
 
 Result<std::string> SqlCatalogue::reader_state_of(const Guid& guid) {
-    auto rows = database_.query("SELECT reader_state FROM files WHERE guid = ?", {guid});
-    if (!rows) return std::unexpected(std::move(rows.error()));
-    const auto more = rows->next();
-    if (!more) return std::unexpected(more.error());
-    if (!*more) return std::string{};
-    auto state = rows->text(0);
-    WEIR_TRY(rows->row_ok());
+    auto rows = WEIR_TRY(database_.query("SELECT reader_state FROM files WHERE guid = ?", {guid}));
+    const auto more = WEIR_TRY(rows.next());
+    if (!more) return std::string{};
+    auto state = rows.text(0);
+    WEIR_TRY(rows.row_ok());
     return state;
 }
 
 Result<> SqlCatalogue::put_file(const FileRow& file, const SharedEvents& shared) {
     WEIR_TRY(check_names(file));
-    const auto sums = normal_sums(file.sums);
-    if (!sums) return std::unexpected(sums.error());
+    const auto sums = WEIR_TRY(normal_sums(file.sums));
     return change([&]() -> Result<> {
-        const auto run_known =
-            database_.number_of("SELECT count(*) FROM runs WHERE run = ? AND recorder = ?", {file.run, file.recorder});
-        if (!run_known) return std::unexpected(run_known.error());
-        if (*run_known == 0U)
+        const auto run_known = WEIR_TRY(
+            database_.number_of("SELECT count(*) FROM runs WHERE run = ? AND recorder = ?", {file.run, file.recorder}));
+        if (run_known == 0U)
             return refused(file, fmt::format("belongs to run {} of {}, which is not in the catalogue", number(file.run),
                                              file.recorder));
         const std::array<sql::Value, 1> guid{file.guid};
-        const auto known = files_in_lock("f.guid = ?", guid);
-        if (!known) return std::unexpected(known.error());
+        const auto known = WEIR_TRY(files_in_lock("f.guid = ?", guid));
         auto row = file;
-        if (!known->empty() && known->front().bytes == file.bytes) {
-            const auto& before = known->front();
+        if (!known.empty() && known.front().bytes == file.bytes) {
+            const auto& before = known.front();
             row.file_health = std::max(row.file_health, before.file_health);
             if (row.file_state == FileState::closed)
                 row.transfer_state = std::max(row.transfer_state, before.transfer_state);
         }
-        const auto reader_state = reader_state_of(file.guid);
-        if (!reader_state) return std::unexpected(reader_state.error());
+        const auto reader_state = WEIR_TRY(reader_state_of(file.guid));
         WEIR_TRY(database_.execute("DELETE FROM files WHERE guid = ?", {file.guid}));
-        const auto taken =
-            database_.number_of("SELECT count(*) FROM files WHERE volume = ? AND name = ?", {file.volume, file.name});
-        if (!taken) return std::unexpected(taken.error());
-        if (*taken != 0U) return refused(file, "is in the catalogue already, with another GUID");
+        const auto taken = WEIR_TRY(
+            database_.number_of("SELECT count(*) FROM files WHERE volume = ? AND name = ?", {file.volume, file.name}));
+        if (taken != 0U) return refused(file, "is in the catalogue already, with another GUID");
         WEIR_TRY(write_stream_and_block(row));
         WEIR_TRY(write_file(row));
-        WEIR_TRY(write_sums(file.guid, *sums));
+        WEIR_TRY(write_sums(file.guid, sums));
         WEIR_TRY(write_shared(file.guid, shared));
-        if (!reader_state->empty())
-            WEIR_TRY(database_.execute("UPDATE files SET reader_state = ? WHERE guid = ?", {*reader_state, file.guid}));
+        if (!reader_state.empty())
+            WEIR_TRY(database_.execute("UPDATE files SET reader_state = ? WHERE guid = ?", {reader_state, file.guid}));
         return {};
     });
 }

@@ -30,18 +30,16 @@ Result<> SqlCatalogue::set_marks(std::span<const SessionMark> marks) {
 
 Result<std::vector<SessionMark>> SqlCatalogue::marks(RunNumber run) {
     const std::lock_guard lock(mutex_);
-    auto rows = database_.query(
-        "SELECT recorder, run, sender, incarnation, connection, durable FROM lane_marks "
-        "WHERE run = ? ORDER BY recorder, sender, incarnation, connection",
-        {run});
-    if (!rows) return std::unexpected(std::move(rows.error()));
+    auto rows =
+        WEIR_TRY(database_.query("SELECT recorder, run, sender, incarnation, connection, durable FROM lane_marks "
+                                 "WHERE run = ? ORDER BY recorder, sender, incarnation, connection",
+                                 {run}));
     std::vector<SessionMark> found;
     while (true) {
-        const auto more = rows->next();
-        if (!more) return std::unexpected(more.error());
-        if (!*more) return found;
-        SessionMark mark{rows->text(0), rows->run(1), rows->text(2), rows->text(3), rows->u32(4), rows->text(5)};
-        WEIR_TRY(rows->row_ok());
+        const auto more = WEIR_TRY(rows.next());
+        if (!more) return found;
+        SessionMark mark{rows.text(0), rows.run(1), rows.text(2), rows.text(3), rows.u32(4), rows.text(5)};
+        WEIR_TRY(rows.row_ok());
         found.push_back(std::move(mark));
     }
 }
@@ -94,23 +92,21 @@ Result<> SqlCatalogue::add_to_ledger(const LedgerRow& row) {
 
 Result<std::vector<LedgerRow>> SqlCatalogue::ledgers(RunNumber run) {
     const std::lock_guard lock(mutex_);
-    auto rows = database_.query(
+    auto rows = WEIR_TRY(database_.query(
         "SELECT l.run, l.recorder, l.stream_type, l.stream_name, l.received, l.stored, r.reason, r.copies FROM ledgers "
         "l "
         "LEFT JOIN ledger_rejections r ON r.run = l.run AND r.recorder = l.recorder AND r.stream_type = l.stream_type "
         "AND "
         "r.stream_name = l.stream_name WHERE l.run = ? ORDER BY l.recorder, l.stream_type, l.stream_name, r.reason",
-        {run});
-    if (!rows) return std::unexpected(std::move(rows.error()));
+        {run}));
     std::vector<LedgerRow> found;
     while (true) {
-        const auto more = rows->next();
-        if (!more) return std::unexpected(more.error());
-        if (!*more) return found;
-        LedgerRow row{rows->run(0), rows->text(1), rows->text(2), rows->text(3), rows->u64(4), rows->u64(5), {}};
+        const auto more = WEIR_TRY(rows.next());
+        if (!more) return found;
+        LedgerRow row{rows.run(0), rows.text(1), rows.text(2), rows.text(3), rows.u64(4), rows.u64(5), {}};
         std::optional<std::pair<std::string, std::uint64_t>> rejection;  // one row per reason
-        if (!rows->is_null(6)) rejection.emplace(rows->text(6), rows->u64(7));
-        WEIR_TRY(rows->row_ok());
+        if (!rows.is_null(6)) rejection.emplace(rows.text(6), rows.u64(7));
+        WEIR_TRY(rows.row_ok());
         const bool same = !found.empty() && found.back().recorder == row.recorder &&
                           found.back().stream_type == row.stream_type && found.back().stream_name == row.stream_name;
         if (!same) found.push_back(std::move(row));
@@ -120,18 +116,16 @@ Result<std::vector<LedgerRow>> SqlCatalogue::ledgers(RunNumber run) {
 
 Result<std::vector<StreamOverlap>> SqlCatalogue::overlaps(RunNumber run) {
     const std::lock_guard lock(mutex_);
-    auto rows = database_.query(
-        "SELECT run, first_stream, second_stream, events_first, events_second, events_both "
-        "FROM reader_overlaps WHERE run = ? ORDER BY first_stream, second_stream",
-        {run});
-    if (!rows) return std::unexpected(std::move(rows.error()));
+    auto rows =
+        WEIR_TRY(database_.query("SELECT run, first_stream, second_stream, events_first, events_second, events_both "
+                                 "FROM reader_overlaps WHERE run = ? ORDER BY first_stream, second_stream",
+                                 {run}));
     std::vector<StreamOverlap> found;
     while (true) {
-        const auto more = rows->next();
-        if (!more) return std::unexpected(more.error());
-        if (!*more) return found;
-        StreamOverlap row{rows->run(0), rows->text(1), rows->text(2), rows->u64(3), rows->u64(4), rows->u64(5)};
-        WEIR_TRY(rows->row_ok());
+        const auto more = WEIR_TRY(rows.next());
+        if (!more) return found;
+        StreamOverlap row{rows.run(0), rows.text(1), rows.text(2), rows.u64(3), rows.u64(4), rows.u64(5)};
+        WEIR_TRY(rows.row_ok());
         found.push_back(std::move(row));
     }
 }
@@ -145,25 +139,23 @@ Result<std::vector<ReaderState>> SqlCatalogue::reader_states() {
         "WHERE reader_state <> '' UNION ALL "
         "SELECT run, recorder, stream_type, stream_name, NULL, guid, reader_state FROM files WHERE reader_state <> ''";
     const std::lock_guard lock(mutex_);
-    auto rows = database_.query(all);
-    if (!rows) return std::unexpected(std::move(rows.error()));
+    auto rows = WEIR_TRY(database_.query(all));
     std::vector<ReaderState> found;
     while (true) {
-        const auto more = rows->next();
-        if (!more) return std::unexpected(more.error());
-        if (!*more) return found;
+        const auto more = WEIR_TRY(rows.next());
+        if (!more) return found;
         if (found.size() == rows_max_)
             return fail(Errc::limit,
                         fmt::format("catalogue {} holds more than {} states of readers", database_.name(), rows_max_));
         ReaderState row;
-        row.run = rows->run(0);
-        row.recorder = rows->text(1);
-        row.stream_type = rows->text(2);
-        row.stream_name = rows->text(3);
-        if (!rows->is_null(4)) row.lumi_block = LumiBlock{rows->u32(4)};
-        if (!rows->is_null(5)) row.file = rows->guid(5);
-        row.state = rows->text(6);
-        WEIR_TRY(rows->row_ok());
+        row.run = rows.run(0);
+        row.recorder = rows.text(1);
+        row.stream_type = rows.text(2);
+        row.stream_name = rows.text(3);
+        if (!rows.is_null(4)) row.lumi_block = LumiBlock{rows.u32(4)};
+        if (!rows.is_null(5)) row.file = rows.guid(5);
+        row.state = rows.text(6);
+        WEIR_TRY(rows.row_ok());
         found.push_back(std::move(row));
     }
 }

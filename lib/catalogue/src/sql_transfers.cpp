@@ -41,30 +41,25 @@ Result<TransferRow> normal(TransferRow row) {
         return fail(Errc::usage, "a transfer has an algorithm and its checksum, or neither");
     if (row.algorithm.empty()) return row;
     WEIR_TRY(check_text("the name of the algorithm", row.algorithm, word_size_max));
-    auto value = normal_sum(row.algorithm, row.checksum);
-    if (!value) return std::unexpected(std::move(value.error()));
-    row.checksum = std::move(*value);
+    row.checksum = WEIR_TRY(normal_sum(row.algorithm, row.checksum));
     return row;
 }
 
 }  // namespace
 
 Result<> SqlCatalogue::set_transfer(const TransferRow& given) {
-    const auto row = normal(given);
-    if (!row) return std::unexpected(row.error());
+    const auto row = WEIR_TRY(normal(given));
     return change([&]() -> Result<> {
-        const auto file = known_file(row->guid);
-        if (!file) return std::unexpected(file.error());
+        const auto file = WEIR_TRY(known_file(row.guid));
         const auto refused = [&](std::string_view why) {
-            return fail(Errc::refused, fmt::format("file {}/{} {}", file->volume, file->name, why));
+            return fail(Errc::refused, fmt::format("file {}/{} {}", file.volume, file.name, why));
         };
-        if (file->file_state == FileState::opened) return refused("cannot be handed over: it is not CLOSED");
-        if (row->state != CopyState::transferred) {
-            const auto done = database_.number_of(
+        if (file.file_state == FileState::opened) return refused("cannot be handed over: it is not CLOSED");
+        if (row.state != CopyState::transferred) {
+            const auto done = WEIR_TRY(database_.number_of(
                 "SELECT count(*) FROM transfers WHERE guid = ? AND destination = ? AND state = 'TRANSFERRED'",
-                {row->guid, row->destination});
-            if (!done) return std::unexpected(done.error());
-            if (*done != 0U) return refused(fmt::format("is TRANSFERRED to {} already", row->destination));
+                {row.guid, row.destination}));
+            if (done != 0U) return refused(fmt::format("is TRANSFERRED to {} already", row.destination));
         }
         WEIR_TRY(database_.execute(
             "INSERT INTO transfers (guid, destination, state, attempts, next_try_us, bytes, algorithm, checksum, url, "
@@ -75,8 +70,8 @@ Result<> SqlCatalogue::set_transfer(const TransferRow& given) {
             "checksum = excluded.checksum, url = excluded.url, error = excluded.error, first_try_us = "
             "excluded.first_try_us, "
             "changed_us = excluded.changed_us, verified_us = excluded.verified_us",
-            {row->guid, row->destination, name(row->state), row->attempts, row->next_try, row->bytes, row->algorithm,
-             row->checksum, row->url, row->error, row->first_try, row->changed, row->verified}));
+            {row.guid, row.destination, name(row.state), row.attempts, row.next_try, row.bytes, row.algorithm,
+             row.checksum, row.url, row.error, row.first_try, row.changed, row.verified}));
         return {};
     });
 }
@@ -88,15 +83,13 @@ Result<std::vector<TransferRow>> SqlCatalogue::transfers(const TransferQuery& qu
     if (query.destination) text.append(" AND destination = ?"), values.emplace_back(*query.destination);
     if (query.state) text.append(" AND state = ?"), values.emplace_back(name(*query.state));
     const std::lock_guard lock(mutex_);
-    auto rows = database_.query(text.append(" ORDER BY guid, destination"), values);
-    if (!rows) return std::unexpected(std::move(rows.error()));
+    auto rows = WEIR_TRY(database_.query(text.append(" ORDER BY guid, destination"), values));
     std::vector<TransferRow> found;
     while (true) {
-        const auto more = rows->next();
-        if (!more) return std::unexpected(more.error());
-        if (!*more) return found;
-        auto row = read_transfer_row(*rows);
-        WEIR_TRY(rows->row_ok());
+        const auto more = WEIR_TRY(rows.next());
+        if (!more) return found;
+        auto row = read_transfer_row(rows);
+        WEIR_TRY(rows.row_ok());
         if (found.size() == rows_max_)
             return fail(Errc::limit,
                         fmt::format("more than {} transfers match in catalogue {}; ask for a destination or a state",

@@ -106,12 +106,10 @@ Result<Rows> SqliteDatabase::query(std::string_view statement, std::span<const V
 }
 
 Result<std::int64_t> SqliteDatabase::execute(std::string_view statement, std::span<const Value> values) {
-    auto rows = query(statement, values);
-    if (!rows) return std::unexpected(std::move(rows.error()));
+    auto rows = WEIR_TRY(query(statement, values));
     while (true) {
-        const auto more = rows->next();
-        if (!more) return std::unexpected(more.error());
-        if (!*more) return sqlite3_changes64(handle_.get());
+        const auto more = WEIR_TRY(rows.next());
+        if (!more) return sqlite3_changes64(handle_.get());
     }
 }
 
@@ -131,16 +129,14 @@ Result<> SqliteDatabase::sync_commits(bool sync) {
 
 Result<> SqliteDatabase::begin() {
     if (sync_is_due_) {
-        if (auto set = sync_commits(true); !set) return set;
+        WEIR_TRY(sync_commits(true));
     }
-    auto begun = execute("BEGIN IMMEDIATE");
-    if (!begun) return std::unexpected(std::move(begun.error()));
+    WEIR_TRY(execute("BEGIN IMMEDIATE"));
     return {};
 }
 
 Result<> SqliteDatabase::commit() {
-    auto committed = execute("COMMIT");
-    if (!committed) return std::unexpected(std::move(committed.error()));
+    WEIR_TRY(execute("COMMIT"));
     return {};
 }
 
@@ -150,18 +146,14 @@ void SqliteDatabase::rollback() noexcept {
 }
 
 Result<> SqliteDatabase::check() {
-    auto pages = query("PRAGMA integrity_check(1)");
-    if (!pages) return std::unexpected(std::move(pages.error()));
-    const auto answered = pages->next();
-    if (!answered) return std::unexpected(answered.error());
-    const auto verdict = pages->text(0);
+    auto pages = WEIR_TRY(query("PRAGMA integrity_check(1)"));
+    WEIR_TRY(pages.next());
+    const auto verdict = pages.text(0);
     if (verdict != "ok") return std::unexpected(damaged(verdict));
 
-    auto orphans = query("PRAGMA foreign_key_check");
-    if (!orphans) return std::unexpected(std::move(orphans.error()));
-    const auto orphan = orphans->next();
-    if (!orphan) return std::unexpected(orphan.error());
-    if (*orphan) return std::unexpected(damaged(fmt::format("a row of {} belongs to nothing", orphans->text(0))));
+    auto orphans = WEIR_TRY(query("PRAGMA foreign_key_check"));
+    const auto orphan = WEIR_TRY(orphans.next());
+    if (orphan) return std::unexpected(damaged(fmt::format("a row of {} belongs to nothing", orphans.text(0))));
     return {};
 }
 
@@ -175,12 +167,10 @@ Result<bool> SqliteDatabase::put_back() {
     const auto made = with(".new");
     std::error_code ec;
     std::filesystem::remove(made, ec);
-    if (auto copied = execute("VACUUM INTO ?", std::initializer_list<Value>{Value(made.native())}); !copied)
-        return std::unexpected(copied.error());
-    auto copy = File::open(made, File::Mode::read_write);
-    if (!copy) return std::unexpected(copy.error());
-    if (auto synced = copy->sync_data(); !synced) return std::unexpected(synced.error());
-    if (auto closed = copy->close(); !closed) return std::unexpected(closed.error());
+    WEIR_TRY(execute("VACUUM INTO ?", std::initializer_list<Value>{Value(made.native())}));
+    auto copy = WEIR_TRY(File::open(made, File::Mode::read_write));
+    WEIR_TRY(copy.sync_data());
+    WEIR_TRY(copy.close());
     for (int n = 1; std::filesystem::exists(path_, ec); ++n) {  // another file has the name now
         if (auto aside = rename_new(path_, with(fmt::format(".foreign-{}", n)));
             !aside && aside.error().os_errno != EEXIST)
@@ -188,16 +178,11 @@ Result<bool> SqliteDatabase::put_back() {
     }
     // They belong to the file that is gone, and must not be taken for ours.
     for (const auto* ending : {"-wal", "-shm"}) std::filesystem::remove(with(ending), ec);
-    if (auto named = rename_new(made, path_); !named) return std::unexpected(named.error());
-    if (auto synced = sync_directory(std::filesystem::absolute(path_, ec).parent_path()); !synced)
-        return std::unexpected(synced.error());
-    auto again = open(path_, false, busy_timeout_);
-    if (!again) return std::unexpected(again.error());
-    if (auto set =
-            (*again)->script("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON");
-        !set)
-        return std::unexpected(set.error());
-    handle_ = std::move((*again)->handle_);  // SQLite leaves the files alone when it closes one that has no name
+    WEIR_TRY(rename_new(made, path_));
+    WEIR_TRY(sync_directory(std::filesystem::absolute(path_, ec).parent_path()));
+    auto again = WEIR_TRY(open(path_, false, busy_timeout_));
+    WEIR_TRY(again->script("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON"));
+    handle_ = std::move(again->handle_);  // SQLite leaves the files alone when it closes one that has no name
     return true;
 }
 

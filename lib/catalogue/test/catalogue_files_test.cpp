@@ -21,14 +21,14 @@ TEST_F(CatalogueFiles, ChangesMadeTogetherAreAllThereOrNone) {
     auto catalogue = catalogue_with_run(17);
     const auto file = file_of(17);
     const auto refused = catalogue->together([&]() -> Result<> {
-        if (auto opened = catalogue->file_opened(file); !opened) return opened;
+        WEIR_TRY(catalogue->file_opened(file));
         return catalogue->file_opened(file);  // a second time
     });
     EXPECT_EQ(refused.error().code, Errc::refused);
     EXPECT_FALSE(catalogue->file(file.guid).value().has_value());
     ASSERT_TRUE(catalogue
                     ->together([&]() -> Result<> {
-                        if (auto opened = catalogue->file_opened(file); !opened) return opened;
+                        WEIR_TRY(catalogue->file_opened(file));
                         return catalogue->file_closed(close_of(file));
                     })
                     .has_value());

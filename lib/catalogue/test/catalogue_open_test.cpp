@@ -47,43 +47,17 @@ TEST_F(CatalogueOpen, ACatalogueInADirectoryThatIsMissingIsAnErrorWithItsName) {
 
 TEST_F(CatalogueOpen, AnOlderOrNewerSchemaIsRefusedAndLeftAlone) {
     open();
-    raw("PRAGMA user_version = 0");
+    raw("PRAGMA user_version = 2");
     const auto older = open_sqlite_catalogue(path_);
     ASSERT_FALSE(older.has_value());
     EXPECT_EQ(older.error().code, Errc::unsupported);
-    EXPECT_THAT(older.error().context, AllOf(HasSubstr("schema version 0, older than version 3"),
+    EXPECT_THAT(older.error().context, AllOf(HasSubstr("schema version 2, older than version 3"),
                                              HasSubstr("can be rebuilt from the files"), HasSubstr(path_.native())));
     raw("PRAGMA user_version = 4");
     const auto newer = open_sqlite_catalogue(path_);
     ASSERT_FALSE(newer.has_value());
     EXPECT_EQ(newer.error().code, Errc::unsupported);
     EXPECT_THAT(newer.error().context, HasSubstr("newer program"));
-}
-
-TEST_F(CatalogueOpen, ACatalogueOfVersion1IsBroughtForwardAndKeepsWhatItHas) {
-    const auto file = file_of(17);
-    {
-        auto catalogue = open();
-        ASSERT_TRUE(catalogue->open_run(start(17)).has_value());
-        ASSERT_TRUE(catalogue->file_opened(file).has_value());
-        ASSERT_TRUE(catalogue->file_closed(close_of(file)).has_value());
-    }
-    raw("DROP VIEW reader_files; DROP VIEW reader_recorder_blocks; DROP VIEW reader_blocks; DROP VIEW "
-        "reader_recorder_runs; "
-        "DROP VIEW reader_runs; DROP VIEW reader_overlaps; DROP VIEW reader_rejections; DROP TABLE file_shares; "
-        "ALTER TABLE runs DROP COLUMN blocks_closed_below; ALTER TABLE runs DROP COLUMN reader_state; "
-        "ALTER TABLE lumi_blocks DROP COLUMN closed_us; ALTER TABLE lumi_blocks DROP COLUMN reader_state; "
-        "ALTER TABLE files DROP COLUMN reader_state; CREATE TABLE stream_overlaps (run INTEGER); "
-        "DROP TABLE transfers; PRAGMA user_version = 1");
-    TransferRow row;
-    row.guid = file.guid;
-    row.destination = "eos";
-    auto catalogue = open();
-    EXPECT_EQ(catalogue->files().value().size(), 1U);
-    EXPECT_EQ(catalogue->block_progress(std::nullopt).value().size(), 1U);
-    ASSERT_TRUE(catalogue->set_transfer(row).has_value());
-    EXPECT_EQ(open()->transfers().value(), std::vector{row});
-    EXPECT_TRUE(catalogue->check().has_value());
 }
 
 TEST_F(CatalogueOpen, ADatabaseOfSomebodyElseIsNotTouched) {

@@ -53,7 +53,7 @@ TEST_F(Postgres, AConnectionLostInAChangeDoesTheChangeOnce) {
     ASSERT_TRUE(catalogue.open_run(start(17)).has_value());
     int runs = 0;
     const auto added = catalogue.change([&]() -> Result<> {
-        if (auto done = catalogue.add_to_ledger(ledger_of(17, 2, 2)); !done) return done;
+        WEIR_TRY(catalogue.add_to_ledger(ledger_of(17, 2, 2)));
         if (++runs == 1) cut_connections();
         return catalogue.add_to_ledger(ledger_of(17, 1, 1));
     });
@@ -69,7 +69,7 @@ TEST_F(Postgres, ACommitWhoseAnswerWasLostIsAskedForAndNotMadeTwice) {
     ASSERT_TRUE(catalogue.open_run(start(17)).has_value());
     int runs = 0;
     const auto added = catalogue.change([&]() -> Result<> {
-        if (auto done = catalogue.add_to_ledger(ledger_of(17, 2, 2)); !done) return done;
+        WEIR_TRY(catalogue.add_to_ledger(ledger_of(17, 2, 2)));
         if (++runs > 1) return {};
         // The first time the commit happens behind our back, and its answer is the end of the connection.
         auto& database = catalogue.database();
@@ -78,7 +78,7 @@ TEST_F(Postgres, ACommitWhoseAnswerWasLostIsAskedForAndNotMadeTwice) {
                                  "ON CONFLICT (writer) DO UPDATE SET change = excluded.change");
             !kept)
             return std::unexpected(kept.error());
-        if (auto done = database.script("COMMIT"); !done) return done;
+        WEIR_TRY(database.script("COMMIT"));
         cut_connections();
         return {};
     });

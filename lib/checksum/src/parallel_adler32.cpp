@@ -33,14 +33,6 @@ std::string_view name_in(const Names& names, Value value) noexcept {
     return "unknown";
 }
 
-template <class Value, std::size_t count>
-std::optional<Value> value_in(const std::array<std::pair<Value, std::string_view>, count>& names,
-                              std::string_view text) noexcept {
-    for (const auto& [value, known] : names)
-        if (known == text) return value;
-    return std::nullopt;
-}
-
 std::unique_ptr<Handover> make_handover(const ParallelOptions& options, SumFunction* kernel) {
     switch (options.scheme) {
         case Scheme::thread_per_chunk: return make_thread_handover(options, kernel);
@@ -62,8 +54,6 @@ SumFunction* function_of(AdlerKernel kernel) {
 
 std::string_view name(Scheme scheme) noexcept { return name_in(scheme_names, scheme); }
 std::string_view name(AdlerKernel kernel) noexcept { return name_in(kernel_names, kernel); }
-std::optional<Scheme> parse_scheme(std::string_view text) noexcept { return value_in(scheme_names, text); }
-std::optional<AdlerKernel> parse_adler_kernel(std::string_view text) noexcept { return value_in(kernel_names, text); }
 
 ParallelAdler32::ParallelAdler32(const ParallelOptions& options)
     : kernel_(function_of(options.kernel)), born_(fork_generation()) {

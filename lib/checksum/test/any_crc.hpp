@@ -91,7 +91,7 @@ inline std::vector<AnyCrc> every_crc() {
     };
 }
 
-inline std::string case_name(const testing::TestParamInfo<AnyCrc>& crc) {
+inline std::string case_name(const ::testing::TestParamInfo<AnyCrc>& crc) {
     std::string name = crc.param.name;
     std::erase(name, '-');
     return name;

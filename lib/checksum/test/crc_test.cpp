@@ -8,6 +8,7 @@
 #include "any_crc.hpp"
 #include "guarded_page.hpp"
 #include "known_answers.hpp"
+#include "weir/base/testing/number_in_environment.hpp"
 
 namespace weir::checksum {
 namespace {
@@ -15,9 +16,9 @@ namespace {
 using test::AnyCrc;
 using test::random_bytes;
 
-class Crc : public testing::TestWithParam<AnyCrc> {};
+class Crc : public ::testing::TestWithParam<AnyCrc> {};
 
-INSTANTIATE_TEST_SUITE_P(All, Crc, testing::ValuesIn(test::every_crc()), test::case_name);
+INSTANTIATE_TEST_SUITE_P(All, Crc, ::testing::ValuesIn(test::every_crc()), test::case_name);
 
 TEST_P(Crc, KnownAnswersAreGivenByEveryKernel) {
     const auto& crc = GetParam();
@@ -89,8 +90,8 @@ TEST_P(Crc, NoKernelReadsBeyondItsBytes) {
 
 TEST_P(Crc, RandomStretchesFromRandomStartsAgreeWithThePortableKernel) {
     const auto& crc = GetParam();
-    const std::uint64_t seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto seed = testing::drawn_seed();
+    SCOPED_TRACE(testing::again(seed));
     std::mt19937_64 random{seed};
     const auto bytes = random_bytes(200'000, seed);
     for (int round = 0; round < 60; ++round) {

@@ -12,6 +12,7 @@
 #include "guarded_page.hpp"
 #include "known_answers.hpp"
 #include "samples.hpp"
+#include "weir/base/testing/number_in_environment.hpp"
 #include "weir/checksum/adler32.hpp"
 #include "weir/checksum/chosen.hpp"
 #include "weir/checksum/crc32c.hpp"
@@ -95,8 +96,8 @@ TEST(Kernels, TheFirstCallChoosesForAllAndWhatACallerKeepsIsTheKernelItself) {
 }
 
 TEST(Kernels, RandomStretchesAreWhatZlibAndABitwiseCrcSay) {
-    const std::uint64_t seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto seed = testing::drawn_seed();
+    SCOPED_TRACE(testing::again(seed));
     std::mt19937_64 random{seed};
     const auto bytes = random_bytes(100'000, seed);
     for (int round = 0; round < 60; ++round) {

@@ -166,14 +166,6 @@ TEST(ParallelAdler32, WorkersArePinnedWhereAllowedAndRefusalsAreCounted) {
     }
 }
 
-TEST(ParallelAdler32, NamesOfSchemesAndKernelsAreReadBack) {
-    for (const auto scheme : all_schemes) EXPECT_EQ(parse_scheme(name(scheme)), scheme);
-    for (const auto kernel : {AdlerKernel::ours, AdlerKernel::zlib})
-        EXPECT_EQ(parse_adler_kernel(name(kernel)), kernel);
-    EXPECT_EQ(parse_scheme("spin"), std::nullopt);
-    EXPECT_EQ(parse_adler_kernel(""), std::nullopt);
-}
-
 TEST(ParallelCutoff, IsTheSmallestSizeFromWhichSplittingAlwaysWon) {
     const CutoffSample samples[] = {{1000, 1, 0.5}, {2000, 2, 3}, {4000, 4, 3}, {8000, 8, 5}};
     EXPECT_EQ(cutoff_from(samples), 4000U);

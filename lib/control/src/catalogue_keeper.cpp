@@ -4,30 +4,36 @@
 #include <algorithm>
 
 namespace weir::control {
+namespace {
+
+Result<> keep_in(const OpenCatalogue& open, RunNumber run, const std::map<std::string, std::string>& parameters) {
+    const auto catalogue = WEIR_TRY(open());
+    if (!catalogue) return {};
+    for (const auto& [name, value] : parameters) {
+        WEIR_TRY(catalogue->set_run_parameter(run, name, value));
+    }
+    return {};
+}
+
+}  // namespace
 
 Result<RunNumber> CatalogueKeeper::next_run() {
     RunNumber free{1};
     for (const auto& open : catalogues_) {
-        const auto catalogue = open();
-        if (!catalogue) return std::unexpected(catalogue.error());
-        if (!*catalogue) continue;
-        const auto next = (*catalogue)->next_free_run();
-        if (!next) return std::unexpected(next.error());
-        free = std::max(free, *next);
+        const auto catalogue = WEIR_TRY(open());
+        if (!catalogue) continue;
+        const auto next = WEIR_TRY(catalogue->next_free_run());
+        free = std::max(free, next);
     }
     return numbers_.take(free);
 }
 
 Result<> CatalogueKeeper::keep(RunNumber run, const std::map<std::string, std::string>& parameters) {
+    Result<> kept;  // the first error, behind which all other catalogues still come
     for (const auto& open : catalogues_) {
-        const auto catalogue = open();
-        if (!catalogue) return std::unexpected(catalogue.error());
-        if (!*catalogue) continue;
-        for (const auto& [name, value] : parameters) {
-            if (auto set = (*catalogue)->set_run_parameter(run, name, value); !set) return set;
-        }
+        if (auto here = keep_in(open, run, parameters); !here && kept) kept = std::move(here);
     }
-    return {};
+    return kept;
 }
 
 }  // namespace weir::control

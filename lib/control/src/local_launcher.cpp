@@ -15,28 +15,12 @@
 #include <cstring>
 #include <thread>
 
+#include "weir/base/descriptor.hpp"
+
 namespace weir::control {
 namespace {
 
 constexpr std::size_t announcement_max = 4096;
-
-class Descriptor {
-public:
-    explicit Descriptor(int fd = -1) noexcept : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~Descriptor() { close(); }
-    void close() noexcept {
-        if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-    }
-    [[nodiscard]] int get() const noexcept { return fd_; }
-
-private:
-    int fd_;
-};
 
 class LocalProcess final : public StationProcess {
 public:

@@ -24,11 +24,10 @@ Result<> OpenRun::note(RunNumber run, const std::map<std::string, std::string>& 
     const auto text = json::serialize(json::object{{"run", number(run)}, {"parameters", std::move(texts)}}) + "\n";
     auto fresh = file_;
     fresh += ".new";
-    auto file = File::open(fresh, File::Mode::open_or_create);
-    if (!file) return std::unexpected(file.error());
-    if (auto empty = file->truncate(0); !empty) return empty;
-    if (auto written = file->write_at(0, std::as_bytes(std::span(text))); !written) return written;
-    if (auto closed = file->close(); !closed) return closed;
+    auto file = WEIR_TRY(File::open(fresh, File::Mode::open_or_create));
+    WEIR_TRY(file.truncate(0));
+    WEIR_TRY(file.write_at(0, std::as_bytes(std::span(text))));
+    WEIR_TRY(file.close());
     std::error_code failed;
     std::filesystem::rename(fresh, file_, failed);
     if (failed) return fail_errno(failed.value(), "cannot write " + file_.native());
@@ -43,21 +42,19 @@ void OpenRun::over() const noexcept {
 Result<std::optional<OpenRun::Left>> OpenRun::left() const {
     std::error_code unknown;
     if (!std::filesystem::exists(file_, unknown)) return std::nullopt;
-    const auto text = read_text(file_, size_max);
-    if (!text) return std::unexpected(text.error());
-    const auto document = json::parse(*text, {.size = size_max, .depth = 4});
-    if (!document) return std::unexpected(document.error());
-    json::Fields fields(*document, file_.native());
+    const auto text = WEIR_TRY(read_text(file_, size_max));
+    const auto document = WEIR_TRY(json::parse(text, {.size = size_max, .depth = 4}));
+    json::Fields fields(document, file_.native());
     Left left;
     left.run = RunNumber{
         static_cast<std::uint32_t>(fields.number("run", std::nullopt, std::numeric_limits<std::uint32_t>::max()))};
     if (const auto* parameters = fields.object("parameters")) {
-        json::Fields values(document->get_object().at("parameters"), "parameters of " + file_.native());
+        json::Fields values(document.get_object().at("parameters"), "parameters of " + file_.native());
         for (const auto& [name, value] : *parameters)
             left.parameters[std::string(name)] = values.text(name, std::nullopt, text_max);
-        if (auto read = values.result(); !read) return std::unexpected(read.error());
+        WEIR_TRY(values.result());
     }
-    if (auto read = fields.result(); !read) return std::unexpected(read.error());
+    WEIR_TRY(fields.result());
     return left;
 }
 

@@ -154,8 +154,8 @@ Result<> check_whole(const Partition& p) {
         return {};
     };
     if (p.stations.empty()) return wrong(p.file, 0, "no station; a station is a section such as [readout.ros-1]");
-    if (auto one = only_one(StationKind::assign); !one) return one;
-    if (auto one = only_one(StationKind::supervise); !one) return one;
+    WEIR_TRY(only_one(StationKind::assign));
+    WEIR_TRY(only_one(StationKind::supervise));
     if (p.count(StationKind::readout) == 0) return need(StationKind::readout, "nothing would be read out");
     if (p.count(StationKind::assign) == 0) return need(StationKind::assign, "nobody would give events to builders");
     if (p.count(StationKind::build) == 0) return need(StationKind::build, "nobody would build events");
@@ -181,11 +181,10 @@ const StationEntry* Partition::find(std::string_view station) const noexcept {
 }
 
 Result<Partition> parse_partition(std::string_view text, const std::filesystem::path& file) {
-    const auto sections = read_sections(text, file.native());
-    if (!sections) return std::unexpected(sections.error());
+    const auto sections = WEIR_TRY(read_sections(text, file.native()));
     Partition partition;
     partition.file = file;
-    for (const auto& [section, as_station] : *sections) {
+    for (const auto& [section, as_station] : sections) {
         if (section.path == "partition") {
             for (const auto& value : section.texts)
                 if (value.key == "name") partition.name = value.text;
@@ -217,10 +216,10 @@ Result<Partition> parse_partition(std::string_view text, const std::filesystem::
                                       wire::StationId{static_cast<std::uint16_t>(partition.stations.size() + 1)},
                                       section.line});
     }
-    if (auto whole = check_whole(partition); !whole) return std::unexpected(whole.error());
-    if (auto ports = check_ports(file, *sections); !ports) return std::unexpected(ports.error());
+    WEIR_TRY(check_whole(partition));
+    WEIR_TRY(check_ports(file, sections));
     if (partition.sources.empty()) {  // else those that are wanted are listed, and checked when the readouts are known
-        if (auto parts = check_parts(file, *sections); !parts) return std::unexpected(parts.error());
+        WEIR_TRY(check_parts(file, sections));
     }
     return partition;
 }

@@ -24,10 +24,9 @@ const std::vector<std::string>& shared_sections() {
 }
 
 Result<std::vector<FileSection>> read_sections(std::string_view text, std::string_view file_name) {
-    auto listed = service::list_sections(text, file_name);
-    if (!listed) return std::unexpected(listed.error());
+    auto listed = WEIR_TRY(service::list_sections(text, file_name));
     std::vector<FileSection> sections;
-    for (auto& section : *listed) {
+    for (auto& section : listed) {
         const auto dot = section.path.find('.');
         const auto head = section.path.substr(0, dot);
         const auto rest = dot == section.path.npos ? std::string{} : section.path.substr(dot + 1);

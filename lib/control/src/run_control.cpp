@@ -403,9 +403,11 @@ void RunControl::State::look_for_run_left_open() {
     report.why = fmt::format("{} events were accepted when it was last noted", accepted);
     report.advice = "weir ls and weir verify show what its recorders have";
     reports_.raise("run not stopped", std::move(report));
-    if (auto kept = keeper_.keep(run, parameters); !kept)
+    if (auto kept = keeper_.keep(run, parameters); !kept) {  // it stays noted, until the next run is
         reports_.submit(
             report_of(service::Severity::warning, "the end of the run before is not in the catalogue", kept.error()));
+        return;
+    }
     keeper_.over();
 }
 
@@ -440,7 +442,7 @@ Result<> RunControl::State::must_be(PartitionState wanted, std::string_view what
 }
 
 Result<> RunControl::State::bring_up() {
-    if (auto good = must_be(PartitionState::down, "bring the partition up"); !good) return good;
+    WEIR_TRY(must_be(PartitionState::down, "bring the partition up"));
     failure_.reset();
     ending_wanted_ = false;
     look_for_run_left_open();
@@ -450,16 +452,14 @@ Result<> RunControl::State::bring_up() {
 }
 
 Result<RunNumber> RunControl::State::start(const RunRequest& request) {
-    if (auto good = must_be(PartitionState::ready, "start a run"); !good) return std::unexpected(good.error());
+    WEIR_TRY(must_be(PartitionState::ready, "start a run"));
     for (const auto& name : given_up_)
         return fail(
             Errc::refused,
             fmt::format(
                 "cannot start a run: {0} died too often and is not started again; weir run replace {0} tries once more",
                 name));
-    const auto run = keeper_.next_run();
-    if (!run) return std::unexpected(run.error());
-    run_ = *run;
+    run_ = WEIR_TRY(keeper_.next_run());
     request_ = request;
     started_ = clock_.wall();
     run_begin_ = seen_;
@@ -481,9 +481,7 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
 
 Result<> RunControl::State::pause(service::Transition transition) {
     const bool resume = transition == service::Transition::resume;
-    if (auto good = must_be(resume ? PartitionState::paused : PartitionState::running, service::name(transition));
-        !good)
-        return good;
+    WEIR_TRY(must_be(resume ? PartitionState::paused : PartitionState::running, service::name(transition)));
     state = resume ? PartitionState::running : PartitionState::paused;
     std::ranges::copy(phases_pause(options_, transition), std::back_inserter(phases_));  // behind an earlier one
     say(service::Severity::information, fmt::format("run {} {}", number(run_), resume ? "goes on" : "pauses"));
@@ -632,7 +630,7 @@ Result<> RunControl::stop(const std::string& reason, Drain drain) {
     const std::scoped_lock lock(state_->mutex);
     if (state_->state != PartitionState::paused && state_->state != PartitionState::starting &&
         !state_->stops_without_deadline()) {
-        if (auto good = state_->must_be(PartitionState::running, "stop the run"); !good) return good;
+        WEIR_TRY(state_->must_be(PartitionState::running, "stop the run"));
     }
     state_->stop(reason, drain);
     return {};

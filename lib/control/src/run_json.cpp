@@ -143,9 +143,8 @@ json::object to_json(const LogLine& line) {
 }
 
 Result<RunCommand> parse_run_command(std::string_view text) {
-    const auto document = json::parse(text, {.size = 256_KiB, .depth = 4});
-    if (!document) return std::unexpected(document.error());
-    json::Fields fields(*document, "the command");
+    const auto document = WEIR_TRY(json::parse(text, {.size = 256_KiB, .depth = 4}));
+    json::Fields fields(document, "the command");
     const auto word = fields.text("command");
     RunCommand command;
     command.request.comment = fields.text("comment", "", comment_max);
@@ -154,13 +153,13 @@ Result<RunCommand> parse_run_command(std::string_view text) {
     if (const auto* parameters = fields.object("parameters")) {
         if (parameters->size() > parameters_max)
             fields.fail_with(fmt::format("more than {} parameters", parameters_max));
-        json::Fields values(document->get_object().at("parameters"), "parameters");
+        json::Fields values(document.get_object().at("parameters"), "parameters");
         for (const auto& [key, value] : *parameters)
             command.request.parameters[std::string(key)] = values.text(key, std::nullopt, comment_max);
         if (auto read = values.result(); !read) fields.fail_with(read.error().context);
     }
     fields.no_others();
-    if (auto read = fields.result(); !read) return std::unexpected(read.error());
+    WEIR_TRY(fields.result());
     const std::array words{std::string("start"),  std::string("stop"), std::string("pause"),
                            std::string("resume"), std::string("exit"), std::string("replace")};
     const auto found = std::ranges::find(words, word);

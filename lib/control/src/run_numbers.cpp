@@ -20,10 +20,9 @@ ConstData bytes_of(std::string_view text) { return std::as_bytes(std::span(text)
 }  // namespace
 
 Result<RunNumbers> RunNumbers::open(const std::filesystem::path& directory) {
-    auto lock = File::open(directory / lock_name, File::Mode::open_or_create);
-    if (!lock) return std::unexpected(lock.error());
-    if (::flock(lock->fd(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK) return fail_errno(errno, fmt::format("cannot lock {}", lock->path().native()));
+    auto lock = WEIR_TRY(File::open(directory / lock_name, File::Mode::open_or_create));
+    if (::flock(lock.fd(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK) return fail_errno(errno, fmt::format("cannot lock {}", lock.path().native()));
         return fail(
             Errc::refused,
             fmt::format("another weir run works in {}; see weir run status --dir {}, or choose another directory",
@@ -33,16 +32,15 @@ Result<RunNumbers> RunNumbers::open(const std::filesystem::path& directory) {
     const auto path = directory / file_name;
     std::error_code unknown;
     if (std::filesystem::exists(path, unknown) || unknown) {
-        const auto text = read_text(path, 64_B);
-        if (!text) return std::unexpected(text.error());
-        const auto [end, ec] = std::from_chars(text->data(), text->data() + text->size(), last);
-        if (ec != std::errc{} || std::string_view(end, text->data() + text->size()) != "\n")
+        const auto text = WEIR_TRY(read_text(path, 64_B));
+        const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), last);
+        if (ec != std::errc{} || std::string_view(end, text.data() + text.size()) != "\n")
             return fail(Errc::corrupt,
                         fmt::format("{} holds no run number; write the last one that was used into it, or remove it "
                                     "if the recorders' catalogues are whole",
                                     path.native()));
     }
-    return RunNumbers(directory, std::move(*lock), last);
+    return RunNumbers(directory, std::move(lock), last);
 }
 
 Result<RunNumber> RunNumbers::take(RunNumber free) {
@@ -51,17 +49,15 @@ Result<RunNumber> RunNumbers::take(RunNumber free) {
     const auto path = directory_ / file_name;
     auto fresh = path;
     fresh += ".new";
-    auto file = File::open(fresh, File::Mode::open_or_create);
-    if (!file) return std::unexpected(file.error());
-    if (auto empty = file->truncate(0); !empty) return std::unexpected(empty.error());
-    if (auto written = file->write_at(0, bytes_of(fmt::format("{}\n", next))); !written)
-        return std::unexpected(written.error());
-    if (auto synced = file->sync_data(); !synced) return std::unexpected(synced.error());
-    if (auto closed = file->close(); !closed) return std::unexpected(closed.error());
+    auto file = WEIR_TRY(File::open(fresh, File::Mode::open_or_create));
+    WEIR_TRY(file.truncate(0));
+    WEIR_TRY(file.write_at(0, bytes_of(fmt::format("{}\n", next))));
+    WEIR_TRY(file.sync_data());
+    WEIR_TRY(file.close());
     std::error_code failed;
     std::filesystem::rename(fresh, path, failed);
     if (failed) return fail_errno(failed.value(), fmt::format("cannot rename {} to {}", fresh.native(), path.native()));
-    if (auto synced = sync_directory(directory_); !synced) return std::unexpected(synced.error());
+    WEIR_TRY(sync_directory(directory_));
     last_ = next;
     return RunNumber{next};
 }

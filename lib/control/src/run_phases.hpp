@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // In which order a partition's stations go through their transitions, and how the time of a stop is shared out. Events
-// flow from the supervisor to the recorders: whoever takes them is there before whoever gives them, and stops after.
-// A stop begins with the drain: no more triggers, and all stations go on until every accepted event is final. While it
-// lasts a station that fails is replaced as in a run. Only then the stations stop, one kind after the other.
+// flow from the supervisor to the recorders: a station that receives is started before those that send to it, and
+// stopped after them. A stop begins with the drain: no more triggers, and all stations go on until every accepted event
+// is final. While it lasts a station that fails is replaced as in a run. Only then the stations stop, one kind after
+// the other.
 #pragma once
 
 #include <optional>
@@ -21,9 +22,9 @@ struct Phase {
     } what = What::step;
     StationStep step{};
     std::optional<StationKind> kind{};  // nothing: all stations at once
-    std::optional<SteadyTime> until{};  // a stop's: whoever is not done then is ended
+    std::optional<SteadyTime> until{};  // of a stop: a station that is not done by then is ended
     bool introduces = false;  // the stations have said who they are: now it is known whether they fit together
-    std::chrono::milliseconds patience{};  // beyond `until`; those that come later are later by what is used of it
+    std::chrono::milliseconds patience{};  // beyond `until`; what is used of it postpones the later phases
 };
 
 [[nodiscard]] std::vector<Phase> phases_up(const RunControlOptions& options);

@@ -90,7 +90,10 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     const auto of_dfm = [&](const char* what) {
         return dfm_gone ? std::nullopt : ids_of(result, StationKind::assign, what);
     };
-    const auto rejected = of_dfm("rejected");
+    // Not what is in a file all the same: one filter did not want it, and another one kept it because its selection had
+    // failed.
+    const auto rejected_by_some = of_dfm("rejected");
+    const auto rejected = rejected_by_some.value_or(service::EventIds{}) - *recorded;
     const auto refused = of_dfm("refused");
     const auto failed = of_dfm("failed");
     const auto given_up = of_dfm("given up");
@@ -98,7 +101,7 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     EventAccount account;
     account.accepted = accepted.count();
     account.recorded = recorded->count();
-    account.rejected = rejected.value_or(service::EventIds{}).count();
+    account.rejected = rejected.count();
     account.unaccepted = *recorded - accepted;
     service::EventIds seen(ids_memory_max);
     for (const auto& station : result.stations) {
@@ -107,8 +110,9 @@ std::optional<EventAccount> account_of(const RunResult& result) {
         account.twice |= seen & here;
         seen |= here;
     }
-    auto missing = (accepted - *recorded) - rejected.value_or(service::EventIds{});
-    if (!missing.known() || !account.twice.known() || !account.unaccepted.known()) return std::nullopt;
+    auto missing = (accepted - *recorded) - rejected;
+    if (!missing.known() || !rejected.known() || !account.twice.known() || !account.unaccepted.known())
+        return std::nullopt;
     const auto lost = [&](const std::string& cause, const service::EventIds& ids) {
         if (auto those = missing & ids; !those.empty()) account.lost.push_back({cause, std::move(those)});
         missing = missing - ids;
@@ -119,9 +123,9 @@ std::optional<EventAccount> account_of(const RunResult& result) {
     lost("could not be built", failed.value_or(service::EventIds{}));
     lost("abandoned at the stop", given_up.value_or(service::EventIds{}));
     if (!missing.empty())
-        account.lost.push_back(
-            {rejected ? "nobody knows what became of them" : "the DFM died; filters may have rejected some of them",
-             std::move(missing)});
+        account.lost.push_back({rejected_by_some ? "nobody knows what became of them"
+                                                 : "the DFM died; filters may have rejected some of them",
+                                std::move(missing)});
     return account;
 }
 
@@ -154,7 +158,7 @@ std::string ids_in_line(const service::EventIds& ids) {
     auto text = ids.ranges(ids_in_line_max / 2);
     if (text.size() <= ids_in_line_max) return text;
     text.resize(text.rfind(',', ids_in_line_max));
-    return text + ",... (all of them: weir run --json)";
+    return text + ",... (more of them: table run_parameters of the recorders' catalogues)";
 }
 
 /// "1 event is", "2 events are"

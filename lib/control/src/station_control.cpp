@@ -33,12 +33,11 @@ namespace {
 
 /// The control port in {"station":"ros-1","kind":"readout","control":"127.0.0.1:41234"}.
 Result<std::string> control_port(const std::string& line, const StationEntry& entry) {
-    const auto document = json::parse(line);
-    if (!document) return std::unexpected(document.error());
-    json::Fields fields(*document, "its first line");
+    const auto document = WEIR_TRY(json::parse(line));
+    json::Fields fields(document, "its first line");
     const auto station = fields.text("station");
     auto address = fields.text("control");
-    if (auto read = fields.result(); !read) return std::unexpected(read.error());
+    WEIR_TRY(fields.result());
     if (station != entry.name) return fail(Errc::usage, fmt::format("calls itself {}", station));
     return address;
 }

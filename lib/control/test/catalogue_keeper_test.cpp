@@ -53,5 +53,19 @@ TEST_F(CatalogueKeeperTest, ParametersOfARunAreInTheCatalogueAlsoWhenItIsClosed)
               (std::map<std::string, std::string>{{"beam", "on"}, {"stop reason", "enough"}}));
 }
 
+TEST_F(CatalogueKeeperTest, ABadCatalogueKeepsNothingFromTheOthers) {
+    const auto made = catalogue::open_sqlite_catalogue(catalogue());
+    ASSERT_TRUE(made);
+    const OpenCatalogue bad = []() -> Result<std::unique_ptr<catalogue::Catalogue>> {
+        return fail(Errc::corrupt, "rec-1 has no catalogue");
+    };
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {bad, opener()}, OpenRun(directory / "run-open.json"));
+    const auto kept = keeper.keep(RunNumber{7}, {{"stop reason", "enough"}, {"lost: why", "12-40"}});
+    ASSERT_FALSE(kept);
+    EXPECT_EQ(kept.error().context, "rec-1 has no catalogue");
+    EXPECT_EQ(*(*made)->run_parameters(RunNumber{7}),
+              (std::map<std::string, std::string>{{"stop reason", "enough"}, {"lost: why", "12-40"}}));
+}
+
 }  // namespace
 }  // namespace weir::control

@@ -139,6 +139,35 @@ TEST_F(RunControlTest, EachRunHasANumberOfItsOwnAndItsParametersAreKept) {
     EXPECT_NE(*second, first);
 }
 
+TEST_F(RunControlTest, TheViewHasRatesAndRejectionsOfTheRunAtHandAndTheNextBeginsAtZero) {
+    start_run();
+    auto& ledger = station("rec-1").report.status.ledger;
+    for (std::uint64_t i = 1; i <= 500; ++i) {
+        ledger = {"copies", 10 * i, 9 * i, {{"late", i}}, 0};
+        pass(10ms);
+    }
+    const auto recorder = [&] {
+        const auto view = control->view();
+        return *std::ranges::find(view.stations, "rec-1", [](const StationView& shown) { return shown.entry.name; });
+    };
+    EXPECT_NEAR(recorder().rate, 1000, 100);
+    pass(1s);
+    EXPECT_EQ(recorder().report.status.ledger.received, 5000U);
+    EXPECT_EQ(recorder().report.status.ledger.rejected, (std::map<std::string, std::uint64_t>{{"late", 500}}));
+    ASSERT_TRUE(control->stop("enough"));
+    pass(2s);
+    ASSERT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_EQ(recorder().report.status.ledger.received, 5000U) << "of the last run, until the next";
+    ASSERT_TRUE(control->start({}));
+    EXPECT_EQ(recorder().rate, 0);
+    EXPECT_EQ(recorder().report.status.ledger.received, 0U);
+    EXPECT_TRUE(recorder().report.status.ledger.rejected.empty());
+    pass(300ms);
+    ledger = {"copies", 1, 1, {}, 0};
+    pass(2s);
+    EXPECT_EQ(recorder().report.status.ledger.received, 1U);
+}
+
 TEST_F(RunControlTest, WhatMakesNoSenseInAStateIsRefusedWithTheState) {
     EXPECT_THAT(control->start({}).error().context, HasSubstr("is down"));
     start_run();
@@ -575,6 +604,19 @@ TEST_F(RunControlTest, ARunWhoseRunControlWasKilledGetsItsStopReasonAndCountsAtT
     EXPECT_FALSE(world.open);
 }
 
+TEST_F(RunControlTest, ARunLeftOpenThatIsNotKeptStaysNoted) {
+    start_run();
+    pass(3s);
+    control.reset();  // as it is killed
+    world.keeping_fails = true;
+    control.emplace(
+        partition, options, [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; },
+        launcher, links, keeper, reports, log, clock);
+    come_up();
+    EXPECT_THAT(said, Contains(HasSubstr("the end of the run before is not in the catalogue")));
+    EXPECT_TRUE(world.open);
+}
+
 TEST_F(RunControlTest, ANewRunDoesNotShowTheCountsOfTheOneBefore) {
     start_run();
     station("l2sv").report.status.ledger = {"events", 10, 10, {}, 0};
@@ -913,6 +955,35 @@ TEST(RunResult, WhatADfmThatIsGoneSaidLastIsNotItsLastWord) {
     ASSERT_EQ(result.account->lost.size(), 1U);
     EXPECT_EQ(result.account->lost[0].cause, "the DFM died; filters may have rejected some of them");
     EXPECT_EQ(result.account->lost[0].events.text(), "2,8-9");
+}
+
+TEST(RunResult, AnEventThatOneFilterRejectedAndAnotherOneKeptCountsAsRecordedOnly) {
+    RunResult result;
+    result.stations = {
+        {"l2sv", StationKind::supervise, {"events", 9, 9, {}, 0}, {}, told({{"accepted", "1-9"}})},
+        {"dfm",
+         StationKind::assign,
+         {"events", 9, 5, {{"not selected", 4}}, 0},
+         {},
+         told({{"accepted", "1-9"}, {"rejected", "6-9"}, {"refused", ""}, {"failed", ""}, {"given up", ""}})},
+        {"rec-1", StationKind::record, {"copies", 6, 6, {}, 0}, {}, told({{"recorded", "1-6"}})}};
+    balance(result);
+    ASSERT_TRUE(result.account);
+    EXPECT_TRUE(result.account->good());
+    EXPECT_EQ(result.account->recorded, 6U);
+    EXPECT_EQ(result.account->rejected, 3U) << "6 is in a file";
+}
+
+TEST(RunResult, ALineOfManyIdsSaysWhereTheOthersStand) {
+    std::string recorded;
+    for (int id = 2; id <= 1000; id += 2) recorded += fmt::format("{}{}", recorded.empty() ? "" : ",", id);
+    RunResult result;
+    result.stations = {
+        {"l2sv", StationKind::supervise, {"events", 1000, 1000, {}, 0}, {}, told({{"accepted", "1-1000"}})},
+        {"rec-1", StationKind::record, {"copies", 500, 500, {}, 0}, {}, told({{"recorded", recorded}})}};
+    balance(result);
+    EXPECT_THAT(result.problems,
+                Contains(testing::EndsWith(",... (more of them: table run_parameters of the recorders' catalogues)")));
 }
 
 TEST(RunResult, ARecorderThatDoesNotKnowIdsLeavesTheCounts) {

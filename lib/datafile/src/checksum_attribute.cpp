@@ -27,15 +27,14 @@ Result<std::uint64_t> modified_seconds(const File& file) {
 }  // namespace
 
 Result<> write_adler32_attribute(const File& file, std::uint32_t adler32, WallTime now) {
-    const auto modified = modified_seconds(file);
-    if (!modified) return std::unexpected(modified.error());
+    const auto modified = WEIR_TRY(modified_seconds(file));
     std::array<std::byte, attribute_size> bytes{};
     std::memcpy(bytes.data(), "adler32", 7);
-    store_big<std::uint64_t>(bytes, time_at, *modified);
+    store_big<std::uint64_t>(bytes, time_at, modified);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
     store_big<std::uint32_t>(
         bytes, delta_at,
-        static_cast<std::uint32_t>(std::max<std::int64_t>(0, seconds - static_cast<std::int64_t>(*modified))));
+        static_cast<std::uint32_t>(std::max<std::int64_t>(0, seconds - static_cast<std::int64_t>(modified))));
     bytes[length_at] = std::byte{4};
     store_big<std::uint32_t>(bytes, value_at, adler32);
     if (::fsetxattr(file.fd(), attribute_name, bytes.data(), bytes.size(), 0) == 0) return {};
@@ -55,10 +54,9 @@ Result<std::optional<ChecksumAttribute>> read_adler32_attribute(const File& file
         bytes[length_at] != std::byte{4})
         return fail(Errc::corrupt,
                     fmt::format("{} of {} is not an XRootD checksum", attribute_name, file.path().native()));
-    const auto modified = modified_seconds(file);
-    if (!modified) return std::unexpected(modified.error());
+    const auto modified = WEIR_TRY(modified_seconds(file));
     return ChecksumAttribute{load_big<std::uint32_t>(bytes, value_at),
-                             load_big<std::uint64_t>(bytes, time_at) == *modified};
+                             load_big<std::uint64_t>(bytes, time_at) == modified};
 }
 
 }  // namespace weir::datafile

@@ -29,9 +29,8 @@ Result<DirectoryLock> DirectoryLock::take(const std::filesystem::path& directory
                                              "with --dir",
                                              directory.native()));
     }
-    auto file = File::open(directory / "weir.lock", File::Mode::open_or_create);
-    if (!file) return std::unexpected(file.error());
-    if (::flock(file->fd(), LOCK_EX | LOCK_NB) != 0) {
+    auto file = WEIR_TRY(File::open(directory / "weir.lock", File::Mode::open_or_create));
+    if (::flock(file.fd(), LOCK_EX | LOCK_NB) != 0) {
         const auto owner = read_text(directory / "weir.lock", 512_B);
         return fail(Errc::refused,
                     fmt::format("directory {} is in use by another recorder (process {}); stop it or choose another "
@@ -39,10 +38,10 @@ Result<DirectoryLock> DirectoryLock::take(const std::filesystem::path& directory
                                 directory.native(), owner ? *owner : "unknown"));
     }
     const auto owner = this_process();
-    if (auto cut = file->truncate(0); !cut) return std::unexpected(cut.error());
+    WEIR_TRY(file.truncate(0));
     // On a full disk the lock holds without its text.
-    static_cast<void>(file->write_at(0, as_data(owner)));
-    return DirectoryLock(std::move(*file));
+    static_cast<void>(file.write_at(0, as_data(owner)));
+    return DirectoryLock(std::move(file));
 }
 
 }  // namespace weir::datafile

@@ -18,9 +18,8 @@ Result<IndexWriter> IndexWriter::create(const std::filesystem::path& directory, 
                                         SessionNames session_names, FileSystem& system, std::string_view ending) {
     auto target = path_of(directory, opened.name);
     std::filesystem::path made = target.native() + std::string(ending);
-    auto file = File::open(made, File::Mode::open_or_create, system, O_TRUNC);
-    if (!file) return std::unexpected(file.error());
-    IndexWriter writer(std::move(target), std::move(made), std::move(*file), std::move(session_names), system);
+    auto file = WEIR_TRY(File::open(made, File::Mode::open_or_create, system, O_TRUNC));
+    IndexWriter writer(std::move(target), std::move(made), std::move(file), std::move(session_names), system);
     encode(JournalBegins{.run = opened.run, .boot = system_boot()}, writer.pending_);
     encode(opened, writer.pending_);
     return writer;
@@ -38,7 +37,7 @@ Result<> IndexWriter::write() {
         encode(JournalCommit{end_}, head);
         pending_.insert(pending_.begin(), head.begin(), head.end());
     }
-    if (auto written = file_.write_at(end_, pending_); !written) return written;
+    WEIR_TRY(file_.write_at(end_, pending_));
     end_ += pending_.size();
     pending_.clear();
     round_begun_ = false;
@@ -51,23 +50,21 @@ Result<> IndexWriter::complete(const FileClosed& closed) {
 }
 
 Result<> IndexWriter::sync() {
-    if (auto synced = file_.sync_data(); !synced) return synced;
+    WEIR_TRY(file_.sync_data());
     return file_.close();
 }
 
 Result<> IndexWriter::rename() { return rename_new(made_, target_, *system_); }
 
 Result<> IndexWriter::put_back() {
-    auto file = write_again(file_, end_, made_, *system_);
-    if (!file) return std::unexpected(file.error());
-    file_ = std::move(*file);
+    file_ = WEIR_TRY(write_again(file_, end_, made_, *system_));
     return {};
 }
 
 Result<> IndexWriter::close(const FileClosed& closed) {
-    if (auto written = complete(closed); !written) return written;
-    if (auto synced = sync(); !synced) return synced;
-    if (auto renamed = rename(); !renamed) return renamed;
+    WEIR_TRY(complete(closed));
+    WEIR_TRY(sync());
+    WEIR_TRY(rename());
     return sync_directory(target_.parent_path(), *system_);
 }
 

@@ -31,8 +31,7 @@ std::optional<std::uint64_t> next_record(ConstData data, std::uint64_t from) {
 }
 
 Result<> read_journal(const std::filesystem::path& path, bool is_last, JournalContent& content) {
-    const auto bytes = read_records(path);
-    if (!bytes) return std::unexpected(bytes.error());
+    const auto bytes = WEIR_TRY(read_records(path));
     const auto damaged = [&](const std::string& what) {
         content.damages.push_back({Errc::corrupt, 0, fmt::format("journal {} {}", path.native(), what)});
     };
@@ -64,17 +63,17 @@ Result<> read_journal(const std::filesystem::path& path, bool is_last, JournalCo
     content.continues_in = 0;
     std::vector<JournalRecord> behind;  // damage
     std::optional<JournalRecord> first;
-    const auto damage = for_each_valid_record(*bytes, [&](const JournalRecord& record, bool behind_damage) {
+    const auto damage = for_each_valid_record(bytes, [&](const JournalRecord& record, bool behind_damage) {
         if (!first) first = record;
         if (behind_damage) behind.push_back(record);
         else take(record);
     });
     // What ends behind the last commit was being written when the recorder died, or it was damaged since: nobody can
     // tell, and what is whole in it counts as much as what the index says.
-    const bool was_to_continue = damage && !is_last && bytes->size() - damage->offset <= continues_size;
+    const bool was_to_continue = damage && !is_last && bytes.size() - damage->offset <= continues_size;
     const bool synced_is_lost = damage && (damage->commit_behind || (!is_last && !was_to_continue));
     if (synced_is_lost) std::ranges::for_each(behind, take);
-    if (bytes->empty()) {
+    if (bytes.empty()) {
         damaged("is empty");
     } else if (damage && damage->offset == 0) {
         damaged(fmt::format("does not begin as a journal does ({})", damage->reason));
@@ -135,8 +134,7 @@ std::optional<RecordDamage> for_each_valid_record(
 Result<JournalContent> read_journals(const std::vector<std::filesystem::path>& journals) {
     JournalContent content;
     for (const auto& journal : journals) {
-        if (auto read = read_journal(journal, journal == journals.back(), content); !read)
-            return std::unexpected(read.error());
+        WEIR_TRY(read_journal(journal, journal == journals.back(), content));
     }
     find_missing(journals, content);
     return content;

@@ -54,11 +54,10 @@ Result<std::vector<std::filesystem::path>> JournalWriter::find(const std::filesy
 
 Result<JournalWriter> JournalWriter::open(std::filesystem::path directory, SessionNames session_names,
                                           FileSystem& system, std::uint64_t begin_anew_at, JournalOwner owner) {
-    const auto earlier = find(directory);
-    if (!earlier) return std::unexpected(earlier.error());
-    const auto last = earlier->empty() ? 0 : number_of(earlier->back()).value_or(0);
+    const auto earlier = WEIR_TRY(find(directory));
+    const auto last = earlier.empty() ? 0 : number_of(earlier.back()).value_or(0);
     JournalWriter writer(std::move(directory), std::move(session_names), system, begin_anew_at, std::move(owner));
-    if (auto begun = writer.begin(last + 1); !begun) return std::unexpected(begun.error());
+    WEIR_TRY(writer.begin(last + 1));
     return writer;
 }
 
@@ -69,12 +68,11 @@ Result<> JournalWriter::begin(std::uint32_t number) {
     std::vector<std::byte> head;
     encode(JournalBegins{number, owner_.run, system_boot(), owner_.volume, owner_.recorder}, head);
     for (const auto& [stream, total] : rejected_) encode(total, head);  // the one before may be removed
-    auto file = File::open(made, File::Mode::open_or_create, *system_, O_TRUNC);
-    if (!file) return std::unexpected(file.error());
+    auto file = WEIR_TRY(File::open(made, File::Mode::open_or_create, *system_, O_TRUNC));
     const auto named = [&]() -> Result<> {
-        if (auto written = file->write_at(0, head); !written) return written;
-        if (auto synced = file->sync_data(); !synced) return synced;
-        if (auto renamed = rename_new(made, path, *system_); !renamed) return renamed;
+        WEIR_TRY(file.write_at(0, head));
+        WEIR_TRY(file.sync_data());
+        WEIR_TRY(rename_new(made, path, *system_));
         if (auto synced = sync_directory(directory_, *system_); !synced) {
             static_cast<void>(remove_file(path, *system_));  // so that it can be tried again
             return synced;
@@ -85,9 +83,9 @@ Result<> JournalWriter::begin(std::uint32_t number) {
         static_cast<void>(remove_file(made, *system_));
         return named;
     }
-    file->set_path(path);
+    file.set_path(path);
     if (file_.is_open()) full_ = Full{std::move(file_), end_};
-    file_ = std::move(*file);
+    file_ = std::move(file);
     number_ = number;
     end_ = head_size_ = head.size();
     declared_sessions_.clear();
@@ -134,7 +132,7 @@ Result<> JournalWriter::commit(bool sync) {
         encode(JournalCommit{end_}, head);
         pending_.insert(pending_.begin(), head.begin(), head.end());
     }
-    if (auto written = file_.write_at(end_, pending_); !written) return written;
+    WEIR_TRY(file_.write_at(end_, pending_));
     if (sync) {
         if (auto synced = file_.sync_data(); !synced) {
             sync_failed_ = true;
@@ -172,7 +170,7 @@ Result<> JournalWriter::roll() {
     full_.reset();
     if (auto written = full.file.write_at(full.end, last); !written)
         return may_pass(disk_fault_of(written.error())) ? Result<>{} : written;  // without room it stays unsaid
-    if (auto synced = full.file.sync_data(); !synced) return synced;
+    WEIR_TRY(full.file.sync_data());
     static_cast<void>(remove_unneeded());  // else with the next one, or the next file that is forgotten
     return {};
 }
@@ -186,24 +184,21 @@ Result<> JournalWriter::forget(const Guid& guid) {
 /// The lowest first, and none before it is gone: a gap in the numbers means that one was lost.
 Result<> JournalWriter::remove_unneeded() {
     while (needed_by_.begin()->first != number_ && needed_by_.begin()->second.empty()) {
-        if (auto removed = remove_file(path_of(directory_, needed_by_.begin()->first), *system_); !removed)
-            return removed;
+        WEIR_TRY(remove_file(path_of(directory_, needed_by_.begin()->first), *system_));
         needed_by_.erase(needed_by_.begin());
-        if (auto synced = sync_directory(directory_, *system_); !synced) return synced;
+        WEIR_TRY(sync_directory(directory_, *system_));
     }
     return {};
 }
 
 Result<> JournalWriter::put_back() {
-    auto file = write_again(file_, end_, file_.path(), *system_);
-    if (!file) return std::unexpected(file.error());
-    file_ = std::move(*file);
+    file_ = WEIR_TRY(write_again(file_, end_, file_.path(), *system_));
     return {};
 }
 
 Result<> JournalWriter::remove_if_unneeded() {
     if (!rejected_.empty() || !open_files_.empty() || !pending_.empty() || !needed_by_[number_].empty()) return {};
-    if (auto closed = file_.close(); !closed) return closed;
+    WEIR_TRY(file_.close());
     return remove_file(path_of(directory_, number_), *system_);
 }
 

@@ -35,15 +35,14 @@ Result<File> write_again(const File& open, std::uint64_t size, const std::filesy
     const auto copied = [&]() -> Result<> {
         std::vector<std::byte> block(1U << 20);
         for (std::uint64_t at = 0; at < size;) {
-            const auto got =
-                open.read_some_at(at, MutableData(block).first(std::min<std::uint64_t>(block.size(), size - at)));
-            if (!got) return std::unexpected(got.error());
-            if (*got == 0) break;
-            if (auto written = file->write_at(at, ConstData(block).first(*got)); !written) return written;
-            at += *got;
+            const auto got = WEIR_TRY(
+                open.read_some_at(at, MutableData(block).first(std::min<std::uint64_t>(block.size(), size - at))));
+            if (got == 0) break;
+            WEIR_TRY(file->write_at(at, ConstData(block).first(got)));
+            at += got;
         }
-        if (auto synced = file->sync_data(); !synced) return synced;
-        if (auto renamed = rename_new(made, path, system); !renamed) return renamed;
+        WEIR_TRY(file->sync_data());
+        WEIR_TRY(rename_new(made, path, system));
         return sync_directory(path.parent_path(), system);
     }();
     if (!copied) {  // the open file still has all of it, for another try

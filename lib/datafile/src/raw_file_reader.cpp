@@ -9,17 +9,15 @@
 namespace weir::datafile {
 
 Result<RawFileReader> RawFileReader::open(const std::filesystem::path& path, FileSystem& system) {
-    auto file = File::open(path, File::Mode::read, system);
-    if (!file) return std::unexpected(file.error());
-    const auto size = file->size();
-    if (!size) return std::unexpected(size.error());
+    auto file = WEIR_TRY(File::open(path, File::Mode::read, system));
+    const auto size = WEIR_TRY(file.size());
     // Most heads are small; only a long one is asked for a second time.
     for (const std::size_t want : {std::size_t{4096}, event::file_head_size_max}) {
-        std::vector<std::byte> data(std::min<std::uint64_t>(want, *size));
-        if (auto read = file->read_at(0, data); !read) return std::unexpected(read.error());
+        std::vector<std::byte> data(std::min<std::uint64_t>(want, size));
+        WEIR_TRY(file.read_at(0, data));
         auto head = event::parse_file_head(data);
-        if (head) return RawFileReader(std::move(*file), *size, std::move(data), std::move(*head));
-        if (head.error().code != Errc::truncated || data.size() == *size || want == event::file_head_size_max) {
+        if (head) return RawFileReader(std::move(file), size, std::move(data), std::move(*head));
+        if (head.error().code != Errc::truncated || data.size() == size || want == event::file_head_size_max) {
             return fail(
                 head.error().code == Errc::unsupported ? Errc::unsupported : Errc::corrupt,
                 fmt::format("{} is not a raw file that can be read: {}; name an ATLAS raw file of version 2 or 6",
@@ -34,9 +32,8 @@ Result<RawFileReader> RawFileReader::open(const std::filesystem::path& path, Fil
 Result<std::optional<RawFileReader::Block>> RawFileReader::next(std::vector<std::byte>& event) {
     if (at_ == size_ || end_) return std::nullopt;
     std::array<std::byte, event::file_end_size_bytes> words;
-    const auto got = file_.read_some_at(at_, words);
-    if (!got) return std::unexpected(got.error());
-    const auto record = ConstData(words).first(*got);
+    const auto got = WEIR_TRY(file_.read_some_at(at_, words));
+    const auto record = ConstData(words).first(got);
     const auto where = [&] { return fmt::format("{}, event {}, offset {}", file_.path().native(), events_ + 1, at_); };
     switch (event::record_kind(record)) {
         case event::RecordKind::file_end: {
@@ -66,7 +63,7 @@ Result<std::optional<RawFileReader::Block>> RawFileReader::next(std::vector<std:
     if (separator->size > event_size_max.count())
         return fail(Errc::limit, fmt::format("{}: the event claims {} bytes", where(), separator->size));
     event.resize(separator->size);
-    if (auto read = file_.read_at(begin, event); !read) return std::unexpected(read.error());
+    WEIR_TRY(file_.read_at(begin, event));
     const Block block{at_, *separator};
     at_ = begin + separator->size;
     ++events_;

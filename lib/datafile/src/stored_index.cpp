@@ -23,26 +23,22 @@ std::filesystem::path index_path_of(const std::filesystem::path& data_file) {
 }
 
 Result<std::vector<std::byte>> read_records(const std::filesystem::path& path) {
-    const auto file = File::open(path, File::Mode::read);
-    if (!file) return std::unexpected(file.error());
-    const auto size = file->size();
-    if (!size) return std::unexpected(size.error());
-    if (*size > index_size_max.count())
+    const auto file = WEIR_TRY(File::open(path, File::Mode::read));
+    const auto size = WEIR_TRY(file.size());
+    if (size > index_size_max.count())
         return fail(Errc::limit, fmt::format("{} is larger than {}", path.native(), to_string(index_size_max)));
-    std::vector<std::byte> bytes(*size);
-    const auto got = file->read_some_at(0, bytes);
-    if (!got) return std::unexpected(got.error());
-    bytes.resize(*got);
+    std::vector<std::byte> bytes(size);
+    const auto got = WEIR_TRY(file.read_some_at(0, bytes));
+    bytes.resize(got);
     return bytes;
 }
 
 Result<StoredIndex> StoredIndex::read(const std::filesystem::path& path) {
-    const auto bytes = read_records(path);
-    if (!bytes) return std::unexpected(bytes.error());
+    const auto bytes = WEIR_TRY(read_records(path));
     StoredIndex index;
     bool has_opened = false;
     bool has_closed = false;
-    const auto end = for_each_record(*bytes, [&](const JournalRecord& record) {
+    const auto end = for_each_record(bytes, [&](const JournalRecord& record) {
         if (const auto* opened = std::get_if<FileOpened>(&record)) {
             index.opened = *opened;
             has_opened = true;

@@ -16,13 +16,12 @@ constexpr std::string_view id_key = "id ";
 
 Result<Guid> write_marker(const std::filesystem::path& directory, FileSystem& system) {
     const auto id = Guid::random();
-    auto file = File::open(directory / volume_marker_name, File::Mode::open_or_create, system, O_TRUNC);
-    if (!file) return std::unexpected(file.error());
+    auto file = WEIR_TRY(File::open(directory / volume_marker_name, File::Mode::open_or_create, system, O_TRUNC));
     const auto text = fmt::format("{}{}{}\nA recorder may record here. Do not copy this file to another directory.\n",
                                   first_line, id_key, to_string(id));
-    if (auto written = file->write_at(0, as_data(text)); !written) return std::unexpected(written.error());
-    if (auto synced = file->sync_data(); !synced) return std::unexpected(synced.error());
-    if (auto synced = sync_directory(directory, system); !synced) return std::unexpected(synced.error());
+    WEIR_TRY(file.write_at(0, as_data(text)));
+    WEIR_TRY(file.sync_data());
+    WEIR_TRY(sync_directory(directory, system));
     return id;
 }
 

@@ -138,38 +138,38 @@ void Connection::hello(SteadyTime now) {
                       fmt::format("the limit of {} sessions is reached", context_.options.sessions_max),
                       Report::Kind::over_limit);
     if (auto refusal = context_.sink.hello(session->id, *hello)) {
-        context_.sessions.leave(*session, true);
+        let_go_of(*session);
         return refuse(refusal->reason, std::move(refusal->text));
     }
-    auto adoption = session->adopt({thread_, id_}, *hello);
-    if (adoption.format_differs) {
-        context_.sessions.leave(*session, true);
+    auto takeover = session->take_over({thread_, id_}, *hello);
+    if (takeover.format_differs) {
+        let_go_of(*session);
         return refuse(wire::ByeReason::format_mismatch, "this session came with another event format before");
     }
-    if (adoption.forgotten) {
-        context_.sessions.leave(*session, false);
+    if (takeover.forgotten) {
+        let_go_of(*session);
         return refuse(wire::ByeReason::limit,
                       fmt::format("which sequences from {} on of this session are here is not known any more; "
                                   "choose a new incarnation",
                                   number(hello->oldest_held)),
                       Report::Kind::over_limit);
     }
-    if (adoption.given_up > 0)
+    if (takeover.given_up > 0)
         context_.report(Report::Kind::gap,
                         fmt::format("{} ({}): {} sequences below {} never came, and it holds them no more", peer_,
-                                    wire::to_string(hello->session), adoption.given_up, number(hello->oldest_held)));
-    if (adoption.reopened > 0)
+                                    wire::to_string(hello->session), takeover.given_up, number(hello->oldest_held)));
+    if (takeover.reopened > 0)
         context_.report(
             Report::Kind::reopened,
             fmt::format(
                 "{} ({}) still holds sequences from {} on, which its session had given up; they are taken. Is it one "
                 "sender?",
                 peer_, wire::to_string(hello->session), number(hello->oldest_held)));
-    if (adoption.former) {
+    if (takeover.former) {
         context_.report(Report::Kind::replaced, fmt::format("{} ({}) replaces an older connection of its session",
                                                             peer_, wire::to_string(hello->session)));
-        adoption.former->thread->write([&](Letters& letters) {
-            letters.ends.push_back({.connection = adoption.former->connection,
+        takeover.former->thread->write([&](Letters& letters) {
+            letters.ends.push_back({.connection = takeover.former->connection,
                                     .reason = wire::ByeReason::replaced,
                                     .text = "a newer connection of the same session has come from " + peer_});
         });
@@ -195,7 +195,7 @@ void Connection::hello(SteadyTime now) {
     wire::encode(wire::Welcome{.protocol = protocol,
                                .credit = window,
                                .event_size_max = context_.options.event_size_max.count(),
-                               .durable = std::move(adoption.durable),
+                               .durable = std::move(takeover.durable),
                                .run = session_->key.run,
                                .heartbeat_ms = static_cast<std::uint32_t>(heartbeat.count()),
                                .instance = context_.instance,
@@ -306,8 +306,13 @@ void Connection::end() {
     socket_.close();
     if (session_) {
         session_->leave(id_);
-        context_.sessions.leave(*std::exchange(session_, nullptr), false);
+        let_go_of(*std::exchange(session_, nullptr));
     }
+}
+
+/// This connection uses it no more.
+void Connection::let_go_of(const Session& session) {
+    if (context_.sessions.leave(session)) context_.sink.forgotten(session.id);
 }
 
 std::optional<SteadyTime> Connection::idle_since() const {
@@ -376,7 +381,11 @@ std::optional<SteadyTime> Connection::message_deadline() const {
 
 void Connection::deadline_passed(SteadyTime now) {
     if (state_ == State::leaving) return end();
-    if (const auto message = message_deadline(); !message || *message > now) return beat(now);
+    if (const auto message = message_deadline(); !message || *message > now) {
+        // Neither may be due: the pace that is asked of a payload changes with what others hold.
+        if (beat_ && *beat_ <= now) beat(now);
+        return;
+    }
     const char* text = assembler_.inside_payload() ? "a payload did not come at the pace that is asked for"
                        : state_ == State::greeting ? "no HELLO came in time"
                                                    : "a message was begun and not finished in time";

@@ -117,7 +117,7 @@ private:
     void hello(SteadyTime now);
     void event_begins(SteadyTime now);
     void decide(SteadyTime now);
-    [[nodiscard]] Parked take_memory(bool others_wait);
+    [[nodiscard]] Parked take_memory(bool others_wait, SteadyTime now);
     void event_ends(SteadyTime now);
     void deliver();
     void reject(wire::RejectReason reason, std::string text);
@@ -128,6 +128,7 @@ private:
     void malformed(std::string text, SteadyTime now, wire::ByeReason reason = wire::ByeReason::malformed);
     void drop_unfinished();
     void flush(SteadyTime now);
+    void let_go_of(const Session& session);
     void end();
     [[nodiscard]] std::string who() const;
 

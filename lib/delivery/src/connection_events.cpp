@@ -82,16 +82,16 @@ void Connection::decide(SteadyTime now) {
     if (underway_.rejected) return assembler_.skip();
 
     // Whoever waits longer is served first, or else small events would overtake a large one for ever.
-    parked_ = take_memory(memory_wanted_);
+    parked_ = take_memory(memory_wanted_, now);
     if (parked_ == Parked::no) return;
     ++stalls_;
     context_.ledger.update([](ReceiverStats& stats) { ++stats.waits_for_memory; });
 }
 
-Connection::Parked Connection::take_memory(bool others_wait) {
+Connection::Parked Connection::take_memory(bool others_wait, SteadyTime now) {
     const auto size = assembler_.header().payload_size;
     // Who then waits for the pool keeps its leave: another large event would take it meanwhile.
-    if (!underway_.hold) underway_.hold = context_.reception.try_hold(size, underway_.place);
+    if (!underway_.hold) underway_.hold = context_.reception.try_hold(size, underway_.place, now);
     if (!underway_.hold) return Parked::for_share;
     auto buffer = others_wait ? std::nullopt : context_.pool.try_take(size);
     if (!buffer) return Parked::for_memory;
@@ -107,7 +107,7 @@ void Connection::reject(wire::RejectReason reason, std::string text) {
 
 void Connection::resume(SteadyTime now) {
     if (parked_ == Parked::for_memory || parked_ == Parked::for_share) {
-        parked_ = take_memory(parked_ == Parked::for_share && memory_wanted_);
+        parked_ = take_memory(parked_ == Parked::for_share && memory_wanted_, now);
         if (parked_ != Parked::no) return;
         began_ = last_byte_ = now;  // the time that it was parked is not the sender's
     } else if (parked_ == Parked::for_sink) {

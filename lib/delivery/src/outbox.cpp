@@ -68,7 +68,7 @@ Result<std::optional<Sequence>> Outbox::add(const EventDescription& event, std::
               .payload = {payload.begin(), payload.end(), memory::MigratingAllocator<Piece>(pool_)},
               .head = {}};
     for (const auto& piece : payload) held.size += piece.data.size();
-    if (auto checked = check(held.meta, held.size); !checked) return std::unexpected(checked.error());
+    WEIR_TRY(check(held.meta, held.size));
 
     std::unique_lock lock(mutex_);
     if (auto room = wait_for_room(lock, held.size, wait); !room || !*room) return no_sequence(room);
@@ -94,7 +94,7 @@ Result<std::optional<Sequence>> Outbox::add(const EventDescription& event, std::
 Result<bool> Outbox::flush(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, timeout, [&] { return failed_ || unreported_ == 0; });
-    if (unreported_ == 0 && stats_.released == 0) return true;
+    if (unreported_ == 0 && stats_.taken_back == 0 && stats_.released == 0) return true;
     if (failed_) return std::unexpected(*failed_);
     return false;
 }
@@ -283,11 +283,21 @@ void Outbox::disconnected(std::string problem) {
     if (!problem.empty()) stats_.last_problem = std::move(problem);
 }
 
-std::vector<ReturnedEvent> Outbox::take_back() {
-    const std::scoped_lock lock(mutex_);
+std::vector<ReturnedEvent> Outbox::take_back() { return take_all(&SenderStats::taken_back); }
+
+void Outbox::release_all() {
+    const auto events = take_all(&SenderStats::released);
+}  // the events go here, without the lock
+
+std::vector<ReturnedEvent> Outbox::take_all(std::uint64_t SenderStats::* counter) {
     std::vector<ReturnedEvent> events;
+    std::vector<Piece> released;  // destroyed without the lock: their owners may do as they like
+    const std::scoped_lock lock(mutex_);
     for (auto& event : held_) {
-        if (event.final) continue;
+        if (event.final) {  // its bytes were still being sent
+            release(event);
+            continue;
+        }
         events.push_back(
             {.description = {.global_id = event.meta.global_id,
                              .level1_id = event.meta.level1_id,
@@ -297,20 +307,13 @@ std::vector<ReturnedEvent> Outbox::take_back() {
              .payload = {std::make_move_iterator(event.payload.begin()),
                          std::make_move_iterator(event.payload.end())}});
     }
-    stats_.taken_back += events.size();
+    stats_.*counter += events.size();  // in one step with the next: flush() says of none of these that it is final
+    unreported_ = 0;
     stats_.held = 0;
     stats_.bytes_held = 0;
-    unreported_ = 0;
     held_.clear();
+    released.swap(released_);
     return events;
-}
-
-void Outbox::release_all() {
-    const auto events = take_back();  // released here, without the lock
-    release_settled();
-    const std::scoped_lock lock(mutex_);
-    stats_.taken_back -= events.size();
-    stats_.released += events.size();
 }
 
 }  // namespace weir::delivery

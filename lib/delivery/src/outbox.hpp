@@ -87,6 +87,7 @@ private:
     void drop_settled_front();
     void keep_head(Held& event);
     void release(Held& event);
+    [[nodiscard]] std::vector<ReturnedEvent> take_all(std::uint64_t SenderStats::* counter);
     [[nodiscard]] Result<bool> wait_for_room(std::unique_lock<std::mutex>& lock, std::uint64_t size, bool wait);
     [[nodiscard]] bool full(std::uint64_t size) const;
     [[nodiscard]] Held& at(Sequence sequence) { return held_[number(sequence) - number(first_)]; }

@@ -123,25 +123,21 @@ const Clock& Receiver::default_clock() {
 Result<std::unique_ptr<Receiver>> Receiver::open(const ReceiverOptions& options, memory::BufferPool& pool,
                                                  EventSink& sink, std::function<void(const Report&)> report,
                                                  const Clock& clock) {
-    if (auto checked = check(options, pool); !checked) return std::unexpected(checked.error());
+    WEIR_TRY(check(options, pool));
     std::optional<transport::TlsContext> tls;
     if (options.tls.any()) {
-        auto context = transport::TlsContext::for_server(options.tls);
-        if (!context) return std::unexpected(context.error());
-        tls = std::move(*context);
+        tls = WEIR_TRY(transport::TlsContext::for_server(options.tls));
     }
-    auto listener = transport::Listener::reserve(options.listen, options.socket);
-    if (!listener) return std::unexpected(listener.error());
+    auto listener = WEIR_TRY(transport::Listener::reserve(options.listen, options.socket));
     const auto threads =
         options.threads > 0 ? options.threads : std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
     Mailboxes mailboxes;
     for (unsigned i = 0; i < threads; ++i) {
-        auto loop = transport::EventLoop::create();
-        if (!loop) return std::unexpected(loop.error());
-        mailboxes.push_back(std::make_shared<Mailbox>(std::move(*loop)));
+        auto loop = WEIR_TRY(transport::EventLoop::create());
+        mailboxes.push_back(std::make_shared<Mailbox>(std::move(loop)));
     }
     return std::unique_ptr<Receiver>(new Receiver(std::make_unique<Station>(
-        options, pool, sink, std::move(report), clock, std::move(*listener), std::move(tls), std::move(mailboxes))));
+        options, pool, sink, std::move(report), clock, std::move(listener), std::move(tls), std::move(mailboxes))));
 }
 
 std::uint16_t Receiver::port() const noexcept { return station_->port; }
@@ -245,6 +241,9 @@ bool Receiver::stop(std::chrono::milliseconds deadline) { return station_->stop(
 ReceiverStats Receiver::stats() const {
     auto stats = station_->context.ledger.snapshot();
     stats.sessions = station_->context.sessions.size();
+    const auto queue = station_->context.reception.queue();
+    stats.waiting_for_others = queue.events;
+    stats.waiting_for_others_since = queue.since;
     return stats;
 }
 

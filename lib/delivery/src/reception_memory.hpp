@@ -13,8 +13,10 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
+#include "weir/base/clock.hpp"
 #include "weir/memory/buffer_pool.hpp"
 
 namespace weir::delivery {
@@ -78,7 +80,7 @@ public:
 
     /// Empty when others hold too much for an event of `size` bytes, or one that waits is to have it first: then the
     /// event waits at `place`, to be given again with the same size. One alone is always given leave.
-    [[nodiscard]] Hold try_hold(std::size_t size, Place& place) {
+    [[nodiscard]] Hold try_hold(std::size_t size, Place& place, SteadyTime now = {}) {
         bool others_again = false;
         Hold hold;
         {
@@ -89,7 +91,7 @@ public:
             if (!of_first && !fits_rest(size)) {
                 somebody_was_refused_ = true;
                 if (place.account_ != nullptr) return {};
-                waiting_.emplace(next_, size);
+                waiting_.emplace(next_, Waiting{size, now});
                 place.account_ = this;
                 place.number_ = next_++;
                 return {};
@@ -110,6 +112,17 @@ public:
         return half_ == 0 ? 1 : 1 + std::min<std::uint64_t>(8 * (first_ + rest_) / half_, 16);
     }
 
+    /// How many events wait, and since when the first of them.
+    struct Queue {
+        std::size_t events = 0;
+        std::optional<SteadyTime> since;
+    };
+    [[nodiscard]] Queue queue() const {
+        const std::scoped_lock lock(mutex_);
+        if (waiting_.empty()) return {};
+        return {waiting_.size(), waiting_.begin()->second.since};
+    }
+
     /// Called, by whoever gives back or waits no more, when somebody was refused since the last call. Before the first
     /// try_hold().
     void on_released(std::function<void()> released) { released_ = std::move(released); }
@@ -124,7 +137,7 @@ private:
     /// With the mutex.
     [[nodiscard]] bool fits_rest(std::size_t size) const {
         const auto taken =
-            rest_ + std::max({half_, first_, waiting_.empty() ? std::size_t{0} : waiting_.begin()->second});
+            rest_ + std::max({half_, first_, waiting_.empty() ? std::size_t{0} : waiting_.begin()->second.size});
         return size <= (limit_ - std::min(limit_, taken)) / 8;
     }
 
@@ -152,13 +165,18 @@ private:
         if (released_) released_();
     }
 
+    struct Waiting {
+        std::size_t size = 0;
+        SteadyTime since;
+    };
+
     const std::size_t limit_;
     const std::size_t half_;
     mutable std::mutex mutex_;
-    std::size_t first_ = 0;                         // bytes held of the first half,
-    std::size_t rest_ = 0;                          // and of what it does not need
-    std::size_t count_ = 0;                         // of holds
-    std::map<std::uint64_t, std::size_t> waiting_;  // sizes, the one that has waited longest first
+    std::size_t first_ = 0;                     // bytes held of the first half,
+    std::size_t rest_ = 0;                      // and of what it does not need
+    std::size_t count_ = 0;                     // of holds
+    std::map<std::uint64_t, Waiting> waiting_;  // the one that has waited longest first
     std::uint64_t next_ = 0;
     bool somebody_was_refused_ = false;
     std::function<void()> released_;

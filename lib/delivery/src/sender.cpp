@@ -70,23 +70,19 @@ private:
 };
 
 Result<std::unique_ptr<Sender>> Sender::open(SenderOptions options) {
-    if (auto checked = check(options); !checked) return std::unexpected(checked.error());
-    auto host = transport::parse_host_port(options.host);
-    if (!host) return std::unexpected(host.error());
-    if (host->port == 0) return fail(Errc::usage, fmt::format("{} has no port to connect to", options.host));
+    WEIR_TRY(check(options));
+    auto host = WEIR_TRY(transport::parse_host_port(options.host));
+    if (host.port == 0) return fail(Errc::usage, fmt::format("{} has no port to connect to", options.host));
     while (options.incarnation == 0) options.incarnation = load_little<std::uint64_t>(Guid::random().bytes);
-    auto loop = transport::EventLoop::create();
-    if (!loop) return std::unexpected(loop.error());
+    auto loop = WEIR_TRY(transport::EventLoop::create());
     std::optional<transport::TlsContext> tls;
     if (options.tls.any()) {
-        auto context = transport::TlsContext::for_client(options.tls);
-        if (!context) return std::unexpected(context.error());
-        tls = std::move(*context);
+        tls = WEIR_TRY(transport::TlsContext::for_client(options.tls));
     }
     wire::SessionKey session{options.name, options.incarnation, options.connection,
                              options.join_run ? RunNumber{} : options.run};
     return std::unique_ptr<Sender>(new Sender(std::make_unique<Line>(
-        std::move(options), std::move(*host), std::move(session), std::move(*loop), std::move(tls))));
+        std::move(options), std::move(host), std::move(session), std::move(loop), std::move(tls))));
 }
 
 Sender::Sender(std::unique_ptr<Line> line) : line_(std::move(line)) {}

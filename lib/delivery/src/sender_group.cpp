@@ -37,11 +37,12 @@ std::uint64_t size_of(std::span<const Piece> payload) {
     return size;
 }
 
-/// A limit is that of the event's size, unless it is one of its tags.
+/// A limit is that of the event's size, unless it is one of its tags; what else cannot be sent has no payload.
 wire::RejectReason why_not(Errc error, const EventDescription& event) {
     wire::EventMeta meta;
     meta.tags = event.tags;
-    return error == Errc::limit && wire::event_fits(meta) ? wire::RejectReason::too_large : wire::RejectReason::bad_tag;
+    if (!wire::event_fits(meta)) return wire::RejectReason::bad_tag;
+    return error == Errc::limit ? wire::RejectReason::too_large : wire::RejectReason::malformed_event;
 }
 
 /// "3, 7-9, 12"; of very many the first ones.
@@ -86,9 +87,7 @@ Result<std::shared_ptr<SenderGroup::Line>> SenderGroup::open(const Peer& receive
     options.on_final = [this, line = line.get()](Sequence sequence, std::optional<wire::RejectReason> rejected) {
         if (const auto ended = line->events.answered(sequence, rejected)) end(*line, ended->event, rejected);
     };
-    auto sender = Sender::open(std::move(options));
-    if (!sender) return std::unexpected(std::move(sender.error()));
-    line->sender = std::move(*sender);
+    line->sender = WEIR_TRY(Sender::open(std::move(options)));
     return line;
 }
 
@@ -109,10 +108,11 @@ Result<> SenderGroup::set_receivers(Choice choice, std::vector<Peer> receivers) 
         member.line = std::move(*line);
         member.receiver = std::move(receiver);
     }
+    auto had = choice;
     {
         const std::scoped_lock lock(mutex_);
         members_.swap(now);
-        choice_ = choice;
+        had = std::exchange(choice_, choice);
         rooms_.fetch_add(1, std::memory_order_relaxed);
     }
     for (auto& before : now) {
@@ -120,7 +120,7 @@ Result<> SenderGroup::set_receivers(Choice choice, std::vector<Peer> receivers) 
             std::ranges::find(members_, before.receiver.name, [](const Member& m) { return m.receiver.name; });
         if (after != members_.end() && after->line == before.line) continue;
         static_cast<void>(take_back(before));
-        if (after == members_.end()) lost(before.receiver, "left the partition");
+        if (after == members_.end()) lost(before.receiver, "left the partition", had);
     }
     send_taken_back();
     room_.notify_all();
@@ -273,24 +273,38 @@ void SenderGroup::look_after(Member& member, SteadyTime now, SteadyTime::duratio
     else if (any_connected) member.away += passed;
     const bool is_lost =
         !connected && !member.lost && any_connected && options_.move_after > 0ms && member.away >= options_.move_after;
-    std::string problem = "it refuses";
     if (member.line && (failure || is_lost)) {
-        problem = member.line->sender->stats().last_problem;
+        member.problem = member.line->sender->stats().last_problem;
         const auto events = take_back(member);
         member.open_at = now + options_.reopen_after.value_or(0ms);
         if (!is_lost && report_)
-            report_(
-                fmt::format("{} refuses: {}; its {} events are sent again", title(member.receiver), problem, events));
+            report_(fmt::format("{} refuses: {}; its {} events are sent again", title(member.receiver), member.problem,
+                                events));
     } else if (!member.line && member.open_at <= now) {
-        auto line = open(member.receiver);
-        const std::scoped_lock lock(mutex_);
-        if (line) member.line = std::move(*line);
+        reopen(member, now);
     }
     {
         const std::scoped_lock lock(mutex_);
         member.lost = !connected && (member.lost || is_lost);
     }
-    if (is_lost) lost(member.receiver, fmt::format("is away for {} ms ({})", member.away / 1ms, problem));
+    if (is_lost)
+        lost(member.receiver, fmt::format("is away for {} ms ({})", member.away / 1ms, member.problem), choice_);
+}
+
+void SenderGroup::reopen(Member& member, SteadyTime now) {
+    auto line = open(member.receiver);
+    if (line) {
+        const std::scoped_lock lock(mutex_);
+        member.line = std::move(*line);
+        return;
+    }
+    const auto pause = options_.reopen_after.value_or(0ms);
+    member.open_at = now + pause;
+    auto problem = line.error().message();
+    if (problem != member.problem && report_)
+        report_(fmt::format("a sender to {} cannot be opened: {}; the next attempt is in {} ms", title(member.receiver),
+                            problem, pause / 1ms));
+    member.problem = std::move(problem);
 }
 
 /// The line's thread has ended then: nothing is answered in between.
@@ -310,15 +324,15 @@ std::size_t SenderGroup::take_back(Member& member) {
     return events.size();
 }
 
-/// Its events go to the others from now on.
-void SenderGroup::lost(const Peer& receiver, const std::string& why) {
+/// Its events go to the others from now on. `had`: the rule by which they were given to it.
+void SenderGroup::lost(const Peer& receiver, const std::string& why, Choice had) {
     std::vector<std::uint64_t> in_doubt;
     std::size_t events = 0;
     for (const auto& taken : taken_back_) {
         if (taken.receiver != receiver.name) continue;
         ++events;
         // Where any receiver may have the event, the one behind them finds the duplicate.
-        if (choice_ == Choice::by_event && taken.event.description.sent_elsewhere)
+        if (had == Choice::by_event && taken.event.description.sent_elsewhere)
             in_doubt.push_back(number(taken.event.description.global_id));
     }
     const auto count = in_doubt.size();

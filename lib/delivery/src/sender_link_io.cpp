@@ -100,9 +100,7 @@ Result<> SenderLink::read_some() {
                     return protocol_error(fmt::format("a message of type {} has a payload", assembler_.header().type));
                 assembler_.skip();
                 break;
-            case wire::FrameAssembler::Step::message:
-                if (auto done = message(); !done) return done;
-                break;
+            case wire::FrameAssembler::Step::message: WEIR_TRY(message()); break;
         }
     }
 }
@@ -122,20 +120,18 @@ Result<> SenderLink::message() {
         return protocol_error(fmt::format("a message of type {} came before WELCOME", header.type));
     }
     if (header.is(wire::MessageType::ack)) {
-        const auto ack = wire::decode_ack(assembler_.meta());
-        if (!ack) return std::unexpected(ack.error());
+        const auto ack = WEIR_TRY(wire::decode_ack(assembler_.meta()));
         backoff_ = options_.backoff_first;  // it works
         replaced_ = 0;
-        credit_ = std::max(credit_, ack->credit);
-        bool sane = ack->cumulative == Sequence{0} || outbox_.acknowledge({Sequence{1}, ack->cumulative}, settled_);
-        for (const auto& range : ack->ranges) sane = sane && outbox_.acknowledge(range, settled_);
+        credit_ = std::max(credit_, ack.credit);
+        bool sane = ack.cumulative == Sequence{0} || outbox_.acknowledge({Sequence{1}, ack.cumulative}, settled_);
+        for (const auto& range : ack.ranges) sane = sane && outbox_.acknowledge(range, settled_);
         if (!sane) return protocol_error("it acknowledges what was never sent");
         return {};
     }
     if (header.is(wire::MessageType::reject)) {
-        const auto reject = wire::decode_reject(assembler_.meta());
-        if (!reject) return std::unexpected(reject.error());
-        if (!outbox_.reject(reject->sequence, reject->reason, settled_))
+        const auto reject = WEIR_TRY(wire::decode_reject(assembler_.meta()));
+        if (!outbox_.reject(reject.sequence, reject.reason, settled_))
             return protocol_error("it rejects what was never sent");
         return {};
     }
@@ -144,26 +140,25 @@ Result<> SenderLink::message() {
 }
 
 Result<> SenderLink::welcome() {
-    const auto welcome = wire::decode_welcome(assembler_.meta());
-    if (!welcome) return std::unexpected(welcome.error());
-    if (welcome->protocol > wire::protocol_version)
+    const auto welcome = WEIR_TRY(wire::decode_welcome(assembler_.meta()));
+    if (welcome.protocol > wire::protocol_version)
         return protocol_error(
-            fmt::format("it answers with protocol {}, {} was offered", welcome->protocol, wire::protocol_version));
+            fmt::format("it answers with protocol {}, {} was offered", welcome.protocol, wire::protocol_version));
     if (std::exchange(join_run_, false)) {
-        if (welcome->protocol < 2) {
+        if (welcome.protocol < 2) {
             failed_ = true;
             outbox_.give_up({Errc::unsupported, 0,
                              fmt::format("{} does not say which run it records; name the run", to_string(host_))});
             return fail(Errc::unsupported, "the run is not known");
         }
-        session_.run = welcome->run;
-        outbox_.joined(welcome->run);
+        session_.run = welcome.run;
+        outbox_.joined(welcome.run);
     }
-    if (welcome->protocol >= 2 && welcome->heartbeat_ms > 0) {
-        heartbeat_ = std::chrono::milliseconds(welcome->heartbeat_ms);
+    if (welcome.protocol >= 2 && welcome.heartbeat_ms > 0) {
+        heartbeat_ = std::chrono::milliseconds(welcome.heartbeat_ms);
         beat_ = std::chrono::steady_clock::now() + heartbeat_;
     }
-    for (const auto& range : welcome->durable.intervals()) {
+    for (const auto& range : welcome.durable.intervals()) {
         if (outbox_.acknowledge(range, settled_)) continue;
         // Continuing would lose events in silence: the recorder would take new ones for old.
         failed_ = true;
@@ -171,21 +166,20 @@ Result<> SenderLink::welcome() {
             {Errc::refused, 0,
              fmt::format("{} holds sequences up to {} of session {} that this sender has not sent; another sender "
                          "has used the same name and incarnation: choose a new incarnation",
-                         to_string(host_), number(welcome->durable.highest()), wire::to_string(session_))});
+                         to_string(host_), number(welcome.durable.highest()), wire::to_string(session_))});
         return fail(Errc::refused, "the session is in use");
     }
-    outbox_.limit_event_size(welcome->event_size_max, settled_);
+    outbox_.limit_event_size(welcome.event_size_max, settled_);
     outbox_.connected();
-    credit_ = welcome->credit;
+    credit_ = welcome.credit;
     welcomed_ = true;
     return {};
 }
 
 Result<> SenderLink::bye() {
-    const auto bye = wire::decode_bye(assembler_.meta());
-    if (!bye) return std::unexpected(bye.error());
-    auto text = fmt::format("{} said goodbye ({}): {}", to_string(host_), wire::name(bye->reason), bye->text);
-    switch (bye->reason) {
+    const auto bye = WEIR_TRY(wire::decode_bye(assembler_.meta()));
+    auto text = fmt::format("{} said goodbye ({}): {}", to_string(host_), wire::name(bye.reason), bye.text);
+    switch (bye.reason) {
         case wire::ByeReason::replaced:
             // By our own connection before, when it was lost and is heard late. Another sender with our name would do
             // it again and again.

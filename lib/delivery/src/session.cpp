@@ -19,42 +19,43 @@ void Session::restore(const wire::SequenceSet& durable) {
     const std::scoped_lock lock(mutex_);
     final_.merge(durable);
     highest_.reset();
+    untouched_ = false;  // also when nothing is durable: some copies of an event may be
 }
 
-Session::Adoption Session::adopt(Owner owner, const wire::Hello& hello) {
+Session::Takeover Session::take_over(Owner owner, const wire::Hello& hello) {
     const std::scoped_lock lock(mutex_);
-    Adoption adoption;
+    Takeover takeover;
     if (format_ && *format_ != hello.format) {
-        adoption.format_differs = true;
-        return adoption;
+        takeover.format_differs = true;
+        return takeover;
     }
     if (hello.oldest_held < given_up_from_) {
-        adoption.forgotten = true;
-        return adoption;
+        takeover.forgotten = true;
+        return takeover;
     }
     format_ = hello.format;
-    adoption.former = std::exchange(owner_, std::move(owner));
-    adoption.reopened = reopen({hello.oldest_held, Sequence{wire::sequence_max}});
+    takeover.former = std::exchange(owner_, std::move(owner));
+    takeover.reopened = reopen({hello.oldest_held, Sequence{wire::sequence_max}});
     if (highest_ && number(*highest_) + 1 < number(hello.oldest_held)) {
         const wire::SequenceRange between{Sequence{number(*highest_) + 1}, before(hello.oldest_held)};
-        adoption.given_up = between.count() - final_.count(between) - in_hand_.count(between);
+        takeover.given_up = between.count() - final_.count(between) - in_hand_.count(between);
     }
     highest_ = std::max(highest_.value_or(Sequence{0}), before(hello.oldest_held));
     forget_below(hello.oldest_held);
 
-    adoption.durable = final_;
+    takeover.durable = final_;
     to_reject_.clear();
     for (const auto& [sequence, rejection] : rejections_) {
-        adoption.durable.erase(sequence);
+        takeover.durable.erase(sequence);
         to_reject_.push_back(sequence);
     }
     to_acknowledge_ = {};
-    const auto ranges = adoption.durable.ranges();
+    const auto ranges = takeover.durable.ranges();
     if (ranges.size() > wire::message_ranges_max) {  // WELCOME holds no more; the others follow in ACKs
         for (const auto& range : ranges.subspan(wire::message_ranges_max)) to_acknowledge_.insert(range);
     }
     notified_ = false;
-    return adoption;
+    return takeover;
 }
 
 void Session::leave(ConnectionId connection) {
@@ -118,6 +119,7 @@ Session::Begun Session::begin(ConnectionId connection, Sequence sequence) {
     const std::scoped_lock lock(mutex_);
     if (!owned_by(connection)) return Begun::not_owner;
     if (final_.contains(sequence) || !in_hand_.insert(sequence)) return Begun::duplicate;
+    untouched_ = false;
     return Begun::yes;
 }
 
@@ -225,6 +227,11 @@ wire::SequenceSet Session::final_sequences() const {
 bool Session::anything_in_hand() const {
     const std::scoped_lock lock(mutex_);
     return !in_hand_.empty();
+}
+
+bool Session::untouched() const {
+    const std::scoped_lock lock(mutex_);
+    return untouched_;
 }
 
 }  // namespace weir::delivery

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a receiver knows of one session: which sequences are final, which are in hand, and what its sender
-// has not been told yet. Sessions outlive connections; a connection adopts its session and is then the only one
+// has not been told yet. Sessions outlive connections; a connection takes its session over and is then the only one
 // that may begin events of it. All calls from any thread.
 #pragma once
 
@@ -24,7 +24,7 @@ public:
         std::shared_ptr<Mailbox> thread;
         ConnectionId connection = 0;
     };
-    struct Adoption {
+    struct Takeover {
         bool format_differs = false;  // then nothing was changed
         bool forgotten = false;       // it may still hold what is not known here any more; then nothing was changed
         std::uint64_t reopened = 0;   // sequences that this session had given up, and that its sender still holds
@@ -44,7 +44,7 @@ public:
     void restore(const wire::SequenceSet& durable);
 
     /// Everything that the sender may not have heard is to be told again.
-    [[nodiscard]] Adoption adopt(Owner owner, const wire::Hello& hello);
+    [[nodiscard]] Takeover take_over(Owner owner, const wire::Hello& hello);
     /// The connection ends; a newer owner stays.
     void leave(ConnectionId connection);
 
@@ -76,6 +76,8 @@ public:
 
     [[nodiscard]] wire::SequenceSet final_sequences() const;
     [[nodiscard]] bool anything_in_hand() const;
+    /// No event was ever begun on it, here or by an earlier process: it holds only what its senders have claimed.
+    [[nodiscard]] bool untouched() const;
 
 private:
     struct Rejection {
@@ -105,6 +107,7 @@ private:
     wire::SequenceSet to_acknowledge_;          // final, not told on this connection
     std::deque<Sequence> to_reject_;
     bool notified_ = false;  // the owner has a letter already
+    bool untouched_ = true;
 };
 
 }  // namespace weir::delivery

@@ -12,6 +12,7 @@ std::shared_ptr<Session> SessionRegistry::find_or_make(const wire::SessionKey& k
     auto known = ids_.find(key);
     if (known == ids_.end()) {
         if (pin && sessions_.size() >= sessions_max_) return nullptr;
+        while (sessions_.contains(SessionId{next_id_})) ++next_id_;  // after 2^32 of them
         const SessionId id{next_id_++};
         known = ids_.emplace(key, id).first;
         sessions_.emplace(id, Entry{std::make_shared<Session>(id, key, intervals_max_)});
@@ -21,13 +22,14 @@ std::shared_ptr<Session> SessionRegistry::find_or_make(const wire::SessionKey& k
     return entry.session;
 }
 
-void SessionRegistry::leave(const Session& session, bool forget) {
+bool SessionRegistry::leave(const Session& session) {
     const std::scoped_lock lock(mutex_);
     const auto at = sessions_.find(session.id);
     WEIR_ASSERT(at != sessions_.end() && at->second.pins > 0);
-    if (--at->second.pins > 0 || !forget || session.anything_in_hand() || !session.final_sequences().empty()) return;
+    if (--at->second.pins > 0 || !session.untouched()) return false;
     ids_.erase(session.key);
     sessions_.erase(at);
+    return true;
 }
 
 std::shared_ptr<Session> SessionRegistry::find(SessionId id) const {

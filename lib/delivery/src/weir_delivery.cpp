@@ -78,9 +78,8 @@ weir::Result<delivery::EventDescription> read_event(const weir_event* given, con
     for (std::size_t i = 0; i < from.stream_count; ++i) {
         if (from.streams[i] == nullptr)
             return weir::fail(weir::Errc::usage, "stream " + std::to_string(i + 1) + " of an event is NULL");
-        auto tag = weir::parse_stream_key(from.streams[i]);
-        if (!tag) return std::unexpected(tag.error());
-        event.tags.push_back(std::move(*tag));
+        auto tag = WEIR_TRY(weir::parse_stream_key(from.streams[i]));
+        event.tags.push_back(std::move(tag));
     }
     return event;
 }
@@ -130,11 +129,9 @@ weir_sender* weir_sender_create(const weir_sender_options* options, char* error,
 int weir_sender_send(weir_sender* sender, const weir_event* event, const void* payload, size_t size,
                      uint64_t* sequence) {
     return guarded(*sender, [&]() -> weir::Result<int> {
-        const auto described = read_event(event, payload, size);
-        if (!described) return std::unexpected(described.error());
-        const auto sent = sender->sender->send(*described, {static_cast<const std::byte*>(payload), size});
-        if (!sent) return std::unexpected(sent.error());
-        if (sequence != nullptr) *sequence = weir::number(*sent);
+        const auto described = WEIR_TRY(read_event(event, payload, size));
+        const auto sent = WEIR_TRY(sender->sender->send(described, {static_cast<const std::byte*>(payload), size}));
+        if (sequence != nullptr) *sequence = weir::number(sent);
         return WEIR_DELIVERY_OK;
     });
 }
@@ -142,8 +139,7 @@ int weir_sender_send(weir_sender* sender, const weir_event* event, const void* p
 int weir_sender_try_send_owned(weir_sender* sender, const weir_event* event, const void* payload, size_t size,
                                void (*release)(void* context), void* context, uint64_t* sequence) {
     return guarded(*sender, [&]() -> weir::Result<int> {
-        const auto described = read_event(event, payload, size);
-        if (!described) return std::unexpected(described.error());
+        const auto described = WEIR_TRY(read_event(event, payload, size));
         // Armed only when the event was taken: before, a dying copy must not release it.
         const auto armed = std::make_shared<bool>(false);
         const delivery::Piece piece{{static_cast<const std::byte*>(payload), size},
@@ -151,7 +147,7 @@ int weir_sender_try_send_owned(weir_sender* sender, const weir_event* event, con
                                         if (*armed && release != nullptr) release(context);
                                     })};
         *armed = true;
-        const auto sent = sender->sender->try_send(*described, std::span(&piece, 1));
+        const auto sent = sender->sender->try_send(described, std::span(&piece, 1));
         if (!sent || !*sent) *armed = false;
         if (!sent) return std::unexpected(sent.error());
         if (!*sent) return WEIR_DELIVERY_FULL;
@@ -162,9 +158,8 @@ int weir_sender_try_send_owned(weir_sender* sender, const weir_event* event, con
 
 int weir_sender_flush(weir_sender* sender, uint32_t timeout_ms) {
     return guarded(*sender, [&]() -> weir::Result<int> {
-        const auto flushed = sender->sender->flush(std::chrono::milliseconds(timeout_ms));
-        if (!flushed) return std::unexpected(flushed.error());
-        return *flushed ? WEIR_DELIVERY_OK : WEIR_DELIVERY_TIMEOUT;
+        const auto flushed = WEIR_TRY(sender->sender->flush(std::chrono::milliseconds(timeout_ms)));
+        return flushed ? WEIR_DELIVERY_OK : WEIR_DELIVERY_TIMEOUT;
     });
 }
 

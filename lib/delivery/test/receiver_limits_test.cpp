@@ -119,6 +119,49 @@ TEST(ReceiverLimits, AThousandSendersAreServed) {
     for (auto& peer : peers) ASSERT_TRUE(peer->hear_welcome());
 }
 
+TEST(ReceiverLimits, ASessionWithoutAnyEventTakesUpNoPlaceWhenItsConnectionIsGone) {
+    ReceiverOptions options;
+    options.sessions_max = 3;
+    Recorder recorder(options);
+    recorder.start();
+    const auto sessions = [&] { return recorder.stats().sessions; };
+    {
+        RawPeer with_event(recorder.receiver->port());
+        auto bytes = hello_bytes("with-event");
+        append(bytes, event_message(1, "one"));
+        ASSERT_TRUE(with_event.say(bytes));
+        ASSERT_TRUE(eventually([&] { return recorder.stats().acknowledged == 1; }));
+    }
+    for (std::uint64_t i = 0; i < 20; ++i) {
+        RawPeer peer(recorder.receiver->port());
+        // Some claim that they had events and hold them no more; that is their word alone.
+        peer.say_message(hello_as("hello-" + std::to_string(i), Sequence{1 + i % 2 * 1000}));
+        ASSERT_TRUE(peer.hear_welcome()) << i;
+        peer.close();
+        ASSERT_TRUE(eventually([&] { return sessions() == 1; })) << i;
+    }
+    // One that comes again while its old connection is open, and one that has had an event, stay what they are.
+    RawPeer older(recorder.receiver->port());
+    older.say_message(hello_as("again"));
+    ASSERT_TRUE(older.hear_welcome());
+    RawPeer newer(recorder.receiver->port());
+    newer.say_message(hello_as("again"));
+    ASSERT_TRUE(newer.hear_welcome());
+    EXPECT_EQ(older.hear_bye(), ByeReason::replaced);
+    older.close();
+    ASSERT_TRUE(eventually([&] { return recorder.stats().connections == 1; }));
+    ASSERT_TRUE(newer.say(event_message(1, "one")));
+    ASSERT_TRUE(eventually([&] { return recorder.stats().acknowledged == 2; }));
+    newer.close();
+    ASSERT_TRUE(eventually([&] { return recorder.stats().connections == 0; }));
+    EXPECT_EQ(sessions(), 2U);
+    RawPeer back(recorder.receiver->port());
+    back.say_message(hello_as("with-event"));
+    ASSERT_TRUE(back.hear_welcome());
+    EXPECT_TRUE(wire::decode_welcome(back.meta).value().durable.contains(Sequence{1}));
+    EXPECT_EQ(recorder.reported(Report::Kind::over_limit), 0U);
+}
+
 TEST(ReceiverLimits, OverItsLimitOfConnectionsRefusesWithAReason) {
     ReceiverOptions options;
     options.connections_max = 2;

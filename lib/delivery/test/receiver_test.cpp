@@ -7,6 +7,7 @@
 #include <random>
 
 #include "end_to_end.hpp"
+#include "weir/base/testing/number_in_environment.hpp"
 
 namespace weir::delivery::test {
 namespace {
@@ -147,8 +148,8 @@ TEST(Receiver, EveryKindOfMalformedMessageClosesTheConnectionWithAReason) {
 TEST(Receiver, GarbageNeverHarmsAGoodSender) {
     Recorder recorder;
     recorder.start();
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto seed = testing::drawn_seed();
+    SCOPED_TRACE(testing::again(seed));
     std::mt19937_64 random(seed);
     auto sender = Sender::open(to_recorder(recorder)).value();
     const auto good = hello_bytes("garbage");

@@ -31,6 +31,24 @@ TEST_F(ReceptionMemoryTest, LargeEventsHaveHalfOfItAndSmallOnesTheRest) {
     EXPECT_TRUE(reception.try_hold(250, place));
 }
 
+TEST_F(ReceptionMemoryTest, SaysHowManyWaitAndSinceWhenTheFirst) {
+    const SteadyTime begin{};
+    ReceptionMemory::Place first, second, none;
+    auto hold = reception.try_hold(500, none, begin);
+    EXPECT_EQ(reception.queue().events, 0U);
+    EXPECT_FALSE(reception.try_hold(400, first, begin + std::chrono::seconds{1}));
+    EXPECT_FALSE(reception.try_hold(400, second, begin + std::chrono::seconds{2}));
+    EXPECT_FALSE(reception.try_hold(400, first, begin + std::chrono::seconds{3}));  // it has waited since it came
+    EXPECT_EQ(reception.queue().events, 2U);
+    EXPECT_EQ(reception.queue().since, begin + std::chrono::seconds{1});
+    first = {};
+    EXPECT_EQ(reception.queue().since, begin + std::chrono::seconds{2});
+    hold.release();
+    EXPECT_TRUE(reception.try_hold(400, second, begin + std::chrono::seconds{4}));
+    EXPECT_EQ(reception.queue().events, 0U);
+    EXPECT_FALSE(reception.queue().since);
+}
+
 TEST_F(ReceptionMemoryTest, NobodyOvertakesALargeEventThatWaits) {
     ReceptionMemory::Place place, others;
     std::vector<ReceptionMemory::Hold> ordinary;

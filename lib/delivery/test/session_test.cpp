@@ -24,10 +24,10 @@ struct SessionTest : testing::Test {
     Session session{SessionId{1}, {"s", 1, 0, RunNumber{1}}, 100};
     std::shared_ptr<Mailbox> mailbox = std::make_shared<Mailbox>(transport::EventLoop::create().value());
 
-    Session::Adoption adopt(ConnectionId connection, std::uint64_t oldest = 1) {
+    Session::Takeover take_over(ConnectionId connection, std::uint64_t oldest = 1) {
         wire::Hello hello;
         hello.oldest_held = Sequence{oldest};
-        return session.adopt({mailbox, connection}, hello);
+        return session.take_over({mailbox, connection}, hello);
     }
     /// As the receiver does when nobody wants the answer to wait.
     void reject_at_receipt(std::uint64_t sequence) {
@@ -59,7 +59,7 @@ struct SessionTest : testing::Test {
 };
 
 TEST_F(SessionTest, TellsEachAnswerOncePerConnectionRejectionsFirst) {
-    adopt(1);
+    take_over(1);
     for (std::uint64_t i = 1; i <= 6; ++i) ASSERT_EQ(session.begin(1, Sequence{i}), Session::Begun::yes);
     EXPECT_TRUE(session.acknowledge(Sequence{1}));
     EXPECT_TRUE(session.acknowledge(Sequence{4}));
@@ -75,25 +75,25 @@ TEST_F(SessionTest, TellsEachAnswerOncePerConnectionRejectionsFirst) {
 }
 
 TEST_F(SessionTest, AfterAReconnectTheDurableAreInWelcomeAndTheRejectedAreNamedAgain) {
-    adopt(1);
+    take_over(1);
     for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_EQ(session.begin(1, Sequence{i}), Session::Begun::yes);
     EXPECT_TRUE(session.acknowledge(Sequence{1}));
     EXPECT_TRUE(session.reject(Sequence{2}, RejectReason::late, ""));
     EXPECT_TRUE(session.acknowledge(Sequence{3}));
     EXPECT_EQ(told(1), "R2 A1-3 ");
-    const auto adoption = adopt(2);
-    ASSERT_TRUE(adoption.former.has_value());
-    EXPECT_EQ(adoption.former->connection, 1U);
-    EXPECT_EQ(to_string(adoption.durable), "1,3");
+    const auto takeover = take_over(2);
+    ASSERT_TRUE(takeover.former.has_value());
+    EXPECT_EQ(takeover.former->connection, 1U);
+    EXPECT_EQ(to_string(takeover.durable), "1,3");
     EXPECT_EQ(told(1), "");  // the old connection has nothing to say any more
     EXPECT_EQ(told(2), "R2 ");
-    EXPECT_EQ(to_string(adopt(3, 4).durable), "1-3");  // holding nothing below 4, the sender has heard of 2
+    EXPECT_EQ(to_string(take_over(3, 4).durable), "1-3");  // holding nothing below 4, the sender has heard of 2
     EXPECT_EQ(told(3), "");
 }
 
 TEST_F(SessionTest, OnlyTheOwnerBeginsEventsAndNoneTwice) {
-    adopt(1);
-    adopt(2);
+    take_over(1);
+    take_over(2);
     EXPECT_EQ(session.begin(1, Sequence{1}), Session::Begun::not_owner);
     EXPECT_EQ(session.begin(2, Sequence{1}), Session::Begun::yes);
     EXPECT_EQ(session.begin(2, Sequence{1}), Session::Begun::duplicate);
@@ -105,9 +105,9 @@ TEST_F(SessionTest, OnlyTheOwnerBeginsEventsAndNoneTwice) {
 }
 
 TEST_F(SessionTest, WhatAnOlderConnectionPutsBackIsAskedForFromTheNewerOne) {
-    adopt(1);
+    take_over(1);
     ASSERT_EQ(session.begin(1, Sequence{1}), Session::Begun::yes);
-    adopt(2);
+    take_over(2);
     EXPECT_EQ(session.begin(2, Sequence{1}), Session::Begun::duplicate);
     static_cast<void>(mailbox->take());
     session.put_back(1, Sequence{1});
@@ -119,7 +119,7 @@ TEST_F(SessionTest, WhatAnOlderConnectionPutsBackIsAskedForFromTheNewerOne) {
 }
 
 TEST_F(SessionTest, WhatTheSenderWillNeverSendClosesItsGapButNotWhatIsInHand) {
-    adopt(1);
+    take_over(1);
     std::uint64_t skipped = 0;
     EXPECT_EQ(session.arrives(1, event(3), Sequence{0}, skipped), Session::Standing::fresh);
     EXPECT_EQ(skipped, 2U);
@@ -132,15 +132,15 @@ TEST_F(SessionTest, WhatTheSenderWillNeverSendClosesItsGapButNotWhatIsInHand) {
 }
 
 TEST_F(SessionTest, WhatASenderIsSaidToHoldNoMoreIsTakenWhenItComesAfterAll) {
-    adopt(1);
+    take_over(1);
     std::uint64_t skipped = 0;
     ASSERT_EQ(session.arrives(1, event(1), Sequence{0}, skipped), Session::Standing::fresh);
     ASSERT_EQ(session.begin(1, Sequence{1}), Session::Begun::yes);
     EXPECT_TRUE(session.acknowledge(Sequence{1}));
-    EXPECT_EQ(adopt(2, 1000).given_up, 998U);  // by whoever spoke for this session
-    const auto adoption = adopt(3, 2);
-    EXPECT_EQ(adoption.reopened, 998U);
-    EXPECT_EQ(to_string(adoption.durable), "1");
+    EXPECT_EQ(take_over(2, 1000).given_up, 998U);  // by whoever spoke for this session
+    const auto takeover = take_over(3, 2);
+    EXPECT_EQ(takeover.reopened, 998U);
+    EXPECT_EQ(to_string(takeover.durable), "1");
     EXPECT_EQ(session.arrives(3, event(2, 2), Sequence{1}, skipped), Session::Standing::fresh);
     EXPECT_EQ(session.begin(3, Sequence{2}), Session::Begun::yes);
     EXPECT_TRUE(session.acknowledge(Sequence{2}));
@@ -148,8 +148,8 @@ TEST_F(SessionTest, WhatASenderIsSaidToHoldNoMoreIsTakenWhenItComesAfterAll) {
 }
 
 TEST_F(SessionTest, AConnectionThatWasReplacedIsNotBelieved) {
-    adopt(1);
-    adopt(2);
+    take_over(1);
+    take_over(2);
     std::uint64_t skipped = 0;
     EXPECT_EQ(session.arrives(1, event(1000, 1000), Sequence{0}, skipped), Session::Standing::not_owner);
     EXPECT_EQ(session.begin(1, Sequence{1}), Session::Begun::not_owner);
@@ -158,24 +158,24 @@ TEST_F(SessionTest, AConnectionThatWasReplacedIsNotBelieved) {
 }
 
 TEST_F(SessionTest, ARejectionThatItsSenderHasIsForgottenAndNeverBecomesAnAcknowledgement) {
-    adopt(1);
+    take_over(1);
     reject_at_receipt(1);
     EXPECT_EQ(told(1), "R1 ");
-    EXPECT_EQ(adopt(2, 2).reopened, 0U);
-    const auto replayed = adopt(3, 1);  // by the next process of the same sender
+    EXPECT_EQ(take_over(2, 2).reopened, 0U);
+    const auto replayed = take_over(3, 1);  // by the next process of the same sender
     EXPECT_EQ(replayed.reopened, 1U);
     EXPECT_EQ(to_string(replayed.durable), "");
 }
 
 TEST_F(SessionTest, NobodyHearsOfARejectionBeforeItIsLetGo) {
-    adopt(1);
+    take_over(1);
     ASSERT_EQ(session.begin(1, Sequence{1}), Session::Begun::yes);
     session.hold_rejection(Sequence{1}, RejectReason::too_large, "too large");
     ASSERT_EQ(session.begin(1, Sequence{2}), Session::Begun::yes);
     EXPECT_TRUE(session.acknowledge(Sequence{2}));
     EXPECT_EQ(told(1), "A2 ");
-    const auto adoption = adopt(2);
-    EXPECT_EQ(to_string(adoption.durable), "2");
+    const auto takeover = take_over(2);
+    EXPECT_EQ(to_string(takeover.durable), "2");
     std::uint64_t skipped = 0;
     EXPECT_EQ(session.arrives(2, event(1), Sequence{0}, skipped), Session::Standing::in_hand);
     EXPECT_EQ(told(2), "");
@@ -188,23 +188,23 @@ TEST_F(SessionTest, NobodyHearsOfARejectionBeforeItIsLetGo) {
 }
 
 TEST_F(SessionTest, WhatIsTooScatteredToBeKeptIsNotClaimedToBeKnown) {
-    adopt(1);
+    take_over(1);
     for (std::uint64_t i = 2; i <= 1000; i += 2) {
         ASSERT_EQ(session.begin(1, Sequence{i}), Session::Begun::yes);
         EXPECT_TRUE(session.acknowledge(Sequence{i}));
     }
-    EXPECT_FALSE(adopt(2, 1001).forgotten);
-    EXPECT_TRUE(adopt(3, 1).forgotten);
-    EXPECT_FALSE(adopt(4, 1001).forgotten);
+    EXPECT_FALSE(take_over(2, 1001).forgotten);
+    EXPECT_TRUE(take_over(3, 1).forgotten);
+    EXPECT_FALSE(take_over(4, 1001).forgotten);
 }
 
 TEST_F(SessionTest, AWelcomeThatCannotHoldAllIsFollowedByTheRest) {
     wire::SequenceSet scattered;
     for (std::uint64_t i = 2; i <= 10'000; i += 2) scattered.insert(Sequence{i});
     session.restore(scattered);
-    const auto adoption = adopt(1);
+    const auto takeover = take_over(1);
     std::vector<std::byte> welcome_bytes;
-    wire::encode(wire::Welcome{.durable = adoption.durable}, welcome_bytes);
+    wire::encode(wire::Welcome{.durable = takeover.durable}, welcome_bytes);
     const auto told_first =
         wire::decode_welcome(ConstData(welcome_bytes).subspan(wire::frame_header_size)).value().durable;
     EXPECT_EQ(told_first.count(), 4000U);
@@ -216,7 +216,7 @@ TEST_F(SessionTest, AWelcomeThatCannotHoldAllIsFollowedByTheRest) {
 }
 
 TEST_F(SessionTest, ManyRejectionsAreToldInPartsAndNoAckOvertakesThem) {
-    adopt(1);
+    take_over(1);
     for (std::uint64_t i = 1; i <= 500; ++i) reject_at_receipt(i);
     ASSERT_EQ(session.begin(1, Sequence{501}), Session::Begun::yes);
     EXPECT_TRUE(session.acknowledge(Sequence{501}));
@@ -237,12 +237,14 @@ TEST(SessionRegistry, KeepsIdsForgetsOnlyWhatIsUnusedAndHasALimit) {
     EXPECT_EQ(registry.enter(c), nullptr);
     EXPECT_EQ(registry.find(session_b->id), session_b);
     EXPECT_EQ(registry.forget(RunNumber{1}), 0U);  // pinned twice
-    registry.leave(*session_a, false);
-    registry.leave(*session_a, false);
+    session_a->restore({});                        // an earlier process had events of it
+    EXPECT_FALSE(registry.leave(*session_a));
+    EXPECT_FALSE(registry.leave(*session_a));
+    EXPECT_EQ(registry.find(session_a->id), session_a);
     EXPECT_EQ(registry.forget(RunNumber{1}), 1U);
     EXPECT_EQ(registry.find(session_a->id), nullptr);
     EXPECT_NE(registry.enter(c)->id, session_a->id);
-    registry.leave(*session_b, true);  // refused, and nothing was received
+    EXPECT_TRUE(registry.leave(*session_b));  // no event ever came
     EXPECT_EQ(registry.size(), 1U);
 }
 

@@ -11,7 +11,6 @@
 #include "blake3_hasher.hpp"
 #include "block_hash.hpp"
 #include "lane_kernels.hpp"
-#include "parallel_blake3.hpp"
 #include "weir/digest/many_sums.hpp"
 
 namespace {
@@ -83,17 +82,6 @@ void blake3_of(benchmark::State& state, const blake3::Kernel& kernel, std::size_
     bytes_done(state, size);
 }
 
-void blake3_by_threads(benchmark::State& state, unsigned workers, std::size_t size) {
-    const auto data = noise(size);
-    ParallelBlake3 sum(workers);
-    for (auto _ : state) {
-        sum.reset();
-        sum.add(data);
-        benchmark::DoNotOptimize(sum.value());
-    }
-    bytes_done(state, size);
-}
-
 template <class... Arguments>
 benchmark::internal::Benchmark* add(const std::string& name, Arguments... arguments) {
     return benchmark::RegisterBenchmark(name.c_str(), arguments...);
@@ -109,11 +97,6 @@ int main(int argc, char** argv) {
         for (const auto size : sizes)
             add("blake3/" + std::string(kernel->name) + "/bytes:" + std::to_string(size), blake3_of, *kernel, size);
     }
-    for (const std::size_t size : {1U << 20, 4U << 20, 256U << 20})
-        for (const unsigned workers : {0U, 1U})
-            add("blake3/threads:" + std::to_string(workers + 1) + "/bytes:" + std::to_string(size), blake3_by_threads,
-                workers, size)
-                ->UseRealTime();
 
     const auto features = LaneFeatures::detect();
     const std::array methods{EVP_md5(), EVP_sha1(), EVP_sha256()};

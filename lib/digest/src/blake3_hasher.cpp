@@ -24,22 +24,6 @@ void compress_parent(const Kernel& kernel, const Node& left, const Node& right, 
     kernel.compress(node, block, 0, block_size, parent | flags);
 }
 
-/// The two nodes below the root of a subtree. `count` is a power of two from 2 on.
-void top_of_subtree(const Kernel& kernel, const std::byte* data, std::size_t count, std::uint64_t first,
-                    Node* two) noexcept {
-    if (count > batch) {
-        Node four[4];
-        top_of_subtree(kernel, data, count / 2, first, four);
-        top_of_subtree(kernel, data + count / 2 * chunk_size, count / 2, first + count / 2, four + 2);
-        kernel.parents(four, 2, two);
-        return;
-    }
-    Node nodes[batch];
-    kernel.chunks(data, count, first, nodes);
-    for (; count > 2; count /= 2) kernel.parents(nodes, count / 2, nodes);
-    std::copy_n(nodes, 2, two);
-}
-
 }  // namespace
 
 Node parent_of(const Kernel& kernel, const Node& left, const Node& right, std::uint32_t flags) noexcept {
@@ -94,7 +78,7 @@ Node Chunk::node(const Kernel& kernel, std::uint64_t number, std::uint32_t flags
     return node;
 }
 
-void Hasher::add(ConstData data, checksum::Workers* workers) noexcept {
+void Hasher::add(ConstData data) noexcept {
     if (chunk_.size() != 0) {
         const auto part = data.first(std::min(data.size(), chunk_size - chunk_.size()));
         chunk_.add(*kernel_, part, first_ + chunks_);
@@ -104,7 +88,6 @@ void Hasher::add(ConstData data, checksum::Workers* workers) noexcept {
         ++chunks_;
         chunk_.clear();
     }
-    if (workers != nullptr) data = add_shared(data, *workers);
     // A single chunk may be all there is, then it is the root; of two or more none can be.
     while (data.size() > chunk_size) {
         const auto count = std::min<std::size_t>(data.size() / chunk_size, batch - chunks_ % batch);
@@ -120,50 +103,20 @@ void Hasher::add_chunks(ConstData data) noexcept {
     Node nodes[batch];
     const auto count = data.size() / chunk_size;
     kernel_->chunks(data.data(), count, first_ + chunks_, nodes);
-    push_level({nodes, count}, 1);
+    push_level({nodes, count});
 }
 
-ConstData Hasher::add_shared(ConstData data, checksum::Workers& workers) noexcept {
-    constexpr std::size_t pieces_max = 256, piece_min = 32, piece_max = 1024;  // chunks
-    constexpr std::size_t lasting = 512;  // chunks that keep the fastest kernel busy for Workers::worth_waking
-    const std::size_t threads = workers.threads() + 1;
-    // A quarter of a MiB is worth it at first; when that has been shared, so is what is left.
-    for (std::size_t worth_it = 256; data.size() / chunk_size >= worth_it;) {
-        const auto chunks = data.size() / chunk_size;
-        // Pieces small enough for all to end together, large enough not to be counted.
-        std::size_t piece = piece_min;
-        while (piece < piece_max && chunks / piece > 16 * threads) piece *= 2;
-        if (const auto odd = chunks_ % piece; odd != 0) {  // a piece is a subtree: it stands at a multiple of its size
-            const auto step = std::min(piece, batch);
-            const auto count = std::min(step - odd % step, chunks);
-            add_chunks(data.first(count * chunk_size));
-            data = data.subspan(count * chunk_size);
-            continue;
-        }
-        const auto pieces = std::min(chunks / piece, pieces_max);
-        Node nodes[2 * pieces_max];
-        workers.share(pieces, chunks >= lasting, [&](std::size_t i) {
-            top_of_subtree(*kernel_, data.data() + i * piece * chunk_size, piece, first_ + chunks_ + i * piece,
-                           nodes + 2 * i);
-        });
-        push_level({nodes, 2 * pieces}, piece / 2);
-        data = data.subspan(pieces * piece * chunk_size);
-        worth_it = 2 * piece_min;
-    }
-    return data;
-}
-
-/// Nodes that stand beside each other from chunk chunks_ on, above `width` chunks each. Pairs of them are
+/// Nodes of the chunks from chunks_ on. Pairs of them are
 /// joined in lanes, level by level, down to two; what has no partner here goes to the edge.
-void Hasher::push_level(std::span<Node> nodes, std::uint64_t width) noexcept {
+void Hasher::push_level(std::span<Node> nodes) noexcept {
     struct Right {
         Node node;
         std::uint64_t first;
     };
     std::array<Right, 10> rights;  // at most one a level
     std::size_t right_count = 0;
-    auto first = chunks_;
-    chunks_ += nodes.size() * width;
+    std::uint64_t first = chunks_, width = 1;  // chunks below a node
+    chunks_ += nodes.size();
     while (nodes.size() > 2) {
         if (first / width % 2 != 0) {  // the right child of a parent whose left child came earlier
             edge_.push(*kernel_, nodes.front(), first);

@@ -10,7 +10,6 @@
 
 #include "blake3_kernels.hpp"
 #include "weir/base/data.hpp"
-#include "weir/checksum/workers.hpp"
 
 namespace weir::digest::blake3 {
 
@@ -64,8 +63,7 @@ public:
     explicit Hasher(const Kernel& kernel = best(), std::uint64_t first = 0) noexcept
         : kernel_(&kernel), first_(first) {}
 
-    /// Workers take part where there are enough whole chunks (256 KiB).
-    void add(ConstData data, checksum::Workers* workers = nullptr) noexcept;
+    void add(ConstData data) noexcept;
     /// Of everything added so far; more may follow.
     [[nodiscard]] std::array<std::byte, 32> value() const noexcept { return bytes_of(top(root)); }
     /// The node above everything added, for one that stands above it.
@@ -75,8 +73,7 @@ public:
 private:
     [[nodiscard]] Node top(std::uint32_t flags) const noexcept;
     void add_chunks(ConstData data) noexcept;
-    [[nodiscard]] ConstData add_shared(ConstData data, checksum::Workers& workers) noexcept;
-    void push_level(std::span<Node> nodes, std::uint64_t width) noexcept;
+    void push_level(std::span<Node> nodes) noexcept;
 
     const Kernel* kernel_;
     std::uint64_t first_;

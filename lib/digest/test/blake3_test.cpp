@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every implementation of BLAKE3 against the portable one and the known answers.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <bit>
 #include <cstring>
-#include <memory>
-#include <thread>
 
 #include "blake3_hasher.hpp"
-#include "parallel_blake3.hpp"
 #include "samples.hpp"
-#include "weir/checksum/adler32.hpp"
-#include "weir/checksum/parallel_adler32.hpp"
 #include "weir/digest/summer.hpp"
 
 namespace weir::digest {
@@ -128,7 +120,6 @@ Node node_of(ConstData data, std::uint64_t first, std::uint32_t flags) {
 TEST(Blake3Hasher, PiecesOfAnySizeGiveTheTreeOfThePaper) {
     const auto data = random_bytes(700 * chunk_size, 5);
     std::mt19937_64 random(6);
-    checksum::Workers workers({.threads = 3});
     for (int trial = 0; trial < 60; ++trial) {
         const auto all = ConstData(data).first(random() % data.size());
         const auto largest = std::array<std::size_t, 4>{100, 3000, 40'000, 600'000}[random() % 4];
@@ -137,82 +128,13 @@ TEST(Blake3Hasher, PiecesOfAnySizeGiveTheTreeOfThePaper) {
             auto size = random() % largest + 1;
             if (random() % 3 == 0) size = (size + chunk_size - 1) / chunk_size * chunk_size;
             const auto part = rest.first(std::min<std::size_t>(rest.size(), size));
-            hasher.add(part, random() % 2 == 0 ? &workers : nullptr);
+            hasher.add(part);
             rest = rest.subspan(part.size());
         }
         const auto right = node_of(all, 0, root);
         ASSERT_EQ(std::memcmp(hasher.value().data(), right.data(), 32), 0)
             << "trial " << trial << ", " << all.size() << " bytes";
     }
-}
-
-TEST(ParallelBlake3, GivesTheSumOfOneThread) {
-    const auto data = random_bytes((5 << 20) + 4321, 7);
-    for (const unsigned workers : {0U, 1U, 3U}) {
-        ParallelBlake3 parallel(workers);
-        EXPECT_EQ(parallel.workers(), workers);
-        for (const std::size_t size : {0U, 1U, 262'143U, 262'144U, 262'145U, 1U << 20, 3U << 20, (5U << 20) + 4321U}) {
-            parallel.reset();
-            parallel.add(ConstData(data).first(size));
-            ASSERT_EQ(parallel.value(), sum(Algorithm::blake3, ConstData(data).first(size)))
-                << size << " by " << workers;
-        }
-        parallel.reset();
-        parallel.add(ConstData(data).first(777));
-        parallel.add(ConstData(data).subspan(777));
-        EXPECT_EQ(parallel.value(), sum(Algorithm::blake3, data));
-    }
-}
-
-TEST(ParallelBlake3, SharesAPoolWithOthersAndWithAdler32AtTheSameTime) {
-    const auto workers = std::make_shared<checksum::Workers>(checksum::WorkerOptions{.threads = 2});
-    checksum::ParallelAdler32 adler(workers, 1);
-    const auto data = random_bytes(700'000, 8);
-    const auto right = sum(Algorithm::blake3, data);
-    std::atomic<int> wrong{0};
-    {
-        std::vector<std::jthread> callers;
-        for (unsigned caller = 0; caller < 2; ++caller) {
-            callers.emplace_back([&] {
-                ParallelBlake3 blake3(workers);
-                for (int round = 0; round < 10; ++round) {
-                    blake3.reset();
-                    blake3.add(data);
-                    if (blake3.value() != right) ++wrong;
-                }
-            });
-        }
-        for (std::size_t round = 0; round < 200; ++round) {
-            const auto part = ConstData(data).subspan(round * 99, 30'000);
-            if (adler(part) != checksum::adler32(part)) ++wrong;
-        }
-    }
-    EXPECT_EQ(wrong, 0);
-}
-
-TEST(ParallelBlake3, ACopyGoesOnAloneWithTheSamePool) {
-    const auto data = random_bytes(600'000, 9);
-    ParallelBlake3 parallel(1);
-    parallel.add(ConstData(data).first(300'000));
-    const auto copy = parallel.clone();
-    copy->add(ConstData(data).subspan(300'000));
-    EXPECT_EQ(parallel.value(), sum(Algorithm::blake3, ConstData(data).first(300'000)));
-    EXPECT_EQ(copy->value(), sum(Algorithm::blake3, data));
-}
-
-TEST(ParallelBlake3, AChildOfForkSumsAlone) {
-    const auto data = random_bytes(600'000, 10);
-    const auto right = sum(Algorithm::blake3, data);
-    ParallelBlake3 parallel(1);
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-        parallel.add(data);
-        ::_exit(parallel.value() == right ? 0 : 1);
-    }
-    int status = -1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 }  // namespace

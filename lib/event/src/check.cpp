@@ -58,15 +58,14 @@ Result<> check_ids(const EventView& event, const FragmentView& rob, const RodVie
 
 Result<> check_rob(const EventView& event, const FragmentView& rob, const RodRules& rules, CheckReport& report) {
     ++report.robs;
-    if (auto good = check_sum(rob, report); !good) return good;
+    WEIR_TRY(check_sum(rob, report));
     if (rob.payload().empty() && rob.status() != 0) {  // a ROB that says why it has nothing
         ++report.robs_without_data;
         return {};
     }
-    auto rod = RodView::parse(rob.payload(), rob.payload_offset());
-    if (!rod) return std::unexpected(std::move(rod.error()));
-    if (rod->data().empty() && rob.status() != 0) ++report.robs_without_data;
-    return check_ids(event, rob, *rod, rules, report);
+    auto rod = WEIR_TRY(RodView::parse(rob.payload(), rob.payload_offset()));
+    if (rod.data().empty() && rob.status() != 0) ++report.robs_without_data;
+    return check_ids(event, rob, rod, rules, report);
 }
 
 }  // namespace
@@ -96,19 +95,17 @@ RodRules RodRules::bes3() {
 Result<CheckReport> check_event(ConstData data, Format format, Depth depth, const RodRules& rules) {
     CheckReport report;
     if (depth == Depth::none || format == Format::opaque) return report;
-    auto event = EventView::parse(data, format);
-    if (!event) return std::unexpected(std::move(event.error()));
+    auto event = WEIR_TRY(EventView::parse(data, format));
     if (depth == Depth::header) return report;
 
-    if (auto good = check_sum(event->fragment(), report); !good) return std::unexpected(std::move(good.error()));
-    const auto check = [&](const FragmentView& rob) { return check_rob(*event, rob, rules, report); };
+    WEIR_TRY(check_sum(event.fragment(), report));
+    const auto check = [&](const FragmentView& rob) { return check_rob(event, rob, rules, report); };
     Result<> seen;
-    if (event->compression() == Compression::none) {
-        seen = for_each_rob(*event, check);
+    if (event.compression() == Compression::none) {
+        seen = for_each_rob(event, check);
     } else {  // offsets in messages then count in the unpacked event
-        auto plain = decompress_payload(*event, rules.uncompressed_max);
-        if (!plain) return std::unexpected(std::move(plain.error()));
-        seen = for_each_rob(RobCursor(*plain, format, event->header().size()), check);
+        auto plain = WEIR_TRY(decompress_payload(event, rules.uncompressed_max));
+        seen = for_each_rob(RobCursor(plain, format, event.header().size()), check);
     }
     if (!seen) return std::unexpected(std::move(seen.error()));
     return report;

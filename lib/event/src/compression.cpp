@@ -32,7 +32,7 @@ Result<> check_announced(const EventView& event, std::uint64_t limit) {
 Result<ConstData> decompress_payload(const EventView& event, MutableData buffer) {
     const auto packed = event.payload();
     if (event.compression() == Compression::none) return packed;
-    if (auto good = check_announced(event, buffer.size()); !good) return std::unexpected(std::move(good.error()));
+    WEIR_TRY(check_announced(event, buffer.size()));
 
     const auto announced = event.uncompressed_payload_size();
     auto size = static_cast<uLongf>(announced);
@@ -53,12 +53,12 @@ Result<ConstData> decompress_payload(const EventView& event, MutableData buffer)
 }
 
 Result<std::vector<std::byte>> decompress_payload(const EventView& event, Bytes limit) {
-    if (auto good = check_announced(event, limit.count()); !good) return std::unexpected(std::move(good.error()));
+    WEIR_TRY(check_announced(event, limit.count()));
     std::vector<std::byte> plain(static_cast<std::size_t>(event.uncompressed_payload_size()));
     if (event.compression() == Compression::none) {
         std::ranges::copy(event.payload(), plain.begin());
-    } else if (auto unpacked = decompress_payload(event, MutableData(plain)); !unpacked) {
-        return std::unexpected(std::move(unpacked.error()));
+    } else {
+        WEIR_TRY(decompress_payload(event, MutableData(plain)));
     }
     return plain;
 }
@@ -67,21 +67,20 @@ Result<std::vector<std::byte>> decompress_event(const EventView& event, Bytes li
     if (event.compression() == Compression::none) return std::vector(event.bytes().begin(), event.bytes().end());
     if (event.checksum_type() == ChecksumType::crc16_ccitt)
         return fault(Errc::unsupported, Level::event, 0, "a CRC16 checksum cannot be made anew");
-    if (auto good = check_announced(event, limit.count()); !good) return std::unexpected(std::move(good.error()));
+    WEIR_TRY(check_announced(event, limit.count()));
 
     const auto header_size = event.header().size();
     const auto payload_size = static_cast<std::size_t>(event.uncompressed_payload_size());
     const std::size_t sum_size = event.checksum_type() == ChecksumType::none ? 0 : word_bytes;
     std::vector<std::byte> plain(header_size + payload_size + sum_size);
     std::ranges::copy(event.header(), plain.begin());
-    auto payload = decompress_payload(event, MutableData(plain).subspan(header_size, payload_size));
-    if (!payload) return std::unexpected(std::move(payload.error()));
+    auto payload = WEIR_TRY(decompress_payload(event, MutableData(plain).subspan(header_size, payload_size)));
     if (plain.size() / word_bytes > 0xffff'ffff)
         return fault(Errc::limit, Level::event, 0, "its unpacked size does not fit the size word");
     set_word(plain, 1, static_cast<std::uint32_t>(plain.size() / word_bytes));
     store_little(MutableData(plain), event.fragment().specific_position(10),
                  static_cast<std::uint32_t>(Compression::none));
-    if (sum_size != 0) store_little(MutableData(plain), plain.size() - sum_size, payload_adler32(*payload));
+    if (sum_size != 0) store_little(MutableData(plain), plain.size() - sum_size, payload_adler32(payload));
     return plain;
 }
 

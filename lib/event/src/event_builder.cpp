@@ -140,8 +140,8 @@ void put_nested(const EventFields& f, std::span<const ConstData> robs, EventPiec
 
 Result<> assemble_event(const EventFields& fields, std::span<const ConstData> robs, EventPieces& into) {
     into.clear();
-    if (auto good = check_fields(fields); !good) return good;
-    if (auto good = check_robs(fields, robs); !good) return good;
+    WEIR_TRY(check_fields(fields));
+    WEIR_TRY(check_robs(fields, robs));
     std::uint64_t payload_size = 0;
     for (const auto rob : robs) payload_size += rob.size();
 
@@ -152,18 +152,16 @@ Result<> assemble_event(const EventFields& fields, std::span<const ConstData> ro
         into.make(header);
         put_nested(fields, robs, into);
     } else {
-        auto tag_words = encode_stream_tags(fields.tags);
-        if (!tag_words) return std::unexpected(std::move(tag_words.error()));
-        const auto header = header_5_0(fields, *tag_words, payload_size);
+        auto tag_words = WEIR_TRY(encode_stream_tags(fields.tags));
+        const auto header = header_5_0(fields, tag_words, payload_size);
         header_size = header.size();
         into.make(header);
         if (fields.compression == Compression::zlib) {
             std::vector<std::byte> payload;
             payload.reserve(payload_size);
             for (const auto rob : robs) append(payload, rob);
-            auto packed = compress_payload(payload);
-            if (!packed) return std::unexpected(std::move(packed.error()));
-            into.make(*packed);
+            auto packed = WEIR_TRY(compress_payload(payload));
+            into.make(packed);
         } else {
             for (const auto rob : robs) into.refer(rob);
         }
@@ -177,7 +175,7 @@ Result<> assemble_event(const EventFields& fields, std::span<const ConstData> ro
 
 Result<std::vector<std::byte>> build_event(const EventFields& fields, std::span<const ConstData> robs) {
     EventPieces pieces;
-    if (auto made = assemble_event(fields, robs, pieces); !made) return std::unexpected(std::move(made.error()));
+    WEIR_TRY(assemble_event(fields, robs, pieces));
     return pieces.to_bytes();
 }
 

@@ -16,16 +16,14 @@ Result<std::uint64_t> EventView::announced_size(ConstData start) {
 }
 
 Result<EventView> EventView::parse(ConstData data, Format format) {
-    auto fragment = FragmentView::parse(data, Level::event, format);
-    if (!fragment) return std::unexpected(std::move(fragment.error()));
-    if (fragment->bytes().size() != data.size())
+    auto fragment = WEIR_TRY(FragmentView::parse(data, Level::event, format));
+    if (fragment.bytes().size() != data.size())
         return fault(Errc::corrupt, Level::event, 0,
-                     fmt::format("says it has {} bytes where {} came", fragment->bytes().size(), data.size()));
-    EventView view(*fragment);
+                     fmt::format("says it has {} bytes where {} came", fragment.bytes().size(), data.size()));
+    EventView view(fragment);
     view.format_ = format;
     view.uncompressed_payload_size_ = view.payload().size();
-    if (auto read = format == Format::event_5_0 ? view.read_5_0() : view.read_3_0(); !read)
-        return std::unexpected(std::move(read.error()));
+    WEIR_TRY(format == Format::event_5_0 ? view.read_5_0() : view.read_3_0());
     return view;
 }
 

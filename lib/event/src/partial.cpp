@@ -106,7 +106,7 @@ Result<> cut_event(const EventView& event, const StreamTag& tag, EventPieces& in
 
 Result<EventPieces> cut_event(const EventView& event, const StreamTag& tag) {
     EventPieces pieces;
-    if (auto cut = cut_event(event, tag, pieces); !cut) return std::unexpected(std::move(cut.error()));
+    WEIR_TRY(cut_event(event, tag, pieces));
     return pieces;
 }
 

@@ -57,13 +57,9 @@ Result<std::vector<std::byte>> encode_file_head(const FileHead& head) {
     if (head.metadata.size() > metadata_strings_max)
         return fail(Errc::usage, fmt::format("raw file head: {} metadata strings; at most {} are written",
                                              head.metadata.size(), metadata_strings_max));
-    if (auto good = check_text("an application name", head.application, name_string_size_max); !good)
-        return std::unexpected(std::move(good.error()));
-    if (auto good = check_text("a file name core", head.name_core, name_string_size_max); !good)
-        return std::unexpected(std::move(good.error()));
-    for (const auto& text : head.metadata)
-        if (auto good = check_text("a metadata string", text, metadata_string_size_max); !good)
-            return std::unexpected(std::move(good.error()));
+    WEIR_TRY(check_text("an application name", head.application, name_string_size_max));
+    WEIR_TRY(check_text("a file name core", head.name_core, name_string_size_max));
+    for (const auto& text : head.metadata) WEIR_TRY(check_text("a metadata string", text, metadata_string_size_max));
 
     std::vector<std::byte> bytes;
     append_word(bytes, file_start_marker);

@@ -12,16 +12,15 @@
 namespace weir::event {
 
 Result<RestampPlan> RestampPlan::make(ConstData data, Format format, const RodRules& rules) {
-    auto event = EventView::parse(data, format);
-    if (!event) return std::unexpected(std::move(event.error()));
+    auto event = WEIR_TRY(EventView::parse(data, format));
     if (data.size() > std::numeric_limits<std::uint32_t>::max())
         return fault(Errc::limit, Level::event, 0, "larger than 4 GiB; new ids cannot be planned for it");
     const auto refuse_crc16 = [](const FragmentView& fragment) -> Result<> {
         if (fragment.checksum_type() != ChecksumType::crc16_ccitt) return {};
         return fault(Errc::unsupported, fragment.level(), fragment.offset(), "a CRC16 checksum cannot be made anew");
     };
-    const auto& whole = event->fragment();
-    if (auto good = refuse_crc16(whole); !good) return std::unexpected(std::move(good.error()));
+    const auto& whole = event.fragment();
+    WEIR_TRY(refuse_crc16(whole));
 
     RestampPlan plan;
     plan.event_size_ = data.size();
@@ -46,37 +45,34 @@ Result<RestampPlan> RestampPlan::make(ConstData data, Format format, const RodRu
         place(specific(3), Field::level1);
     }
 
-    RobCursor cursor(*event);
+    RobCursor cursor(event);
     std::size_t ros_seen = 0;  // offset of the ROS that was planned last; 0 is the event itself
     while (true) {
-        auto next = cursor.next();
-        if (!next) return std::unexpected(std::move(next.error()));
-        if (!*next) return plan;
-        const auto& rob = **next;
-        if (auto good = refuse_crc16(rob); !good) return std::unexpected(std::move(good.error()));
+        auto next = WEIR_TRY(cursor.next());
+        if (!next) return plan;
+        const auto& rob = *next;
+        WEIR_TRY(refuse_crc16(rob));
         if (const auto& ros = cursor.ros(); ros && ros->offset() != ros_seen) {
             ros_seen = ros->offset();
             if (ros->specific_count() >= ros_specific_words) {
-                if (ros->specific(0) == number(event->ids().run))
+                if (ros->specific(0) == number(event.ids().run))
                     place(ros_seen + ros->specific_position(0), Field::run);
                 if (const auto distance =
-                        level1_distance(ros->specific(1), event->ids().level1_id, ros->source(), rules))
+                        level1_distance(ros->specific(1), event.ids().level1_id, ros->source(), rules))
                     place(ros_seen + ros->specific_position(1), Field::level1, none, *distance);
             }
         }
         if (rob.payload().empty()) continue;
-        auto rod = RodView::parse(rob.payload(), rob.payload_offset());
-        if (!rod) return std::unexpected(std::move(rod.error()));
+        auto rod = WEIR_TRY(RodView::parse(rob.payload(), rob.payload_offset()));
         std::uint32_t summed = none;
         if (rob.checksum()) {
             summed = static_cast<std::uint32_t>(plan.robs_.size());
             plan.robs_.push_back({.begin = static_cast<std::uint32_t>(rob.payload_offset()),
                                   .end = static_cast<std::uint32_t>(rob.payload_offset() + rob.payload().size())});
         }
-        if (rod->run() == event->ids().run) place(rod->offset() + 4 * word_bytes, Field::run, summed);
-        if (const auto distance =
-                level1_distance(number(rod->level1_id()), event->ids().level1_id, rob.source(), rules))
-            place(rod->offset() + 5 * word_bytes, Field::level1, summed, *distance);
+        if (rod.run() == event.ids().run) place(rod.offset() + 4 * word_bytes, Field::run, summed);
+        if (const auto distance = level1_distance(number(rod.level1_id()), event.ids().level1_id, rob.source(), rules))
+            place(rod.offset() + 5 * word_bytes, Field::level1, summed, *distance);
     }
 }
 

@@ -61,10 +61,10 @@ std::size_t rob_size(std::size_t data_words, const RobOptions& options) noexcept
 
 Result<> append_rob(std::vector<std::byte>& to, const RodFields& rod, std::span<const std::uint32_t> data,
                     const RobOptions& options) {
-    const auto rob = append_header(to, rod.source, (rod_words_without_data + data.size()) * word_bytes, options);
-    if (!rob) return std::unexpected(rob.error());
+    const auto rob =
+        WEIR_TRY(append_header(to, rod.source, (rod_words_without_data + data.size()) * word_bytes, options));
     std::size_t at = rob_header_words;
-    const auto put = [&](std::uint32_t value) { set_word(*rob, at++, value); };
+    const auto put = [&](std::uint32_t value) { set_word(rob, at++, value); };
     put(rod_marker);
     put(rod_header_words);
     put((options.format == Format::event_5_0 ? rod_version_3_1 : version_3_0) << 16);
@@ -80,7 +80,7 @@ Result<> append_rob(std::vector<std::byte>& to, const RodFields& rod, std::span<
     put(1);
     put(static_cast<std::uint32_t>(data.size()));
     put(rod.status_after_data ? 1 : 0);
-    close_rob(*rob, options);
+    close_rob(rob, options);
     return {};
 }
 
@@ -88,10 +88,9 @@ Result<> append_rob_around(std::vector<std::byte>& to, SourceId source, ConstDat
     if (rod.size() % word_bytes != 0)
         return fail(Errc::corrupt,
                     fmt::format("ROD of source 0x{:06x}: {} bytes are no whole words", number(source), rod.size()));
-    const auto rob = append_header(to, source, rod.size(), options);
-    if (!rob) return std::unexpected(rob.error());
-    std::ranges::copy(rod, rob->begin() + rob_header_words * word_bytes);
-    close_rob(*rob, options);
+    const auto rob = WEIR_TRY(append_header(to, source, rod.size(), options));
+    std::ranges::copy(rod, rob.begin() + rob_header_words * word_bytes);
+    close_rob(rob, options);
     return {};
 }
 

@@ -29,16 +29,15 @@ Result<std::optional<FragmentView>> RobCursor::next() {
             continue;
         }
         const auto level = depth == parents ? Level::rob : depth == 0 ? Level::subdetector : Level::ros;
-        auto child = FragmentView::parse(whole_.subspan(at_, end - at_), level, format_, base_ + at_);
-        if (!child) return std::unexpected(std::move(child.error()));
+        auto child = WEIR_TRY(FragmentView::parse(whole_.subspan(at_, end - at_), level, format_, base_ + at_));
         if (level == Level::rob) {
-            at_ += child->bytes().size();
-            return std::move(*child);
+            at_ += child.bytes().size();
+            return child;
         }
         // Versions 3 have no checksum: a parent's payload reaches to its end.
-        ends_[depth] = at_ + child->bytes().size();
-        at_ += child->header().size();
-        parents_[depth] = std::move(*child);
+        ends_[depth] = at_ + child.bytes().size();
+        at_ += child.header().size();
+        parents_[depth] = std::move(child);
     }
 }
 

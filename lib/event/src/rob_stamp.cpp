@@ -9,28 +9,26 @@
 namespace weir::event {
 
 Result<RobStamp> RobStamp::make(ConstData data, Format format, Level1Id event, const RodRules& rules) {
-    const auto rob = FragmentView::parse(data, Level::rob, format);
-    if (!rob) return std::unexpected(rob.error());
-    if (rob->bytes().size() != data.size()) return fault(Errc::corrupt, Level::rob, 0, "bytes follow its end");
+    const auto rob = WEIR_TRY(FragmentView::parse(data, Level::rob, format));
+    if (rob.bytes().size() != data.size()) return fault(Errc::corrupt, Level::rob, 0, "bytes follow its end");
     RobStamp stamp;
-    stamp.source_ = rob->source();
-    if (rob->payload().empty()) return stamp;
-    const auto rod = RodView::parse(rob->payload(), rob->payload_offset());
-    if (!rod) return std::unexpected(rod.error());
-    const auto rule = rules.sources.find(rob->source());
+    stamp.source_ = rob.source();
+    if (rob.payload().empty()) return stamp;
+    const auto rod = WEIR_TRY(RodView::parse(rob.payload(), rob.payload_offset()));
+    const auto rule = rules.sources.find(rob.source());
     const bool exempt = rule != rules.sources.end() && rule->second.exempt;
     if (exempt) return stamp;
     const auto expected = rule == rules.sources.end() ? 0 : rule->second.level1_offset;
-    const auto distance = level1_distance(number(rod->level1_id()), event, rob->source(), rules);
-    stamp.mismatch_ = distance != expected && (rob->status() & status::level1_id) == 0;
+    const auto distance = level1_distance(number(rod.level1_id()), event, rob.source(), rules);
+    stamp.mismatch_ = distance != expected && (rob.status() & status::level1_id) == 0;
     if (!distance) return stamp;
-    if (rob->checksum_type() == ChecksumType::crc16_ccitt)
+    if (rob.checksum_type() == ChecksumType::crc16_ccitt)
         return fault(Errc::unsupported, Level::rob, 0, "a CRC16 checksum cannot be made anew");
     stamp.distance_ = *distance;
-    stamp.position_ = static_cast<std::uint32_t>(rod->offset() + 5 * word_bytes);
-    if (rob->checksum()) {
-        stamp.sum_begin_ = static_cast<std::uint32_t>(rob->payload_offset());
-        stamp.sum_end_ = static_cast<std::uint32_t>(rob->payload_offset() + rob->payload().size());
+    stamp.position_ = static_cast<std::uint32_t>(rod.offset() + 5 * word_bytes);
+    if (rob.checksum()) {
+        stamp.sum_begin_ = static_cast<std::uint32_t>(rob.payload_offset());
+        stamp.sum_end_ = static_cast<std::uint32_t>(rob.payload_offset() + rob.payload().size());
     }
     return stamp;
 }

@@ -113,9 +113,8 @@ Result<std::vector<StreamTag>> decode_stream_tags(ConstData words) {
             return fail(Errc::truncated, "stream tags in the event header: the last one does not end with NUL");
         if (tags.size() == stream_tags_max)
             return fail(Errc::limit, fmt::format("stream tags in the event header: more than {}", stream_tags_max));
-        auto tag = decode_one(text.substr(0, end));
-        if (!tag) return std::unexpected(std::move(tag.error()));
-        tags.push_back(std::move(*tag));
+        auto tag = WEIR_TRY(decode_one(text.substr(0, end)));
+        tags.push_back(std::move(tag));
         text.remove_prefix(std::min(text.size(), (end / word_bytes + 1) * word_bytes));
     }
     return tags;

@@ -90,13 +90,12 @@ std::expected<InputFile, Failure> InputFile::open(const std::string& path, Origi
     if (S_ISDIR(status.st_mode)) return std::unexpected(not_opened(EISDIR));
     if (S_ISREG(status.st_mode)) {
         // A page that a program has mapped and written already takes its next writes without a new time, until it is
-        // written back: then the next one is seen. So first all is written back, then the times are taken. Where there
-        // is no such program nothing waits for the medium. (Of stdin the descriptor is shared with others, and not
-        // touched.)
+        // written back: then the next one is seen. So all is written back. The times are those from before: a page that
+        // is written again meanwhile has its new time then, and shows at the end. Where there is no such program
+        // nothing waits for the medium. (Of stdin the descriptor is shared with others, and not touched.)
         if (is_stdin || may_be_mapped_by_a_writer(fd))
             static_cast<void>(::sync_file_range(
                 fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
-        if (::fstat(fd, &status) != 0) return std::unexpected(not_opened(errno));
     }
     file.stamp_ = stamp_of(status);
     // Only 0 and one page are sizes that a pseudo file system gives.

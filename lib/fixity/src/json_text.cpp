@@ -5,30 +5,13 @@
 
 #include <iterator>
 
+#include "weir/base/utf8.hpp"
+
 namespace weir::fixity {
-namespace {
-
-/// The size of the UTF-8 character at the front of `text`; 0 when there is none.
-std::size_t utf8_character(std::string_view text) noexcept {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const auto first = byte(0);
-    if (first < 0x80) return 1;
-    const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
-    for (std::size_t i = 1; i < size; ++i) {
-        if ((byte(i) & 0xc0) != 0x80) return 0;
-    }
-    const auto second = byte(1);  // not overlong, not a surrogate, not above U+10FFFF
-    const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-                       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
-    return wrong ? 0 : size;
-}
-
-}  // namespace
 
 bool is_utf8(std::string_view text) noexcept {
     while (!text.empty()) {
-        const auto size = utf8_character(text);
+        const auto size = utf8_length(text);
         if (size == 0) return false;
         text.remove_prefix(size);
     }
@@ -38,7 +21,7 @@ bool is_utf8(std::string_view text) noexcept {
 void append_json_string(std::string& to, std::string_view text) {
     to += '"';
     while (!text.empty()) {
-        const auto size = utf8_character(text);
+        const auto size = utf8_length(text);
         const char c = text.front();
         if (size == 0) {
             fmt::format_to(std::back_inserter(to), "\\\\x{:02x}", static_cast<unsigned char>(c));

@@ -41,9 +41,8 @@ std::expected<ConstData, Failure> PieceCursor::next(MutableData to) {
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(end_ - at_, to.size()));
     if (!may_read(*how_, wanted)) return std::unexpected(stopped_at(at_));
     // A direct read wants its grid, so it asks for whole pieces; bytes behind the end are nobody's.
-    const auto got = file_->read(at_, file_->is_direct() ? to : to.first(wanted), *how_);
-    if (!got) return std::unexpected(got.error());
-    const auto size = std::min(*got, wanted);
+    const auto got = WEIR_TRY(file_->read(at_, file_->is_direct() ? to : to.first(wanted), *how_));
+    const auto size = std::min(got, wanted);
     if (drop) file_->forget(at_, size);
     if (how_->progress) how_->progress(size);
     at_ += size;

@@ -47,13 +47,11 @@ std::expected<std::uint64_t, Failure> PieceReader::read_in_place(const InputFile
     PieceCursor cursor(file, begin, end, how_);
     while (!cursor.is_over()) {
         if (warm_only && cursor.is_cold()) {
-            const auto rest = read_ahead(file, cursor.at(), end, consume);
-            if (!rest) return rest;
-            return cursor.at() - begin + *rest;
+            const auto rest = WEIR_TRY(read_ahead(file, cursor.at(), end, consume));
+            return cursor.at() - begin + rest;
         }
-        const auto piece = cursor.next(buffer_.data());
-        if (!piece) return std::unexpected(piece.error());
-        if (!piece->empty()) consume(*piece);
+        const auto piece = WEIR_TRY(cursor.next(buffer_.data()));
+        if (!piece.empty()) consume(piece);
     }
     return cursor.at() - begin;
 }

@@ -64,7 +64,7 @@ TEST(WeirAttribute, AFileIsUntouchedWhenItsCtimeIsThatOfTheAttribute) {
     EXPECT_TRUE(is_untouched_since(sums, file));
     file.ctime_ns = sums.at_ns + 1'000'000'000;
     EXPECT_FALSE(is_untouched_since(sums, file));
-    sums.at_ns = 0;  // an older attribute does not say
+    sums.at_ns = 0;  // the attribute does not say
     EXPECT_FALSE(is_untouched_since(sums, file));
 }
 

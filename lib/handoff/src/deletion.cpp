@@ -57,12 +57,11 @@ Deletion::Deletion(catalogue::Catalogue& catalogue, std::span<const std::unique_
 Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
     DeletionOutcome outcome;
     if (options_.above_percent >= 100) return outcome;
-    const auto rows = catalogue_.files({.recorder = recorder_,
-                                        .file_state = catalogue::FileState::closed,
-                                        .transfer_state = catalogue::TransferState::transferred});
-    if (!rows) return std::unexpected(rows.error());
+    const auto rows = WEIR_TRY(catalogue_.files({.recorder = recorder_,
+                                                 .file_state = catalogue::FileState::closed,
+                                                 .transfer_state = catalogue::TransferState::transferred}));
     std::map<std::string, std::vector<Candidate>> by_volume;
-    for (const auto& file : *rows) {
+    for (const auto& file : rows) {
         if (file.file_health != catalogue::FileHealth::quarantined) by_volume[file.volume].push_back({.file = file});
     }
     for (auto& [volume, candidates] : by_volume) {
@@ -76,14 +75,13 @@ Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
             continue;
         }
         for (auto& candidate : candidates) {
-            const auto copies = catalogue_.transfers({.guid = candidate.file.guid});
-            if (!copies) return std::unexpected(copies.error());
-            for (const auto& copy : *copies)
+            const auto copies = WEIR_TRY(catalogue_.transfers({.guid = candidate.file.guid}));
+            for (const auto& copy : copies)
                 candidate.verified = std::max(candidate.verified, copy.verified.value_or(WallTime{}));
             // A destination that is new may not have it yet: it is on its way there.
             candidate.everywhere = std::ranges::all_of(destinations_, [&](const auto& destination) {
-                const auto copy = std::ranges::find(*copies, destination->name(), &catalogue::TransferRow::destination);
-                return copy != copies->end() && copy->state == catalogue::CopyState::transferred;
+                const auto copy = std::ranges::find(copies, destination->name(), &catalogue::TransferRow::destination);
+                return copy != copies.end() && copy->state == catalogue::CopyState::transferred;
             });
         }
         std::erase_if(candidates, [](const Candidate& candidate) { return !candidate.everywhere; });
@@ -91,19 +89,16 @@ Result<DeletionOutcome> Deletion::step(const std::stop_token& stop) {
         for (const auto& [file, verified, everywhere] : candidates) {
             if (stop.stop_requested()) return outcome;
             if (verified + options_.age > clock_.wall()) break;
-            const auto now = usage_(volume);
-            if (!now) return std::unexpected(now.error());
-            if (*now <= options_.above_percent) break;
-            const auto keep = reason_to_keep(file, stop);
-            if (!keep) return std::unexpected(keep.error());
-            if (*keep) {
-                if (outcome.kept.size() < kept_max) outcome.kept.push_back(**keep);
+            const auto now = WEIR_TRY(usage_(volume));
+            if (now <= options_.above_percent) break;
+            const auto keep = WEIR_TRY(reason_to_keep(file, stop));
+            if (keep) {
+                if (outcome.kept.size() < kept_max) outcome.kept.push_back(*keep);
                 continue;
             }
-            const auto erased = erase(file, stop);
-            if (!erased) return std::unexpected(erased.error());
-            if (*erased) {
-                if (!stop.stop_requested() && outcome.kept.size() < kept_max) outcome.kept.push_back(**erased);
+            const auto erased = WEIR_TRY(erase(file, stop));
+            if (erased) {
+                if (!stop.stop_requested() && outcome.kept.size() < kept_max) outcome.kept.push_back(*erased);
                 continue;
             }
             ++outcome.files;
@@ -118,20 +113,17 @@ Result<std::optional<std::string>> Deletion::reason_to_keep(const catalogue::Fil
     const auto keep = [&](std::string why) {
         return std::optional(fmt::format("{} is kept: {}", path_of(file).native(), why));
     };
-    const auto row = catalogue_.file(file.guid);
-    if (!row) return std::unexpected(row.error());
-    if (!*row || (*row)->file_state != catalogue::FileState::closed ||
-        (*row)->transfer_state != catalogue::TransferState::transferred ||
-        (*row)->file_health == catalogue::FileHealth::quarantined || (*row)->volume != file.volume ||
-        (*row)->name != file.name)
+    const auto row = WEIR_TRY(catalogue_.file(file.guid));
+    if (!row || row->file_state != catalogue::FileState::closed ||
+        row->transfer_state != catalogue::TransferState::transferred ||
+        row->file_health == catalogue::FileHealth::quarantined || row->volume != file.volume || row->name != file.name)
         return keep("the catalogue says something else of it now");
     if (const auto none = no_copies_.find(file.guid); none != no_copies_.end()) return none->second;
-    const auto copies = catalogue_.transfers({.guid = file.guid});
-    if (!copies) return std::unexpected(copies.error());
+    const auto copies = WEIR_TRY(catalogue_.transfers({.guid = file.guid}));
     for (std::size_t d = 0; d < destinations_.size(); ++d) {
         auto& destination = *destinations_[d];
-        const auto copy = std::ranges::find(*copies, destination.name(), &catalogue::TransferRow::destination);
-        if (copy == copies->end() || copy->state != catalogue::CopyState::transferred)
+        const auto copy = std::ranges::find(copies, destination.name(), &catalogue::TransferRow::destination);
+        if (copy == copies.end() || copy->state != catalogue::CopyState::transferred)
             return keep(fmt::format("no copy at {} was verified", destination.name()));
     }
     if (auto missing = missing_copy(file, stop)) return std::optional(std::move(missing->why));
@@ -193,12 +185,11 @@ Result<std::optional<std::string>> Deletion::erase(const catalogue::FileRow& fil
 }
 
 Result<std::vector<std::string>> Deletion::put_back() {
-    const auto rows = catalogue_.files({.recorder = recorder_,
-                                        .file_state = catalogue::FileState::closed,
-                                        .transfer_state = catalogue::TransferState::transferred});
-    if (!rows) return std::unexpected(rows.error());
+    const auto rows = WEIR_TRY(catalogue_.files({.recorder = recorder_,
+                                                 .file_state = catalogue::FileState::closed,
+                                                 .transfer_state = catalogue::TransferState::transferred}));
     std::set<std::filesystem::path> volumes;
-    for (const auto& file : *rows) volumes.insert(file.volume);
+    for (const auto& file : rows) volumes.insert(file.volume);
     std::vector<std::string> failed;
     for (const auto& volume : volumes) {
         if (!is_there(volume / "weir.lock")) continue;

@@ -38,7 +38,7 @@ public:
         return written;
     }
     Result<> finish() override {
-        if (auto synced = file_.sync_data(); !synced) return synced;
+        WEIR_TRY(file_.sync_data());
         return file_.close();
     }
 
@@ -58,20 +58,18 @@ public:
     std::string url(const std::string& place) const override { return (root_ / place).native(); }
 
     Result<std::unique_ptr<Upload>> begin(const std::string& place, std::uint64_t, const Patience& patience) override {
-        if (auto there = check_root(); !there) return std::unexpected(there.error());
+        WEIR_TRY(check_root());
         const auto path = root_ / place;
-        if (auto made = make_directories(path.parent_path()); !made) return std::unexpected(made.error());
-        if (auto removed = remove(place, patience); !removed) return std::unexpected(removed.error());
-        auto file = File::open(path, File::Mode::create_new, system_);
-        if (!file) return std::unexpected(file.error());
-        return std::make_unique<DirectoryUpload>(std::move(*file), patience.stop);
+        WEIR_TRY(make_directories(path.parent_path()));
+        WEIR_TRY(remove(place, patience));
+        auto file = WEIR_TRY(File::open(path, File::Mode::create_new, system_));
+        return std::make_unique<DirectoryUpload>(std::move(file), patience.stop);
     }
 
     Result<std::optional<std::uint64_t>> size_of(const std::string& place, const Patience&) override {
-        if (auto there = check_root(); !there) return std::unexpected(there.error());
+        WEIR_TRY(check_root());
         // Asked each time: what is mounted here may change.
-        if (auto good = refuse_recorder_directory((root_ / place).parent_path()); !good)
-            return std::unexpected(good.error());
+        WEIR_TRY(refuse_recorder_directory((root_ / place).parent_path()));
         struct stat status{};
         if (::lstat((root_ / place).c_str(), &status) != 0) {
             if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
@@ -84,9 +82,8 @@ public:
 
     Result<std::optional<digest::Digest>> stored_sum(const std::string& place, digest::Algorithm algorithm,
                                                      const Patience& patience) override {
-        auto sum = read_back(place, algorithm, patience);
-        if (!sum) return std::unexpected(sum.error());
-        return *sum;
+        auto sum = WEIR_TRY(read_back(place, algorithm, patience));
+        return sum;
     }
 
     Result<digest::Digest> read_back(const std::string& place, digest::Algorithm algorithm,
@@ -137,7 +134,7 @@ private:
     Result<> make_directories(const fs::path& directory) {
         std::error_code error;
         if (fs::is_directory(directory, error)) return {};
-        if (auto above = make_directories(directory.parent_path()); !above) return above;
+        WEIR_TRY(make_directories(directory.parent_path()));
         if (!fs::create_directory(directory, error) && error)
             return fail_errno(error.value(), fmt::format("cannot create directory {}", directory.native()));
         return sync_directory(directory.parent_path(), system_);

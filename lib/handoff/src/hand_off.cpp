@@ -35,10 +35,9 @@ Result<std::unique_ptr<HandOff>> HandOff::create(catalogue::Catalogue& catalogue
     options.patterns.resize(destinations.size());
     options.concurrency = std::max(1U, options.concurrency);
     options.tries = std::max(1U, options.tries);
-    auto priorities = Priorities::parse(options.priorities);
-    if (!priorities) return std::unexpected(priorities.error());
+    auto priorities = WEIR_TRY(Priorities::parse(options.priorities));
     return std::unique_ptr<HandOff>(new HandOff(std::make_unique<Work>(
-        catalogue, std::move(destinations), std::move(options), std::move(*priorities), reports, clock)));
+        catalogue, std::move(destinations), std::move(options), std::move(priorities), reports, clock)));
 }
 
 HandOff::HandOff(std::unique_ptr<Work> work) : work_(std::move(work)) {}

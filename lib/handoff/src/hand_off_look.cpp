@@ -42,9 +42,8 @@ void HandOff::Work::look(const std::stop_token& stop) {
 
 /// Once: what earlier processes left, and what changed since they ran.
 Result<> HandOff::Work::begin() {
-    const auto failed = deletion_->put_back();
-    if (!failed) return std::unexpected(failed.error());
-    for (const auto& why : *failed) {
+    const auto failed = WEIR_TRY(deletion_->put_back());
+    for (const auto& why : failed) {
         service::Report report;
         report.severity = service::Severity::error;
         report.what = "a file that was about to be deleted has not its name back";
@@ -57,16 +56,15 @@ Result<> HandOff::Work::begin() {
 
 /// Files that were handed over before a destination of today was one, or had its name.
 Result<> HandOff::Work::find_missing_copies() {
-    const auto files = catalogue_.files({.recorder = options_.recorder,
-                                         .file_state = catalogue::FileState::closed,
-                                         .transfer_state = catalogue::TransferState::transferred});
-    if (!files) return std::unexpected(files.error());
-    for (const auto& file : *files) {
+    const auto files = WEIR_TRY(catalogue_.files({.recorder = options_.recorder,
+                                                  .file_state = catalogue::FileState::closed,
+                                                  .transfer_state = catalogue::TransferState::transferred}));
+    for (const auto& file : files) {
         if (!to_be_handed_over(file)) continue;
-        const auto rows = catalogue_.transfers({.guid = file.guid, .state = catalogue::CopyState::transferred});
-        if (!rows) return std::unexpected(rows.error());
+        const auto rows =
+            WEIR_TRY(catalogue_.transfers({.guid = file.guid, .state = catalogue::CopyState::transferred}));
         const bool everywhere = std::ranges::all_of(destinations_, [&](const auto& destination) {
-            return std::ranges::find(*rows, destination->name(), &catalogue::TransferRow::destination) != rows->end();
+            return std::ranges::find(rows, destination->name(), &catalogue::TransferRow::destination) != rows.end();
         });
         const std::scoped_lock lock(mutex_);
         if (!everywhere) missing_.insert(file.guid);
@@ -92,26 +90,23 @@ bool HandOff::Work::to_be_handed_over(const catalogue::FileRow& file) {
 }
 
 Result<> HandOff::Work::refresh() {
-    const auto files = catalogue_.files({.recorder = options_.recorder,
-                                         .file_state = catalogue::FileState::closed,
-                                         .transfer_state = catalogue::TransferState::on_disk});
-    if (!files) return std::unexpected(files.error());
-    const auto open = catalogue_.files({.file_state = catalogue::FileState::opened});
-    if (!open) return std::unexpected(open.error());
+    const auto files = WEIR_TRY(catalogue_.files({.recorder = options_.recorder,
+                                                  .file_state = catalogue::FileState::closed,
+                                                  .transfer_state = catalogue::TransferState::on_disk}));
+    const auto open = WEIR_TRY(catalogue_.files({.file_state = catalogue::FileState::opened}));
     std::set<std::string> busy;
-    for (const auto& file : *open) busy.insert(file.volume);
+    for (const auto& file : open) busy.insert(file.volume);
     std::set<Guid> offered;
-    for (const auto& file : *files) {
+    for (const auto& file : files) {
         if (!to_be_handed_over(file)) continue;
         offered.insert(file.guid);
-        if (auto known = offer(file); !known) return known;
+        WEIR_TRY(offer(file));
     }
     for (const auto& guid : missing_) {
-        const auto file = catalogue_.file(guid);
-        if (!file) return std::unexpected(file.error());
-        if (!*file || (*file)->file_state != catalogue::FileState::closed || !to_be_handed_over(**file)) continue;
+        const auto file = WEIR_TRY(catalogue_.file(guid));
+        if (!file || file->file_state != catalogue::FileState::closed || !to_be_handed_over(*file)) continue;
         offered.insert(guid);
-        if (auto known = offer(**file); !known) return known;
+        WEIR_TRY(offer(*file));
     }
     const std::scoped_lock lock(mutex_);
     plan_.set_busy(std::move(busy));
@@ -126,10 +121,9 @@ Result<> HandOff::Work::offer(const catalogue::FileRow& file) {
         const std::scoped_lock lock(mutex_);
         if (plan_.knows(file.guid)) return {};
     }
-    const auto rows = catalogue_.transfers({.guid = file.guid});
-    if (!rows) return std::unexpected(rows.error());
+    const auto rows = WEIR_TRY(catalogue_.transfers({.guid = file.guid}));
     const std::scoped_lock lock(mutex_);
-    plan_.add(file, *rows, clock_.wall(), clock_.now(), options_.retry_most, options_.once);
+    plan_.add(file, rows, clock_.wall(), clock_.now(), options_.retry_most, options_.once);
     if (plan_.complete(file.guid)) to_be_completed_.emplace(file.guid, 0);
     return {};
 }
@@ -138,9 +132,8 @@ Result<> HandOff::Work::offer(const catalogue::FileRow& file) {
 Result<> HandOff::Work::find_orphans() {
     for (const auto state :
          {catalogue::CopyState::copying, catalogue::CopyState::failed, catalogue::CopyState::unverified}) {
-        const auto rows = catalogue_.transfers({.state = state});
-        if (!rows) return std::unexpected(rows.error());
-        for (const auto& row : *rows) {
+        const auto rows = WEIR_TRY(catalogue_.transfers({.state = state}));
+        for (const auto& row : rows) {
             const auto session = std::ranges::find_if(
                 sessions_, [&](const auto& l) { return l->destination->name() == row.destination; });
             if (session == sessions_.end()) continue;
@@ -148,10 +141,9 @@ Result<> HandOff::Work::find_orphans() {
                 const std::scoped_lock lock(mutex_);
                 if (plan_.knows(row.guid)) continue;  // its next attempt cleans
             }
-            const auto file = catalogue_.file(row.guid);
-            if (!file) return std::unexpected(file.error());
-            if (!*file || (options_.recorder && (*file)->recorder != *options_.recorder)) continue;
-            const auto place = place_of(**file, (*session)->pattern);
+            const auto file = WEIR_TRY(catalogue_.file(row.guid));
+            if (!file || (options_.recorder && file->recorder != *options_.recorder)) continue;
+            const auto place = place_of(*file, (*session)->pattern);
             if (!place) continue;
             const std::scoped_lock lock(mutex_);
             (*session)->orphans.emplace_back(*place, row);

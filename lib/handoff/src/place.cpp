@@ -69,7 +69,7 @@ Result<Target> parse_target(std::string_view text) {
                     fmt::format("destination \"{}\" begins with a variable; give the directory above it", url));
     target.root = url.substr(0, cut);
     target.pattern = cut < url.size() ? url.substr(cut + 1) : std::string_view{};
-    if (auto good = check_pattern(target.pattern, url); !good) return std::unexpected(good.error());
+    WEIR_TRY(check_pattern(target.pattern, url));
     return target;
 }
 

@@ -75,8 +75,7 @@ private:
     std::expected<SourceSum, ReadFailure> send(const std::string& temporary) {
         auto upload = t_.destination_.begin(temporary, file_.bytes, patience_);
         if (!upload) return std::unexpected(ReadFailure{upload.error(), false});
-        const auto read = read_source(path_of(file_), upload->get(), t_.options_, patience_.stop);
-        if (!read) return read;
+        const auto read = WEIR_TRY(read_source(path_of(file_), upload->get(), t_.options_, patience_.stop));
         if (auto finished = (*upload)->finish(); !finished)
             return std::unexpected(ReadFailure{finished.error(), false});
         return read;
@@ -268,9 +267,7 @@ Result<> Transfer::clean(const std::string& place, const catalogue::TransferRow&
 Result<> Transfer::remove_attempts(const std::string& place, const Guid& guid, std::uint32_t first, std::uint32_t last,
                                    const std::stop_token& stop) {
     for (auto attempt = first; attempt <= last; ++attempt) {
-        if (auto removed = destination_.remove(temporary_place(place, guid, attempt), {stop, options_.answer});
-            !removed)
-            return removed;
+        WEIR_TRY(destination_.remove(temporary_place(place, guid, attempt), {stop, options_.answer}));
     }
     return {};
 }

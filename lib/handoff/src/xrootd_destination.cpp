@@ -65,19 +65,17 @@ public:
     std::string url(const std::string& place) const override { return fmt::format("{}/{}", host_, path_of(place)); }
 
     Result<std::unique_ptr<Upload>> begin(const std::string& place, std::uint64_t, const Patience& patience) override {
-        auto upload = XrootdUpload::open(url(place), options_, patience);
-        if (!upload) return std::unexpected(upload.error());
-        return std::move(*upload);
+        auto upload = WEIR_TRY(XrootdUpload::open(url(place), options_, patience));
+        return upload;
     }
 
     Result<std::optional<std::uint64_t>> size_of(const std::string& place, const Patience& patience) override {
         auto answer =
             ask(patience, [&](auto* handler) { return system_->Stat(path_of(place), handler, seconds_of(patience)); });
         if (answer && not_there(answer->status)) return std::nullopt;
-        const auto got = settled(std::move(answer), patience, fmt::format("cannot look at {}", url(place)));
-        if (!got) return std::unexpected(got.error());
+        const auto got = WEIR_TRY(settled(std::move(answer), patience, fmt::format("cannot look at {}", url(place))));
         XrdCl::StatInfo* info = nullptr;
-        if (got->object) got->object->Get(info);
+        if (got.object) got.object->Get(info);
         if (info == nullptr)
             return fail(Errc::corrupt, fmt::format("cannot look at {}: the answer says nothing", url(place)));
         return info->GetSize();
@@ -94,10 +92,9 @@ public:
         });
         if (answer && cannot_say(answer->status)) return std::nullopt;
         const auto got =
-            settled(std::move(answer), patience, fmt::format("cannot have the {} of {}", *kind, url(place)));
-        if (!got) return std::unexpected(got.error());
+            WEIR_TRY(settled(std::move(answer), patience, fmt::format("cannot have the {} of {}", *kind, url(place))));
         XrdCl::Buffer* text = nullptr;
-        if (got->object) got->object->Get(text);
+        if (got.object) got.object->Get(text);
         if (text == nullptr || text->GetBuffer() == nullptr) return std::nullopt;
         const auto said = std::string_view(text->GetBuffer(), text->GetSize());
         auto sum = parse_checksum_answer(said, algorithm);
@@ -131,9 +128,8 @@ public:
 
     Result<> rename_new(const std::string& from, const std::string& to, const Patience& patience) override {
         // Servers differ in whether they replace; nobody else writes names of ours, so a look before is enough.
-        const auto taken = size_of(to, patience);
-        if (!taken) return std::unexpected(taken.error());
-        if (*taken) return fail(Errc::refused, fmt::format("cannot rename to {}: the name is taken", url(to)));
+        const auto taken = WEIR_TRY(size_of(to, patience));
+        if (taken) return fail(Errc::refused, fmt::format("cannot rename to {}: the name is taken", url(to)));
         const auto got = settled(
             ask(patience,
                 [&](auto* handler) { return system_->Mv(path_of(from), path_of(to), handler, seconds_of(patience)); }),
@@ -146,8 +142,7 @@ public:
         auto answer =
             ask(patience, [&](auto* handler) { return system_->Rm(path_of(place), handler, seconds_of(patience)); });
         if (answer && not_there(answer->status)) return {};
-        const auto got = settled(std::move(answer), patience, fmt::format("cannot remove {}", url(place)));
-        if (!got) return std::unexpected(got.error());
+        WEIR_TRY(settled(std::move(answer), patience, fmt::format("cannot remove {}", url(place))));
         return {};
     }
 
@@ -188,10 +183,9 @@ private:
                 },
                 kept);
             lost = !answer;
-            const auto got = settled(std::move(answer), patience, what);
-            if (!got) return std::unexpected(got.error());
+            const auto got = WEIR_TRY(settled(std::move(answer), patience, what));
             XrdCl::ChunkInfo* chunk = nullptr;
-            if (got->object) got->object->Get(chunk);
+            if (got.object) got.object->Get(chunk);
             if (chunk == nullptr || chunk->length > buffer->data().size())
                 return fail(Errc::corrupt, fmt::format("{}: the answer says nothing", what));
             summer.add(ConstData(buffer->data()).first(chunk->length));

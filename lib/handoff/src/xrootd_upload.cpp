@@ -49,8 +49,7 @@ Result<std::unique_ptr<XrootdUpload>> XrootdUpload::open(const std::string& url,
         upload->file_);
     auto answer = call.wait(patience);
     upload->given_up_ = !answer;
-    if (auto opened = settled(std::move(answer), patience, fmt::format("cannot create {}", url)); !opened)
-        return std::unexpected(opened.error());
+    WEIR_TRY(settled(std::move(answer), patience, fmt::format("cannot create {}", url)));
     return upload;
 }
 
@@ -71,15 +70,14 @@ Result<> XrootdUpload::wait_for_oldest() {
     given_up_ = given_up_ || !answer;
     if (answer) free_.push_back(oldest.buffer);
     in_flight_.pop_front();
-    if (auto written = settled(std::move(answer), patience_, fmt::format("cannot write {}", url_)); !written)
-        return std::unexpected(written.error());
+    WEIR_TRY(settled(std::move(answer), patience_, fmt::format("cannot write {}", url_)));
     return {};
 }
 
 Result<MutableData> XrootdUpload::space() {
     if (patience_.stop.stop_requested()) return fail(Errc::refused, fmt::format("copy to {} was stopped", url_));
     if (free_.empty() && in_flight_.size() >= options_.blocks_in_flight) {
-        if (auto written = wait_for_oldest(); !written) return std::unexpected(written.error());
+        WEIR_TRY(wait_for_oldest());
     }
     if (free_.empty()) free_.push_back(std::make_shared<fixity::AlignedBuffer>(options_.block));
     return free_.back()->data();
@@ -104,23 +102,21 @@ Result<> XrootdUpload::put(std::size_t size) {
 
 Result<> XrootdUpload::finish() {
     while (!in_flight_.empty()) {
-        if (auto written = wait_for_oldest(); !written) return written;
+        WEIR_TRY(wait_for_oldest());
     }
     if (options_.sync) {
         XrootdCall call([&](XrdCl::ResponseHandler* handler) { return file_->Sync(handler, seconds_of(patience_)); },
                         file_);
         auto answer = call.wait(patience_);
         given_up_ = !answer;
-        if (auto synced = settled(std::move(answer), patience_, fmt::format("cannot sync {}", url_)); !synced)
-            return std::unexpected(synced.error());
+        WEIR_TRY(settled(std::move(answer), patience_, fmt::format("cannot sync {}", url_)));
     }
     XrootdCall call([&](XrdCl::ResponseHandler* handler) { return file_->Close(handler, seconds_of(patience_)); },
                     file_);
     auto answer = call.wait(patience_);
     given_up_ = !answer;
     closed_ = answer.has_value();
-    if (auto done = settled(std::move(answer), patience_, fmt::format("cannot close {}", url_)); !done)
-        return std::unexpected(done.error());
+    WEIR_TRY(settled(std::move(answer), patience_, fmt::format("cannot close {}", url_)));
     return {};
 }
 

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "weir/base/suggest.hpp"
+#include "weir/base/utf8.hpp"
 
 namespace weir::json {
 namespace {
@@ -142,25 +143,7 @@ Result<> Fields::result() const {
 
 json::string safe(std::string_view text) {
     // Boost.JSON checks UTF-8 when it parses, not when it writes.
-    json::string safe;
-    while (!text.empty()) {
-        const auto lead = static_cast<unsigned char>(text.front());
-        const std::size_t size = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-        bool good = size <= text.size() && !(lead >= 0x80 && lead < 0xc2) && lead < 0xf5;
-        for (std::size_t i = 1; good && i < size; ++i) good = (static_cast<unsigned char>(text[i]) & 0xc0U) == 0x80;
-        if (good && size > 1) {  // no overlong forms, no surrogates, nothing above U+10FFFF
-            const auto second = static_cast<unsigned char>(text[1]);
-            good = !(lead == 0xe0 && second < 0xa0) && !(lead == 0xed && second > 0x9f) &&
-                   !(lead == 0xf0 && second < 0x90) && !(lead == 0xf4 && second > 0x8f);
-        }
-        if (good) {
-            safe.append(text.substr(0, size));
-        } else {
-            safe.append("\xef\xbf\xbd");
-        }
-        text.remove_prefix(good ? size : 1);
-    }
-    return safe;
+    return json::string(valid_utf8(text));
 }
 
 }  // namespace weir::json

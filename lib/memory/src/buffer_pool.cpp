@@ -4,8 +4,9 @@
 #include <sys/mman.h>
 
 #include <bit>
+#include <cstdio>
+#include <cstdlib>
 
-#include "weir/base/assert.hpp"
 #include "weir/base/thread_account.hpp"
 
 namespace weir::memory {
@@ -27,6 +28,15 @@ std::byte* map_aligned(std::size_t capacity) noexcept {
     if (before > 0) ::munmap(memory, before);
     ::munmap(memory + before + capacity, huge_page - before);
     return memory + before;
+}
+
+/// A mistake of the program, not of the pool: the buffers would give their memory back to what is gone.
+[[noreturn]] void ended_before_its_buffers(std::size_t bytes) noexcept {
+    std::fprintf(stderr,
+                 "weir: a BufferPool ends while buffers of %zu bytes that were taken from it are in use; destroy or "
+                 "release them first\n",
+                 bytes);
+    std::abort();
 }
 
 }  // namespace
@@ -55,7 +65,7 @@ std::size_t BufferPool::capacity_of(std::size_t size_class) noexcept {
 BufferPool::BufferPool(Bytes limit, HugePages huge_pages) : limit_(limit.count()), huge_pages_(huge_pages) {}
 
 BufferPool::~BufferPool() {
-    WEIR_ASSERT(in_use_ == 0);
+    if (in_use_ > 0) ended_before_its_buffers(in_use_);
     for (auto& list : free_) {
         for (const auto& memory : list) unmap(memory);
     }

@@ -64,7 +64,7 @@ void add_empty(PoolBin& bin, BlockBatch* empty) noexcept {
 }
 
 /// A mistake of the program, not of the pool: its blocks would lie in memory that is gone.
-[[noreturn]] void used_after_its_end(std::uint64_t blocks) noexcept {
+[[noreturn]] void ended_before_its_blocks(std::uint64_t blocks) noexcept {
     std::fprintf(
         stderr,
         "weir: a MigratingPool ends while %llu blocks that were taken from it are in use; destroy the containers and "
@@ -93,7 +93,7 @@ MigratingPool::~MigratingPool() {
         life_->pool = nullptr;
     }
     const Stats last = stats();
-    if (last.allocations != last.frees) used_after_its_end(last.allocations - last.frees);
+    if (last.allocations != last.frees) ended_before_its_blocks(last.allocations - last.frees);
     while (chunks_ != nullptr) {
         const Chunk chunk = *chunks_;
         unpoison(chunks_, chunk.size);
@@ -260,7 +260,7 @@ void MigratingPool::correct(PoolBin& bin, std::size_t size_class) noexcept {
     add_empty(bin, stocks_[size_class].put(batch));
 }
 
-PoolThreadCache* MigratingPool::adopt_cache() noexcept {
+PoolThreadCache* MigratingPool::take_cache() noexcept {
     const std::scoped_lock lock(caches_mutex_);
     if (idle_ != nullptr) {
         --idle_count_;
@@ -277,7 +277,8 @@ PoolThreadCache* MigratingPool::adopt_cache() noexcept {
     return cache;
 }
 
-// What came from elsewhere goes back as that; what the thread had of its own will be the own of the next that takes it.
+// A thread ends. Blocks that came from other threads go to the stock as migrated ones; the thread's own blocks stay
+// own, for the next thread that takes them.
 void MigratingPool::leave(PoolBin& bin, std::size_t size_class) noexcept {
     const std::int64_t zero = bin.give_at - 2 * std::int64_t{bin.batch};
     const std::uint64_t in_hand = bin.batches == nullptr ? 0 : bin.batches->count;

@@ -56,7 +56,7 @@ PoolThreadCache* PoolThreads::cache_of(MigratingPool& pool, std::uint64_t number
         } catch (const std::bad_alloc&) {
             return nullptr;
         }
-        PoolThreadCache* const cache = pool.adopt_cache();
+        PoolThreadCache* const cache = pool.take_cache();
         if (cache == nullptr) return nullptr;
         found = list.insert(std::ranges::lower_bound(list, number, {}, &Entry::number), {number, life, cache});
     }

@@ -10,14 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/testing/number_in_environment.hpp"
+
 namespace weir::memory {
 namespace {
 
 TEST(Arena, WhatIsTakenIsAlignedAndDoesNotOverlapBeforeAndAfterResets) {
-    std::mt19937 random(std::random_device{}());
-    const auto seed = random();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    random.seed(seed);
+    const auto seed = testing::drawn_seed();
+    SCOPED_TRACE(testing::again(seed));
+    std::mt19937 random(seed);
     Arena arena({.chunk = 4_KiB, .keep = 1_MiB});
     for (int event = 0; event < 50; ++event) {
         std::map<char*, std::size_t> held;

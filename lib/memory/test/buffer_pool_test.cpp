@@ -105,6 +105,16 @@ TEST(BufferPool, WhoWasRefusedHearsOfTheNextFreedBufferOnce) {
     EXPECT_EQ(heard, 1);
 }
 
+TEST(BufferPoolDeathTest, APoolThatEndsBeforeItsBuffersStopsTheProgram) {
+    EXPECT_DEATH(
+        {
+            std::optional<Buffer> buffer;
+            BufferPool pool(1_MiB);
+            buffer = pool.try_take(10);
+        },
+        "a BufferPool ends while buffers of 4096 bytes .* destroy or release them first");
+}
+
 TEST(BufferPool, BuffersFreedByOtherThreadsComeBack) {
     BufferPool pool(4_MiB);
     std::vector<std::jthread> threads;

@@ -12,6 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "weir/base/testing/number_in_environment.hpp"
+
 namespace weir::memory {
 namespace {
 
@@ -73,10 +75,9 @@ TEST(MigratingPool, BlocksAreAlignedAndDistinct) {
 }
 
 TEST(MigratingPool, ContainersKeepTheirContentsThroughRandomOperations) {
-    std::mt19937 random(std::random_device{}());
-    const auto seed = random();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    random.seed(seed);
+    const auto seed = testing::drawn_seed();
+    SCOPED_TRACE(testing::again(seed));
+    std::mt19937 random(seed);
     MigratingPool pool;
     std::pmr::unordered_map<int, std::pmr::string> ours(&pool);
     std::unordered_map<int, std::string> model;

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "weir/base/testing/number_in_environment.hpp"
 #include "weir/memory/migrating_pool.hpp"
 
 namespace weir::memory {
@@ -111,9 +112,9 @@ private:
 };
 
 TEST(MigratingPoolThreads, NoBlockIsHandedOutTwiceAndContentsStayUnderRandomExchange) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    const RandomExchange exchange(seed);
+    const auto seed = testing::drawn_seed();
+    SCOPED_TRACE(testing::again(seed));
+    const RandomExchange exchange(static_cast<std::uint32_t>(seed));
     const auto stats = exchange.pool.stats();
     EXPECT_EQ(exchange.damaged, 0);
     EXPECT_EQ(stats.allocations, exchange.taken);

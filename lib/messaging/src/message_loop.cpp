@@ -46,18 +46,17 @@ public:
     }
 
     Result<> begin() {
-        if (auto ok = tcp_.watch_listener(); !ok) return ok;
+        WEIR_TRY(tcp_.watch_listener());
         if (options_.input == InputThread::none) {
             batch_ = std::make_unique<transport::DatagramBatch>(options_.batch);
             return loop_.add(udp_.fd(), {.read = true}, udp_token);
         }
-        auto own = transport::EventLoop::create();
-        if (!own) return std::unexpected(own.error());
-        if (auto ok = own->add(udp_.fd(), {.read = true}, udp_token); !ok) return ok;
+        auto own = WEIR_TRY(transport::EventLoop::create());
+        WEIR_TRY(own.add(udp_.fd(), {.read = true}, udp_token));
         const bool each = options_.input == InputThread::wake_per_datagram;
         input_ =
             std::make_unique<transport::DatagramInput>(udp_.fd(), each ? input_batches * options_.batch : input_batches,
-                                                       each ? 1 : options_.batch, each, std::move(*own), loop_);
+                                                       each ? 1 : options_.batch, each, std::move(own), loop_);
         return {};
     }
 
@@ -149,10 +148,9 @@ Result<> MessageLoop::Wiring::set_peers(const std::vector<LinkPeer>& peers) {
     std::map<StationId, transport::Address> tcp;
     const auto family = udp_.local().family();
     for (const auto& peer : peers) {
-        const auto addresses = transport::resolve(peer.address, false);
-        if (!addresses) return std::unexpected(addresses.error());
-        const auto found = std::ranges::find(*addresses, family, &transport::Address::family);
-        if (found == addresses->end())
+        const auto addresses = WEIR_TRY(transport::resolve(peer.address, false));
+        const auto found = std::ranges::find(addresses, family, &transport::Address::family);
+        if (found == addresses.end())
             return fail(Errc::usage, fmt::format("station {} at {} speaks another version of IP than this one",
                                                  number(peer.id), to_string(peer.address)));
         targets.insert_or_assign(peer.id, Target{*found, peer.link});
@@ -353,22 +351,20 @@ Result<> MessageLoop::Wiring::probe(std::chrono::milliseconds deadline, MessageH
 
 Result<std::unique_ptr<MessageLoop>> MessageLoop::open(const MessageLoopOptions& options, memory::BufferPool& pool,
                                                        const Clock& clock) {
-    auto loop = transport::EventLoop::create();
-    if (!loop) return std::unexpected(loop.error());
+    auto loop = WEIR_TRY(transport::EventLoop::create());
     const transport::UdpOptions udp_options{.receive_buffer = options.receive_buffer,
                                             .send_buffer = options.send_buffer,
                                             .coalesced = options.input != InputThread::wake_per_datagram};
     for (int tries = 1;; ++tries) {
-        auto udp = transport::open_udp(options.listen, udp_options);
-        if (!udp) return std::unexpected(udp.error());
-        auto listener = transport::Listener::open({options.listen.host, udp->local().port()}, tcp_link_options);
+        auto udp = WEIR_TRY(transport::open_udp(options.listen, udp_options));
+        auto listener = transport::Listener::open({options.listen.host, udp.local().port()}, tcp_link_options);
         if (!listener) {
             if (options.listen.port == 0 && tries < ports_tried) continue;  // another program has that port for TCP
             return std::unexpected(listener.error());
         }
         auto wiring =
-            std::make_unique<Wiring>(options, pool, clock, std::move(*loop), std::move(*udp), std::move(*listener));
-        if (auto ok = wiring->begin(); !ok) return std::unexpected(ok.error());
+            std::make_unique<Wiring>(options, pool, clock, std::move(loop), std::move(udp), std::move(*listener));
+        WEIR_TRY(wiring->begin());
         wiring->show_stats();
         return std::unique_ptr<MessageLoop>(new MessageLoop(std::move(wiring)));
     }

@@ -36,9 +36,7 @@ Result<std::unique_ptr<StationLoop>> StationLoop::open(StationLoopOptions option
     if (const auto here = transport::resolve(listen, true); here && here->front().unspecified())
         return fail(Errc::usage, "a station cannot listen on every interface (" + to_string(listen) +
                                      "): the others know it by one address; write one of this machine");
-    auto loop = MessageLoop::open(made->options_.loop, made->pool_, clock);
-    if (!loop) return std::unexpected(std::move(loop.error()));
-    made->loop_ = std::move(*loop);
+    made->loop_ = WEIR_TRY(MessageLoop::open(made->options_.loop, made->pool_, clock));
     return made;
 }
 
@@ -56,9 +54,8 @@ Result<std::vector<LinkPeer>> StationLoop::links(const std::vector<Peer>& peers)
 
 Result<> StationLoop::connect(const std::vector<Peer>& peers, StationLogic& logic) {
     WEIR_ASSERT(logic_ == nullptr);  // not connected: the loop's thread would be at the same peers
-    const auto linked = links(peers);
-    if (!linked) return std::unexpected(linked.error());
-    if (auto set = loop_->set_peers(*linked); !set) return set;
+    const auto linked = WEIR_TRY(links(peers));
+    WEIR_TRY(loop_->set_peers(linked));
     logic_ = &logic;
     told_ = SteadyTime::min();  // at the first step
     if (options_.probe) {
@@ -80,11 +77,10 @@ void StationLoop::disconnect() {
 }
 
 Result<> StationLoop::change_peers(const std::vector<Peer>& peers, const std::function<void()>& work) {
-    const auto linked = links(peers);
-    if (!linked) return std::unexpected(linked.error());
+    const auto linked = WEIR_TRY(links(peers));
     Result<> result;
     in_loop([&] {
-        result = loop_->set_peers(*linked);
+        result = loop_->set_peers(linked);
         if (result && work) work();
     });
     return result;

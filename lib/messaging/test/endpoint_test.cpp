@@ -61,13 +61,23 @@ public:
     std::size_t large = 5000;
 };
 
+/// Two stations that talk over one network: `a` posts to `b`.
+struct Pair {
+    explicit Pair(std::uint64_t seed = 1, const NetworkFaults& faults = {}, const EndpointOptions& options = {})
+        : net(seed, faults, options) {
+        a.endpoint = &net.add(one, a).endpoint();
+        net.add(two, b);
+    }
+
+    Talker a, b;
+    SimulatedNetwork net;
+};
+
 TEST(Endpoint, PostsArriveExactlyOnceUnderLossDoublingReorderingAndDamage) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         SCOPED_TRACE(seed);
-        Talker a, b;
-        SimulatedNetwork net(seed, bad);
-        a.endpoint = &net.add(one, a).endpoint();
-        net.add(two, b);
+        Pair pair(seed, bad);
+        auto& [a, b, net] = pair;
         net.start_run(run);
         a.to_post = 1000;
         ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.endpoint->posts_under_way() == 0; }, 60s));
@@ -81,10 +91,8 @@ TEST(Endpoint, PostsArriveExactlyOnceUnderLossDoublingReorderingAndDamage) {
 }
 
 TEST(Endpoint, APostIsSentOnceWhereNothingIsLost) {
-    Talker a, b;
-    SimulatedNetwork net(1);
-    a.endpoint = &net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair;
+    auto& [a, b, net] = pair;
     net.start_run(run);
     a.to_post = 10'000;
     ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.endpoint->posts_under_way() == 0; }, 60s));
@@ -94,16 +102,14 @@ TEST(Endpoint, APostIsSentOnceWhereNothingIsLost) {
 }
 
 TEST(Endpoint, MessagesInManyPartsArriveBitExactOrNotAtAll) {
-    Talker a, b;
-    SimulatedNetwork net(3, {.loss = 0.002, .duplicate = 0.1, .corrupt = 0.001, .jitter = 300us});
-    auto& endpoint = net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair(3, {.loss = 0.002, .duplicate = 0.1, .corrupt = 0.001, .jitter = 300us});
+    auto& [a, b, net] = pair;
     net.start_run(run);
     for (std::uint64_t i = 0; i < 100; ++i) {
         const auto bytes = numbered(i, 100'000 + i);
         const std::array<ConstData, 3> pieces{ConstData(bytes).first(10), ConstData(bytes).subspan(10, 50'000),
                                               ConstData(bytes).subspan(50'010)};
-        endpoint.send(two, DataflowType::data, pieces);
+        a.endpoint->send(two, DataflowType::data, pieces);
         net.run_for(1ms);
     }
     net.run_for(3s);
@@ -139,10 +145,8 @@ TEST(Endpoint, KeepsAMessageOfManyPartsWithoutACopy) {
 }
 
 TEST(Endpoint, WhatIsPostedBeforeTheOtherHasBegunTheRunArrivesWhenItDoes) {
-    Talker a, b;
-    SimulatedNetwork net(1);
-    a.endpoint = &net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair;
+    auto& [a, b, net] = pair;
     net.run_for(100ms);
     net.start_run(one, run);
     a.to_post = 100;
@@ -157,10 +161,8 @@ TEST(Endpoint, WhatIsPostedBeforeTheOtherHasBegunTheRunArrivesWhenItDoes) {
 }
 
 TEST(Endpoint, MessagesOfAnotherRunAreDroppedAndCounted) {
-    Talker a, b;
-    SimulatedNetwork net(1);
-    a.endpoint = &net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair;
+    auto& [a, b, net] = pair;
     net.start_run(run);
     net.run_for(10ms);
     net.start_run(two, RunNumber{8});
@@ -180,10 +182,8 @@ TEST(Endpoint, MessagesOfAnotherRunAreDroppedAndCounted) {
 }
 
 TEST(Endpoint, PostsOfManyRunsArriveThoughEachNumbersThemFromOne) {
-    Talker a, b;
-    SimulatedNetwork net(5, bad);
-    a.endpoint = &net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair(5, bad);
+    auto& [a, b, net] = pair;
     for (std::uint32_t r = 1; r <= 20; ++r) {
         net.start_run(r % 2 == 0 ? one : two, RunNumber{r});
         net.run_for(3ms);
@@ -195,10 +195,8 @@ TEST(Endpoint, PostsOfManyRunsArriveThoughEachNumbersThemFromOne) {
 }
 
 TEST(Endpoint, ARunThatIsTakenUpAgainGoesOnWithItsNumbers) {
-    Talker a, b;
-    SimulatedNetwork net(5, bad);
-    a.endpoint = &net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair(5, bad);
+    auto& [a, b, net] = pair;
     for (int round = 0; round < 5; ++round) {
         net.start_run(run);
         a.to_post += 50;
@@ -209,10 +207,8 @@ TEST(Endpoint, ARunThatIsTakenUpAgainGoesOnWithItsNumbers) {
 }
 
 TEST(Endpoint, AProcessThatRestartsIsNoticedAndWhatWasUnderWayIsGivenUp) {
-    Talker a, b;
-    SimulatedNetwork net(1);
-    a.endpoint = &net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair;
+    auto& [a, b, net] = pair;
     net.start_run(run);
     net.run_for(10ms);
     net.kill(two);
@@ -230,10 +226,8 @@ TEST(Endpoint, AProcessThatRestartsIsNoticedAndWhatWasUnderWayIsGivenUp) {
 }
 
 TEST(Endpoint, APeerThatFallsSilentIsToldItsPostsAreKeptAndNoNewOnesAreTaken) {
-    Talker a, b;
-    SimulatedNetwork net(1);
-    a.endpoint = &net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair;
+    auto& [a, b, net] = pair;
     net.start_run(run);
     net.run_for(10ms);
     net.kill(two);
@@ -272,10 +266,8 @@ TEST(Endpoint, TheLogicActsAtOnceOnASilence) {
 }
 
 TEST(Endpoint, AWatchedPeerIsNotSilentJustBecauseNothingIsSaid) {
-    Talker a, b;
-    SimulatedNetwork net(1, {.loss = 0.2});
-    net.add(one, a);
-    net.add(two, b);
+    Pair pair(1, {.loss = 0.2});
+    auto& [a, b, net] = pair;
     net.run_for(60s);
     EXPECT_EQ(a.changes, std::vector{PeerChange::appeared});
     EXPECT_EQ(b.changes, std::vector{PeerChange::appeared});
@@ -283,10 +275,8 @@ TEST(Endpoint, AWatchedPeerIsNotSilentJustBecauseNothingIsSaid) {
 
 TEST(Endpoint, ABlackOutIsRecoveredFrom) {
     for (const auto dark : {1500ms, 4000ms}) {  // shorter and longer than it takes to be given up
-        Talker a, b;
-        SimulatedNetwork net(1);
-        a.endpoint = &net.add(one, a).endpoint();
-        net.add(two, b);
+        Pair pair;
+        auto& [a, b, net] = pair;
         net.start_run(run);
         net.run_for(10ms);
         a.to_post = 100;
@@ -307,10 +297,8 @@ TEST(Endpoint, ABlackOutIsRecoveredFrom) {
 }
 
 TEST(Endpoint, AStationThatStoodStillDoesNotTakeTheOthersForSilent) {
-    Talker a, b;
-    SimulatedNetwork net(1);
-    a.endpoint = &net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair;
+    auto& [a, b, net] = pair;
     net.start_run(run);
     net.run_for(100ms);
     net.pause(two);
@@ -324,86 +312,77 @@ TEST(Endpoint, AStationThatStoodStillDoesNotTakeTheOthersForSilent) {
 }
 
 TEST(Endpoint, PostsUnderWayAreBounded) {
-    Talker a, b;
-    SimulatedNetwork net(1, {}, {.posts_max = 100, .reliable_bytes_max = Bytes{10'000}});
-    auto& endpoint = net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair(1, {}, {.posts_max = 100, .reliable_bytes_max = Bytes{10'000}});
+    auto& [a, b, net] = pair;
     net.start_run(run);
     net.run_for(10ms);
     net.black_out(one, two);
     std::uint64_t taken = 0;
-    while (taken < 1000 && endpoint.post(two, DataflowType::built, numbered(taken))) ++taken;
+    while (taken < 1000 && a.endpoint->post(two, DataflowType::built, numbered(taken))) ++taken;
     EXPECT_EQ(taken, 100U);
     net.black_out(one, two, false);
     net.run_for(100ms);
-    EXPECT_EQ(endpoint.posts_under_way(), 0U);
-    EXPECT_TRUE(endpoint.post(two, DataflowType::built, numbered(1000, 9'000)));
-    EXPECT_FALSE(endpoint.post(two, DataflowType::built, numbered(1001, 2'000)));
+    EXPECT_EQ(a.endpoint->posts_under_way(), 0U);
+    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(1000, 9'000)));
+    EXPECT_FALSE(a.endpoint->post(two, DataflowType::built, numbered(1001, 2'000)));
     net.run_for(100ms);
-    EXPECT_TRUE(endpoint.post(two, DataflowType::built, numbered(1001, 20'000))) << "alone it may be as large as it is";
+    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(1001, 20'000)))
+        << "alone it may be as large as it is";
     net.run_for(100ms);
     EXPECT_TRUE(b.heard_each_once(102));
 }
 
 TEST(Endpoint, APeerThatIsNotWatchedIsProbedWhenItIsFirstNeeded) {
-    Talker a, b;
-    SimulatedNetwork net(1);
-    auto& endpoint = net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair;
+    auto& [a, b, net] = pair;
     net.endpoint(two).remove_peer(one);
     net.endpoint(two).add_peer(one, false);
-    endpoint.remove_peer(two);
-    endpoint.add_peer(two, false);
+    a.endpoint->remove_peer(two);
+    a.endpoint->add_peer(two, false);
     net.start_run(run);
     net.run_for(1s);
     EXPECT_EQ(net.stats().carried, 0U) << "nobody says anything";
-    EXPECT_FALSE(endpoint.post(two, DataflowType::built, numbered(1)));
+    EXPECT_FALSE(a.endpoint->post(two, DataflowType::built, numbered(1)));
     net.run_for(1ms);
-    EXPECT_TRUE(endpoint.post(two, DataflowType::built, numbered(1)));
+    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(1)));
     net.run_for(1ms);
     EXPECT_TRUE(b.heard_each_once(1));
 }
 
 TEST(Endpoint, AStationThatWasNotIntroducedIsNotListenedTo) {
-    Talker a, b;
-    SimulatedNetwork net(1);
-    auto& endpoint = net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair;
+    auto& [a, b, net] = pair;
     net.start_run(run);
     net.endpoint(two).remove_peer(one);
-    endpoint.send(two, DataflowType::data, numbered(1));
+    a.endpoint->send(two, DataflowType::data, numbered(1));
     net.run_for(10ms);
     EXPECT_TRUE(b.heard.empty());
     EXPECT_GT(net.endpoint(two).stats().unknown_station, 0U);
 }
 
 TEST(Endpoint, APeerThatIsRemovedAndComesBackGoesOn) {
-    Talker a, b;
-    SimulatedNetwork net(1);
-    auto& endpoint = net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair;
+    auto& [a, b, net] = pair;
     net.start_run(run);
     net.run_for(10ms);
     for (std::uint64_t i = 0; i < 5; ++i) {
-        EXPECT_TRUE(endpoint.post(two, DataflowType::built, numbered(i)));
+        EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(i)));
         net.run_for(10ms);
-        endpoint.remove_peer(two);
-        endpoint.add_peer(two, true);
+        a.endpoint->remove_peer(two);
+        a.endpoint->add_peer(two, true);
         net.run_for(10ms);
     }
     EXPECT_TRUE(b.heard_each_once(5));
 }
 
 TEST(Endpoint, AProbeWithPaddingTellsWhatSizeGetsThrough) {
-    Talker a, b;
-    SimulatedNetwork net(1, {.datagram_max = 9000});
-    auto& endpoint = net.add(one, a).endpoint();
-    net.add(two, b);
+    Pair pair(1, {.datagram_max = 9000});
+    auto& [a, b, net] = pair;
     net.run_for(10ms);
-    EXPECT_LT(endpoint.probed(two), 1000U);
-    endpoint.probe(two, 8972);
+    EXPECT_LT(a.endpoint->probed(two), 1000U);
+    a.endpoint->probe(two, 8972);
     net.run_for(10ms);
-    EXPECT_EQ(endpoint.probed(two), 8972U);
+    EXPECT_EQ(a.endpoint->probed(two), 8972U);
 }
 
 TEST(Endpoint, ManyStationsTalkToEachOtherOverABadNetwork) {

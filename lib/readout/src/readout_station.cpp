@@ -88,30 +88,27 @@ Result<> ReadoutStation::make_feed() {
             auto generator = options_.generator;
             generator.format = options_.format;
             generator.sources = options_.sources;
-            auto made = workload::make_fragment_generator(generator);
-            if (!made) return std::unexpected(std::move(made.error()));
-            maker_ = std::move(*made);
+            maker_ = WEIR_TRY(workload::make_fragment_generator(generator));
             break;
         }
         case FeedKind::file: {
             auto options = options_.replay;
             options.rules = options_.rules;
             options.sources = options_.sources;
-            auto replay = workload::FragmentReplay::open(options);
-            if (!replay) return std::unexpected(std::move(replay.error()));
-            if ((*replay)->format() != options_.format)
+            auto replay = WEIR_TRY(workload::FragmentReplay::open(options));
+            if (replay->format() != options_.format)
                 return fail(Errc::usage,
                             fmt::format("{} holds {} events, and the partition's format is {}", options.file.native(),
-                                        event::name((*replay)->format()), event::name(options_.format)));
-            for (const auto& [source, events] : (*replay)->mismatches())
+                                        event::name(replay->format()), event::name(options_.format)));
+            for (const auto& [source, events] : replay->mismatches())
                 reports_.raise(
                     "level1_mismatch",
                     report(service::Severity::warning, "level-1 ids in the file are not what the partition expects",
                            fmt::format("{}, source {}", options.file.native(), in_hex(source)),
-                           fmt::format("{} of {} events", events, (*replay)->events()),
+                           fmt::format("{} of {} events", events, replay->events()),
                            "say in [data] level1_offset or level1_exempt how this source counts",
                            fmt::format("level1_mismatch {}", in_hex(source))));
-            maker_ = std::move(*replay);
+            maker_ = std::move(replay);
             break;
         }
         case FeedKind::network:
@@ -137,7 +134,7 @@ Result<> ReadoutStation::make_feed() {
 }
 
 Result<> ReadoutStation::configure() {
-    if (auto made = make_feed(); !made) return made;
+    WEIR_TRY(make_feed());
     auto sorted = sources_;
     std::ranges::sort(sorted);
     if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
@@ -152,11 +149,10 @@ Result<> ReadoutStation::configure() {
     options.loop.endpoint.self = options_.id;
     options.loop.endpoint.epoch =
         wire::Epoch{static_cast<std::uint64_t>(clock_.wall().time_since_epoch() / std::chrono::nanoseconds(1))};
-    auto loop = messaging::StationLoop::open(std::move(options), clock_);
-    if (!loop) return std::unexpected(std::move(loop.error()));
+    auto loop = WEIR_TRY(messaging::StationLoop::open(std::move(options), clock_));
     {
         const std::scoped_lock lock(status_mutex_);
-        loop_ = std::move(*loop);
+        loop_ = std::move(loop);
     }
     logic_ = std::make_unique<Logic>();
     return {};

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "store_sample.hpp"
+#include "weir/base/testing/number_in_environment.hpp"
 
 namespace weir::readout {
 namespace {
@@ -206,8 +207,8 @@ struct Model {
 };
 
 TEST(RobStore, RandomOperationsOverTheWrapDoWhatASimpleModelDoes) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto seed = testing::drawn_seed();
+    SCOPED_TRACE(testing::again(seed));
     std::mt19937_64 random(seed);
     const auto below = [&](std::uint64_t limit) { return random() % limit; };
     auto options = sample_options();

@@ -10,9 +10,8 @@ namespace weir::recorder {
 Result<std::unique_ptr<Recorder>> Recorder::open(RecorderOptions options,
                                                  std::function<void(const RecorderReport&)> report, const Clock& clock,
                                                  FileSystem& system) {
-    auto recording = Recording::open(std::move(options), std::move(report), clock, system);
-    if (!recording) return std::unexpected(recording.error());
-    return std::unique_ptr<Recorder>(new Recorder(std::move(*recording)));
+    auto recording = WEIR_TRY(Recording::open(std::move(options), std::move(report), clock, system));
+    return std::unique_ptr<Recorder>(new Recorder(std::move(recording)));
 }
 
 Recorder::Recorder(std::unique_ptr<Recording> recording) : recording_(std::move(recording)) {}

@@ -29,7 +29,7 @@ namespace {
 constexpr std::uint64_t bytes_of_memory_per_copy = 8192;
 // What a stop has to close its files when its deadline has passed with events in hand.
 constexpr std::chrono::seconds closing_least{5};
-// Senders that wait so long for files to be closed are told of.
+// Senders that wait so long for files to be closed, or for the memory of others, are told of.
 constexpr std::chrono::seconds waiting_worth_an_alarm{10};
 
 }  // namespace
@@ -65,11 +65,10 @@ void Recording::say(RecorderReport::Severity severity, std::string text) const {
 Result<std::unique_ptr<Recording>> Recording::open(RecorderOptions options,
                                                    std::function<void(const RecorderReport&)> report,
                                                    const Clock& clock, FileSystem& system) {
-    if (auto good = options.check_consistency(); !good) return std::unexpected(good.error());
-    if (auto good = checksum::self_test(); !good) return std::unexpected(good.error());
+    WEIR_TRY(options.check_consistency());
+    WEIR_TRY(checksum::self_test());
     for (auto& directory : options.directories) {  // one spelling in the catalogue, whatever the user types
-        if (auto usable = check_directory(directory, options.create_directories); !usable)
-            return std::unexpected(usable.error());
+        WEIR_TRY(check_directory(directory, options.create_directories));
         std::error_code error;
         if (auto canonical = std::filesystem::canonical(directory, error); !error) directory = std::move(canonical);
     }
@@ -89,10 +88,9 @@ namespace {
 
 /// The run that a crash of this recorder left open.
 Result<std::optional<RunNumber>> last_open_run(catalogue::Catalogue& catalogue, const std::string& recorder) {
-    const auto rows = catalogue.runs();
-    if (!rows) return std::unexpected(rows.error());
+    const auto rows = WEIR_TRY(catalogue.runs());
     std::optional<RunNumber> found;
-    for (const auto& row : *rows) {
+    for (const auto& row : rows) {
         if (row.recorder == recorder && row.state == catalogue::OpenState::opened) found = row.run;
     }
     return found;
@@ -107,29 +105,27 @@ Result<> Recording::open_catalogue_and_run() {
         });
     if (!catalogue) return std::unexpected(catalogue.error());
     catalogue_ = std::move(*catalogue);
-    const auto misses = recovery::catalogue_misses_runs(options_.directories, options_.recorder, *catalogue_);
-    if (!misses) return std::unexpected(misses.error());
-    if (*misses) {
-        const auto rebuilt = recovery::rebuild_catalogue(options_.directories, *catalogue_, clock_);
-        if (!rebuilt) return std::unexpected(rebuilt.error());
-        if (!rebuilt->recovery.failed.empty()) return std::unexpected(rebuilt->recovery.failed.front());
-        doubt(rebuilt->recovery);
+    const auto misses = WEIR_TRY(recovery::catalogue_misses_runs(options_.directories, options_.recorder, *catalogue_));
+    if (misses) {
+        const auto rebuilt = WEIR_TRY(recovery::rebuild_catalogue(options_.directories, *catalogue_, clock_));
+        if (!rebuilt.recovery.failed.empty()) return std::unexpected(rebuilt.recovery.failed.front());
+        doubt(rebuilt.recovery);
         say(RecorderReport::Severity::warning,
             fmt::format("the catalogue did not know all that is here: {} runs and {} files were entered from the files",
-                        rebuilt->runs_added, rebuilt->files_added));
-        for (const auto& error : rebuilt->failed) say(RecorderReport::Severity::error, error.message());
+                        rebuilt.runs_added, rebuilt.files_added));
+        for (const auto& error : rebuilt.failed) say(RecorderReport::Severity::error, error.message());
     }
     for (const auto& directory : options_.directories) {
-        auto recovered = recovery::recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_);
-        if (!recovered) return std::unexpected(recovered.error());
-        for (const auto& file : recovered->files) {
+        auto recovered =
+            WEIR_TRY(recovery::recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_));
+        for (const auto& file : recovered.files) {
             say(RecorderReport::Severity::warning, fmt::format("recovered {}: {} events kept, {} bytes cut",
                                                                file.path.native(), file.closed.events, file.bytes_cut));
         }
-        doubt(*recovered);
-        if (!recovered->failed.empty()) return std::unexpected(recovered->failed.front());
+        doubt(recovered);
+        if (!recovered.failed.empty()) return std::unexpected(recovered.failed.front());
     }
-    if (auto kept = recovery::keep_marks(options_.directories, *catalogue_); !kept) return kept;
+    WEIR_TRY(recovery::keep_marks(options_.directories, *catalogue_));
     catalogue::RunStart start{.run = {},
                               .recorder = options_.recorder,
                               .mode = name(options_.mode),
@@ -138,20 +134,15 @@ Result<> Recording::open_catalogue_and_run() {
                               .again = options_.run_again};
     auto run = options_.run;
     if (!run) {
-        const auto left_open = last_open_run(*catalogue_, options_.recorder);
-        if (!left_open) return std::unexpected(left_open.error());
-        run = *left_open;
+        run = WEIR_TRY(last_open_run(*catalogue_, options_.recorder));
     }
     if (!run) {
-        const auto free = catalogue_->open_free_run(start);
-        if (!free) return std::unexpected(free.error());
-        run_ = *free;
+        run_ = WEIR_TRY(catalogue_->open_free_run(start));
         return {};
     }
     start.run = run_ = *run;
-    const auto opening = catalogue_->open_run(start);
-    if (!opening) return std::unexpected(opening.error());
-    continued_ = *opening == catalogue::RunOpening::continued;
+    const auto opening = WEIR_TRY(catalogue_->open_run(start));
+    continued_ = opening == catalogue::RunOpening::continued;
     return {};
 }
 
@@ -159,15 +150,13 @@ Result<> Recording::open_all() {
     std::vector<datafile::DirectoryLock> locks;
     std::vector<Guid> ids;
     for (const auto& directory : options_.directories) {
-        auto lock = datafile::DirectoryLock::take(directory);
-        if (!lock) return std::unexpected(lock.error());
-        locks.push_back(std::move(*lock));
+        auto lock = WEIR_TRY(datafile::DirectoryLock::take(directory));
+        locks.push_back(std::move(lock));
         // Of a recorder that died. The disk may be full but for this; what is left there is closed with it.
         std::error_code ignored;
         std::filesystem::remove(directory / SpaceReserve::file_name, ignored);
-        const auto id = datafile::mark_directory(directory, system_);
-        if (!id) return std::unexpected(id.error());
-        ids.push_back(*id);
+        const auto id = WEIR_TRY(datafile::mark_directory(directory, system_));
+        ids.push_back(id);
     }
     // The port first: a recorder that cannot listen must not open a run. Nobody can connect before the run is known to
     // be good and all that is here of it was read.
@@ -178,11 +167,10 @@ Result<> Recording::open_all() {
         say(RecorderReport::Severity::warning, report.text);
     });
     if (!receiver) return std::unexpected(receiver.error());
-    if (auto opened = open_catalogue_and_run(); !opened) return opened;
+    WEIR_TRY(open_catalogue_and_run());
     receiver_ = std::move(*receiver);
-    const auto ledgers = catalogue_->ledgers(run_);
-    if (!ledgers) return std::unexpected(ledgers.error());
-    held_.begin(run_, options_.recorder, locks.size() - 1, *ledgers);
+    const auto ledgers = WEIR_TRY(catalogue_->ledgers(run_));
+    held_.begin(run_, options_.recorder, locks.size() - 1, ledgers);
 
     for (std::size_t i = 0; i < locks.size(); ++i) {
         const VolumeOptions volume_options{.directory = options_.directories[i],
@@ -238,15 +226,15 @@ Result<> Recording::open_all() {
                                       if (nowhere_.exchange(false)) receiver_->retry();
                                   }},
         clock_);
-    if (auto loaded = keeper_->load_sequences(); !loaded) return loaded;
+    WEIR_TRY(keeper_->load_sequences());
     segments_->on_freed([this] { receiver_->retry(); });
 
     if (continued_) {
-        if (auto restored = restore_promises(); !restored) return restored;
+        WEIR_TRY(restore_promises());
     }
     // From the beginning: whoever recovers this run sees that its ids are to be kept.
     if (options_.unique_events) {
-        if (auto kept = catalogue_->set_marks(take_changed_marks()); !kept) return kept;
+        WEIR_TRY(catalogue_->set_marks(take_changed_marks()));
     }
     check_certificate();
     return receiver_->listen();
@@ -347,20 +335,18 @@ void Recording::keep_catalogue() {
 }
 
 Result<> Recording::recover_volume(const std::filesystem::path& directory) {
-    const auto left = catalogue_->files({.run = run_,
-                                         .recorder = options_.recorder,
-                                         .volume = directory.native(),
-                                         .file_state = catalogue::FileState::opened});
-    if (!left) return std::unexpected(left.error());
+    const auto left = WEIR_TRY(catalogue_->files({.run = run_,
+                                                  .recorder = options_.recorder,
+                                                  .volume = directory.native(),
+                                                  .file_state = catalogue::FileState::opened}));
     // What its journal counts is in the catalogue before that journal goes.
-    if (auto told = tell_ledger(false); !told) return told;
+    WEIR_TRY(tell_ledger(false));
     auto recovered = recovery::recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_,
                                                   recovery::JournalCounts::known);
     // Also when not all could be recovered: what is closed or gone now is not found open again.
-    for (const auto& row : *left) {
-        const auto now = catalogue_->file(row.guid);
-        if (!now) return std::unexpected(now.error());
-        if (*now && (*now)->file_state == catalogue::FileState::opened) continue;
+    for (const auto& row : left) {
+        const auto now = WEIR_TRY(catalogue_->file(row.guid));
+        if (now && now->file_state == catalogue::FileState::opened) continue;
         blocks_.file_closed(row.stream_type, row.stream_name, row.lumi_block, clock_.now());
     }
     if (!recovered) return std::unexpected(recovered.error());
@@ -389,6 +375,7 @@ void Recording::watch_disks(const std::stop_token& stop) {
         check_certificate();
         for (auto& volume : volumes_) volume->check_silence(options_.disk_silence_max);
         watch_closing();
+        watch_memory();
         const auto now = clock_.now();
         if (now - samples.back().first < sample_interval) continue;
         std::uint64_t bytes = 0, usable = 0;
@@ -435,16 +422,32 @@ void Recording::watch_closing() {
             keeper_->files_waiting()));
 }
 
+/// Senders of large events that come slowly hold memory for long. By the receiver's clock.
+void Recording::watch_memory() {
+    const auto stats = receiver_->stats();
+    const auto since = stats.waiting_for_others_since;
+    const auto waited = since ? delivery::Receiver::default_clock().now() - *since : std::chrono::nanoseconds{0};
+    if (waited < waiting_worth_an_alarm) {
+        memory_said_ = false;
+        return;
+    }
+    if (std::exchange(memory_said_, true)) return;
+    alarm("senders wait for memory",
+          fmt::format("{} events wait, the first for {} s, for memory that events hold of which not all bytes have "
+                      "come; look for slow "
+                      "senders, raise payload_rate_min or memory, or lower event_max",
+                      stats.waiting_for_others, std::chrono::duration_cast<std::chrono::seconds>(waited).count()));
+}
+
 /// As the next start would do, if the disk lets us: so that the run can be closed. Also where no file is left but the
 /// journal of a volume that had failed.
 Result<std::vector<catalogue::FileRow>> Recording::recover_what_is_left(bool also_good_volumes) {
     const catalogue::FileQuery open_files{
         .run = run_, .recorder = options_.recorder, .file_state = catalogue::FileState::opened};
-    const auto left = catalogue_->files(open_files);
-    if (!left) return left;
+    const auto left = WEIR_TRY(catalogue_->files(open_files));
     for (const auto& volume : volumes_) {
         const auto here =
-            std::ranges::any_of(*left, [&](const auto& row) { return row.volume == volume->directory().native(); });
+            std::ranges::any_of(left, [&](const auto& row) { return row.volume == volume->directory().native(); });
         const bool failed = volume->state() == VolumeState::failed;
         if ((!failed && (!here || !also_good_volumes)) || volume->hangs()) continue;
         if (auto recovered = recover_volume(volume->directory()); !recovered && here)
@@ -474,21 +477,20 @@ Result<> Recording::stop(std::chrono::milliseconds deadline) {
     keep_catalogue();
     const auto marks = take_changed_marks();
     auto kept = catalogue_->set_marks(marks);
-    if (auto told = tell_ledger(false); !told) return told;
+    WEIR_TRY(tell_ledger(false));
     if (!kept) return kept;
     // What recovery closes now was perhaps not counted as stored.
     const bool counted =
         std::ranges::all_of(volumes_, [](const auto& volume) { return volume->state() != VolumeState::failed; });
     // At the deadline only the next start has the time for it.
     const bool in_time = left_open == 0 || clock_.now() < close_until;
-    const auto left = recover_what_is_left(in_time);
-    if (!left) return std::unexpected(left.error());
-    if (!left->empty()) {
+    const auto left = WEIR_TRY(recover_what_is_left(in_time));
+    if (!left.empty()) {
         const auto why = failure();
-        return fail(Errc::io, fmt::format("{} files are left open for recovery, {} the first; run {} stays open{}{}",
-                                          left->size(),
-                                          (std::filesystem::path(left->front().volume) / left->front().name).native(),
-                                          number(run_), why ? ": " : "", why ? why->message() : ""));
+        return fail(Errc::io,
+                    fmt::format("{} files are left open for recovery, {} the first; run {} stays open{}{}", left.size(),
+                                (std::filesystem::path(left.front().volume) / left.front().name).native(), number(run_),
+                                why ? ": " : "", why ? why->message() : ""));
     }
     if (!nothing_left) {
         return fail(Errc::limit,
@@ -496,9 +498,9 @@ Result<> Recording::stop(std::chrono::milliseconds deadline) {
                                 to_string(deadline), number(run_)));
     }
     if (counted) {
-        if (auto told = tell_ledger(true); !told) return told;
+        WEIR_TRY(tell_ledger(true));
     }
-    if (auto closed = catalogue_->close_run(run_, options_.recorder, clock_.wall()); !closed) return closed;
+    WEIR_TRY(catalogue_->close_run(run_, options_.recorder, clock_.wall()));
     if (const auto waiting = catalogue::carried_over(*catalogue_, std::chrono::seconds{5}))
         say(RecorderReport::Severity::warning, *waiting);
     const std::scoped_lock lock(interference_mutex_);

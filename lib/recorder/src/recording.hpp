@@ -58,6 +58,7 @@ public:
     [[nodiscard]] std::optional<RunNumber> joined_run() override { return run_; }
     [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::SessionId session,
                                                          const wire::Hello& hello) override;
+    void forgotten(delivery::SessionId session) override { sessions_.forget(number(session)); }
     [[nodiscard]] delivery::Taken take(delivery::IncomingEvent& event) override;
     void dropped(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
                  delivery::CreditHold& credit) override;
@@ -121,6 +122,7 @@ private:
     void report_rejections(bool at_the_end);
     void watch_disks(const std::stop_token& stop);
     void watch_closing();
+    void watch_memory();
     void check_certificate();
     /// An alarm; somebody else has removed, renamed or replaced what belongs to the recording. Then stop() says so too.
     void interfered(const std::string& name, std::string text);
@@ -174,6 +176,7 @@ private:
     SteadyTime catalogue_due_{};                         // to be looked at, by the keeper's thread, then by stop()
     std::optional<SteadyTime> waits_for_closing_since_;  // disk watch only
     bool waiting_said_ = false;                          // disk watch only
+    bool memory_said_ = false;                           // disk watch only
     std::atomic<SteadyTime::rep> give_up_at_{std::numeric_limits<SteadyTime::rep>::max()};  // a stop's deadline
 
     mutable std::mutex rate_mutex_;

@@ -29,7 +29,7 @@ Result<> Recording::tell_ledger(bool at_the_end) {
         row->recorder = options_.recorder;
         row->stream_type = ledger->stream_type();
         row->stream_name = ledger->stream_name();
-        if (auto added = catalogue_->add_to_ledger(*row); !added) return added;
+        WEIR_TRY(catalogue_->add_to_ledger(*row));
         told = counts;
     }
     return {};

@@ -13,19 +13,18 @@ namespace weir::recorder {
 
 Result<> Recording::restore_promises() {
     auto holdings =
-        recovery::run_holdings(run_, options_.directories, *catalogue_, options_.recorder,
-                               options_.unique_events ? recovery::KeepEvents::yes : recovery::KeepEvents::no);
-    if (!holdings) return std::unexpected(holdings.error());
-    for (const auto& [key, durable] : holdings->durable) {
+        WEIR_TRY(recovery::run_holdings(run_, options_.directories, *catalogue_, options_.recorder,
+                                        options_.unique_events ? recovery::KeepEvents::yes : recovery::KeepEvents::no));
+    for (const auto& [key, durable] : holdings.durable) {
         const auto session = number(receiver_->restore(key, durable));
         sessions_.restore(session, key, durable);
     }
-    for (const auto& [event, taken] : holdings->partial) {
-        const auto session = number(receiver_->restore(event.first, holdings->durable[event.first]));
-        sessions_.restore(session, event.first, holdings->durable[event.first]);
+    for (const auto& [event, taken] : holdings.partial) {
+        const auto session = number(receiver_->restore(event.first, holdings.durable[event.first]));
+        sessions_.restore(session, event.first, holdings.durable[event.first]);
         partial_.keep(session, event.second, {taken, nullptr, true});
     }
-    if (holdings->events) unique_.restore(std::move(*holdings->events));
+    if (holdings.events) unique_.restore(std::move(*holdings.events));
     return {};
 }
 

@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "ruled_file_system.hpp"
+#include "weir/catalogue/catalogue_place.hpp"
+#include "weir/catalogue/sqlite_catalogue.hpp"
 #include "weir/recorder/recorder.hpp"
 #include "weir/recorder/testing/recording_fixture.hpp"
 
@@ -108,6 +110,34 @@ TEST_F(RecorderClosing, WhenTooManyFilesWaitNoNewOnesAreBegunAndSendersGoOnByThe
     expect_all_good(20);
 }
 
+TEST_F(RecorderClosing, ADiskThatCannotCloseItsFilesHoldsUpNoOther) {
+    static std::atomic<bool> held{true};
+    options_.files_closing_max = 1;
+    options_.directories = {directory_ / "a", directory_ / "b"};
+    disk_.hang(
+        [](Call call, const std::string& path) {
+            return call == Call::rename_new && path.contains("/a/") && path.ends_with(".writing") &&
+                   !path.ends_with(".index.writing");
+        },
+        held);
+    begin();
+    send(40);
+    ASSERT_TRUE(flushed(*sender_));
+    EXPECT_FALSE(recorder_->summary().waits_for_closing);
+    EXPECT_GT(recorder_->summary().files_waiting, 0U);
+    let_go(held);
+    const auto stopped = recorder_->stop(60s);
+    ASSERT_TRUE(stopped.has_value()) << stopped.error().message();
+    const auto rows = catalogue::open_sqlite_catalogue(catalogue::catalogue_path(options_.directories.front()))
+                          .value()
+                          ->files()
+                          .value();
+    EXPECT_EQ(
+        std::ranges::count_if(rows, [](const auto& row) { return row.file_state == catalogue::FileState::closed; }),
+        40);
+    EXPECT_TRUE(std::ranges::any_of(rows, [](const auto& row) { return row.volume.ends_with("/a"); }));
+}
+
 TEST_F(RecorderClosing, OfFilesThatAreHeldUpTheSyncsAreAliveAndTheClosingIsNot) {
     static std::atomic<bool> held{true};
     hold_closing(held);
@@ -130,6 +160,33 @@ TEST_F(RecorderClosing, OfFilesThatAreHeldUpTheSyncsAreAliveAndTheClosingIsNot) 
     ASSERT_TRUE(eventually([&] { return duty("closing").done > closing; }));
     ASSERT_TRUE(recorder_->stop(60s).has_value());
     EXPECT_FALSE(duty("closing").has_work);
+}
+
+TEST_F(RecorderClosing, WhatAStopCannotCloseInItsTimeIsLeftOpenAndClosedByTheNextStart) {
+    constexpr std::uint32_t files = 200;  // more than are closed together
+    options_.memory = 4_MiB;
+    options_.lumi_blocks_open_max = files;
+    options_.file_events_max = 0;
+    begin();
+    for (std::uint32_t id = 1; id <= files; ++id)
+        ASSERT_TRUE(
+            sender_->send({GlobalEventId{id}, Level1Id{7}, LumiBlock{id}, {stream("physics_Main")}}, event(id, 3000))
+                .has_value());
+    ASSERT_TRUE(flushed(*sender_));
+    disk_.set([](Call call, const std::string& path) {  // the first group takes longer than a stop has at least
+        if (call == Call::rename_new && path.ends_with(".index.writing")) std::this_thread::sleep_for(50ms);
+        return 0;
+    });
+    const auto stopped = recorder_->stop(0ms);
+    ASSERT_FALSE(stopped.has_value());
+    EXPECT_TRUE(stopped.error().message().contains("files are left open for recovery")) << stopped.error().message();
+    EXPECT_EQ(recorder_->summary().copies_stored, files);
+    recorder_.reset();
+    sender_.reset();
+    disk_.clear();
+    begin();
+    ASSERT_TRUE(recorder_->stop(60s).has_value());
+    expect_all_good(files);
 }
 
 TEST_F(RecorderClosing, MoreOpenFilesThanBlocksGoOn) {

@@ -43,12 +43,11 @@ Result<ReadSums> read_all(const File& file, const std::function<Result<>(std::ui
     ReadSums sums;
     std::vector<std::byte> buffer(block);
     while (true) {
-        const auto got = file.read_some_at(sums.size, buffer);
-        if (!got) return std::unexpected(got.error());
-        if (*got == 0) return sums;
-        const auto data = ConstData(buffer).first(*got);
+        const auto got = WEIR_TRY(file.read_some_at(sums.size, buffer));
+        if (got == 0) return sums;
+        const auto data = ConstData(buffer).first(got);
         if (each) {
-            if (auto done = each(sums.size, data); !done) return std::unexpected(done.error());
+            WEIR_TRY(each(sums.size, data));
         }
         sums.add(data);
     }
@@ -56,10 +55,9 @@ Result<ReadSums> read_all(const File& file, const std::function<Result<>(std::ui
 
 /// As they lie on the disk: what the kernel keeps in memory is dropped first.
 Result<ReadSums> stored_sums(const fs::path& path) {
-    const auto file = File::open(path, File::Mode::read);
-    if (!file) return std::unexpected(file.error());
-    ::posix_fadvise(file->fd(), 0, 0, POSIX_FADV_DONTNEED);
-    return read_all(*file, {});
+    const auto file = WEIR_TRY(File::open(path, File::Mode::read));
+    ::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED);
+    return read_all(file, {});
 }
 
 /// Whether the catalogue's sums are of these bytes; a file without sums there has none to disagree.
@@ -97,20 +95,19 @@ public:
                 return fail_errno(ENOSPC,
                                   fmt::format("{} has {} bytes free, {} needs {}; name another volume with --to",
                                               target.native(), free, from.native(), row.bytes));
-            if (auto copied = copy(row, from, to); !copied) return copied;
+            WEIR_TRY(copy(row, from, to));
         } else if (const auto there = stored_sums(to); !there || !agrees(row, *there)) {
             return fail(Errc::refused,
                         fmt::format("{} is there already and is another file; move it away", to.native()));
         } else {  // a power cut may have kept the name of the data and not that of the index
-            if (auto copied = copy_index(from, to); !copied) return copied;
-            if (auto synced = sync_directory(to.parent_path()); !synced) return synced;
+            WEIR_TRY(copy_index(from, to));
+            WEIR_TRY(sync_directory(to.parent_path()));
         }
         auto known = catalogue_.file_moved(row.guid, to.parent_path().native(), row.name);
         if (known) return remove_source(from);
         // Handed over and deleted meanwhile? Then the copy goes too: the catalogue has not heard of it.
-        const auto now = catalogue_.file(row.guid);
-        if (!now) return std::unexpected(now.error());
-        if (*now && (*now)->file_state == catalogue::FileState::closed) return known;
+        const auto now = WEIR_TRY(catalogue_.file(row.guid));
+        if (now && now->file_state == catalogue::FileState::closed) return known;
         static_cast<void>(remove_file(datafile::index_path_of(to)));
         return remove_file(to);
     }
@@ -135,10 +132,10 @@ public:
     Result<> remove_source(const fs::path& from) {
         std::error_code error;
         if (fs::exists(from, error)) {
-            if (auto removed = remove_file(from); !removed) return removed;
+            WEIR_TRY(remove_file(from));
         }
         if (fs::exists(datafile::index_path_of(from), error)) {
-            if (auto removed = remove_file(datafile::index_path_of(from)); !removed) return removed;
+            WEIR_TRY(remove_file(datafile::index_path_of(from)));
         }
         return sync_directory(from.parent_path());
     }
@@ -146,12 +143,11 @@ public:
 private:
     /// File and index under other names, proved, then renamed: a name without the ending is complete.
     Result<> copy(const catalogue::FileRow& row, const fs::path& from, const fs::path& to) {
-        const auto proved = copy_one(from, to, &row);
-        if (!proved) return proved;
-        if (auto copied = copy_index(from, to); !copied) return copied;
+        WEIR_TRY(copy_one(from, to, &row));
+        WEIR_TRY(copy_index(from, to));
         // On the disk before the data has its name: what has one is complete.
-        if (auto synced = sync_directory(to.parent_path()); !synced) return synced;
-        if (auto renamed = rename_new(to.native() + std::string(unfinished), to); !renamed) return renamed;
+        WEIR_TRY(sync_directory(to.parent_path()));
+        WEIR_TRY(rename_new(to.native() + std::string(unfinished), to));
         return sync_directory(to.parent_path());
     }
 
@@ -162,12 +158,11 @@ private:
         std::error_code error;
         if (!fs::exists(index, error)) return {};
         if (fs::exists(index_to, error)) {
-            const auto here = stored_sums(index);
-            if (!here) return std::unexpected(here.error());
-            if (const auto there = stored_sums(index_to); there && *there == *here) return {};
-            if (auto removed = remove_file(index_to); !removed) return removed;
+            const auto here = WEIR_TRY(stored_sums(index));
+            if (const auto there = stored_sums(index_to); there && *there == here) return {};
+            WEIR_TRY(remove_file(index_to));
         }
-        if (auto copied = copy_one(index, index_to, nullptr); !copied) return copied;
+        WEIR_TRY(copy_one(index, index_to, nullptr));
         return rename_new(index_to.native() + std::string(unfinished), index_to);
     }
 
@@ -175,19 +170,17 @@ private:
         const fs::path aside = to.native() + std::string(unfinished);
         std::error_code error;
         if (fs::exists(aside, error)) {  // of a call that was cut short
-            if (auto removed = remove_file(aside); !removed) return removed;
+            WEIR_TRY(remove_file(aside));
         }
-        auto source = File::open(from, File::Mode::read);
-        if (!source) return std::unexpected(source.error());
-        auto target = File::open(aside, File::Mode::create_new);
-        if (!target) return std::unexpected(target.error());
+        auto source = WEIR_TRY(File::open(from, File::Mode::read));
+        auto target = WEIR_TRY(File::open(aside, File::Mode::create_new));
         const auto give_up = [&](Error why) -> Result<> {
             static_cast<void>(remove_file(aside));
             return std::unexpected(std::move(why));
         };
-        const auto sums = read_all(*source, [&](std::uint64_t offset, ConstData data) {
+        const auto sums = read_all(source, [&](std::uint64_t offset, ConstData data) {
             if (options_.progress && row != nullptr) options_.progress(data.size());
-            return target->write_at(offset, data);
+            return target.write_at(offset, data);
         });
         if (!sums) return give_up(sums.error());
         const bool trusted = row != nullptr && row->file_health != catalogue::FileHealth::quarantined;
@@ -201,12 +194,12 @@ private:
             const auto adler = std::ranges::find(row->sums, "adler32", &catalogue::FileSum::algorithm);
             if (adler != row->sums.end()) {
                 const auto set =
-                    datafile::write_adler32_attribute(*target, sums->adler32, row->closed.value_or(row->opened));
+                    datafile::write_adler32_attribute(target, sums->adler32, row->closed.value_or(row->opened));
                 if (!set && set.error().code != Errc::unsupported) return give_up(set.error());
             }
         }
-        if (auto synced = target->sync_data(); !synced) return give_up(synced.error());
-        if (auto closed = target->close(); !closed) return give_up(closed.error());
+        if (auto synced = target.sync_data(); !synced) return give_up(synced.error());
+        if (auto closed = target.close(); !closed) return give_up(closed.error());
         const auto stored = stored_sums(aside);
         if (!stored) return give_up(stored.error());
         if (*stored == *sums) return {};
@@ -223,34 +216,28 @@ private:
 }  // namespace
 
 Result<Bytes> drain_size(const fs::path& volume, catalogue::Catalogue& catalogue) {
-    const auto place = one_spelling(volume);
-    if (!place) return std::unexpected(place.error());
-    const auto rows = catalogue.files({.volume = place->native(), .file_state = catalogue::FileState::closed});
-    if (!rows) return std::unexpected(rows.error());
+    const auto place = WEIR_TRY(one_spelling(volume));
+    const auto rows = WEIR_TRY(catalogue.files({.volume = place.native(), .file_state = catalogue::FileState::closed}));
     Bytes size;
-    for (const auto& row : *rows) size += Bytes{row.bytes};
+    for (const auto& row : rows) size += Bytes{row.bytes};
     return size;
 }
 
 Result<DrainResult> drain_volume(const DrainOptions& given, catalogue::Catalogue& catalogue) {
     auto options = given;
-    auto place = one_spelling(options.volume);
-    if (!place) return std::unexpected(place.error());
-    options.volume = std::move(*place);
+    options.volume = WEIR_TRY(one_spelling(options.volume));
     for (auto& target : options.targets) {
-        auto known = one_spelling(target);
-        if (!known) return std::unexpected(known.error());
-        target = std::move(*known);
+        target = WEIR_TRY(one_spelling(target));
         if (target == options.volume)
             return fail(Errc::usage, fmt::format("{} cannot be emptied into itself; name another volume with --to",
                                                  target.native()));
     }
     if (options.targets.empty()) return fail(Errc::usage, "no volume to move the files to; name one with --to");
-    const auto rows = catalogue.files({.volume = options.volume.native(), .file_state = catalogue::FileState::closed});
-    if (!rows) return std::unexpected(rows.error());
+    const auto rows =
+        WEIR_TRY(catalogue.files({.volume = options.volume.native(), .file_state = catalogue::FileState::closed}));
     DrainResult result;
     Drain drain(options, catalogue);
-    for (const auto& row : *rows) {
+    for (const auto& row : rows) {
         if (options.stop && options.stop()) {
             result.stopped = true;
             break;
@@ -276,15 +263,14 @@ Result<DrainResult> drain_volume(const DrainOptions& given, catalogue::Catalogue
         auto data = path;
         data.replace_extension(".data");
         const auto index = datafile::StoredIndex::read(datafile::index_path_of(path));
-        const auto row =
-            index ? catalogue.file(index->closed.guid) : Result<std::optional<catalogue::FileRow>>(std::nullopt);
-        if (!row) return std::unexpected(row.error());
-        if (*row && (*row)->volume != options.volume.native()) {  // moved, and not yet removed here
+        const auto row = WEIR_TRY(index ? catalogue.file(index->closed.guid)
+                                        : Result<std::optional<catalogue::FileRow>>(std::nullopt));
+        if (row && row->volume != options.volume.native()) {  // moved, and not yet removed here
             if (!moved.insert(data).second) continue;
-            auto removed = drain.prove_moved(**row, data);
+            auto removed = drain.prove_moved(*row, data);
             if (removed) removed = drain.remove_source(data);
             if (!removed) result.failed.push_back(removed.error());
-        } else if (!*row && path == data) {
+        } else if (!row && path == data) {
             ++result.unknown;
         }
     }

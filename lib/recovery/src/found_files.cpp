@@ -25,10 +25,9 @@ Result<> find_files(const fs::path& directory, FoundFiles& found) {
         here.insert(run);
     }
     if (error) return fail_errno(error.value(), fmt::format("cannot read directory {}", directory.native()));
-    const auto journals = datafile::JournalWriter::find(directory);
-    if (!journals) return std::unexpected(journals.error());
+    const auto journals = WEIR_TRY(datafile::JournalWriter::find(directory));
     // A clean stop removes the journal: where one is, the last run has not ended.
-    if (!journals->empty() && !here.empty()) found.interrupted.insert(*std::ranges::max_element(here));
+    if (!journals.empty() && !here.empty()) found.interrupted.insert(*std::ranges::max_element(here));
     found.runs.merge(here);
     return {};
 }
@@ -56,9 +55,8 @@ Result<fs::path> one_spelling(const fs::path& directory) {
 Result<std::vector<fs::path>> one_spelling(std::span<const fs::path> directories) {
     std::vector<fs::path> places;
     for (const auto& directory : directories) {
-        auto place = one_spelling(directory);
-        if (!place) return std::unexpected(place.error());
-        places.push_back(std::move(*place));
+        auto place = WEIR_TRY(one_spelling(directory));
+        places.push_back(std::move(place));
     }
     return places;
 }
@@ -66,7 +64,7 @@ Result<std::vector<fs::path>> one_spelling(std::span<const fs::path> directories
 Result<FoundFiles> find_files(std::span<const fs::path> places) {
     FoundFiles found;
     for (const auto& place : places) {
-        if (auto searched = find_files(place, found); !searched) return std::unexpected(searched.error());
+        WEIR_TRY(find_files(place, found));
     }
     return found;
 }

@@ -29,23 +29,21 @@ Result<> enter_rejected(std::span<const datafile::RejectedCopies> totals, catalo
     for (const auto& [key, rejected] : highest) {
         catalogue::LedgerRow missing;
         std::tie(missing.run, missing.recorder, missing.stream_type, missing.stream_name) = key;
-        const auto runs = catalogue.runs(missing.run);
-        if (!runs) return std::unexpected(runs.error());
+        const auto runs = WEIR_TRY(catalogue.runs(missing.run));
         // A run of which nothing else is left has no ledger.
-        if (std::ranges::find(*runs, missing.recorder, &catalogue::RunRow::recorder) == runs->end()) continue;
-        const auto rows = catalogue.ledgers(missing.run);
-        if (!rows) return std::unexpected(rows.error());
-        const auto row = std::ranges::find_if(*rows, [&](const catalogue::LedgerRow& r) {
+        if (std::ranges::find(runs, missing.recorder, &catalogue::RunRow::recorder) == runs.end()) continue;
+        const auto rows = WEIR_TRY(catalogue.ledgers(missing.run));
+        const auto row = std::ranges::find_if(rows, [&](const catalogue::LedgerRow& r) {
             return std::tie(r.run, r.recorder, r.stream_type, r.stream_name) == key;
         });
         for (const auto& [reason, copies] : rejected) {
-            const auto told = row == rows->end() || !row->rejected.contains(reason) ? 0 : row->rejected.at(reason);
+            const auto told = row == rows.end() || !row->rejected.contains(reason) ? 0 : row->rejected.at(reason);
             if (copies <= told) continue;
             missing.rejected[reason] = copies - told;
             missing.received += copies - told;
         }
         if (missing.received == 0) continue;
-        if (auto added = catalogue.add_to_ledger(missing); !added) return added;
+        WEIR_TRY(catalogue.add_to_ledger(missing));
     }
     return {};
 }

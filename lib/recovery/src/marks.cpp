@@ -32,9 +32,8 @@ Result<std::pair<wire::SessionKey, wire::SequenceSet>> session_of(const catalogu
     if (read.ec != std::errc{} || read.ptr != end)
         return fail(Errc::corrupt, fmt::format("incarnation \"{}\" of sender {} in the catalogue is not a number",
                                                mark.incarnation, mark.sender));
-    auto durable = wire::parse_sequence_set(mark.durable);
-    if (!durable) return std::unexpected(durable.error());
-    return std::pair(std::move(key), std::move(*durable));
+    auto durable = WEIR_TRY(wire::parse_sequence_set(mark.durable));
+    return std::pair(std::move(key), std::move(durable));
 }
 
 catalogue::SessionMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run,
@@ -62,9 +61,8 @@ std::vector<catalogue::SessionMark> marks_of_events(const EventHoldings& holding
 bool is_mark_of_events(const catalogue::SessionMark& mark) noexcept { return mark.sender == no_sender; }
 
 Result<wire::EventIdSet> events_of(const catalogue::SessionMark& mark) {
-    auto ids = wire::parse_event_ids(mark.durable, chunk_memory_max);
-    if (!ids) return ids;
-    for (const auto& [number, chunk] : ids->chunks()) {
+    auto ids = WEIR_TRY(wire::parse_event_ids(mark.durable, chunk_memory_max));
+    for (const auto& [number, chunk] : ids.chunks()) {
         if (fmt::format("{:012x}", number) != mark.incarnation)
             return fail(Errc::corrupt,
                         fmt::format("the mark of events {} of recorder {} in the catalogue names ids of chunk {:012x}",

@@ -42,20 +42,17 @@ void RunHoldings::add(const datafile::StoredIndex& index) {
 }
 
 Result<> RunHoldings::add_marks(RunNumber run, const std::string& recorder, catalogue::Catalogue& catalogue) {
-    const auto marks = catalogue.marks(run);
-    if (!marks) return std::unexpected(marks.error());
-    for (const auto& mark : *marks) {
+    const auto marks = WEIR_TRY(catalogue.marks(run));
+    for (const auto& mark : marks) {
         if (mark.recorder != recorder) continue;
         if (is_mark_of_events(mark)) {
-            const auto ids = events_of(mark);
-            if (!ids) return std::unexpected(ids.error());
-            if (events) events->durable |= *ids;
-            if (events) events->marked |= *ids;
+            const auto ids = WEIR_TRY(events_of(mark));
+            if (events) events->durable |= ids;
+            if (events) events->marked |= ids;
             continue;
         }
-        const auto session = session_of(mark);
-        if (!session) return std::unexpected(session.error());
-        durable[session->first].merge(session->second);
+        const auto session = WEIR_TRY(session_of(mark));
+        durable[session.first].merge(session.second);
     }
     if (events) std::erase_if(events->some, [&](const auto& some) { return events->durable.contains(some.first); });
     std::erase_if(partial, [&](const auto& entry) {
@@ -79,17 +76,15 @@ Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem:
     RunHoldings holdings;
     if (events == KeepEvents::yes) holdings.events.emplace();
     if (events == KeepEvents::as_marked) {
-        const auto marks = catalogue.marks(run);
-        if (!marks) return std::unexpected(marks.error());
+        const auto marks = WEIR_TRY(catalogue.marks(run));
         const auto kept = [&](const catalogue::SessionMark& mark) {
             return mark.recorder == recorder && is_mark_of_events(mark);
         };
-        if (std::ranges::any_of(*marks, kept)) holdings.events.emplace();
+        if (std::ranges::any_of(marks, kept)) holdings.events.emplace();
     }
     for (const auto& directory : directories) {
-        const auto indexes = files_ending(directory, ".index");
-        if (!indexes) return std::unexpected(indexes.error());
-        for (const auto& path : *indexes) {
+        const auto indexes = WEIR_TRY(files_ending(directory, ".index"));
+        for (const auto& path : indexes) {
             const auto name = event::parse_raw_file_name(path.filename().native());
             if (!name || name->name.run != run) continue;
             const auto index = datafile::StoredIndex::read(path);
@@ -100,20 +95,18 @@ Result<RunHoldings> run_holdings(RunNumber run, std::span<const std::filesystem:
             holdings.add(*index);
         }
     }
-    if (auto added = holdings.add_marks(run, recorder, catalogue); !added) return std::unexpected(added.error());
+    WEIR_TRY(holdings.add_marks(run, recorder, catalogue));
     return holdings;
 }
 
 Result<> keep_marks(std::span<const std::filesystem::path> directories, catalogue::Catalogue& catalogue) {
-    const auto found = find_files(directories);
-    if (!found) return std::unexpected(found.error());
-    const auto runs = catalogue.runs();
-    if (!runs) return std::unexpected(runs.error());
-    for (const auto& run : *runs) {
-        if (run.state != catalogue::OpenState::opened || !found->runs.contains({run.run, run.recorder})) continue;
-        const auto holdings = run_holdings(run.run, directories, catalogue, run.recorder, KeepEvents::as_marked);
-        if (!holdings) return std::unexpected(holdings.error());
-        if (auto kept = catalogue.set_marks(holdings->marks(run.run, run.recorder)); !kept) return kept;
+    const auto found = WEIR_TRY(find_files(directories));
+    const auto runs = WEIR_TRY(catalogue.runs());
+    for (const auto& run : runs) {
+        if (run.state != catalogue::OpenState::opened || !found.runs.contains({run.run, run.recorder})) continue;
+        const auto holdings =
+            WEIR_TRY(run_holdings(run.run, directories, catalogue, run.recorder, KeepEvents::as_marked));
+        WEIR_TRY(catalogue.set_marks(holdings.marks(run.run, run.recorder)));
     }
     return {};
 }

@@ -54,7 +54,7 @@ protected:
     std::unique_ptr<catalogue::Catalogue> successor_;
 };
 
-TEST_F(AdoptionTest, ARunOfTheHeirsOwnWithTheSameNameIsNeitherClosedNorMixed) {
+TEST_F(AdoptionTest, ARunOfTheSuccessorsOwnWithTheSameNameIsNeitherClosedNorMixed) {
     record(true);
     const auto opened = successor_->open_run({.run = *options_.run,
                                               .recorder = options_.recorder,

@@ -58,9 +58,7 @@ struct LongRecording {
         const auto file_name = name.file(event::FileState::data);
         opened.name = file_name.substr(0, file_name.rfind('.'));
         head.metadata = event::compose_metadata(opened.guid, {}, {}, name.project, opened.lumi_block, opened.format);
-        auto start = event::encode_file_head(head);
-        if (!start) return std::unexpected(start.error());
-        opened.start = std::move(*start);
+        opened.start = WEIR_TRY(event::encode_file_head(head));
         journal->add(opened);
 
         std::uint64_t end = opened.start.size();
@@ -76,11 +74,10 @@ struct LongRecording {
             journal->add(copy);
             end += event::separator_size_bytes + copy.length;
         }
-        if (auto committed = journal->commit(false); !committed) return committed;
-        auto file = File::open(directory / (opened.name + ".writing"), File::Mode::create_new);
-        if (!file) return std::unexpected(file.error());
-        if (auto written = file->write_at(0, opened.start); !written) return written;
-        if (auto grown = file->truncate(end + recording.tail); !grown) return grown;
+        WEIR_TRY(journal->commit(false));
+        auto file = WEIR_TRY(File::open(directory / (opened.name + ".writing"), File::Mode::create_new));
+        WEIR_TRY(file.write_at(0, opened.start));
+        WEIR_TRY(file.truncate(end + recording.tail));
     }
     return {};
 }

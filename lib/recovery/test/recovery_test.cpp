@@ -76,6 +76,13 @@ protected:
         file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     }
 
+    /// As if the last rounds had never reached the disk.
+    void cut_journal(std::size_t rounds) const {
+        auto bytes = bytes_of(journal());
+        bytes.resize(last_rounds(bytes, rounds));
+        write(journal(), bytes);
+    }
+
     std::map<std::filesystem::path, std::vector<std::byte>> open_files() const {
         std::map<std::filesystem::path, std::vector<std::byte>> files;
         for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
@@ -194,17 +201,13 @@ TEST_F(RecoveryTest, AJournalThatIsGoneCostsNoEventAndIsSaid) {
 
 TEST_F(RecoveryTest, AJournalThatWasCutBetweenRoundsCostsNoEventAndIsSaid) {
     crash();
-    auto bytes = bytes_of(journal());
-    bytes.resize(last_rounds(bytes, 3));
-    write(journal(), bytes);
+    cut_journal(3);
     expect_all_kept_and_said("3 events of 3 rounds are not in the journal");
 }
 
 TEST_F(RecoveryTest, ARoundThatIsInTheIndexAndNotInTheJournalIsKeptWithoutAlarm) {
     crash();
-    auto bytes = bytes_of(journal());
-    bytes.resize(last_rounds(bytes, 1));  // as when the recorder is killed between the two
-    write(journal(), bytes);
+    cut_journal(1);  // as when the recorder is killed between the two
     EXPECT_TRUE(doubts_at_start().empty());
     expect_all_good(1);
     EXPECT_EQ(datafile::StoredIndex::read(datafile::index_path_of(data_files().front()))->copies.size(), events_sent);
@@ -256,6 +259,63 @@ TEST_F(RecoveryTest, TheIndexOfAFileThatIsGoneIsKeptUntilTheFileIsPutBack) {
     expect_all_good(1);
 }
 
+TEST_F(RecoveryTest, AFileThatIsGoneIsInDoubtAlsoWhenTheJournalWasCutBeforeAllOfItsRounds) {
+    crash();
+    options_.run_again = true;  // each of the starts below closes the run
+    cut_journal(events_sent);  // nothing shows that it is not whole and young
+    std::filesystem::path gone;
+    for (const auto& [path, content] : open_files()) {
+        if (!path.native().ends_with(".index.writing")) gone = path;
+    }
+    const auto elsewhere = directory_ / "elsewhere";
+    std::filesystem::rename(gone, elsewhere);
+    for (int again = 0; again < 2; ++again) {
+        const auto doubts = doubts_at_start();
+        ASSERT_EQ(doubts.size(), 1U) << fmt::format("{}", fmt::join(doubts, "; "));
+        EXPECT_TRUE(doubts[0].contains(fmt::format("index.writing names {} events", events_sent))) << doubts[0];
+        const auto rows = catalogue()->files().value();
+        ASSERT_EQ(rows.size(), 1U);
+        EXPECT_EQ(rows[0].file_state, catalogue::FileState::closed);
+        EXPECT_EQ(rows[0].file_health, catalogue::FileHealth::quarantined);
+    }
+    std::filesystem::rename(elsewhere, gone);
+    const auto recovered = recover_and_record(directory_, options_.recorder, *catalogue(), clock_);
+    ASSERT_TRUE(recovered.has_value() && recovered->failed.empty());
+    EXPECT_TRUE(recover_and_record(directory_, options_.recorder, *catalogue(), clock_).value().doubts.empty());
+    expect_all_kept();
+}
+
+TEST_F(RecoveryTest, AFileThatIsDamagedIsSetAsideAlsoWhenTheJournalWasCutBeforeAllOfItsRounds) {
+    crash();
+    const auto start_size = datafile::read_journals({journal()}).value().opened.begin()->second.start.size();
+    cut_journal(events_sent);
+    for (const auto& [path, content] : open_files()) {
+        if (path.native().ends_with(".index.writing")) continue;
+        auto damaged = content;
+        damaged.at(start_size) ^= std::byte{1};  // the first event is none any more
+        write(path, damaged);
+    }
+    const auto result = recover_directory(directory_, clock_).value();
+    EXPECT_TRUE(result.removed.empty());
+    ASSERT_FALSE(result.doubts.empty());
+    EXPECT_TRUE(result.doubts[0].message().contains(".cut-1")) << result.doubts[0].message();
+}
+
+TEST_F(RecoveryTest, AnIndexThatIsLeftOfAFileThatWasHandedOverGoesWithoutAWord) {
+    crash();
+    const auto open = open_files();
+    expect_all_kept();
+    const auto data = data_files().front();
+    for (const auto& [path, bytes] : open) {  // could not be removed when the file was closed
+        if (path.native().ends_with(".index.writing")) write(path, bytes);
+    }
+    std::filesystem::remove(datafile::index_path_of(data));
+    std::filesystem::remove(data);
+    const auto result = recover_and_record(directory_, options_.recorder, *catalogue(), clock_).value();
+    EXPECT_TRUE(result.doubts.empty());
+    EXPECT_EQ(result.removed.size(), 1U);
+}
+
 TEST_F(RecoveryTest, AnIndexThatIsShortCutsNoEventWhereTheJournalIsDamaged) {
     options_.direct = recorder::DirectIo::off;
     crash();
@@ -280,9 +340,7 @@ TEST_F(RecoveryTest, AFileThatIsClosedAnewKeepsItsIndexUntilTheNextOneIsWholeSoT
     testing::FaultyFileSystem faults;
     faults.set({.call = testing::Call::pwrite, .error = EIO, .path_part = ".index"});
     EXPECT_FALSE(close_up(directory_, opened, size, events_sent, clock_, faults).has_value());
-    auto bytes = bytes_of(journal());
-    bytes.resize(last_rounds(bytes, 2));
-    write(journal(), bytes);
+    cut_journal(2);
     const auto result = recover_directory(directory_, clock_).value();
     ASSERT_EQ(result.files.size(), 1U);
     EXPECT_EQ(result.files.front().closed.events, events_sent);
@@ -290,9 +348,7 @@ TEST_F(RecoveryTest, AFileThatIsClosedAnewKeepsItsIndexUntilTheNextOneIsWholeSoT
 
 TEST_F(RecoveryTest, ARecoveryThatIsCutShortBetweenTwoIndexesLeavesOneOfThemToTheNext) {
     crash();
-    auto bytes = bytes_of(journal());
-    bytes.resize(last_rounds(bytes, 2));  // only the index names these events
-    write(journal(), bytes);
+    cut_journal(2);  // only the index names these events
     for (const auto& [path, content] : open_files()) {  // a close got as far as this
         if (path.native().ends_with(".index.writing")) std::filesystem::rename(path, path.parent_path() / path.stem());
     }
@@ -321,9 +377,7 @@ TEST_F(RecoveryTest, OnAFullDiskTheIndexOfAFileThatIsClosedAnewTakesThePlaceOfTh
 TEST_F(RecoveryTest, WhatStandsBehindAJournalThatWasCutIsSetAsideWhereTheIndexIsGoneToo) {
     options_.direct = recorder::DirectIo::off;
     crash();
-    auto bytes = bytes_of(journal());
-    bytes.resize(last_rounds(bytes, 2));
-    write(journal(), bytes);
+    cut_journal(2);
     for (const auto& [path, content] : open_files()) {
         if (path.native().ends_with(".index.writing")) std::filesystem::remove(path);
     }

@@ -19,14 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-wire::EventFormat on_the_wire(event::Format format) noexcept {
-    switch (format) {
-        case event::Format::event_5_0: return wire::EventFormat::event_5_0;
-        case event::Format::event_3_0: return wire::EventFormat::event_3_0;
-        case event::Format::opaque: break;
-    }
-    return wire::EventFormat::opaque;
-}
+/// The formats have the same names there.
+wire::EventFormat on_the_wire(event::Format format) { return wire::parse_event_format(event::name(format)).value(); }
 
 /// An event on its way to a recorder: its buffer, and its header when that was made anew.
 struct Sent {
@@ -78,6 +72,7 @@ public:
 
     void done(FilterItem&& item, Judgement&& judgement, const std::stop_token& stop) {
         if (!item.malformed.empty()) return reject(item.answer(), wire::RejectReason::malformed_event, item.malformed);
+        if (judgement.trouble == Trouble::stopped) return;  // given back: it has no answer
         if (judgement.trouble != Trouble::none) {
             count_trouble(judgement.trouble);
             auto text = fmt::format("on event {}, which goes to a debug stream: {}",
@@ -127,7 +122,7 @@ public:
                 answered(static_cast<const Sent*>(sent.get())->answer(), rejected);
             },
             report_);
-        if (auto set = set_recorders(peers); !set) return set;
+        WEIR_TRY(set_recorders(peers));
         workers_.emplace(
             "filter", options_.workers, options_.queue_max, selection,
             WorkerThreads<FilterItem>::Calls{
@@ -256,8 +251,7 @@ Result<std::unique_ptr<Filter>> Filter::open(FilterOptions options, memory::Buff
         if (report) report(said.text);
     });
     if (!receiver) return std::unexpected(receiver.error());
-    if (const auto listening = (*receiver)->listen(); !listening)
-        return std::unexpected(listening.error());  // builders may come first
+    WEIR_TRY((*receiver)->listen());  // builders may come first
     core->receiver_ = std::move(*receiver);
     return std::unique_ptr<Filter>(new Filter(std::move(core)));
 }

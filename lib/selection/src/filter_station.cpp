@@ -85,13 +85,10 @@ Result<std::unique_ptr<Filter>> FilterStation::listen() {
 }
 
 Result<> FilterStation::configure() {
-    auto selection = Selection::open(options_.selection);
-    if (!selection) return std::unexpected(selection.error());
-    selection_ = std::move(*selection);
+    selection_ = WEIR_TRY(Selection::open(options_.selection));
     pool_ = std::make_unique<memory::BufferPool>(options_.memory);
-    auto port = transport::ReservedPort::take(options_.filter.receiver.listen);
-    if (!port) return std::unexpected(port.error());
-    port_.emplace(std::move(*port));
+    auto port = WEIR_TRY(transport::ReservedPort::take(options_.filter.receiver.listen));
+    port_.emplace(std::move(port));
     return {};
 }
 
@@ -110,13 +107,12 @@ Result<> FilterStation::connect(const std::vector<Peer>& peers) {
 }
 
 Result<> FilterStation::start(RunNumber run) {
-    auto filter = listen();
-    if (!filter) return std::unexpected(filter.error());
+    auto filter = WEIR_TRY(listen());
     if (samples_ != nullptr) samples_->clear();
-    if (auto started = (*filter)->start(run, *selection_, peers_); !started) return started;
+    WEIR_TRY(filter->start(run, *selection_, peers_));
     {
         const std::scoped_lock lock(mutex_);
-        filter_ = std::move(*filter);
+        filter_ = std::move(filter);
         last_.reset();
     }
     if (selection_->in_processes()) return {};       // they are ended
@@ -125,6 +121,11 @@ Result<> FilterStation::start(RunNumber run) {
         known->look(filter_->stuck(hangs_after(options_.selection.time_limit)), selection_->name(), reports_);
     });
     return {};
+}
+
+Result<> FilterStation::start_again(RunNumber run) {
+    distrust(*selection_, reports_);
+    return start(run);
 }
 
 Result<> FilterStation::stop(std::chrono::milliseconds deadline) {

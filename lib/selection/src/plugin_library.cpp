@@ -38,7 +38,7 @@ Result<Decision> call_selection(const std::function<SelectFunction>& function, c
     try {
         Decision decision;
         function(event, decision);
-        if (auto good = check_decision(decision); !good) return std::unexpected(good.error());
+        WEIR_TRY(check_decision(decision));
         return decision;
     } catch (const std::exception& error) {
         return fail(Errc::refused, error.what());

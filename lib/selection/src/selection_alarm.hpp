@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A selection that fails is an alarm of its station: one for each way to fail, whatever the number of events.
+// A selection that fails is an alarm of its station: one for each way to fail, whatever the number of events. One that
+// has perhaps ended the station's process before this one runs in processes from then on, and that is said.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,6 +21,14 @@ inline void raise_selection_alarm(service::Reports& reports, const std::string& 
     report.where = selection;
     report.why = std::move(text);
     reports.raise(fmt::format("selection_{}", name(trouble)), std::move(report));
+}
+
+inline void distrust(Selection& selection, service::Reports& reports) {
+    if (!selection.distrust()) return;
+    warn(reports, fmt::format("the selection {} runs in processes now, until the station is configured anew: another "
+                              "process of the station ended in this run, "
+                              "perhaps because of it",
+                              selection.name()));
 }
 
 }  // namespace weir::selection

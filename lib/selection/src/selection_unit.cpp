@@ -105,7 +105,8 @@ void SelectionUnit::hand_out() {
 
 void SelectionUnit::judged(UnitTask task, Judgement judgement) {
     --counts_.computing;
-    if (task.session != session_) return;
+    if (task.session != session_ || judgement.trouble == Trouble::stopped)
+        return;  // stopped: dropped with what else is in hand
     const auto& ticket = task.data->ticket;
     const bool forced = judgement.trouble != Trouble::none;
     if (forced) {

@@ -49,6 +49,7 @@ public:
     Judgement select(const Event& event, const std::stop_token& stop) override {
         if (!process_) {
             if (auto started = start(stop); !started) {
+                if (stop.stop_requested()) return {{}, Trouble::stopped, "the station stops"};
                 spread();
                 return {{}, Trouble::crashed, on_one_line("cannot be started: " + started.error().message())};
             }
@@ -58,7 +59,8 @@ public:
         switch (answer.kind) {
             case Kind::decision: backoff_ = 0ms; return {std::move(answer.decision), Trouble::none, {}};
             case Kind::failed: return {{}, Trouble::threw, on_one_line(std::move(answer.text))};
-            case Kind::too_late: break;
+            case Kind::stopped: process_.reset(); return {{}, Trouble::stopped, std::move(answer.text)};
+            case Kind::too_late:
             case Kind::ended:
             case Kind::nonsense: break;
         }
@@ -80,11 +82,11 @@ private:
             std::this_thread::sleep_for(
                 std::min<std::chrono::nanoseconds>(20ms, not_before_ - std::chrono::steady_clock::now()));
         }
-        auto process = WorkerProcess::start(command_, std::chrono::steady_clock::now() + spec_.start_limit, stop);
-        if (!process) return std::unexpected(process.error());
+        auto process =
+            WEIR_TRY(WorkerProcess::start(command_, std::chrono::steady_clock::now() + spec_.start_limit, stop));
         if (began_) ++restarts_;
         began_ = true;
-        process_ = std::move(*process);
+        process_ = std::move(process);
         return {};
     }
 
@@ -142,16 +144,14 @@ Result<fs::path> find_program(const fs::path& folder, std::initializer_list<cons
 
 Result<std::vector<std::string>> worker_command(const SelectionSpec& spec, const fs::path& file) {
     if (file.extension() == ".py") {
-        const auto script =
+        const auto script = WEIR_TRY(
             find_program(spec.programs, {"weir_selection_worker.py", "../../share/weir/weir_selection_worker.py",
-                                         "../share/weir/weir_selection_worker.py"});
-        if (!script) return std::unexpected(script.error());
-        return std::vector<std::string>{spec.python.string(), script->string(), file.string()};
+                                         "../share/weir/weir_selection_worker.py"}));
+        return std::vector<std::string>{spec.python.string(), script.string(), file.string()};
     }
     const auto program =
-        find_program(spec.programs, {"weir-selection-worker", "../libexec/weir/weir-selection-worker"});
-    if (!program) return std::unexpected(program.error());
-    return std::vector<std::string>{program->string(), file.string()};
+        WEIR_TRY(find_program(spec.programs, {"weir-selection-worker", "../libexec/weir/weir-selection-worker"}));
+    return std::vector<std::string>{program.string(), file.string()};
 }
 
 /// What is not built in is a file, here, of one of two kinds.
@@ -176,6 +176,7 @@ const char* name(Trouble trouble) noexcept {
         case Trouble::threw: return "threw";
         case Trouble::timed_out: return "timed_out";
         case Trouble::crashed: return "crashed";
+        case Trouble::stopped: return "stopped";
     }
     return "unknown";
 }
@@ -202,30 +203,29 @@ Result<> check_decision(const Decision& decision) {
 }
 
 Result<> Selection::check(const std::string& selection) {
-    const auto builtin = builtin_selection(selection);
-    if (!builtin) return std::unexpected(builtin.error());
-    return *builtin ? Result<>{} : check_file(selection);
+    const auto builtin = WEIR_TRY(builtin_selection(selection));
+    return builtin ? Result<>{} : check_file(selection);
 }
 
 Result<Selection> Selection::open(const SelectionSpec& spec) {
-    auto builtin = builtin_selection(spec.selection);
-    if (!builtin) return std::unexpected(builtin.error());
-    if (*builtin)
-        return Selection(spec.selection, false, [call = **builtin] { return std::make_unique<CallSelector>(call); });
-    if (auto good = check_file(spec.selection); !good) return std::unexpected(std::move(good.error()));
+    auto builtin = WEIR_TRY(builtin_selection(spec.selection));
+    if (builtin)
+        return Selection(spec.selection, false, [call = *builtin] { return std::make_unique<CallSelector>(call); });
+    WEIR_TRY(check_file(spec.selection));
     std::error_code error;
     const auto file = fs::absolute(spec.selection, error);
     const auto ending = file.extension();
     const auto command = worker_command(spec, file);
     if (!command) return std::unexpected(command.error());
     if (ending == ".so" && spec.workers_are == WorkersAre::threads) {
-        const auto function = load_library(file);
-        if (!function) return std::unexpected(function.error());
-        return Selection(spec.selection, false,
-                         [call = SelectCall(*function), command = *command, spec,
-                          unsafe = std::make_shared<std::atomic<bool>>(false)] {
-                             return std::make_unique<ThreadSelector>(call, command, spec, unsafe);
-                         });
+        const auto function = WEIR_TRY(load_library(file));
+        const auto unsafe = std::make_shared<std::atomic<bool>>(false);
+        return Selection(
+            spec.selection, false,
+            [call = SelectCall(function), command = *command, spec, unsafe] {
+                return std::make_unique<ThreadSelector>(call, command, spec, unsafe);
+            },
+            unsafe);
     }
     // Tried once, here, where a mistake can still be said to the one who made it.
     auto tried = WorkerProcess::start(*command, std::chrono::steady_clock::now() + spec.start_limit, {});
@@ -234,6 +234,13 @@ Result<Selection> Selection::open(const SelectionSpec& spec) {
                                              on_one_line(tried.error().message())));
     return Selection(spec.selection, true,
                      [command = *command, spec] { return std::make_unique<ProcessSelector>(command, spec); });
+}
+
+bool Selection::distrust() noexcept {
+    if (!unsafe_) return false;
+    unsafe_->store(true, std::memory_order_relaxed);
+    in_processes_ = true;
+    return true;
 }
 
 }  // namespace weir::selection

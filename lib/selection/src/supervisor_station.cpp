@@ -58,14 +58,15 @@ public:
         over_ = false;
         supervisor_.start_run(now);
     }
-    /// Whatever is under way still, to a DFM that may be gone: what was accepted is known.
+    /// The last status of a run. Messages may still be in flight to a DFM that is gone; what was accepted is known.
     void tell_last() {
         over_ = true;
         tell();
     }
 
 private:
-    /// By the DFM, and by the pseudo readout unless it is away. What a dead unit did not acknowledge is nobody's loss.
+    /// The DFM has acknowledged all messages, and so has the pseudo readout unless it is silent. Messages to processing
+    /// units do not count: when one dies, no event is lost by that.
     bool heard() const {
         const auto& endpoint = loop_.endpoint();
         const auto assigner = supervisor_.assigner();
@@ -99,11 +100,9 @@ SupervisorStation::~SupervisorStation() { static_cast<void>(disconnect()); }
 
 Result<> SupervisorStation::configure() {
     const std::vector kinds{StationKind::assign, StationKind::select, StationKind::readout};
-    auto loop = messaging::StationLoop::open(
+    loop_ = WEIR_TRY(messaging::StationLoop::open(
         {.thread = "supervisor", .loop = options_.loop, .link = options_.link, .speaks_with = kinds, .watches = kinds},
-        clock_);
-    if (!loop) return std::unexpected(loop.error());
-    loop_ = std::move(*loop);
+        clock_));
     return {};
 }
 

@@ -179,19 +179,15 @@ UnitStation::UnitStation(UnitStationOptions options, service::Reports& reports, 
 UnitStation::~UnitStation() { static_cast<void>(disconnect()); }
 
 Result<> UnitStation::configure() {
-    auto selection = Selection::open(options_.selection);
-    if (!selection) return std::unexpected(selection.error());
-    selection_ = std::move(*selection);
+    selection_ = WEIR_TRY(Selection::open(options_.selection));
     const std::vector kinds{StationKind::supervise, StationKind::readout};
-    auto loop = messaging::StationLoop::open({.thread = "input",
-                                              .loop = options_.loop,
-                                              .link = options_.link,
-                                              .speaks_with = kinds,
-                                              .watches = kinds,
-                                              .memory = options_.memory},
-                                             clock_);
-    if (!loop) return std::unexpected(loop.error());
-    loop_ = std::move(*loop);
+    loop_ = WEIR_TRY(messaging::StationLoop::open({.thread = "input",
+                                                   .loop = options_.loop,
+                                                   .link = options_.link,
+                                                   .speaks_with = kinds,
+                                                   .watches = kinds,
+                                                   .memory = options_.memory},
+                                                  clock_));
     return {};
 }
 
@@ -217,6 +213,11 @@ Result<> UnitStation::start(RunNumber run) {
         logic_->unit().start_run();
     });
     return {};
+}
+
+Result<> UnitStation::start_again(RunNumber run) {
+    distrust(*selection_, reports_);
+    return start(run);
 }
 
 Result<> UnitStation::stop(std::chrono::milliseconds deadline) {

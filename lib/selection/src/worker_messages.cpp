@@ -214,7 +214,7 @@ Result<Decision> read_decision(ConstData body) {
     for (std::uint32_t i = 0; i < words; ++i) decision.level2_words.push_back(reader.take<std::uint32_t>());
     if (reader.ran_short()) return fail(Errc::truncated, "the decision ends early");
     if (reader.left() != 0) return fail(Errc::corrupt, "bytes stand behind the decision");
-    if (auto good = check_decision(decision); !good) return std::unexpected(good.error());
+    WEIR_TRY(check_decision(decision));
     return decision;
 }
 

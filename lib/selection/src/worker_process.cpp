@@ -95,11 +95,10 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::vector<st
         return fail_errno(errno, "cannot make shared memory");
     theirs.lift();
     memory.lift();
-    const auto process = spawn(command, theirs.get(), memory.get());
-    if (!process) return std::unexpected(process.error());
-    std::unique_ptr<WorkerProcess> worker(new WorkerProcess(ours.release(), memory.release(), *process));
+    const auto process = WEIR_TRY(spawn(command, theirs.get(), memory.get()));
+    std::unique_ptr<WorkerProcess> worker(new WorkerProcess(ours.release(), memory.release(), process));
     ::close(theirs.release());
-    if (auto room = worker->make_room(1U << 20); !room) return std::unexpected(room.error());
+    WEIR_TRY(worker->make_room(1U << 20));
     const auto answer = worker->listen(until, stop);
     if (answer.kind == Answer::Kind::failed && answer.text.empty()) return worker;  // "ready"
     if (answer.kind == Answer::Kind::too_late) return fail(Errc::limit, "it did not load within its time limit");
@@ -145,6 +144,7 @@ WorkerProcess::Answer WorkerProcess::listen(SteadyTime until, const std::stop_to
     const auto not_all = [this](Got got) {
         if (got == Got::too_late)
             return Answer{Kind::too_late, {}, "it gave no answer within its time limit and was killed"};
+        if (got == Got::stopped) return Answer{Kind::stopped, {}, "the station stops"};
         return Answer{Kind::ended, {}, how_it_ended()};
     };
     std::byte bytes[answer_head];
@@ -170,7 +170,8 @@ WorkerProcess::Answer WorkerProcess::listen(SteadyTime until, const std::stop_to
 WorkerProcess::Got WorkerProcess::receive(MutableData to, SteadyTime until, const std::stop_token& stop) {
     while (!to.empty()) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-        if (left <= 0ms || stop.stop_requested()) return Got::too_late;
+        if (left <= 0ms) return Got::too_late;
+        if (stop.stop_requested()) return Got::stopped;
         pollfd wait{.fd = socket_, .events = POLLIN, .revents = 0};
         if (::poll(&wait, 1, static_cast<int>(std::min(left, stop_check).count())) <= 0) continue;
         const auto got = ::recv(socket_, to.data(), to.size(), MSG_DONTWAIT);

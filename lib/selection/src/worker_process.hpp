@@ -27,7 +27,7 @@ public:
     WorkerProcess& operator=(const WorkerProcess&) = delete;
 
     struct Answer {
-        enum class Kind { decision, failed, too_late, ended, nonsense } kind = Kind::ended;
+        enum class Kind { decision, failed, too_late, stopped, ended, nonsense } kind = Kind::ended;
         Decision decision{};
         std::string text{};
     };
@@ -38,7 +38,7 @@ private:
     WorkerProcess(int socket, int memory, pid_t process) : socket_(socket), memory_(memory), process_(process) {}
     [[nodiscard]] Result<> make_room(std::size_t size);
     [[nodiscard]] Answer listen(SteadyTime until, const std::stop_token& stop);
-    enum class Got { all, too_late, ended };
+    enum class Got { all, too_late, stopped, ended };
     [[nodiscard]] Got receive(MutableData to, SteadyTime until, const std::stop_token& stop);
     [[nodiscard]] std::string how_it_ended();
 

@@ -172,6 +172,12 @@ struct Bench {
     std::unique_ptr<delivery::Sender> builder;
 };
 
+TEST(Filter, EachFormatOfEventsHasTheSameNameOnTheWire) {
+    EXPECT_EQ(wire::parse_event_format(event::name(event::Format::event_5_0)), wire::EventFormat::event_5_0);
+    EXPECT_EQ(wire::parse_event_format(event::name(event::Format::event_3_0)), wire::EventFormat::event_3_0);
+    EXPECT_EQ(wire::parse_event_format(event::name(event::Format::opaque)), wire::EventFormat::opaque);
+}
+
 TEST(Filter, WantedEventsReachTheRecorderBitExactAndTheOthersAreRejected) {
     for (const auto format : {event::Format::event_5_0, event::Format::event_3_0}) {
         Recorder recorder;

@@ -7,11 +7,11 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <memory>
 
+#include "python_selections.hpp"
 #include "sample_event.hpp"
 #include "weir/selection/selector.hpp"
 #include "weir/serial/object_head.hpp"
@@ -98,8 +98,7 @@ TEST(Result, IsFoundInTheWordsOfItsFragmentAndNowhereElse) {
 class PythonResult : public testing::Test {
 protected:
     void SetUp() override {
-        if (std::system("/usr/bin/python3 -c 'import numpy' > /dev/null 2>&1") != 0)
-            GTEST_SKIP() << "NOT TESTED: selections in Python: /usr/bin/python3 has no NumPy; install python3-numpy";
+        if (const auto why = test::why_no_python()) GTEST_SKIP() << *why;
     }
     Judgement judge(const std::string& result) {
         const auto path = testing::TempDir() + "weir_result_test_" + std::to_string(::getpid()) + ".py";

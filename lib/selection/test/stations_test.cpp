@@ -153,6 +153,73 @@ TEST(Stations, AUnitWhoseSelectionHangsSaysSoAndStillStops) {
     ASSERT_TRUE(unit->unconfigure());
 }
 
+TEST(Stations, AUnitThatIsStartedAgainInARunSurvivesEventsThatCrashItsSelectionOfThreads) {
+    const SystemClock clock;
+    service::Reports reports("test", clock, {});
+    memory::BufferPool pool(64_MiB);
+    Around<SimpleAssigner> assigner(assigner_id, pool, clock);
+    SupervisorStation supervisor({.id = supervisor_id,
+                                  .supervisor = {.events = 2, .first_global = GlobalEventId{3}, .regions = 0},
+                                  .loop = loop_of(supervisor_id)},
+                                 reports, clock);
+    UnitStationOptions options;
+    options.id = unit_id;
+    options.selection.selection = WEIR_FAULTY_SELECTION;  // events 3 and 4 end the process
+    options.selection.workers_are = WorkersAre::threads;
+    options.selection.restart_first = 1ms;
+    options.loop = loop_of(unit_id);
+    UnitStation unit(options, reports, clock);
+    ASSERT_TRUE(unit.configure());
+    ASSERT_TRUE(supervisor.configure());
+    const std::vector<Peer> peers{supervisor.self(), unit.self(), assigner.peer(StationKind::assign)};
+    assigner.begin({peers[0]}, RunNumber{7}, 100);
+    ASSERT_TRUE(unit.connect(peers));
+    ASSERT_TRUE(unit.start_again(RunNumber{7}));
+    ASSERT_TRUE(supervisor.connect(peers));
+    ASSERT_TRUE(supervisor.start(RunNumber{7}));
+    ASSERT_TRUE(eventually([&] { return supervisor.status().finished; }));
+    EXPECT_TRUE(eventually([&] { return unit.status().counters["crashed"] == 2; }));  // its loop shows it a turn later
+    ASSERT_TRUE(supervisor.stop(10s));
+    ASSERT_TRUE(unit.stop(10s));
+    ASSERT_TRUE(supervisor.disconnect());
+    ASSERT_TRUE(unit.disconnect());
+}
+
+TEST(Stations, AUnitThatStopsWhileItsSelectionRunsInAProcessBlamesItForNothing) {
+    const SystemClock clock;
+    service::Reports reports("test", clock, {});
+    memory::BufferPool pool(64_MiB);
+    Around<SimpleAssigner> assigner(assigner_id, pool, clock);
+    SupervisorStation supervisor({.id = supervisor_id,
+                                  .supervisor = {.events = 1, .first_global = GlobalEventId{2}, .regions = 0},
+                                  .loop = loop_of(supervisor_id)},
+                                 reports, clock);
+    UnitStationOptions options;
+    options.id = unit_id;
+    options.selection.selection = WEIR_FAULTY_SELECTION;  // event 2 takes longer than the test
+    options.selection.time_limit = 60s;
+    options.loop = loop_of(unit_id);
+    UnitStation unit(options, reports, clock);
+    ASSERT_TRUE(unit.configure());
+    ASSERT_TRUE(supervisor.configure());
+    const std::vector<Peer> peers{supervisor.self(), unit.self(), assigner.peer(StationKind::assign)};
+    assigner.begin({peers[0]}, RunNumber{7}, 100);
+    ASSERT_TRUE(unit.connect(peers));
+    ASSERT_TRUE(unit.start(RunNumber{7}));
+    ASSERT_TRUE(supervisor.connect(peers));
+    ASSERT_TRUE(supervisor.start(RunNumber{7}));
+    ASSERT_TRUE(eventually([&] { return unit.status().counters["computing"] == 1; }));
+    ASSERT_TRUE(supervisor.stop(200ms));
+    ASSERT_TRUE(unit.stop(300ms));
+    const auto status = unit.status();
+    EXPECT_EQ(status.counters.at("timed_out"), 0);
+    EXPECT_EQ(status.ledger.rejected.at("dropped"), 1U);
+    EXPECT_TRUE(status.ledger.balances());
+    EXPECT_EQ(reports.latched(), 0U);
+    ASSERT_TRUE(supervisor.disconnect());
+    ASSERT_TRUE(unit.disconnect());
+}
+
 TEST(Stations, ASupervisorIsNotFinishedBeforeItsRunAndMayBeAskedAtAnyTime) {
     const SystemClock clock;
     service::Reports reports("test", clock, {});

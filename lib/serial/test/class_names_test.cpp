@@ -48,6 +48,10 @@ struct Tagged {
 };
 template <char letter, class T>
 struct Lettered {};
+template <class T, class U, int rows, bool wide>
+struct Table {};
+template <class T, int... bounds>
+struct Shaped {};
 template <Color color, class T>
 struct Painted {};
 inline namespace v2 {
@@ -154,6 +158,21 @@ TEST(ClassName, InAnInlineNamespaceIsTheOneThatIsGiven) {
     EXPECT_EQ(class_name<std::vector<detector::Layer>>, "vector<detector::Layer>");
     constexpr auto plane = fold_checksum(fold_checksum(0, "detector::Plane"), 1);
     EXPECT_EQ(class_checksum<detector::Plane>(), fold_checksum(fold_checksum(plane, "layer"), "detector::Layer"));
+}
+
+TEST(ClassName, ThatIsGivenIsTheOneInTemplatesThatMixTypesAndValues) {
+    using namespace detector;
+    EXPECT_EQ((class_name<Matrix<Wire, 2>>), "detector::Matrix<detector::Wire,2>");
+    EXPECT_EQ((class_name<Matrix<Layer, 2>>), "detector::Matrix<detector::Layer,2>");
+    EXPECT_EQ((class_name<Matrix<std::vector<Wire>, 2>>), "detector::Matrix<vector<detector::Wire>,2>");
+    EXPECT_EQ((class_name<Matrix<Matrix<Local, 1>, 2>>), "detector::Matrix<detector::Matrix<Thing,1>,2>");
+    EXPECT_EQ((class_name<Box<Matrix<Wire, 2>>>), "detector::Box<detector::Matrix<detector::Wire,2> >");
+    EXPECT_EQ((class_name<Tagged<5, Wire, short, Layer>>), "detector::Tagged<5,detector::Wire,short,detector::Layer>");
+    EXPECT_EQ((class_name<Lettered<'<', Wire>>), "detector::Lettered<'<',detector::Wire>");
+    EXPECT_EQ((class_name<Table<Wire, short, -3, true>>), "detector::Table<detector::Wire,short,-3,true>");
+    EXPECT_EQ((class_name<Table<short, Layer, 3, false>>), "detector::Table<short,detector::Layer,3,false>");
+    EXPECT_EQ((class_name<Shaped<Wire, 2, 3>>), "detector::Shaped<detector::Wire,2,3>");
+    EXPECT_EQ((class_name<Tagged<5>>), "detector::Tagged<5>");
 }
 
 static_assert(!streamable<std::unique_ptr<Thing[]>> && !streamable<std::shared_ptr<int[]>>);

@@ -10,6 +10,7 @@
 
 #include "guarded_bytes.hpp"
 #include "random_plan.hpp"
+#include "weir/base/testing/number_in_environment.hpp"
 #include "weir/base/testing/sanitized.hpp"
 #include "weir/serial/record_kernels.hpp"
 
@@ -84,8 +85,8 @@ TEST(RecordPlan, TablesAreWorkedOutByTheCompiler) {
 }
 
 TEST(RecordPlan, EveryKernelWritesWhatTheDefinitionSaysAndNothingOutside) {
-    const std::uint64_t seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto seed = testing::drawn_seed();
+    SCOPED_TRACE(testing::again(seed));
     Random random{seed};
     for (int round = 0; round < (testing::sanitized ? 100 : 600); ++round) {
         const auto plan = test::random_plan(random);
@@ -105,8 +106,8 @@ TEST(RecordPlan, EveryKernelWritesWhatTheDefinitionSaysAndNothingOutside) {
 }
 
 TEST(RecordPlan, EveryKernelReadsWhatTheDefinitionSaysAndLeavesOtherBytesAlone) {
-    const std::uint64_t seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto seed = testing::drawn_seed();
+    SCOPED_TRACE(testing::again(seed));
     Random random{seed};
     for (int round = 0; round < (testing::sanitized ? 100 : 600); ++round) {
         const auto plan = test::random_plan(random);
@@ -132,8 +133,8 @@ TEST(RecordPlan, EveryKernelReadsWhatTheDefinitionSaysAndLeavesOtherBytesAlone) 
 }
 
 TEST(RecordPlan, EveryKernelNamesTheFirstRecordWithAnotherConstantOrAFlagThatIsNone) {
-    const std::uint64_t seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto seed = testing::drawn_seed();
+    SCOPED_TRACE(testing::again(seed));
     Random random{seed};
     for (int round = 0; round < (testing::sanitized ? 150 : 1500); ++round) {
         const auto plan = test::random_plan(random);

@@ -17,6 +17,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto again = weir::service::parse_station_report(to_json(*report));
         WEIR_ASSERT(again.has_value() && to_json(*again) == to_json(*report));
     }
-    static_cast<void>(weir::service::parse_peer(text));
     return 0;
 }

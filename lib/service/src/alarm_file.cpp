@@ -114,12 +114,11 @@ Result<> save_alarms(const AlarmPlace& place, const std::vector<Alarm>& alarms) 
     auto fresh = path;
     fresh += ".new";
     const auto text = to_text(alarms);
-    auto file = File::open(fresh, File::Mode::open_or_create);
-    if (!file) return std::unexpected(file.error());
-    if (auto cut = file->truncate(0); !cut) return cut;
-    if (auto written = file->write_at(0, as_data(text)); !written) return written;
-    if (auto synced = file->sync_data(); !synced) return synced;
-    if (auto closed = file->close(); !closed) return closed;
+    auto file = WEIR_TRY(File::open(fresh, File::Mode::open_or_create));
+    WEIR_TRY(file.truncate(0));
+    WEIR_TRY(file.write_at(0, as_data(text)));
+    WEIR_TRY(file.sync_data());
+    WEIR_TRY(file.close());
     if (std::rename(fresh.c_str(), path.c_str()) != 0)
         return fail_errno(errno, fmt::format("cannot replace {}", path.native()));
     return sync_directory(place.directory);
@@ -129,9 +128,8 @@ Result<std::vector<Alarm>> load_alarms(const AlarmPlace& place) {
     std::error_code error;
     const auto path = place.file();
     if (!std::filesystem::exists(path, error) && !error) return std::vector<Alarm>{};
-    const auto text = read_text(path, file_size_max);
-    if (!text) return std::unexpected(text.error());
-    auto alarms = alarms_from(*text);
+    const auto text = WEIR_TRY(read_text(path, file_size_max));
+    auto alarms = alarms_from(text);
     if (!alarms) return fail(alarms.error().code, fmt::format("{}: {}", path.native(), alarms.error().context));
     return alarms;
 }

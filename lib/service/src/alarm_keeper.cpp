@@ -18,6 +18,8 @@
 #include <thread>
 #include <utility>
 
+#include "weir/base/descriptor.hpp"
+
 #include "one_line.hpp"
 
 namespace weir::service {
@@ -34,26 +36,6 @@ constexpr auto asking_deadline = 30s;  // of the one who asks
 // between the look at the flag and the read that takes the wake.
 constexpr std::uint64_t alarm_changed = 1;
 constexpr std::uint64_t end_of_thread = std::uint64_t{1} << 32;  // more alarms than a thread sleeps through
-
-class Descriptor {
-public:
-    explicit Descriptor(int fd = -1) noexcept : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        if (this != &other) {
-            if (fd_ >= 0) ::close(fd_);
-            fd_ = std::exchange(other.fd_, -1);
-        }
-        return *this;
-    }
-    ~Descriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    [[nodiscard]] int get() const noexcept { return fd_; }
-
-private:
-    int fd_;
-};
 
 /// An address of a socket is short, a path need not be: so it goes through a descriptor of its directory.
 struct SocketName {
@@ -128,7 +110,7 @@ public:
     Result<> start() {
         wake_ = Descriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
         if (wake_.get() < 0) return fail_errno(errno, "cannot watch alarms; raise the limit of open files");
-        if (auto listening = listen(); !listening) return listening;
+        WEIR_TRY(listen());
         if (auto loaded = load_alarms(place_)) {
             reports_.restore(*loaded);
         } else {
@@ -149,12 +131,11 @@ public:
 
 private:
     Result<> listen() {
-        const auto name = name_of(place_);
-        if (!name) return std::unexpected(name.error());
+        const auto name = WEIR_TRY(name_of(place_));
         Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         static_cast<void>(::unlink(place_.socket().c_str()));  // of a station that crashed: the directory is ours
-        const auto* address = reinterpret_cast<const sockaddr*>(&name->address);
-        if (socket.get() < 0 || ::bind(socket.get(), address, sizeof(name->address)) != 0 ||
+        const auto* address = reinterpret_cast<const sockaddr*>(&name.address);
+        if (socket.get() < 0 || ::bind(socket.get(), address, sizeof(name.address)) != 0 ||
             ::chmod(place_.socket().c_str(), S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP) != 0 ||
             ::listen(socket.get(), 16) != 0)
             return fail_errno(errno, fmt::format("cannot listen on {}", place_.socket().native()));
@@ -222,18 +203,17 @@ AlarmKeeper::~AlarmKeeper() = default;
 
 Result<AlarmKeeper> AlarmKeeper::start(Reports& reports, const AlarmPlace& place) {
     auto thread = std::make_unique<Thread>(reports, place);
-    if (auto started = thread->start(); !started) return std::unexpected(started.error());
+    WEIR_TRY(thread->start());
     return AlarmKeeper(std::move(thread));
 }
 
 namespace {
 
 Result<std::optional<std::string>> ask(const AlarmPlace& place, const std::string& request) {
-    const auto name = name_of(place);
-    if (!name) return std::unexpected(name.error());
+    const auto name = WEIR_TRY(name_of(place));
     const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (socket.get() < 0) return fail_errno(errno, "cannot make a socket");
-    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name->address), sizeof(name->address)) != 0) {
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name.address), sizeof(name.address)) != 0) {
         if (errno == ENOENT || errno == ECONNREFUSED) return std::nullopt;
         return fail_errno(errno, fmt::format("cannot ask the station at {}", place.socket().native()));
     }
@@ -248,20 +228,17 @@ Result<std::optional<std::string>> ask(const AlarmPlace& place, const std::strin
 }  // namespace
 
 Result<std::optional<std::vector<Alarm>>> ask_alarms(const AlarmPlace& place) {
-    const auto answer = ask(place, "list\n");
-    if (!answer) return std::unexpected(answer.error());
-    if (!*answer) return std::nullopt;
-    auto alarms = alarms_from(**answer);
-    if (!alarms) return std::unexpected(alarms.error());
-    return std::optional(std::move(*alarms));
+    const auto answer = WEIR_TRY(ask(place, "list\n"));
+    if (!answer) return std::nullopt;
+    auto alarms = WEIR_TRY(alarms_from(*answer));
+    return std::optional(std::move(alarms));
 }
 
 Result<std::optional<bool>> ask_to_acknowledge(const AlarmPlace& place, const std::string& alarm,
                                                const std::string& person) {
-    const auto answer = ask(place, fmt::format("acknowledge\t{}\t{}\n", on_one_line(alarm), person));
-    if (!answer) return std::unexpected(answer.error());
-    if (!*answer) return std::nullopt;
-    return std::optional(**answer == "yes");
+    const auto answer = WEIR_TRY(ask(place, fmt::format("acknowledge\t{}\t{}\n", on_one_line(alarm), person)));
+    if (!answer) return std::nullopt;
+    return std::optional(*answer == "yes");
 }
 
 }  // namespace weir::service

@@ -110,7 +110,7 @@ Result<SettingValue> Settings::Key::in_bounds(std::int64_t value) const {
 Result<SettingValue> Settings::Key::checked(const SettingValue& value) const {
     const auto* text = std::get_if<std::string>(&value);
     if (kind_ == SettingKind::text && text != nullptr) {
-        if (auto good = check_text(*text); !good) return std::unexpected(std::move(good.error()));
+        WEIR_TRY(check_text(*text));
         if (!words_.empty() && std::ranges::find(words_, *text) == words_.end())
             return fail(Errc::usage, fmt::format("is none of {}", joined(words_)));
         return value;
@@ -133,7 +133,7 @@ Result<SettingValue> Settings::Key::checked(const SettingValue& value) const {
         if (list->size() > list_size_max)
             return fail(Errc::usage, fmt::format("has more than {} texts", list_size_max));
         for (const auto& item : *list) {
-            if (auto good = check_text(item); !good) return std::unexpected(std::move(good.error()));
+            WEIR_TRY(check_text(item));
         }
         return value;
     }

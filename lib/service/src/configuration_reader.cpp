@@ -8,9 +8,9 @@
 
 #include "one_line.hpp"
 #include "toml.hpp"
-#include "utf8.hpp"
 #include "weir/base/file.hpp"
 #include "weir/base/suggest.hpp"
+#include "weir/base/utf8.hpp"
 #include "weir/service/configuration.hpp"
 #include "weir/service/configuration_sections.hpp"
 
@@ -236,26 +236,23 @@ void list_tables(const toml::table& table, const std::string& path, std::vector<
 }  // namespace
 
 Result<std::vector<ConfigurationSection>> list_sections(std::string_view text, std::string_view file_name) {
-    const auto table = parse_limited(text, file_name);
-    if (!table) return std::unexpected(table.error());
+    const auto table = WEIR_TRY(parse_limited(text, file_name));
     std::vector<ConfigurationSection> sections;
-    list_tables(*table, "", sections);
+    list_tables(table, "", sections);
     std::ranges::sort(sections, {}, &ConfigurationSection::line);  // no two begin in the same line
     return sections;
 }
 
 Result<> Settings::read_text(std::string_view text, std::string_view file_name) {
-    const auto table = parse_limited(text, file_name);
-    if (!table) return std::unexpected(table.error());
+    const auto table = WEIR_TRY(parse_limited(text, file_name));
     SettingsReader reader(*this, file_name);
-    reader.walk(*table, "");
+    reader.walk(table, "");
     return reader.apply();
 }
 
 Result<> Settings::read_file(const std::filesystem::path& path) {
-    const auto text = weir::read_text(path, configuration_size_max);
-    if (!text) return std::unexpected(text.error());
-    return read_text(*text, path.native());
+    const auto text = WEIR_TRY(weir::read_text(path, configuration_size_max));
+    return read_text(text, path.native());
 }
 
 }  // namespace weir::service

@@ -38,8 +38,7 @@ std::string ControlAnswer::error() const {
 
 Result<ControlAnswer> ControlClient::ask(bool post, const std::string& path, const std::string& body,
                                          std::chrono::milliseconds deadline) const {
-    const auto endpoint = parse_endpoint(address_);
-    if (!endpoint) return std::unexpected(endpoint.error());
+    const auto endpoint = WEIR_TRY(parse_endpoint(address_));
     try {
         asio::io_context io{1};
         beast::tcp_stream stream(io);
@@ -56,7 +55,7 @@ Result<ControlAnswer> ControlClient::ask(bool post, const std::string& path, con
         parser.body_limit(answer_max_.count());
         beast::error_code ended = asio::error::would_block;
         stream.expires_after(deadline);
-        stream.async_connect(*endpoint, [&](const beast::error_code& connected) {
+        stream.async_connect(endpoint, [&](const beast::error_code& connected) {
             if (connected) return void(ended = connected);
             http::async_write(stream, request, [&](const beast::error_code& written, std::size_t) {
                 // A server that refuses a large body answers before it was read: look for the answer in any case.
@@ -89,30 +88,27 @@ Result<ControlAnswer> ControlClient::post(const std::string& path, const std::st
 }
 
 Result<StationReport> ControlClient::status(std::chrono::milliseconds deadline) const {
-    const auto answer = get("/status", deadline);
-    if (!answer) return std::unexpected(answer.error());
-    if (!answer->good()) return fail(Errc::io, answer->error());
-    return parse_station_report(answer->body);
+    const auto answer = WEIR_TRY(get("/status", deadline));
+    if (!answer.good()) return fail(Errc::io, answer.error());
+    return parse_station_report(answer.body);
 }
 
 Result<StationEvents> ControlClient::events(std::chrono::milliseconds deadline) const {
-    const auto answer = get("/events", deadline);
-    if (!answer) return std::unexpected(answer.error());
-    if (!answer->good()) return fail(Errc::io, answer->error());
-    return parse_station_events(answer->body, ids_memory_max);
+    const auto answer = WEIR_TRY(get("/events", deadline));
+    if (!answer.good()) return fail(Errc::io, answer.error());
+    return parse_station_events(answer.body, ids_memory_max);
 }
 
 Result<StationState> ControlClient::request(const StationRequest& request, std::chrono::milliseconds patience) const {
-    const auto answer = post("/transition", to_json(request), request.deadline.value_or(deadline_unsaid) + patience);
-    if (!answer) return std::unexpected(answer.error());
-    if (!answer->good())
-        return fail(answer->status == 409   ? Errc::refused
-                    : answer->status == 504 ? Errc::limit
-                                            : Errc::usage,
-                    answer->error());
-    const auto document = json::parse(answer->body);
-    if (!document) return std::unexpected(document.error());
-    json::Fields fields(*document, "the answer");
+    const auto answer =
+        WEIR_TRY(post("/transition", to_json(request), request.deadline.value_or(deadline_unsaid) + patience));
+    if (!answer.good())
+        return fail(answer.status == 409   ? Errc::refused
+                    : answer.status == 504 ? Errc::limit
+                                           : Errc::usage,
+                    answer.error());
+    const auto document = WEIR_TRY(json::parse(answer.body));
+    json::Fields fields(document, "the answer");
     const auto state = parse_station_state(fields.text("state"));
     if (!state) return fail(Errc::unsupported, fmt::format("{} answered with an unknown state", address_));
     return *state;

@@ -55,7 +55,7 @@ Result<Peer> read_peer(const json::value& value, const std::string& what) {
     if (link != "udp" && link != "tcp") fields.fail_with(fmt::format("\"link\" of {} is neither udp nor tcp", what));
     peer.tcp = link == "tcp";
     read_sources(fields, peer, what);
-    if (auto good = fields.result(); !good) return std::unexpected(good.error());
+    WEIR_TRY(fields.result());
     return peer;
 }
 
@@ -133,8 +133,6 @@ StationReport::LatchedAlarm latched_alarm(const Alarm& alarm) {
             alarm.acknowledged_by};
 }
 
-std::string to_json(const Peer& peer) { return json::serialize(json_of(peer)); }
-
 std::string to_json(const StationRequest& request) {
     json::object object{{"name", name(request)}};
     if (request.run) object["run"] = number(*request.run);
@@ -180,16 +178,9 @@ std::string to_json(const StationReport& report) {
     return json::serialize(object);
 }
 
-Result<Peer> parse_peer(std::string_view text) {
-    const auto value = json::parse(text, limits);
-    if (!value) return std::unexpected(value.error());
-    return read_peer(*value, "the peer");
-}
-
 Result<StationRequest> parse_station_request(std::string_view text) {
-    const auto value = json::parse(text, limits);
-    if (!value) return std::unexpected(value.error());
-    json::Fields fields(*value, "the request");
+    const auto value = WEIR_TRY(json::parse(text, limits));
+    json::Fields fields(value, "the request");
     StationRequest request;
     const auto what = fields.text("name");
     if (const auto transition = parse_transition(what)) {
@@ -221,14 +212,13 @@ Result<StationRequest> parse_station_request(std::string_view text) {
         }
     }
     fields.no_others();
-    if (auto good = fields.result(); !good) return std::unexpected(good.error());
+    WEIR_TRY(fields.result());
     return request;
 }
 
 Result<StationReport> parse_station_report(std::string_view text) {
-    const auto value = json::parse(text, limits);
-    if (!value) return std::unexpected(value.error());
-    json::Fields fields(*value, "the status");
+    const auto value = WEIR_TRY(json::parse(text, limits));
+    json::Fields fields(value, "the status");
     StationReport report;
     report.station = fields.text("station");
     const auto kind = parse_station_kind(fields.text("kind"));
@@ -238,18 +228,18 @@ Result<StationReport> parse_station_report(std::string_view text) {
     report.state = state.value_or(StationState::initial);
     report.id = wire::StationId{static_cast<std::uint16_t>(fields.number("id", 0, 65'535))};
     report.pid = fields.number("pid", 0);
-    if (fields.has("run") && !value->at("run").is_null())
+    if (fields.has("run") && !value.at("run").is_null())
         report.run = RunNumber{static_cast<std::uint32_t>(fields.number("run", 0, 0xffff'ffff))};
     if (fields.object("transition") != nullptr) {
-        json::Fields inner(value->at("transition"), "the transition");
+        json::Fields inner(value.at("transition"), "the transition");
         report.transition = {inner.text("name"), std::chrono::duration<double>(inner.real("seconds", 0))};
         if (auto good = inner.result(); !good) fields.fail_with(good.error().context);
     }
     if (auto error = fields.text("error", "", 65'536); !error.empty()) report.error = std::move(error);
     report.status.finished = fields.flag("finished", false);
-    if (fields.object("ledger") != nullptr) read_ledger(value->at("ledger"), report.status.ledger, fields);
+    if (fields.object("ledger") != nullptr) read_ledger(value.at("ledger"), report.status.ledger, fields);
     if (const auto* counters = fields.object("counters")) {
-        json::Fields inner(value->at("counters"), "the counters");
+        json::Fields inner(value.at("counters"), "the counters");
         for (const auto& [what, count] : *counters) {
             if (report.status.counters.size() < names_max) report.status.counters[std::string(what)] = inner.real(what);
         }
@@ -257,11 +247,11 @@ Result<StationReport> parse_station_report(std::string_view text) {
     }
     if (const auto* alarms = fields.array("alarms", 10'000)) read_alarms(*alarms, report, fields);
     if (fields.object("self") != nullptr) {
-        auto self = read_peer(value->at("self"), "self");
+        auto self = read_peer(value.at("self"), "self");
         if (self) report.self = std::move(*self);
         else fields.fail_with(self.error().context);
     }
-    if (auto good = fields.result(); !good) return std::unexpected(good.error());
+    WEIR_TRY(fields.result());
     return report;
 }
 

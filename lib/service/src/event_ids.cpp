@@ -29,9 +29,8 @@ void EventIds::insert(GlobalEventId id) {
 }
 
 Result<EventIds> EventIds::parse(std::string_view text, Bytes memory_max) {
-    auto ids = wire::parse_event_ids(text, memory_max.count());
-    if (!ids) return std::unexpected(ids.error());
-    return EventIds(std::move(*ids), memory_max);
+    auto ids = WEIR_TRY(wire::parse_event_ids(text, memory_max.count()));
+    return EventIds(std::move(ids), memory_max);
 }
 
 EventIds& EventIds::operator|=(const EventIds& other) {
@@ -68,9 +67,8 @@ Result<StationEvents> parse_station_events(std::string_view text, Bytes memory_m
                         fmt::format("\"{}\" is no line with a word, a tab and event ids", line.substr(0, 60)));
         if (events.size() == sets_max)
             return fail(Errc::limit, fmt::format("more than {} sets of event ids", sets_max));
-        auto ids = EventIds::parse(line.substr(tab + 1), memory_max);
-        if (!ids) return std::unexpected(ids.error());
-        if (!events.emplace(line.substr(0, tab), std::move(*ids)).second)
+        auto ids = WEIR_TRY(EventIds::parse(line.substr(tab + 1), memory_max));
+        if (!events.emplace(line.substr(0, tab), std::move(ids)).second)
             return fail(Errc::corrupt,
                         fmt::format("two sets of event ids are called \"{}\"", line.substr(0, tab).substr(0, 60)));
         text.remove_prefix(end + 1);

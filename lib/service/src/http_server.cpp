@@ -276,12 +276,11 @@ public:
     }
 
     Result<> listen() {
-        const auto endpoint = parse_endpoint(shared_.options.listen);
-        if (!endpoint) return std::unexpected(endpoint.error());
+        const auto endpoint = WEIR_TRY(parse_endpoint(shared_.options.listen));
         beast::error_code ec;
-        acceptor_.open(endpoint->protocol(), ec);
+        acceptor_.open(endpoint.protocol(), ec);
         if (!ec) acceptor_.set_option(asio::socket_base::reuse_address(true), ec);
-        if (!ec) acceptor_.bind(*endpoint, ec);
+        if (!ec) acceptor_.bind(endpoint, ec);
         if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
         if (!ec) port_ = acceptor_.local_endpoint(ec).port();
         if (ec)
@@ -360,7 +359,7 @@ std::string HttpServer::address() const { return server_->address(); }
 Result<HttpServer> HttpServer::start(const HttpServerOptions& options, std::vector<HttpRoute> routes) {
     try {  // the constructors of Asio throw when the system gives out no descriptors or threads
         auto server = std::make_unique<Server>(options, std::move(routes));
-        if (auto listening = server->listen(); !listening) return std::unexpected(std::move(listening.error()));
+        WEIR_TRY(server->listen());
         return HttpServer(std::move(server));
     } catch (const std::system_error& error) {
         return fail_errno(error.code().value(), fmt::format("cannot serve HTTP on {}", options.listen));

@@ -6,16 +6,13 @@
 #include <prometheus/check_names.h>
 #include <prometheus/text_serializer.h>
 
-#include <algorithm>
-#include <cmath>
 #include <functional>
-#include <limits>
 #include <mutex>
 #include <sstream>
 #include <utility>
 
-#include "utf8.hpp"
 #include "weir/base/assert.hpp"
+#include "weir/base/utf8.hpp"
 
 namespace weir::service {
 namespace {
@@ -43,14 +40,13 @@ struct Gathered {
     MetricType type = MetricType::Untyped;
     std::string help;
     std::map<Labels, double> values;
-    std::vector<prometheus::ClientMetric> histograms;
 };
 
 using Gathering = std::map<std::string, Gathered, std::less<>>;
 
 Gathered& gathered(Gathering& all, std::string_view name, std::string_view help, MetricType type) {
     auto found = all.find(name);
-    if (found == all.end()) found = all.emplace(std::string(name), Gathered{type, std::string(help), {}, {}}).first;
+    if (found == all.end()) found = all.emplace(std::string(name), Gathered{type, std::string(help), {}}).first;
     WEIR_ASSERT(found->second.type == type);
     return found->second;
 }
@@ -78,59 +74,22 @@ private:
     const std::size_t label_sets_max_;
 };
 
-prometheus::ClientMetric written(const Histogram& histogram, const Labels& labels) {
-    prometheus::ClientMetric metric;
-    metric.label = written(labels);
-    const auto counts = histogram.counts();
-    std::uint64_t below = 0;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-        below += counts[i];
-        const bool last = i == histogram.bounds().size();
-        metric.histogram.bucket.push_back(
-            {below, last ? std::numeric_limits<double>::infinity() : histogram.bounds()[i]});
-    }
-    metric.histogram.sample_count = below;
-    metric.histogram.sample_sum = histogram.sum();
-    return metric;
-}
-
 }  // namespace
 
-Histogram::Histogram(std::vector<double> bounds) : bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {
-    WEIR_ASSERT(std::ranges::adjacent_find(bounds_, std::greater_equal<>{}) == bounds_.end());
-    WEIR_ASSERT(std::ranges::all_of(bounds_, [](double bound) { return std::isfinite(bound); }));
-}
-
-void Histogram::observe(double value) noexcept {
-    const auto bucket = std::ranges::lower_bound(bounds_, value) - bounds_.begin();
-    counts_[static_cast<std::size_t>(bucket)].fetch_add(1, std::memory_order_relaxed);
-    sum_.fetch_add(value, std::memory_order_relaxed);
-}
-
-std::vector<std::uint64_t> Histogram::counts() const {
-    std::vector<std::uint64_t> counts;
-    for (const auto& count : counts_) counts.push_back(count.load(std::memory_order_relaxed));
-    return counts;
-}
-
 struct Metrics::State {
-    template <class Kind>
     struct Family {
         std::string help;
-        std::map<Labels, std::unique_ptr<Kind>> members;
+        std::map<Labels, std::unique_ptr<Counter>> members;
     };
 
-    template <class Kind, class... Arguments>
-    Kind& find_or_make(std::map<std::string, Family<Kind>>& families, const std::string& name, const std::string& help,
-                       const Labels& labels, const Arguments&... arguments) {
+    Counter& find_or_make(const std::string& name, const std::string& help, const Labels& labels) {
         check_names(name, labels);
         const std::lock_guard lock(mutex);
-        auto& family = families[name];
+        auto& family = counters[name];
         if (family.help.empty()) family.help = help;
-        WEIR_ASSERT(counters.count(name) + gauges.count(name) + histograms.count(name) == 1);
         const bool room = family.members.size() < label_sets_max || family.members.contains(labels);
         auto& member = family.members[room ? labels : overflow_of(labels)];
-        if (member == nullptr) member = std::make_unique<Kind>(arguments...);
+        if (member == nullptr) member = std::make_unique<Counter>();
         return *member;
     }
 
@@ -138,9 +97,7 @@ struct Metrics::State {
 
     const std::size_t label_sets_max;
     std::mutex mutex;  // guards all below; held through a scrape
-    std::map<std::string, Family<Counter>> counters;
-    std::map<std::string, Family<Gauge>> gauges;
-    std::map<std::string, Family<Histogram>> histograms;
+    std::map<std::string, Family> counters;
     std::map<std::uint64_t, std::function<void(MetricSink&)>> collections;
     std::uint64_t next_id = 1;
 };
@@ -149,16 +106,7 @@ Metrics::Metrics(std::size_t label_sets_max) : state_(std::make_shared<State>(la
 Metrics::~Metrics() = default;
 
 Counter& Metrics::counter(const std::string& name, const std::string& help, const Labels& labels) {
-    return state_->find_or_make(state_->counters, name, help, labels);
-}
-
-Gauge& Metrics::gauge(const std::string& name, const std::string& help, const Labels& labels) {
-    return state_->find_or_make(state_->gauges, name, help, labels);
-}
-
-Histogram& Metrics::histogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
-                              const Labels& labels) {
-    return state_->find_or_make(state_->histograms, name, help, labels, bounds);
+    return state_->find_or_make(name, help, labels);
 }
 
 Metrics::Collection Metrics::collect(std::function<void(MetricSink&)> report) {
@@ -191,20 +139,12 @@ std::string Metrics::text() const {
             auto& values = gathered(all, name, family.help, MetricType::Counter).values;
             for (const auto& [labels, counter] : family.members) values[labels] = static_cast<double>(counter->value());
         }
-        for (const auto& [name, family] : state_->gauges) {
-            auto& values = gathered(all, name, family.help, MetricType::Gauge).values;
-            for (const auto& [labels, gauge] : family.members) values[labels] = gauge->value();
-        }
-        for (const auto& [name, family] : state_->histograms) {
-            auto& metrics = gathered(all, name, family.help, MetricType::Histogram).histograms;
-            for (const auto& [labels, histogram] : family.members) metrics.push_back(written(*histogram, labels));
-        }
         GatheringSink sink(all, state_->label_sets_max);
         for (const auto& [id, report] : state_->collections) report(sink);
     }
     std::vector<prometheus::MetricFamily> families;
     for (auto& [name, one] : all) {
-        prometheus::MetricFamily family{name, one.help, one.type, std::move(one.histograms)};
+        prometheus::MetricFamily family{name, one.help, one.type, {}};
         for (const auto& [labels, value] : one.values) {
             prometheus::ClientMetric metric;
             metric.label = written(labels);

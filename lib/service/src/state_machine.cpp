@@ -38,7 +38,7 @@ void StateMachine::begin(std::string name, StationState to, bool down, SteadyTim
 }
 
 Result<> StateMachine::begin(Transition transition, SteadyTime now, WallTime wall, std::chrono::milliseconds deadline) {
-    if (auto good = idle(); !good) return good;
+    WEIR_TRY(idle());
     const auto to = after(state_, transition);
     if (!to)
         return fail(Errc::refused, fmt::format("{} is not possible in state {}; possible: {}", name(transition),
@@ -48,7 +48,7 @@ Result<> StateMachine::begin(Transition transition, SteadyTime now, WallTime wal
 }
 
 Result<> StateMachine::begin_change_peers(SteadyTime now, WallTime wall, std::chrono::milliseconds deadline) {
-    if (auto good = idle(); !good) return good;
+    WEIR_TRY(idle());
     if (state_ == StationState::initial || state_ == StationState::configured)
         return fail(Errc::refused,
                     fmt::format("change_peers is not possible in state {}; connect tells the peers", name(state_)));

@@ -36,9 +36,8 @@ Result<std::unique_ptr<StationFrame>> StationFrame::start(Station& station, cons
     services.timers.start();
     auto frame = std::make_unique<Frame>(station, options, services);
     if (!options.control.empty()) {
-        auto server = HttpServer::start({.listen = options.control}, control_routes(frame->loop, services, options));
-        if (!server) return std::unexpected(server.error());
-        frame->server = std::move(*server);
+        frame->server =
+            WEIR_TRY(HttpServer::start({.listen = options.control}, control_routes(frame->loop, services, options)));
     }
     return std::unique_ptr<StationFrame>(new StationFrame(std::move(frame)));
 }

@@ -24,14 +24,12 @@ std::string refusal(std::string_view text) {
     return request ? "" : request.error().message();
 }
 
-TEST(ControlMessages, APeerIsReadBack) {
-    EXPECT_EQ(parse_peer(to_json(sample_peer())).value(), sample_peer());
-    EXPECT_EQ(
-        to_json(sample_peer()),
-        R"({"name":"ros-1","kind":"readout","id":3,"dataflow":"127.0.0.1:40001","events":"","sources":["0x7c0000","0xa80010"],"link":"udp"})");
-    auto over_tcp = sample_peer();
-    over_tcp.tcp = true;
-    EXPECT_EQ(parse_peer(to_json(over_tcp)).value(), over_tcp);
+TEST(ControlMessages, APeerIsWrittenAsTheDocumentShows) {
+    const StationRequest request{.kind = StationRequestKind::change_peers, .peers = {sample_peer()}};
+    EXPECT_THAT(
+        to_json(request),
+        HasSubstr(
+            R"([{"name":"ros-1","kind":"readout","id":3,"dataflow":"127.0.0.1:40001","events":"","sources":["0x7c0000","0xa80010"],"link":"udp"}])"));
 }
 
 TEST(ControlMessages, EveryRequestIsReadBack) {
@@ -41,7 +39,10 @@ TEST(ControlMessages, EveryRequestIsReadBack) {
             request.run = RunNumber{91668};
             request.again = true;
         }
-        if (transition == Transition::connect) request.peers = {sample_peer(), sample_peer()};
+        if (transition == Transition::connect) {
+            request.peers = {sample_peer(), sample_peer()};
+            request.peers.back().tcp = true;
+        }
         EXPECT_EQ(parse_station_request(to_json(request)).value(), request) << name(transition);
     }
     for (const auto kind : {StationRequestKind::change_peers, StationRequestKind::exit}) {

@@ -29,9 +29,8 @@ std::unexpected<Error> cannot_listen(const HostPort& where, int os_errno) {
 }
 
 Result<Listener> Listener::open(const HostPort& where, const SocketOptions& options, int backlog) {
-    auto listener = reserve(where, options);
-    if (!listener) return listener;
-    if (const auto listening = listener->listen(backlog); !listening) return std::unexpected(listening.error());
+    auto listener = WEIR_TRY(reserve(where, options));
+    WEIR_TRY(listener.listen(backlog));
     return listener;
 }
 
@@ -41,10 +40,9 @@ Result<> Listener::listen(int backlog) {
 }
 
 Result<Listener> Listener::reserve(const HostPort& where, const SocketOptions& options) {
-    const auto addresses = resolve(where, true);
-    if (!addresses) return std::unexpected(addresses.error());
+    const auto addresses = WEIR_TRY(resolve(where, true));
     int failure = 0;
-    for (const auto& address : *addresses) {
+    for (const auto& address : addresses) {
         Socket socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         const int on = 1;
         if (socket && ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0) {

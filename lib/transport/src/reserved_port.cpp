@@ -21,10 +21,9 @@ ReservedPort::Lent::Lent(const Socket& socket) noexcept : socket_(socket) { shar
 ReservedPort::Lent::~Lent() { share(socket_, false); }
 
 Result<ReservedPort> ReservedPort::take(const HostPort& where) {
-    const auto addresses = resolve(where, true);
-    if (!addresses) return std::unexpected(addresses.error());
+    const auto addresses = WEIR_TRY(resolve(where, true));
     int failure = 0;
-    for (const auto& address : *addresses) {
+    for (const auto& address : addresses) {
         Socket socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
         const auto bound = [&] { return ::bind(socket.fd(), address.data(), address.size()) == 0; };
         if (socket && (bound() || (errno == EADDRINUSE && share(socket, true) && bound())) && share(socket, false)) {

@@ -171,7 +171,7 @@ Result<> TlsSession::encrypt(std::span<const iovec> sources) {
         ERR_clear_error();
         const int result = SSL_write_ex(ssl_, data, size, &count);
         if (result > 0) return accepted_ += count, Result<>{};
-        if (auto outcome = failed(result, "write"); !outcome) return std::unexpected(outcome.error());
+        WEIR_TRY(failed(result, "write"));
         return fail(Errc::io, "TLS: the other side has ended the connection");
     };
     for (const auto& source : sources) {
@@ -182,7 +182,7 @@ Result<> TlsSession::encrypt(std::span<const iovec> sources) {
             if (!direct) std::memcpy(together.data() + gathered, data, count);
             gathered += count;
             if (gathered == piece_size) {
-                if (auto done = put(direct ? data : together.data(), gathered); !done) return done;
+                WEIR_TRY(put(direct ? data : together.data(), gathered));
                 gathered = 0;
                 if (accepted_ >= encrypted_at_once) return {};
             }
@@ -207,7 +207,7 @@ Result<Transfer> TlsSession::write(std::span<const iovec> sources) {
         }
     }
     if (accepted_ == 0) {  // else the same bytes come again, and are only to be sent
-        if (auto encrypted = encrypt(sources); !encrypted) return std::unexpected(encrypted.error());
+        WEIR_TRY(encrypt(sources));
     }
     switch (flush()) {
         case Flushed::closed: return Transfer{Transfer::State::closed, 0};

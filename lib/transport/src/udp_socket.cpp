@@ -33,10 +33,9 @@ void set_buffer(int fd, int forced, int option, Bytes size) noexcept {
 }  // namespace
 
 Result<Socket> open_udp(const HostPort& where, const UdpOptions& options) {
-    const auto addresses = resolve(where, true);
-    if (!addresses) return std::unexpected(addresses.error());
+    const auto addresses = WEIR_TRY(resolve(where, true));
     int failure = 0;
-    for (const auto& address : *addresses) {
+    for (const auto& address : addresses) {
         Socket socket(::socket(address.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
         if (socket && ::bind(socket.fd(), address.data(), address.size()) == 0) {
             const int fd = socket.fd();

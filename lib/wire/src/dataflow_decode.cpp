@@ -33,7 +33,7 @@ void take_words(FieldReader& in, std::size_t count, std::vector<Word>& into) {
 
 template <class Word>
 Result<> take_list(FieldReader& in, const char* what, std::size_t count, std::size_t most, std::vector<Word>& into) {
-    if (auto ok = check_count(in, what, count, most, word_size); !ok) return ok;
+    WEIR_TRY(check_count(in, what, count, most, word_size));
     take_words(in, count, into);
     return {};
 }
@@ -52,15 +52,15 @@ Result<> take_ticket(FieldReader& in, EventTicket& ticket) {
     const auto level1 = in.take<std::uint16_t>();
     const auto level2 = in.take<std::uint16_t>();
     in.take<std::uint16_t>();
-    if (auto ok = take_list(in, "level-1 words", level1, trigger_words_max, ticket.level1_words); !ok) return ok;
+    WEIR_TRY(take_list(in, "level-1 words", level1, trigger_words_max, ticket.level1_words));
     return take_list(in, "level-2 words", level2, trigger_words_max, ticket.level2_words);
 }
 
 Result<> take_tickets(FieldReader& in, std::size_t count, std::vector<EventTicket>& into) {
-    if (auto ok = check_count(in, "events", count, tickets_max, ticket_fixed); !ok) return ok;
+    WEIR_TRY(check_count(in, "events", count, tickets_max, ticket_fixed));
     into.resize(count);
     for (auto& ticket : into) {
-        if (auto ok = take_ticket(in, ticket); !ok) return ok;
+        WEIR_TRY(take_ticket(in, ticket));
     }
     return {};
 }
@@ -77,7 +77,7 @@ Result<> decode(ConstData message, DataRequest& into) {
     if (kind < 1 || kind > 2)
         return fail(Errc::corrupt, fmt::format("a request for data of the unknown kind {}", kind));
     into.kind = static_cast<RequestKind>(kind);
-    if (auto ok = take_list(in, "events", events, request_events_max, into.events); !ok) return ok;
+    WEIR_TRY(take_list(in, "events", events, request_events_max, into.events));
     return take_list(in, "ROBs", robs, request_robs_max, into.robs);
 }
 
@@ -86,7 +86,7 @@ Result<> decode(ConstData message, DataView& into) {
     into.head.request = in.take<std::uint64_t>();
     into.head.level1_id = Level1Id{in.take<std::uint32_t>()};
     const auto robs = in.take<std::uint32_t>();
-    if (auto ok = check_count(in, "ROBs", robs, request_robs_max, rob_part_size); !ok) return ok;
+    WEIR_TRY(check_count(in, "ROBs", robs, request_robs_max, rob_part_size));
     const auto parts = in.take_bytes(rob_part_size * robs);
     into.head.robs.resize(robs);
     std::uint64_t size = 0;
@@ -125,7 +125,7 @@ Result<> decode(ConstData message, Built& into) {
     FieldReader in(message);
     into.credit = in.take<std::uint64_t>();
     const auto events = in.take<std::uint32_t>();
-    if (auto ok = check_count(in, "built events", events, clear_events_max, event_end_size); !ok) return ok;
+    WEIR_TRY(check_count(in, "built events", events, clear_events_max, event_end_size));
     into.events.resize(events);
     for (auto& event : into.events) {
         event.global_id = GlobalEventId{in.take<std::uint64_t>()};
@@ -140,12 +140,12 @@ Result<> decode(ConstData message, Built& into) {
 Result<> decode(ConstData message, Level2Task& into) {
     FieldReader in(message);
     const auto events = in.take<std::uint32_t>();
-    if (auto ok = check_count(in, "events", events, tickets_max, level2_event_fixed); !ok) return ok;
+    WEIR_TRY(check_count(in, "events", events, tickets_max, level2_event_fixed));
     into.events.resize(events);
     for (auto& event : into.events) {
-        if (auto ok = take_ticket(in, event.ticket); !ok) return ok;
+        WEIR_TRY(take_ticket(in, event.ticket));
         const auto regions = in.take<std::uint32_t>();
-        if (auto ok = take_list(in, "ROBs of regions", regions, regions_max, event.regions); !ok) return ok;
+        WEIR_TRY(take_list(in, "ROBs of regions", regions, regions_max, event.regions));
     }
     return {};
 }
@@ -154,7 +154,7 @@ Result<> decode(ConstData message, Level2Decision& into) {
     FieldReader in(message);
     into.credit = in.take<std::uint64_t>();
     const auto events = in.take<std::uint32_t>();
-    if (auto ok = check_count(in, "decisions", events, clear_events_max, verdict_fixed); !ok) return ok;
+    WEIR_TRY(check_count(in, "decisions", events, clear_events_max, verdict_fixed));
     into.events.resize(events);
     for (auto& verdict : into.events) {
         verdict.global_id = GlobalEventId{in.take<std::uint64_t>()};
@@ -162,7 +162,7 @@ Result<> decode(ConstData message, Level2Decision& into) {
         verdict.accepted = (flags & flag_accepted) != 0;
         verdict.forced = (flags & flag_forced_verdict) != 0;
         const auto words = in.take<std::uint16_t>();
-        if (auto ok = take_list(in, "level-2 words", words, trigger_words_max, verdict.level2_words); !ok) return ok;
+        WEIR_TRY(take_list(in, "level-2 words", words, trigger_words_max, verdict.level2_words));
     }
     return {};
 }
@@ -172,7 +172,7 @@ Result<> decode(ConstData message, Level2Result& into) {
     into.global_id = GlobalEventId{in.take<std::uint64_t>()};
     into.level1_id = Level1Id{in.take<std::uint32_t>()};
     const auto size = in.take<std::uint32_t>();
-    if (auto ok = check_count(in, "bytes of a level-2 result", size, level2_result_max, 1); !ok) return ok;
+    WEIR_TRY(check_count(in, "bytes of a level-2 result", size, level2_result_max, 1));
     const auto result = in.take_bytes(size);
     into.result.assign(result.begin(), result.end());
     return {};
@@ -182,7 +182,7 @@ Result<> decode(ConstData message, Accept& into) {
     FieldReader in(message);
     const auto accepted = in.take<std::uint32_t>();
     const auto rejected = in.take<std::uint32_t>();
-    if (auto ok = take_tickets(in, accepted, into.accepted); !ok) return ok;
+    WEIR_TRY(take_tickets(in, accepted, into.accepted));
     return take_list(in, "rejected events", rejected, clear_events_max, into.rejected);
 }
 
@@ -197,7 +197,7 @@ Result<> decode(ConstData message, ReadoutInput& into) {
     into.level1_id = Level1Id{in.take<std::uint32_t>()};
     into.source = SourceId{in.take<std::uint32_t>()};
     const auto size = in.take<std::uint32_t>();
-    if (auto ok = check_count(in, "bytes of a fragment", size, dataflow_message_max, 1); !ok) return ok;
+    WEIR_TRY(check_count(in, "bytes of a fragment", size, dataflow_message_max, 1));
     into.fragment = in.take_bytes(size);
     return {};
 }

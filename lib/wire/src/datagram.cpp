@@ -65,12 +65,11 @@ void encode_datagram_header(std::span<std::byte, datagram_header_size> to, const
 }
 
 Result<DatagramHeader> decode_datagram(ConstData data, std::uint32_t key) {
-    const auto part_size = check_lengths(data);
-    if (!part_size) return std::unexpected(part_size.error());
+    const auto part_size = WEIR_TRY(check_lengths(data));
     const auto part = data.subspan(datagram_header_size);
-    if (part.size() != *part_size)
-        return fail(part.size() < *part_size ? Errc::truncated : Errc::corrupt,
-                    fmt::format("a datagram announces {} bytes and has {}", *part_size, part.size()));
+    if (part.size() != part_size)
+        return fail(part.size() < part_size ? Errc::truncated : Errc::corrupt,
+                    fmt::format("a datagram announces {} bytes and has {}", part_size, part.size()));
     if (checksum::crc32c(part, checksum::crc32c(data.first(datagram_checked_size), key)) !=
         load_little<std::uint32_t>(data, datagram_checked_size))
         return fail(Errc::corrupt,
@@ -84,7 +83,7 @@ Result<DatagramHeader> decode_datagram(ConstData data, std::uint32_t key) {
                           .message = load_little<std::uint64_t>(data, 32),
                           .message_size = load_little<std::uint32_t>(data, 40),
                           .offset = load_little<std::uint32_t>(data, 44),
-                          .part_size = *part_size};
+                          .part_size = part_size};
     const auto type = static_cast<std::uint8_t>(header.type);
     if (type == 0 || type > last_type)
         return fail(Errc::unsupported, fmt::format("a datagram of the unknown type {}", type));
@@ -102,9 +101,8 @@ StationId claimed_sender(ConstData datagram) noexcept {
 }
 
 Result<std::size_t> datagram_size(ConstData header) {
-    const auto part = check_lengths(header);
-    if (!part) return std::unexpected(part.error());
-    return datagram_header_size + *part;
+    const auto part = WEIR_TRY(check_lengths(header));
+    return datagram_header_size + part;
 }
 
 }  // namespace weir::wire

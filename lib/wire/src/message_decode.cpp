@@ -99,8 +99,7 @@ Result<Welcome> decode_welcome(ConstData meta) {
     if (!in.ok()) return too_short("WELCOME", meta);
     if (!cumulative) return std::unexpected(cumulative.error());
     if (welcome.protocol == 0) return fail(Errc::corrupt, "WELCOME speaks protocol version 0; there is none");
-    const auto ranges = take_ranges(in, count, *cumulative);
-    if (!ranges) return std::unexpected(ranges.error());
+    const auto ranges = WEIR_TRY(take_ranges(in, count, *cumulative));
     if (welcome.protocol >= 2) {
         welcome.run = RunNumber{in.take<std::uint32_t>()};
         welcome.heartbeat_ms = in.take<std::uint32_t>();
@@ -117,13 +116,12 @@ Result<Welcome> decode_welcome(ConstData meta) {
         welcome.recorder = recorder;
     }
     if (*cumulative != Sequence{0}) welcome.durable.insert({Sequence{1}, *cumulative});
-    for (const auto& range : *ranges) welcome.durable.insert(range);
+    for (const auto& range : ranges) welcome.durable.insert(range);
     return welcome;
 }
 
 Result<EventMeta> decode_event(ConstData meta, std::uint16_t flags) {
-    const auto sequence = decode_event_sequence(meta);
-    if (!sequence) return std::unexpected(sequence.error());
+    WEIR_TRY(decode_event_sequence(meta));
     FieldReader in(meta);
     EventMeta event;
     event.sequence = Sequence{in.take<std::uint64_t>()};
@@ -203,9 +201,7 @@ Result<Ack> decode_ack(ConstData meta) {
     if (!in.ok()) return too_short("ACK", meta);
     if (!cumulative) return std::unexpected(cumulative.error());
     ack.cumulative = *cumulative;
-    auto ranges = take_ranges(in, count, *cumulative);
-    if (!ranges) return std::unexpected(std::move(ranges.error()));
-    ack.ranges = std::move(*ranges);
+    ack.ranges = WEIR_TRY(take_ranges(in, count, *cumulative));
     return ack;
 }
 
@@ -214,11 +210,10 @@ Result<Reject> decode_reject(ConstData meta) {
     Reject reject;
     reject.sequence = Sequence{in.take<std::uint64_t>()};
     reject.reason = static_cast<RejectReason>(in.take<std::uint16_t>());
-    auto text = take_text(in, "REJECT", meta);
-    if (!text) return std::unexpected(std::move(text.error()));
+    auto text = WEIR_TRY(take_text(in, "REJECT", meta));
     if (!valid(reject.sequence))
         return fail(Errc::corrupt, fmt::format("REJECT: {} is no sequence", number(reject.sequence)));
-    reject.text = std::move(*text);
+    reject.text = std::move(text);
     return reject;
 }
 
@@ -226,9 +221,7 @@ Result<Bye> decode_bye(ConstData meta) {
     FieldReader in(meta);
     Bye bye;
     bye.reason = static_cast<ByeReason>(in.take<std::uint16_t>());
-    auto text = take_text(in, "BYE", meta);
-    if (!text) return std::unexpected(std::move(text.error()));
-    bye.text = std::move(*text);
+    bye.text = WEIR_TRY(take_text(in, "BYE", meta));
     return bye;
 }
 

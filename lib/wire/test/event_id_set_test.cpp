@@ -9,6 +9,8 @@
 #include <random>
 #include <set>
 
+#include "weir/base/testing/number_in_environment.hpp"
+
 namespace weir::wire {
 namespace {
 
@@ -37,8 +39,8 @@ EventIdSet kept(std::uint64_t events, double ratio, std::uint64_t seed = 1) {
 }
 
 TEST(EventIdSet, AgreesWithAPlainSetUnderRandomOperations) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto seed = testing::drawn_seed();
+    SCOPED_TRACE(testing::again(seed));
     std::mt19937_64 random(seed);
     for (int round = 0; round < 12; ++round) {
         EventIdSet set;

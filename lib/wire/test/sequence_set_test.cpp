@@ -6,6 +6,8 @@
 #include <random>
 #include <set>
 
+#include "weir/base/testing/number_in_environment.hpp"
+
 namespace weir::wire {
 namespace {
 
@@ -36,8 +38,8 @@ TEST(SequenceSet, WithoutTheFirstSequenceHasNoCumulativeMark) {
 }
 
 TEST(SequenceSet, AgreesWithAPlainSetUnderRandomOperations) {
-    const auto seed = std::random_device{}();
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto seed = testing::drawn_seed();
+    SCOPED_TRACE(testing::again(seed));
     std::mt19937_64 random(seed);
     SequenceSet set;
     std::set<std::uint64_t> model;

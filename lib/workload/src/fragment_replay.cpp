@@ -33,11 +33,10 @@ Result<Part> parse_part(std::string_view text) {
 }
 
 Result<std::unique_ptr<FragmentReplay>> FragmentReplay::open(const FragmentReplayOptions& options, FileSystem& system) {
-    const auto file = read_raw_file(
+    const auto file = WEIR_TRY(read_raw_file(
         options.file, options.file_size_max,
-        fmt::format("it is held in memory, and larger than {}", to_string(options.file_size_max)), system);
-    if (!file) return std::unexpected(file.error());
-    const auto& index = file->index;
+        fmt::format("it is held in memory, and larger than {}", to_string(options.file_size_max)), system));
+    const auto& index = file.index;
 
     std::unique_ptr<FragmentReplay> replay(new FragmentReplay);
     replay->format_ = index.head.format();
@@ -48,7 +47,7 @@ Result<std::unique_ptr<FragmentReplay>> FragmentReplay::open(const FragmentRepla
     if (index.blocks.empty()) return fail(Errc::usage, fmt::format("{} holds no event", options.file.native()));
     std::vector<SourceId> all;
     for (std::size_t i = 0; i < index.blocks.size(); ++i) {
-        auto recorded = replay->unpack(file->event(i), options.rules, all);
+        auto recorded = replay->unpack(file.event(i), options.rules, all);
         if (!recorded) return in_file(options.file, in_event(i + 1, std::move(recorded.error())));
         replay->events_.push_back(std::move(*recorded));
     }
@@ -59,25 +58,21 @@ Result<std::unique_ptr<FragmentReplay>> FragmentReplay::open(const FragmentRepla
 /// All ROBs of an event, each with its stamp; sources that were not seen before are added to `all`.
 Result<FragmentReplay::Recorded> FragmentReplay::unpack(ConstData bytes, const event::RodRules& rules,
                                                         std::vector<SourceId>& all) {
-    const auto whole = event::EventView::parse(bytes, format_);
-    if (!whole) return std::unexpected(whole.error());
+    const auto whole = WEIR_TRY(event::EventView::parse(bytes, format_));
     std::vector<std::byte> unpacked;
-    auto event = *whole;
+    auto event = whole;
     if (event.compression() != event::Compression::none) {
-        auto plain = event::decompress_event(event, rules.uncompressed_max);
-        if (!plain) return std::unexpected(std::move(plain.error()));
-        unpacked = std::move(*plain);
+        unpacked = WEIR_TRY(event::decompress_event(event, rules.uncompressed_max));
         event = event::EventView::parse(unpacked, format_).value();
     }
     Recorded recorded;
     auto walked = event::for_each_rob(event, [&](const event::FragmentView& rob) -> Result<> {
-        auto stamp = event::RobStamp::make(rob.bytes(), format_, event.ids().level1_id, rules);
-        if (!stamp) return std::unexpected(std::move(stamp.error()));
+        auto stamp = WEIR_TRY(event::RobStamp::make(rob.bytes(), format_, event.ids().level1_id, rules));
         const auto twice = std::ranges::find(recorded.robs, rob.source(), &RecordedRob::source);
         if (twice != recorded.robs.end())
             return fail(Errc::corrupt, fmt::format("source 0x{:06x} has two ROBs", number(rob.source())));
         if (!contains(all, rob.source())) all.push_back(rob.source());
-        recorded.robs.push_back({.source = rob.source(), .size = rob.bytes().size(), .stamp = *stamp});
+        recorded.robs.push_back({.source = rob.source(), .size = rob.bytes().size(), .stamp = stamp});
         recorded.bytes.insert(recorded.bytes.end(), rob.bytes().begin(), rob.bytes().end());
         return {};
     });

@@ -12,13 +12,11 @@ ConstData RawFileContents::event(std::size_t number) const {
 
 Result<RawFileContents> read_raw_file(const std::filesystem::path& path, Bytes size_max, std::string_view too_large,
                                       FileSystem& system) {
-    auto file = File::open(path, File::Mode::read, system);
-    if (!file) return std::unexpected(std::move(file.error()));
-    const auto size = file->size();
-    if (!size) return std::unexpected(size.error());
-    if (*size > size_max.count()) return fail(Errc::limit, fmt::format("{}: {}", path.native(), too_large));
-    auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(*size));
-    if (auto read = file->read_at(0, *bytes); !read) return std::unexpected(std::move(read.error()));
+    auto file = WEIR_TRY(File::open(path, File::Mode::read, system));
+    const auto size = WEIR_TRY(file.size());
+    if (size > size_max.count()) return fail(Errc::limit, fmt::format("{}: {}", path.native(), too_large));
+    auto bytes = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(size));
+    WEIR_TRY(file.read_at(0, *bytes));
     auto index = event::RawFileIndex::make(*bytes);
     if (!index) return in_file(path, std::move(index.error()));
     return RawFileContents{.bytes = std::move(bytes), .index = std::move(*index)};

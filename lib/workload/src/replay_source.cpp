@@ -54,7 +54,7 @@ Result<std::unique_ptr<ReplaySource>> ReplaySource::open(const ReplayOptions& op
     source->keep_ids_ = options.keep_ids;
     source->first_id_ = options.first_id;
     for (const auto& path : options.files) {
-        if (auto read = source->read(path, options, system); !read) return std::unexpected(std::move(read.error()));
+        WEIR_TRY(source->read(path, options, system));
     }
     if (source->events_.empty())
         return fail(Errc::usage,
@@ -67,17 +67,17 @@ Result<std::unique_ptr<ReplaySource>> ReplaySource::open(const ReplayOptions& op
 
 Result<> ReplaySource::read(const std::filesystem::path& path, const ReplayOptions& options, FileSystem& system) {
     const auto left = options.files_size_max - std::min(files_size_, options.files_size_max);
-    auto file = read_raw_file(path, left,
-                              fmt::format("the files together are larger than {}, and are held in memory; name fewer",
-                                          to_string(options.files_size_max)),
-                              system);
-    if (!file) return std::unexpected(std::move(file.error()));
-    files_size_ += Bytes{file->bytes->size()};
-    if (!file->index.end)
+    auto file =
+        WEIR_TRY(read_raw_file(path, left,
+                               fmt::format("the files together are larger than {}, and are held in memory; name fewer",
+                                           to_string(options.files_size_max)),
+                               system));
+    files_size_ += Bytes{file.bytes->size()};
+    if (!file.index.end)
         reports_.push_back(
             fmt::format("{} has no end record; whole events, which are sent: {}; bytes behind them, which are not: {}",
-                        path.native(), file->index.blocks.size(), file->index.bytes_after));
-    if (auto added = add(path, options, *file); !added) return in_file(path, std::move(added.error()));
+                        path.native(), file.index.blocks.size(), file.index.bytes_after));
+    if (auto added = add(path, options, file); !added) return in_file(path, std::move(added.error()));
     return {};
 }
 
@@ -119,18 +119,15 @@ Result<ReplaySource::RecordedEvent> ReplaySource::look_at(ConstData bytes, std::
     RecordedEvent recorded{.bytes = bytes, .owner = std::move(owner), .tags = {stream}};
     if (format_ == event::Format::opaque) return recorded;
 
-    const auto view = event::EventView::parse(bytes, format_);
-    if (!view) return std::unexpected(view.error());
-    recorded.ids = view->ids();
-    auto tags = view->stream_tags();
-    if (!tags) return std::unexpected(std::move(tags.error()));
-    if (!tags->empty()) recorded.tags = std::move(*tags);
+    const auto view = WEIR_TRY(event::EventView::parse(bytes, format_));
+    recorded.ids = view.ids();
+    auto tags = WEIR_TRY(view.stream_tags());
+    if (!tags.empty()) recorded.tags = std::move(tags);
     if (keep_ids_) return recorded;
 
-    if (view->compression() != event::Compression::none) {  // the ids inside must change too
-        auto unpacked = event::decompress_event(*view, uncompressed_max);
-        if (!unpacked) return std::unexpected(std::move(unpacked.error()));
-        recorded.owner = std::make_shared<const Contents>(std::move(*unpacked));
+    if (view.compression() != event::Compression::none) {  // the ids inside must change too
+        auto unpacked = WEIR_TRY(event::decompress_event(view, uncompressed_max));
+        recorded.owner = std::make_shared<const Contents>(std::move(unpacked));
         recorded.bytes = *recorded.owner;
     }
     auto plan = event::RestampPlan::make(recorded.bytes, format_, rules_of(format_));

@@ -65,7 +65,7 @@ Result<JobProcess> JobProcess::start(const std::vector<std::string>& arguments, 
         return fail_errno(failed, fmt::format("cannot start {}", arguments.front()));
     }
     JobProcess process(pid, sockets[0]);
-    if (auto listed = process.ask_for_list(patience); !listed) return std::unexpected(listed.error());
+    WEIR_TRY(process.ask_for_list(patience));
     return process;
 }
 
@@ -88,7 +88,7 @@ Result<JobProcess> JobProcess::fork_with(jobs::Jobs (*make)()) {
         return fail_errno(failed, "cannot fork");
     }
     JobProcess process(pid, sockets[0]);
-    if (auto listed = process.ask_for_list(visit_patience); !listed) return std::unexpected(listed.error());
+    WEIR_TRY(process.ask_for_list(visit_patience));
     return process;
 }
 
@@ -113,11 +113,10 @@ Result<jobs::Figures> JobProcess::run(std::size_t job, const jobs::Visit& visit)
                                        visit.place, visit.copies ? 1 : 0);
     for (const int cpu : visit.cpus) question += fmt::format(" {}", cpu);
     if (!jobs::send_text(socket_, question + "\n")) return fail(Errc::io, fmt::format("{} has gone", about_));
-    const auto answer = line(visit_patience);
-    if (!answer) return std::unexpected(answer.error());
-    const auto words = words_of(*answer);
+    const auto answer = WEIR_TRY(line(visit_patience));
+    const auto words = words_of(answer);
     if (words.size() != 5 || words[0] != "figures")
-        return fail(Errc::corrupt, fmt::format("{} answers \"{}\"", about_, *answer));
+        return fail(Errc::corrupt, fmt::format("{} answers \"{}\"", about_, answer));
     return jobs::Figures{number<double>(words[1]), number<double>(words[2]), number<std::size_t>(words[3]),
                          number<std::size_t>(words[4])};
 }
@@ -125,9 +124,8 @@ Result<jobs::Figures> JobProcess::run(std::size_t job, const jobs::Visit& visit)
 Result<> JobProcess::ask_for_list(std::chrono::seconds patience) {
     if (!jobs::send_text(socket_, "list\n")) return fail(Errc::io, "it ended at once");
     while (true) {
-        const auto answer = line(patience);
-        if (!answer) return std::unexpected(answer.error());
-        const auto words = words_of(*answer);
+        const auto answer = WEIR_TRY(line(patience));
+        const auto words = words_of(answer);
         if (words.empty()) continue;
         if (words[0] == "end") return {};
         if (words[0] == "about" && words.size() == 2) about_ = words[1];

@@ -25,11 +25,9 @@ bool holds_bare_events(const std::filesystem::path& path) {
 }
 
 Result<BareEvents> BareEvents::open(const std::filesystem::path& path) {
-    auto file = File::open(path, File::Mode::read);
-    if (!file) return std::unexpected(file.error());
-    const auto size = file->size();
-    if (!size) return std::unexpected(size.error());
-    return BareEvents(std::move(*file), *size);
+    auto file = WEIR_TRY(File::open(path, File::Mode::read));
+    const auto size = WEIR_TRY(file.size());
+    return BareEvents(std::move(file), size);
 }
 
 Result<std::optional<FileWalk::Block>> BareEvents::next(std::vector<std::byte>& bytes) {
@@ -37,7 +35,7 @@ Result<std::optional<FileWalk::Block>> BareEvents::next(std::vector<std::byte>& 
     const auto where = [&] { return fmt::format("{}, offset {}", file_.path().native(), at_); };
     std::array<std::byte, start_size> start{};
     if (size_ - at_ < start.size()) return fail(Errc::truncated, fmt::format("{}: ends inside an event", where()));
-    if (auto read = file_.read_at(at_, start); !read) return std::unexpected(read.error());
+    WEIR_TRY(file_.read_at(at_, start));
     const auto size = event::EventView::announced_size(start);
     if (!size) return fail(size.error().code, fmt::format("{}: {}", where(), size.error().context));
     if (*size < start.size()) return fail(Errc::corrupt, fmt::format("{}: says it has {} bytes", where(), *size));
@@ -48,7 +46,7 @@ Result<std::optional<FileWalk::Block>> BareEvents::next(std::vector<std::byte>& 
         return fail(Errc::truncated,
                     fmt::format("{}: says it has {} bytes, and {} are there", where(), *size, size_ - at_));
     bytes.resize(*size);
-    if (auto read = file_.read_at(at_, bytes); !read) return std::unexpected(read.error());
+    WEIR_TRY(file_.read_at(at_, bytes));
     FileWalk::Block block;
     block.number = ++events_;
     block.offset = at_;

@@ -146,7 +146,7 @@ int cat_file(const std::filesystem::path& path, const Options& options, Printer&
     std::vector<std::byte> bytes;
     int code = exit_good;
     const auto show = [&](const FileWalk::Block& block) -> Result<> {
-        if (auto read = walk->read(block, bytes); !read) return read;
+        WEIR_TRY(walk->read(block, bytes));
         const auto summary = summarize(block, bytes, walk->head().format());
         printer.event(path, summary, bytes);
         if (summary.trouble && summary.trouble->code != Errc::unsupported) {

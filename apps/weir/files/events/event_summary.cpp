@@ -29,9 +29,8 @@ Result<Fragments> Fragments::of(const event::EventView& event) {
     fragments.offset_ = event.header().size();
     fragments.payload_ = event.payload();
     if (event.compression() == event::Compression::none) return fragments;
-    auto unpacked = event::decompress_payload(event, unpacked_max);
-    if (!unpacked) return std::unexpected(std::move(unpacked.error()));
-    fragments.unpacked_ = std::move(*unpacked);  // moving a vector leaves its bytes where they are
+    fragments.unpacked_ =
+        WEIR_TRY(event::decompress_payload(event, unpacked_max));  // moving a vector leaves its bytes where they are
     fragments.payload_ = fragments.unpacked_;
     return fragments;
 }

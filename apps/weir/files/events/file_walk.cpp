@@ -21,9 +21,8 @@ Result<FileWalk> FileWalk::open(const std::filesystem::path& path) {
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored))
         return fail(Errc::usage, fmt::format("{} is a directory; name the files in it", path.native()));
-    auto reader = datafile::RawFileReader::open(path);
-    if (!reader) return std::unexpected(std::move(reader.error()));
-    return FileWalk(std::move(*reader));
+    auto reader = WEIR_TRY(datafile::RawFileReader::open(path));
+    return FileWalk(std::move(reader));
 }
 
 std::nullopt_t FileWalk::stop(FileEnding ending, std::string reason) {
@@ -36,9 +35,8 @@ std::nullopt_t FileWalk::stop(FileEnding ending, std::string reason) {
 Result<std::optional<FileWalk::Block>> FileWalk::next() {
     if (ended_) return std::nullopt;
     std::array<std::byte, event::file_end_size_bytes> words;
-    const auto got = reader_.file().read_some_at(at_, words);
-    if (!got) return std::unexpected(got.error());
-    const auto record = ConstData(words).first(*got);
+    const auto got = WEIR_TRY(reader_.file().read_some_at(at_, words));
+    const auto record = ConstData(words).first(got);
     if (record.empty()) return stop(FileEnding::cut_short, fmt::format("no end record at offset {}", at_));
     switch (event::record_kind(record)) {
         case event::RecordKind::file_end: {
@@ -95,10 +93,9 @@ Result<> FileWalk::read(const Block& block, std::vector<std::byte>& to) const {
 
 Result<FileWalk::Block> FileWalk::find(std::uint64_t number) {
     while (true) {
-        const auto block = next();
-        if (!block) return std::unexpected(block.error());
-        if (*block && (*block)->number == number) return **block;
-        if (!*block)
+        const auto block = WEIR_TRY(next());
+        if (block && block->number == number) return *block;
+        if (!block)
             return fail(Errc::refused, fmt::format("{} has no event {}; it has {}{}{}", path().native(), number,
                                                    events_, reason_.empty() ? "" : ", then ", reason_));
     }

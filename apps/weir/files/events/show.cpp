@@ -33,14 +33,13 @@ struct Contents {
 Result<Contents> walk_to_end(FileWalk& walk) {
     Contents contents;
     while (true) {
-        const auto block = walk.next();
-        if (!block) return std::unexpected(block.error());
-        if (!*block) return contents;
-        const std::uint64_t size = (*block)->separator.size;
+        const auto block = WEIR_TRY(walk.next());
+        if (!block) return contents;
+        const std::uint64_t size = block->separator.size;
         contents.smallest = contents.first_block ? std::min(contents.smallest, size) : size;
         contents.largest = std::max(contents.largest, size);
-        if (!contents.first_block) contents.first_block = (*block)->separator.block_number;
-        contents.last_block = (*block)->separator.block_number;
+        if (!contents.first_block) contents.first_block = block->separator.block_number;
+        contents.last_block = block->separator.block_number;
     }
 }
 

@@ -22,16 +22,14 @@ bool holds_objects(const std::filesystem::path& path) {
 }
 
 Result<ObjectFile> ObjectFile::read(const std::filesystem::path& path) {
-    const auto file = File::open(path, File::Mode::read);
-    if (!file) return std::unexpected(file.error());
-    const auto size = file->size();
-    if (!size) return std::unexpected(size.error());
-    if (*size > size_max.count())
-        return fail(Errc::limit, fmt::format("{} has {} bytes; a file of objects may have {}", path.native(), *size,
+    const auto file = WEIR_TRY(File::open(path, File::Mode::read));
+    const auto size = WEIR_TRY(file.size());
+    if (size > size_max.count())
+        return fail(Errc::limit, fmt::format("{} has {} bytes; a file of objects may have {}", path.native(), size,
                                              to_string(size_max)));
     ObjectFile objects;
-    objects.bytes.resize(static_cast<std::size_t>(*size));
-    if (auto done = file->read_at(0, objects.bytes); !done) return std::unexpected(done.error());
+    objects.bytes.resize(static_cast<std::size_t>(size));
+    WEIR_TRY(file.read_at(0, objects.bytes));
     return objects;
 }
 

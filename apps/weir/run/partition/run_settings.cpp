@@ -48,7 +48,7 @@ Result<RunSettings> read_run_settings(const std::filesystem::path& partition) {
     run.declare(settings);
     for (const auto* section : {"partition", "data", "network"}) settings.leave_to_others(section);
     for (const auto kind : station_kinds) settings.leave_to_others(name(kind));
-    if (auto read = settings.read_file(partition); !read) return std::unexpected(read.error());
+    WEIR_TRY(settings.read_file(partition));
     return run;
 }
 

@@ -66,8 +66,7 @@ Result<std::unique_ptr<service::Station>> BuilderSettings::make(const StationPla
     options.memory = memory_;
     options.probe = probe_;
     options.output.name = place.name;
-    options.output.format = options.builder.format == event::Format::event_3_0 ? wire::EventFormat::event_3_0
-                                                                               : wire::EventFormat::event_5_0;
+    options.output.format = wire::parse_event_format(event::name(options.builder.format)).value();
     options.output.window = memory_;
     StreamTag tag;
     tag.type = tag_.substr(0, tag_.find('_'));

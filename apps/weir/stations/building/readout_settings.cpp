@@ -85,9 +85,7 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     if (!first)
         return fail(Errc::usage, fmt::format("first_source: \"{}\" is no source; write 0x420000", first_source_));
     o.generator.first_source = *first;
-    auto part = workload::parse_part(part_);
-    if (!part) return std::unexpected(std::move(part.error()));
-    o.replay.part = *part;
+    o.replay.part = WEIR_TRY(workload::parse_part(part_));
     if (!file_.empty()) o.replay.file = file_;
     if (!place.sources.empty()) o.replay.file = place.sources.front();
     if (o.feed == readout::FeedKind::file && place.sources.size() > 1)
@@ -100,9 +98,7 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     if (!strategy)
         return fail(Errc::usage, fmt::format("\"{}\" is no way to wait; choose park, yield or spin", strategy_));
     o.handlers.strategy = *strategy;
-    auto listen = transport::parse_host_port(listen_);
-    if (!listen) return std::unexpected(std::move(listen.error()));
-    o.loop.listen = *listen;
+    o.loop.listen = WEIR_TRY(transport::parse_host_port(listen_));
     o.loop.datagram_max = place.partition.network.datagram_max.count();
     o.loop.receive_buffer = place.partition.network.receive_buffer;
     o.loop.endpoint.key = place.partition.key;
@@ -111,28 +107,26 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
 }
 
 Result<> ReadoutSettings::check(const StationPlace& place) const {
-    const auto made = options(place);
-    if (!made) return std::unexpected(made.error());
-    if (made->format == event::Format::opaque)
+    const auto made = WEIR_TRY(options(place));
+    if (made.format == event::Format::opaque)
         return fail(Errc::usage, "a readout serves fragments; [data] format must be event-5.0 or event-3.0");
-    if (made->feed == readout::FeedKind::file && made->replay.file.empty())
+    if (made.feed == readout::FeedKind::file && made.replay.file.empty())
         return fail(Errc::usage, "source = \"file\" needs a file: give --source FILE, or say file = \"...\"");
     if (std::error_code error;
-        made->feed == readout::FeedKind::file && !file_.empty() && !std::filesystem::exists(file_, error))
+        made.feed == readout::FeedKind::file && !file_.empty() && !std::filesystem::exists(file_, error))
         return fail(Errc::usage, fmt::format("file = \"{}\" is not there", file_));
-    const auto robs = made->sources.empty() ? made->generator.robs : made->sources.size();
-    if (made->feed == readout::FeedKind::generator &&
-        robs * made->generator.rob_size.count() > made->store.bytes_max.count())
+    const auto robs = made.sources.empty() ? made.generator.robs : made.sources.size();
+    if (made.feed == readout::FeedKind::generator &&
+        robs * made.generator.rob_size.count() > made.store.bytes_max.count())
         return fail(Errc::usage, fmt::format("{} ROBs of {} are more than its memory of {}; raise memory", robs,
-                                             to_string(made->generator.rob_size), to_string(made->store.bytes_max)));
+                                             to_string(made.generator.rob_size), to_string(made.store.bytes_max)));
     return {};
 }
 
 Result<std::unique_ptr<service::Station>> ReadoutSettings::make(const StationPlace& place,
                                                                 const service::StationServices& services) {
-    auto made = options(place);
-    if (!made) return std::unexpected(std::move(made.error()));
-    return std::make_unique<readout::ReadoutStation>(std::move(*made), services.clock, services.reports);
+    auto made = WEIR_TRY(options(place));
+    return std::make_unique<readout::ReadoutStation>(std::move(made), services.clock, services.reports);
 }
 
 }  // namespace weir::app

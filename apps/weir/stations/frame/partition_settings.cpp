@@ -109,10 +109,9 @@ messaging::LinkKind PartitionSettings::link() const {
 }
 
 Result<std::vector<ListedStation>> list_stations(std::string_view text, std::string_view file_name) {
-    const auto sections = service::list_sections(text, file_name);
-    if (!sections) return std::unexpected(sections.error());
+    const auto sections = WEIR_TRY(service::list_sections(text, file_name));
     std::vector<ListedStation> stations;
-    for (const auto& section : *sections) {
+    for (const auto& section : sections) {
         const auto dot = section.path.find('.');
         const auto kind = parse_station_kind(section.path.substr(0, dot));
         if (!kind || (dot != section.path.npos && section.path.find('.', dot + 1) != section.path.npos)) continue;

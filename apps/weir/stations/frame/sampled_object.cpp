@@ -18,10 +18,8 @@ std::vector<std::uint32_t> words_of(ConstData data) {
 Result<service::SampledEvent> sampled_event(ConstData bytes, event::Format format, const std::string& station) {
     const auto event = event::EventView::parse(bytes, format);
     if (!event) return std::unexpected(event.error());
-    const auto tags = event->stream_tags();
-    if (!tags) return std::unexpected(tags.error());
-    const auto fragments = Fragments::of(*event);
-    if (!fragments) return std::unexpected(fragments.error());
+    const auto tags = WEIR_TRY(event->stream_tags());
+    const auto fragments = WEIR_TRY(Fragments::of(*event));
     const auto& ids = event->ids();
     service::SampledEvent sampled{.station = station,
                                   .global_id = number(ids.global_id),
@@ -33,8 +31,8 @@ Result<service::SampledEvent> sampled_event(ConstData bytes, event::Format forma
                                   .level1_words = words_of(event->level1_words()),
                                   .level2_words = words_of(event->level2_words()),
                                   .filter_words = words_of(event->filter_words())};
-    for (const auto& tag : *tags) sampled.stream_tags.push_back(stream_key(tag));
-    const auto walked = event::for_each_rob(fragments->cursor(), [&](const event::FragmentView& rob) {
+    for (const auto& tag : tags) sampled.stream_tags.push_back(stream_key(tag));
+    const auto walked = event::for_each_rob(fragments.cursor(), [&](const event::FragmentView& rob) {
         sampled.fragments.push_back({number(rob.source()), words_of(rob.bytes())});
     });
     if (!walked) return std::unexpected(walked.error());

@@ -3,7 +3,6 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdlib>
@@ -16,27 +15,21 @@ ServiceManager ServiceManager::from_environment() {
     const char* path = std::getenv("NOTIFY_SOCKET");
     sockaddr_un address{};
     if (path == nullptr || (path[0] != '/' && path[0] != '@') || std::strlen(path) >= sizeof(address.sun_path))
-        return ServiceManager(-1);
+        return ServiceManager(Descriptor());
     address.sun_family = AF_UNIX;
     const auto size = std::strlen(path);
     std::memcpy(address.sun_path, path, size);
     if (path[0] == '@') address.sun_path[0] = '\0';  // a name without a file
-    const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + size);
-    if (fd >= 0 && ::connect(fd, reinterpret_cast<const sockaddr*>(&address), length) == 0) return ServiceManager(fd);
-    if (fd >= 0) ::close(fd);
-    return ServiceManager(-1);
-}
-
-ServiceManager::ServiceManager(ServiceManager&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-
-ServiceManager::~ServiceManager() {
-    if (fd_ >= 0) ::close(fd_);
+    if (socket && ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0)
+        return ServiceManager(std::move(socket));
+    return ServiceManager(Descriptor());
 }
 
 void ServiceManager::tell(const std::string& text) const {
     // A manager that does not read (its queue is full) must not hold up the recorder.
-    if (fd_ >= 0) static_cast<void>(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL));
+    if (socket_) static_cast<void>(::send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL));
 }
 
 bool WritePathWatch::alive(const recorder::RecorderSummary& now) {

@@ -7,8 +7,10 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "weir/base/descriptor.hpp"
 #include "weir/recorder/recorder_summary.hpp"
 
 namespace weir::app {
@@ -18,10 +20,6 @@ public:
     /// Reads NOTIFY_SOCKET. A socket that cannot be used is the same as none: a recorder records without being watched
     /// too.
     [[nodiscard]] static ServiceManager from_environment();
-    ServiceManager(ServiceManager&& other) noexcept;
-    ServiceManager(const ServiceManager&) = delete;
-    ServiceManager& operator=(const ServiceManager&) = delete;
-    ~ServiceManager();
 
     void ready() const { tell("READY=1"); }
     void stopping() const { tell("STOPPING=1"); }
@@ -31,9 +29,9 @@ public:
     void extend(std::chrono::microseconds time) const { tell("EXTEND_TIMEOUT_USEC=" + std::to_string(time.count())); }
 
 private:
-    explicit ServiceManager(int fd) noexcept : fd_(fd) {}
+    explicit ServiceManager(Descriptor socket) noexcept : socket_(std::move(socket)) {}
     void tell(const std::string& text) const;
-    int fd_ = -1;
+    Descriptor socket_;  // none: nobody manages
 };
 
 /// Whether the write path lives: each of its duties has nothing to do, or has done something since it was asked last. A

@@ -12,7 +12,7 @@
 namespace weir::app {
 
 Result<> check_address(const std::string& text) {
-    if (auto address = transport::parse_host_port(text); !address) return std::unexpected(std::move(address.error()));
+    WEIR_TRY(transport::parse_host_port(text));
     return {};
 }
 
@@ -29,12 +29,12 @@ Result<> check_offset(const std::string& text) {
 }
 
 Result<> check_part(const std::string& text) {
-    if (auto part = workload::parse_part(text); !part) return std::unexpected(std::move(part.error()));
+    WEIR_TRY(workload::parse_part(text));
     return {};
 }
 
 Result<> check_stream(const std::string& text) {
-    if (auto tag = parse_stream_key(text); !tag) return std::unexpected(std::move(tag.error()));
+    WEIR_TRY(parse_stream_key(text));
     return {};
 }
 

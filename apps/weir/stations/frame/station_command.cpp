@@ -27,13 +27,11 @@ constexpr std::size_t spans_of_a_trace = 100'000;  // of each thread: 3 MB
 
 Result<ListedStation> find_station(std::string_view text, std::string_view file_name, StationKind kind,
                                    const std::string& wanted) {
-    const auto stations = list_stations(text, file_name);
-    if (!stations) return std::unexpected(stations.error());
+    const auto stations = WEIR_TRY(list_stations(text, file_name));
     std::vector<std::string> names;
-    for (const auto& station : *stations) {
+    for (const auto& station : stations) {
         if (station.kind != kind) continue;
-        if (station.name == wanted ||
-            (wanted.empty() && std::ranges::count(*stations, kind, &ListedStation::kind) == 1))
+        if (station.name == wanted || (wanted.empty() && std::ranges::count(stations, kind, &ListedStation::kind) == 1))
             return station;
         names.push_back(station.name);
     }
@@ -88,7 +86,7 @@ Result<StationPlace> read_station(std::string_view text, std::string_view file_n
     service::Settings table;
     place.partition.declare(table);
     settings.declare(table, station.section());
-    if (auto read = table.read_text(text, file_name); !read) return std::unexpected(read.error());
+    WEIR_TRY(table.read_text(text, file_name));
     for (auto* option : options.given) {
         if (option->count() > 0) option->run_callback();
     }
@@ -112,11 +110,9 @@ Result<StationPlace> read_station(std::string_view text, std::string_view file_n
 }
 
 Result<StationPlace> read_station(StationKind kind, const StationOptions& options, StationSettings& settings) {
-    const auto text = read_text(options.partition, partition_size_max);
-    if (!text) return std::unexpected(text.error());
-    const auto station = find_station(*text, options.partition.native(), kind, options.name);
-    if (!station) return std::unexpected(station.error());
-    return read_station(*text, options.partition.native(), *station, settings, options);
+    const auto text = WEIR_TRY(read_text(options.partition, partition_size_max));
+    const auto station = WEIR_TRY(find_station(text, options.partition.native(), kind, options.name));
+    return read_station(text, options.partition.native(), station, settings, options);
 }
 
 void declare_station_options(CLI::App& command, StationKind kind, StationOptions& options) {

@@ -52,6 +52,11 @@ service::Metrics::Collection collect_recorder(service::Metrics& metrics, const r
         sink.gauge("weir_catalogue_changes_waiting", "changes that the shared catalogue does not have yet", {},
                    real(s.catalogue_changes_waiting));
         sink.gauge("weir_event_memory_bytes", "memory of events being received", {}, real(s.buffers_in_use.count()));
+        sink.counter("weir_memory_waits_total", "times that an event had to wait for memory before its bytes were read",
+                     {}, real(s.receiver.waits_for_memory));
+        sink.gauge("weir_events_waiting_for_memory",
+                   "events that wait for memory that others hold of which not all bytes have come", {},
+                   real(s.receiver.waiting_for_others));
         sink.gauge("weir_memory_limit_bytes", "configured limit of event and block memory", {},
                    real(s.memory_limit.count()));
         sink.gauge("weir_segments_free", "free blocks of write memory", {}, real(s.segments_free));

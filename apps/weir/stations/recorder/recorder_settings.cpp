@@ -14,7 +14,9 @@ void RecorderSettings::declare(service::Settings& settings, const std::string& s
     if (section == alone) {  // in a partition run control says these
         settings.add(section, "run", run, "run number; 0: the next free one of the catalogue");
         settings.add(section, "metrics", metrics, "address and port for Prometheus; port 0: any free one; empty: none");
-        settings.add(section, "stop_deadline", stop_deadline, "how long a stop waits for events in hand");
+        settings.add(section, "stop_deadline", stop_deadline,
+                     "how long a stop takes: for events in hand, then for closing files, 5s at least; what is "
+                     "open then is closed by the next start");
     }
     settings.add(section, "listen", listen, "address and port that senders connect to; port 0: any free one")
         .each(check_address);
@@ -49,7 +51,8 @@ void RecorderSettings::declare(service::Settings& settings, const std::string& s
         .one_of({"new-file", "reject"});
     settings
         .add(section, "files_closing_max", o.files_closing_max,
-             "files that wait to be closed; then no new ones are begun, and senders wait")
+             "files of a disk that wait to be closed; then no new ones are begun there; when that is so on all disks "
+             "senders wait")
         .at_least(1)
         .at_most(65536);
     settings.add(section, "sync_interval", o.sync_interval,
@@ -110,9 +113,8 @@ namespace {
 
 /// Plain TCP can be read and written by whoever is on the way: only this machine may, unless that is wanted.
 Result<> check_plain(const transport::HostPort& listen) {
-    const auto addresses = transport::resolve(listen, true);
-    if (!addresses) return std::unexpected(addresses.error());
-    if (std::ranges::all_of(*addresses, &transport::Address::loopback)) return {};
+    const auto addresses = WEIR_TRY(transport::resolve(listen, true));
+    if (std::ranges::all_of(addresses, &transport::Address::loopback)) return {};
     return fail(
         Errc::usage,
         fmt::format("{} is reached by other machines, and without TLS anybody there can read and forge events; give "
@@ -124,12 +126,11 @@ Result<> check_plain(const transport::HostPort& listen) {
 
 Result<recorder::RecorderOptions> RecorderSettings::to_options() const {
     auto result = options;
-    const auto address = transport::parse_host_port(listen);
-    if (!address) return std::unexpected(address.error());
-    result.receiver.listen = *address;
+    const auto address = WEIR_TRY(transport::parse_host_port(listen));
+    result.receiver.listen = address;
     result.receiver.tls = {tls_certificate, tls_key, tls_ca};
     if (!result.receiver.tls.any() && !plain) {
-        if (auto trusted = check_plain(*address); !trusted) return std::unexpected(trusted.error());
+        WEIR_TRY(check_plain(address));
     }
     for (const auto& directory : directories) result.directories.emplace_back(directory);
     if (run != 0) result.run = RunNumber{run};
@@ -157,7 +158,7 @@ Result<recorder::RecorderOptions> RecorderSettings::to_options() const {
     if (file_version != 0) result.file_version = file_version;
     result.parallel.threads = checksum_threads;
     result.parallel.cutoff = checksum_cutoff.count();
-    if (auto good = result.check_consistency(); !good) return std::unexpected(good.error());
+    WEIR_TRY(result.check_consistency());
     return result;
 }
 

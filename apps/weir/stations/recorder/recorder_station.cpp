@@ -59,9 +59,8 @@ RecorderStation::RecorderStation(recorder::RecorderOptions options, std::string 
 RecorderStation::~RecorderStation() { end_recorder(); }
 
 Result<> RecorderStation::configure() {
-    auto port = transport::ReservedPort::take(options_.receiver.listen);
-    if (!port) return std::unexpected(port.error());
-    port_.emplace(std::move(*port));
+    auto port = WEIR_TRY(transport::ReservedPort::take(options_.receiver.listen));
+    port_.emplace(std::move(port));
     return {};
 }
 
@@ -83,17 +82,16 @@ Result<> RecorderStation::record(RunNumber run, bool again) {
     if (run != RunNumber{}) options.run = run;  // else the recorder finds one
     options.receiver.listen = port_->address();
     const auto lent = port_->lend();
-    auto recorder = recorder::Recorder::open(options, report_to(services_.reports), services_.clock);
-    if (!recorder) return std::unexpected(recorder.error());
+    auto recorder = WEIR_TRY(recorder::Recorder::open(options, report_to(services_.reports), services_.clock));
     if (!alarms_) {  // the recorder owns the directory now, and with it the alarms that lie there
-        auto keeper = service::AlarmKeeper::start(services_.reports, {.directory = options.directories.front()});
-        if (!keeper) return std::unexpected(keeper.error());
-        alarms_.emplace(std::move(*keeper));
+        auto keeper =
+            WEIR_TRY(service::AlarmKeeper::start(services_.reports, {.directory = options.directories.front()}));
+        alarms_.emplace(std::move(keeper));
     }
-    (*recorder)->start();
+    recorder->start();
     const std::scoped_lock lock(mutex_);
     last_events_.reset();
-    recorder_ = std::move(*recorder);
+    recorder_ = std::move(recorder);
     collection_ = collect_recorder(services_.metrics, *recorder_);
     return {};
 }
@@ -190,8 +188,7 @@ Result<> RecorderStationSettings::check(const StationPlace& place) const {
                     "tls_certificate, "
                     "tls_key and tls_ca away");
     if (all.directories.empty()) all.directories.emplace_back(".");  // perhaps --dir names them later
-    const auto options = all.to_options();
-    if (!options) return std::unexpected(options.error());
+    WEIR_TRY(all.to_options());
     return {};
 }
 
@@ -203,11 +200,10 @@ Result<std::unique_ptr<service::Station>> RecorderStationSettings::make(const St
             Errc::usage,
             fmt::format("no directory to record into; name one with --dir, or with `directories` in [record.{}]",
                         place.name));
-    auto options = all.to_options();
-    if (!options) return std::unexpected(options.error());
+    auto options = WEIR_TRY(all.to_options());
     constexpr std::uint64_t for_files = 1024;
-    static_cast<void>(allow_open_files(options->receiver.connections_max + for_files));
-    return std::make_unique<RecorderStation>(std::move(*options), place.name, place.id, services);
+    static_cast<void>(allow_open_files(options.receiver.connections_max + for_files));
+    return std::make_unique<RecorderStation>(std::move(options), place.name, place.id, services);
 }
 
 }  // namespace weir::app

@@ -33,22 +33,18 @@ void FilterSettings::declare(service::Settings& settings, const std::string& sec
 }
 
 Result<selection::FilterStationOptions> FilterSettings::to_options(const StationPlace& place) const {
-    const auto spec = plugin_.to_spec();
-    if (!spec) return std::unexpected(spec.error());
+    const auto spec = WEIR_TRY(plugin_.to_spec());
     selection::FilterStationOptions options;
     options.id = place.id;
-    options.selection = *spec;
+    options.selection = spec;
     options.memory = memory_;
     options.filter = options_;
     options.filter.name = place.name;
     options.filter.format = place.partition.format();
-    const auto listen = transport::parse_host_port(listen_);
-    if (!listen) return std::unexpected(listen.error());
-    options.filter.receiver.listen = *listen;
+    options.filter.receiver.listen = WEIR_TRY(transport::parse_host_port(listen_));
     for (const auto& stream : streams_) {
-        auto tag = parse_stream_key(stream);
-        if (!tag) return std::unexpected(tag.error());
-        options.filter.tags.push_back(std::move(*tag));
+        auto tag = WEIR_TRY(parse_stream_key(stream));
+        options.filter.tags.push_back(std::move(tag));
     }
     if (options.filter.tags.empty())
         return fail(Errc::usage, "streams is empty: an event without a stream cannot be recorded");
@@ -56,15 +52,14 @@ Result<selection::FilterStationOptions> FilterSettings::to_options(const Station
 }
 
 Result<> FilterSettings::check(const StationPlace& place) const {
-    if (auto options = to_options(place); !options) return std::unexpected(options.error());
+    WEIR_TRY(to_options(place));
     return {};
 }
 
 Result<std::unique_ptr<service::Station>> FilterSettings::make(const StationPlace& place,
                                                                const service::StationServices& services) {
-    auto options = to_options(place);
-    if (!options) return std::unexpected(options.error());
-    auto station = std::make_unique<selection::FilterStation>(std::move(*options), services.reports, services.timers,
+    auto options = WEIR_TRY(to_options(place));
+    auto station = std::make_unique<selection::FilterStation>(std::move(options), services.reports, services.timers,
                                                               services.clock);
     station->sample_into(&services.samples);
     return station;

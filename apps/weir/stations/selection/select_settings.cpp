@@ -43,13 +43,12 @@ void SelectSettings::declare(service::Settings& settings, const std::string& sec
 }
 
 Result<selection::UnitStationOptions> SelectSettings::to_options(const StationPlace& place) const {
-    const auto spec = plugin_.to_spec();
-    if (!spec) return std::unexpected(spec.error());
+    const auto spec = WEIR_TRY(plugin_.to_spec());
     selection::UnitStationOptions options;
     options.name = place.name;
     options.id = place.id;
     options.unit = options_;
-    options.selection = *spec;
+    options.selection = spec;
     options.loop = loop_options(place, listen_);
     options.link = link_of(place, link_);
     options.memory = memory_;
@@ -59,15 +58,14 @@ Result<selection::UnitStationOptions> SelectSettings::to_options(const StationPl
 }
 
 Result<> SelectSettings::check(const StationPlace& place) const {
-    if (auto options = to_options(place); !options) return std::unexpected(options.error());
+    WEIR_TRY(to_options(place));
     return {};
 }
 
 Result<std::unique_ptr<service::Station>> SelectSettings::make(const StationPlace& place,
                                                                const service::StationServices& services) {
-    auto options = to_options(place);
-    if (!options) return std::unexpected(options.error());
-    return std::make_unique<selection::UnitStation>(std::move(*options), services.reports, services.clock);
+    auto options = WEIR_TRY(to_options(place));
+    return std::make_unique<selection::UnitStation>(std::move(options), services.reports, services.clock);
 }
 
 }  // namespace weir::app

@@ -28,14 +28,12 @@ std::vector<std::uint32_t> trigger_words_of(ConstData data) {
 
 /// What the headers of a raw file's events say, for tickets: an event that is built again has them again.
 Result<> read_headers(const std::filesystem::path& path, std::vector<wire::EventTicket>& headers) {
-    auto file = File::open(path, File::Mode::read);
-    if (!file) return std::unexpected(file.error());
-    const auto size = file->size();
-    if (!size) return std::unexpected(size.error());
-    if (*size > file_size_max.count())
+    auto file = WEIR_TRY(File::open(path, File::Mode::read));
+    const auto size = WEIR_TRY(file.size());
+    if (size > file_size_max.count())
         return fail(Errc::limit, fmt::format("{} is larger than {}", path.native(), to_string(file_size_max)));
-    std::vector<std::byte> contents(static_cast<std::size_t>(*size));
-    if (auto read = file->read_at(0, contents); !read) return std::unexpected(read.error());
+    std::vector<std::byte> contents(static_cast<std::size_t>(size));
+    WEIR_TRY(file.read_at(0, contents));
     const auto index = event::RawFileIndex::make(contents);
     if (!index) return fail(index.error().code, fmt::format("{}: {}", path.native(), index.error().context));
     for (const auto& block : index->blocks) {
@@ -114,20 +112,17 @@ Result<selection::SupervisorStationOptions> SuperviseSettings::to_options(const 
 }
 
 Result<> SuperviseSettings::check(const StationPlace& place) const {
-    if (auto options = to_options(place); !options) return std::unexpected(options.error());
+    WEIR_TRY(to_options(place));
     return {};
 }
 
 Result<std::unique_ptr<service::Station>> SuperviseSettings::make(const StationPlace& place,
                                                                   const service::StationServices& services) {
-    auto options = to_options(place);
-    if (!options) return std::unexpected(options.error());
+    auto options = WEIR_TRY(to_options(place));
     if (source_ == "file") {
-        for (const auto& path : place.sources)
-            if (auto read = read_headers(path, options->supervisor.headers); !read)
-                return std::unexpected(read.error());
+        for (const auto& path : place.sources) WEIR_TRY(read_headers(path, options.supervisor.headers));
     }
-    return std::make_unique<selection::SupervisorStation>(std::move(*options), services.reports, services.clock);
+    return std::make_unique<selection::SupervisorStation>(std::move(options), services.reports, services.clock);
 }
 
 }  // namespace weir::app

@@ -79,10 +79,9 @@ std::optional<ScrubCursor> front_of(const std::filesystem::path& directory, cons
 
 /// Where the pass goes on that `state` is of; `front` when there is none.
 Result<ScrubCursor> load(const ScrubState& state, ScrubCursor front, const Options& options) {
-    const auto text = state.read();
-    if (!text) return std::unexpected(text.error());
-    if (text->empty()) return front;
-    auto cursor = decode_cursor(*text);
+    const auto text = WEIR_TRY(state.read());
+    if (text.empty()) return front;
+    auto cursor = decode_cursor(text);
     const auto& name = options.state.native();
     if (!cursor)
         return fail(Errc::usage, fmt::format("{}: {}; remove it to begin at the front", name, cursor.error().context));
@@ -160,9 +159,7 @@ int run_scrub(const Options& options) {
         }
         if (options.json) {
             text.clear();
-            using fixity::Status;
-            const bool was_read =
-                file.status != Status::missing && file.status != Status::error && file.status != Status::changed;
+            const bool was_read = !file.failure;
             const fixity::ManifestEntry entry{.name = file.path,
                                               .sums = file.sums,
                                               .one_of = {},

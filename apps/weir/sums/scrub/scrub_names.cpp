@@ -12,11 +12,12 @@ bool is_manifest_name(std::string_view path) {
     std::string name(path.substr(path.rfind('/') + 1));
     std::ranges::transform(name, name.begin(),
                            [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    static constexpr std::array<std::string_view, 13> endings{".sfv",    ".md5",      ".sha1", ".sha256",  ".sha384",
-                                                              ".sha512", ".b2",       ".b3",   ".adler32", ".crc32c",
-                                                              ".xxh128", ".hashdeep", ".weir"};
-    static constexpr std::array<std::string_view, 8> names{"md5sums", "sha1sums", "sha256sums", "sha512sums",
-                                                           "b2sums",  "b3sums",   "weirsums",   "manifest.json"};
+    static constexpr std::array<std::string_view, 14> endings{".sfv",    ".md5",    ".sha1",     ".sha224", ".sha256",
+                                                              ".sha384", ".sha512", ".b2",       ".b3",     ".adler32",
+                                                              ".crc32c", ".xxh128", ".hashdeep", ".weir"};
+    static constexpr std::array<std::string_view, 10> names{"md5sums",    "sha1sums",     "sha224sums", "sha256sums",
+                                                            "sha384sums", "sha512sums",   "b2sums",     "b3sums",
+                                                            "weirsums",   "manifest.json"};
     if (std::ranges::any_of(endings, [&](auto ending) { return name.ends_with(ending); })) return true;
     if (name.ends_with(".txt")) name.resize(name.size() - 4);
     return std::ranges::find(names, name) != names.end();

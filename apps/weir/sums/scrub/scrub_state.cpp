@@ -46,32 +46,25 @@ bool write_all(int fd, std::string_view text) noexcept {
 Result<ScrubState> ScrubState::open(const std::filesystem::path& path) {
     for (int i = 0; i < tries; ++i) {
         ScrubState state(path, ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-        if (state.fd_ < 0) return cannot("open", path);
-        if (!lock(state.fd_)) {
+        if (!state.fd_) return cannot("open", path);
+        if (!lock(state.fd_.get())) {
             if (errno != EWOULDBLOCK) return cannot("lock", path);
             return fail(Errc::refused, fmt::format("another scrub has the state {}; wait for its end, or give this one "
                                                    "a state of its own with --state",
                                                    path.native()));
         }
-        if (has_name(state.fd_, path)) return state;
+        if (has_name(state.fd_.get(), path)) return state;
     }
     return fail(Errc::refused,
                 fmt::format("the state {} is replaced all the time; give this scrub a state of its own with --state",
                             path.native()));
 }
 
-ScrubState::ScrubState(ScrubState&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
-
-ScrubState::~ScrubState() {
-    if (fd_ >= 0) ::close(fd_);
-}
-
 Result<std::string> ScrubState::read() const {
     std::string text(size_max + 1, '\0');
     std::size_t size = 0;
     while (size < text.size()) {
-        const auto got = ::pread(fd_, text.data() + size, text.size() - size, static_cast<off_t>(size));
+        const auto got = ::pread(fd_.get(), text.data() + size, text.size() - size, static_cast<off_t>(size));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return cannot("read", path_);
         if (got == 0) break;
@@ -89,15 +82,15 @@ Result<> ScrubState::write(std::string_view text) {
     temporary += fmt::format(".weir-{}", ::getpid());
     ::unlink(temporary.c_str());  // of one that was killed; the lock is ours
     ScrubState next(path_, ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (next.fd_ < 0) return cannot("write", path_);
+    if (!next.fd_) return cannot("write", path_);
     // Locked before it has the name, so that nobody comes between.
-    if (!lock(next.fd_) || !write_all(next.fd_, text) || ::rename(temporary.c_str(), path_.c_str()) != 0) {
+    if (!lock(next.fd_.get()) || !write_all(next.fd_.get(), text) || ::rename(temporary.c_str(), path_.c_str()) != 0) {
         const int why = errno;
         ::unlink(temporary.c_str());
         errno = why;
         return cannot("write", path_);
     }
-    std::swap(fd_, next.fd_);
+    fd_ = std::move(next.fd_);
     return sync_directory(path_.has_parent_path() ? path_.parent_path() : ".");
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "weir/base/descriptor.hpp"
 #include "weir/base/result.hpp"
 
 namespace weir::app {
@@ -15,9 +16,6 @@ class ScrubState {
 public:
     /// Makes an empty file where there is none. Errc::refused: another process has it. One thread.
     [[nodiscard]] static Result<ScrubState> open(const std::filesystem::path& path);
-    ScrubState(ScrubState&& other) noexcept;
-    ScrubState& operator=(ScrubState&&) = delete;
-    ~ScrubState();
 
     /// Empty for a file that was just made. Errc::limit: it is too large for a state.
     [[nodiscard]] Result<std::string> read() const;
@@ -30,7 +28,7 @@ private:
     ScrubState(std::filesystem::path path, int fd) noexcept : path_(std::move(path)), fd_(fd) {}
 
     std::filesystem::path path_;
-    int fd_;  // of the file that has the name, locked
+    Descriptor fd_;  // of the file that has the name, locked
 };
 
 }  // namespace weir::app

@@ -195,7 +195,7 @@ Result<> check_update(const Options& options) {
 Result<> check(Options& options) {
     if (options.json) options.format = fixity::Format::json;
     if (options.update) {
-        if (auto good = check_update(options); !good) return good;
+        WEIR_TRY(check_update(options));
     }
     if (options.names.paths.empty() && options.names.list.empty() && !options.update)
         return fail(Errc::usage, "FILE is missing; weir sum --help shows an example (- is stdin)");
@@ -210,7 +210,7 @@ Result<> check(Options& options) {
             options.algorithms.values = {digest::Algorithm::adler32};
     }
     if (options.range) {
-        if (const auto good = check_range(options); !good) return good;
+        WEIR_TRY(check_range(options));
     }
     if (options.blocks && (options.format == fixity::Format::csv || options.format == fixity::Format::xrootd))
         return fail(Errc::usage, fmt::format("--blocks: --format {} cannot hold the sums of blocks; use bsd or json",

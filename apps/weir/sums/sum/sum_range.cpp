@@ -48,7 +48,7 @@ Result<> read_value(std::string_view text, RangeOption& to) {
             fmt::format("\"{}\" is not a range; say OFF:LEN, as in 1MiB:4KiB, or OFF: for all behind it", text));
     to.bytes = {.offset = offset.count(), .length = std::nullopt};
     if (colon + 1 == text.size()) return {};
-    if (const auto also = read_value(text.substr(colon + 1), length); !also) return also;
+    WEIR_TRY(read_value(text.substr(colon + 1), length));
     to.bytes.length = length.count();
     return {};
 }

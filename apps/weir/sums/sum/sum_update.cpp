@@ -40,12 +40,11 @@ Result<ManifestUpdate> ManifestUpdate::read(const std::filesystem::path& path, U
                                                           update.comments_.emplace_back(line, text);
                                                       }});
     while (true) {
-        auto item = reader.next();
-        if (!item) return std::unexpected(std::move(item.error()));
-        if (!*item) break;
-        if (const auto* problem = std::get_if<fixity::ManifestProblem>(&**item)) {
+        auto item = WEIR_TRY(reader.next());
+        if (!item) break;
+        if (const auto* problem = std::get_if<fixity::ManifestProblem>(&*item)) {
             if (problem->malformed) return wrong(fmt::format("line {} {}", problem->line, problem->text));
-        } else if (auto added = update.add(std::move(std::get<fixity::ManifestEntry>(**item))); !added) {
+        } else if (auto added = update.add(std::move(std::get<fixity::ManifestEntry>(*item))); !added) {
             return wrong(added.error().context);
         }
     }

@@ -143,11 +143,12 @@ class Package(unittest.TestCase):
         self.assertTrue(all(hasattr(weir, name) for name in weir.__all__))
 
     def test_the_stubs_say_what_the_module_has(self):
-        program = ("import array\nimport numpy\nimport weir\nimport pathlib\n"
+        program = ("import array\nimport mmap\nimport numpy\nimport weir\nimport pathlib\n"
                    "a: int = weir.adler32(b'', 1) + weir.crc64_xz(array.array('d')) + weir.crc32(numpy.zeros(3))\n"
                    "b: str = weir.new('md5').hexdigest() + weir.sums(bytearray(), ['md5'])['md5'] + weir.combine('crc32', '0', '0', 1)\n"
                    "c: bytes = weir.combine('crc32', b'0000', b'0000', 1)\n"
-                   "d: dict[str, str] = weir.sum(pathlib.Path('x'), 'adler32')\n")
+                   "d: dict[str, str] = weir.sum(pathlib.Path('x'), 'adler32')\n"
+                   "e: int = weir.crc32(memoryview(b'')) + weir.crc32c(mmap.mmap(-1, 1))\n")
         with tempfile.TemporaryDirectory(prefix="weir-test-") as folder:
             good, bad = pathlib.Path(folder) / "good.py", pathlib.Path(folder) / "bad.py"
             good.write_text(program)

@@ -18,6 +18,11 @@ void DurableSessions::restore(std::uint32_t session, const wire::SessionKey& key
         session, Session{key, durable, true});  // written again: files may be deleted before the next change
 }
 
+void DurableSessions::forget(std::uint32_t session) {
+    const std::scoped_lock lock(mutex_);
+    sessions_.erase(session);
+}
+
 void DurableSessions::add(std::uint32_t session, Sequence sequence) {
     const std::scoped_lock lock(mutex_);
     auto& known = sessions_.at(session);

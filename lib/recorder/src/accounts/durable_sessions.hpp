@@ -23,6 +23,9 @@ public:
     void declare(std::uint32_t session, const wire::SessionKey& key);
     void restore(std::uint32_t session, const wire::SessionKey& key, const wire::SequenceSet& durable);
 
+    /// No event ever came on it.
+    void forget(std::uint32_t session);
+
     void add(std::uint32_t session, Sequence sequence);
 
     [[nodiscard]] datafile::SessionDeclared declaration(std::uint32_t session) const;

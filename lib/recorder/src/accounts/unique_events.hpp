@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each event of a run once, whoever sends it: a builder may die after its event was recorded and before it heard so,
-// and another one builds the event again. Kept by global id. An event whose duplicate is on its way to the disk waits
-// for that one's end, because only what is durable may be refused for good.
+// Stores each event of a run once, whichever station sends it. A builder may die after its event was recorded and
+// before the answer reached it; another builder then builds the event again. Events are known by their global ids. A
+// duplicate of an event that is still being written waits for the result: only when the event is durable is the
+// duplicate rejected.
 #pragma once
 
 #include <atomic>
@@ -25,13 +26,13 @@ namespace weir::recorder {
 /// Any thread.
 class UniqueEvents {
 public:
-    /// An event whose duplicate is in hand; it has no answer yet and no memory any more.
+    /// An event that came while the same one was in hand. It has no answer yet; its memory is released.
     struct Duplicate {
         std::uint32_t session = 0;
         Sequence sequence{};
         std::vector<Ledger*> ledgers{};  // of its streams
     };
-    /// What is there already of an event that is taken now.
+    /// What is stored already of an event that is taken now.
     struct Left {
         PartialCopies::State state{};
         std::uint64_t streams = 0;             // which ones and in which order, as take() was told; 0: see stored_in
@@ -50,17 +51,18 @@ public:
     void restore(recovery::EventHoldings holdings);
 
     [[nodiscard]] Found take(GlobalEventId event, std::uint64_t streams, Left& left);
-    /// The duplicate is answered when the event in hand has met its end. False: it is not in hand any more, or has
-    /// stopped on the way; take() says anew.
+    /// The duplicate is answered when the event in hand is durable, is lost or stops. False: it is not in hand any
+    /// more, or has stopped already; call take() again.
     [[nodiscard]] bool wait(GlobalEventId event, std::uint64_t streams, Duplicate duplicate);
 
-    // The end of what was taken, or a stop on its way. Returned are the duplicates that have waited for it.
+    // What became of an event that was taken. Each returns the duplicates that have waited for it.
 
-    /// They are duplicates.
+    /// It is stored: the duplicates are rejected.
     [[nodiscard]] std::vector<Duplicate> durable(GlobalEventId event);
-    /// It is not there, or not all of it: they have to come again, and one of them is taken.
+    /// It is not stored, or only in part: the duplicates have to be sent again, and the first to come is taken.
     [[nodiscard]] std::vector<Duplicate> lost(GlobalEventId event, std::optional<Left> left = std::nullopt);
-    /// It stays in hand, and whoever comes first goes on with it: its sender, or, should that be dead, a duplicate.
+    /// It has stopped and stays in hand. The next to come continues it: the event sent again, or a duplicate if its
+    /// sender is dead.
     [[nodiscard]] std::vector<Duplicate> stopped(GlobalEventId event, Left left);
 
     /// Marks of the chunks in which events have become durable since the last call; in the first one also those that
@@ -83,8 +85,7 @@ private:
     mutable std::mutex mutex_;
     wire::EventIdSet in_hand_;
     wire::EventIdSet durable_;
-    std::map<GlobalEventId, Left>
-        left_;  // of events that stopped on the way, or are taken by halves; nearly always empty
+    std::map<GlobalEventId, Left> left_;                  // of events that have stopped or are stored in part
     std::multimap<GlobalEventId, Duplicate> duplicates_;  // nearly always empty
     std::set<std::uint64_t> changed_{0};                  // chunks of durable_
     std::atomic<std::uint64_t> unchecked_{0};

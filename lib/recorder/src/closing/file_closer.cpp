@@ -50,6 +50,7 @@ FileCloser::FileCloser(Volume& volume, catalogue::Catalogue& catalogue, LumiBloc
 
 void FileCloser::close_later(std::shared_ptr<StreamFile> file, bool last_of_sequence, bool counted_whole) {
     account_.waiting.fetch_add(1, std::memory_order_relaxed);
+    waiting_.fetch_add(1, std::memory_order_relaxed);
     const std::scoped_lock lock(mutex_);
     queue_.push_back({std::move(file), last_of_sequence, counted_whole});
     changed_.notify_all();
@@ -92,6 +93,7 @@ void FileCloser::run(const std::stop_token& stop) {
             if (closed > 0 || fresh > 0) only_failures_since_.reset();
             again = std::move(group);
             account_.waiting.fetch_sub(closed, std::memory_order_relaxed);
+            waiting_.fetch_sub(closed, std::memory_order_relaxed);
             account_.attempts.fetch_add(1, std::memory_order_relaxed);
             if (closed > 0) callbacks_.closed();
         }
@@ -159,9 +161,8 @@ void FileCloser::close_up(Closing& closing) {
     auto closed = std::make_shared<std::optional<datafile::FileClosed>>();
     auto done =
         volume_.unless_it_hangs([&volume = volume_, file, closed, also_empty = closing.counted_whole]() -> Result<> {
-            auto got = volume.close_up(file, also_empty);
-            if (!got) return std::unexpected(got.error());
-            *closed = std::move(*got);
+            auto got = WEIR_TRY(volume.close_up(file, also_empty));
+            *closed = std::move(got);
             return {};
         });
     if (done) {
@@ -187,7 +188,7 @@ Result<> FileCloser::leave(const StreamFile& file) {
     row.bytes = durable.size;
     row.file_health = leaves_file_good(datafile::disk_fault_of(*file.failure())) ? catalogue::FileHealth::truncated
                                                                                  : catalogue::FileHealth::quarantined;
-    if (auto known = catalogue_.put_file(row); !known) return known;
+    WEIR_TRY(catalogue_.put_file(row));
     volume_.leave(file.opened().guid);
     return {};
 }
@@ -223,9 +224,9 @@ void FileCloser::tell_catalogue(Group& group) {
     const std::scoped_lock lock(account_.marks_mutex);
     put(account_.marks, callbacks_.marks());
     const auto together = catalogue_.together([&]() -> Result<> {
-        if (auto known = catalogue_.set_marks(account_.marks); !known) return known;
+        WEIR_TRY(catalogue_.set_marks(account_.marks));
         for (const auto* closing : files) {
-            if (auto known = tell(*closing, {}); !known) return known;
+            WEIR_TRY(tell(*closing, {}));
         }
         return {};
     });

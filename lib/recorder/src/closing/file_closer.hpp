@@ -58,6 +58,8 @@ public:
     void join();
 
     [[nodiscard]] const Volume& volume() const noexcept { return volume_; }
+    /// Files of this volume that wait to be closed, or are being closed.
+    [[nodiscard]] std::size_t waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
 
 private:
     struct Closing {
@@ -94,6 +96,7 @@ private:
     const Callbacks callbacks_;
     const Clock& clock_;
 
+    std::atomic<std::size_t> waiting_{0};
     std::mutex mutex_;
     std::condition_variable_any changed_;
     std::deque<Closing> queue_;

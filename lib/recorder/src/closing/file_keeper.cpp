@@ -47,8 +47,7 @@ FileKeeper::FileKeeper(const RecorderOptions& options, RunNumber run, catalogue:
 }
 
 Result<> FileKeeper::load_sequences() {
-    const auto rows = catalogue_.files({.run = run_, .recorder = options_.recorder});
-    if (!rows) return std::unexpected(rows.error());
+    const auto rows = WEIR_TRY(catalogue_.files({.run = run_, .recorder = options_.recorder}));
     const std::scoped_lock lock(sequences_mutex_);
     std::map<SequenceState*, const catalogue::FileRow*> last_of;
     const auto see_blocks_of = [](SequenceState& sequence, const catalogue::FileRow& row) {
@@ -56,7 +55,7 @@ Result<> FileKeeper::load_sequences() {
                 datafile::StoredIndex::read(datafile::index_path_of(std::filesystem::path(row.volume) / row.name)))
             sequence.blocks = std::max(sequence.blocks, index->opened.blocks_before + index->closed.events);
     };
-    for (const auto& row : *rows) {
+    for (const auto& row : rows) {
         auto& sequence = sequences_[{row.stream_type + "_" + row.stream_name, row.lumi_block}];
         if (row.sequence >= sequence.next_number) last_of[&sequence] = &row;
         sequence.next_number = std::max(sequence.next_number, row.sequence + 1);
@@ -70,13 +69,12 @@ Result<> FileKeeper::load_sequences() {
     // Files before it may be unknown: gone without an event on stable storage, or deleted before the catalogue was
     // lost.
     for (const auto& [sequence, row] : last_of) see_blocks_of(*sequence, *row);
-    return restore_blocks(*rows);
+    return restore_blocks(rows);
 }
 
 Result<> FileKeeper::restore_blocks(const std::vector<catalogue::FileRow>& files) {
-    const auto known = catalogue_.lumi_blocks(run_);
-    if (!known) return std::unexpected(known.error());
-    for (const auto& row : *known) {
+    const auto known = WEIR_TRY(catalogue_.lumi_blocks(run_));
+    for (const auto& row : known) {
         if (row.recorder != options_.recorder) continue;
         blocks_.saw(row.lumi_block, clock_.now());
         // Block 0 may be that of a stream without blocks, which ends with the run.
@@ -94,7 +92,9 @@ Result<> FileKeeper::restore_blocks(const std::vector<catalogue::FileRow>& files
 Volume* FileKeeper::best(const std::vector<const Volume*>& without) const {
     Volume* best = nullptr;
     for (const auto& volume : volumes_) {
-        if (volume->state() != VolumeState::good || std::ranges::find(without, volume.get()) != without.end()) continue;
+        if (volume->state() != VolumeState::good || !has_room(*volume) ||
+            std::ranges::find(without, volume.get()) != without.end())
+            continue;
         // In proportion to their space, so that equal disks have equally many files and all are full at the same time.
         const auto load = [](const Volume& v) {
             return static_cast<double>(v.work_in_hand() + 1) /
@@ -108,7 +108,19 @@ Volume* FileKeeper::best(const std::vector<const Volume*>& without) const {
     return best;
 }
 
-bool FileKeeper::may_open() const noexcept { return files_waiting() < options_.files_closing_max; }
+bool FileKeeper::has_room(const Volume& volume) const {
+    return closers_.at(&volume)->waiting() < options_.files_closing_max;
+}
+
+bool FileKeeper::may_open() const {
+    bool any_good = false;
+    for (const auto& volume : volumes_) {
+        if (volume->state() != VolumeState::good) continue;
+        if (has_room(*volume)) return true;
+        any_good = true;
+    }
+    return !any_good;  // else it is not the closing that holds up the senders
+}
 
 Result<> FileKeeper::describe(datafile::FileOpened& opened, const StreamTag& stream) const {
     event::RawFileName name;
@@ -134,9 +146,7 @@ Result<> FileKeeper::describe(datafile::FileOpened& opened, const StreamTag& str
     if (opened.file_version != event::file_version_bes3)
         head.metadata =
             event::compose_metadata(opened.guid, {}, stream, options_.project, opened.lumi_block, opened.format);
-    auto start = event::encode_file_head(head);
-    if (!start) return std::unexpected(start.error());
-    opened.start = std::move(*start);
+    opened.start = WEIR_TRY(event::encode_file_head(head));
     return {};
 }
 

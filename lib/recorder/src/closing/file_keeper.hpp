@@ -52,11 +52,13 @@ public:
     /// Tells where sequences and lumi blocks of a continued run stand. Before the first open_next().
     [[nodiscard]] Result<> load_sequences();
 
-    /// False while as many files wait to be closed as may: then no event goes into a new file, its sender waits.
-    [[nodiscard]] bool may_open() const noexcept;
+    /// False while on each good volume as many files wait to be closed as may: then no event goes into a new file, its
+    /// sender waits. A volume that cannot close its files does not hold up the others.
+    [[nodiscard]] bool may_open() const;
 
-    /// The next file of the sequence; it goes to the volume with the least work for its room among those that have not
-    /// failed lately. Nothing: no volume takes a file now, or the catalogue cannot be told; both were reported.
+    /// The next file of the sequence; it goes to the volume with the least work for its room among those that may open
+    /// one and have not failed lately. Nothing: no volume takes a file now, or the catalogue cannot be told; both were
+    /// reported.
     [[nodiscard]] std::shared_ptr<StreamFile> open_next(const StreamTag& stream, LumiBlock lumi_block,
                                                         event::Format format);
 
@@ -82,6 +84,7 @@ private:
 
     void tick(const std::stop_token& stop);
     [[nodiscard]] Result<> restore_blocks(const std::vector<catalogue::FileRow>& files);
+    [[nodiscard]] bool has_room(const Volume& volume) const;
     [[nodiscard]] Volume* best(const std::vector<const Volume*>& without) const;
     [[nodiscard]] catalogue::FileRow row_of(const datafile::FileOpened& opened, const Volume& volume) const;
     [[nodiscard]] Result<> describe(datafile::FileOpened& opened, const StreamTag& stream) const;

@@ -5,27 +5,9 @@
 
 #include <cerrno>
 
-#include "weir/catalogue/catalogue_place.hpp"
-#include "weir/datafile/journal_writer.hpp"
 #include "weir/datafile/volume_marker.hpp"
 
 namespace weir::recorder {
-namespace {
-
-/// What an earlier version leaves in a directory that it records into.
-bool was_recorded_into(const std::filesystem::path& directory) {
-    std::error_code error;
-    for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-        const auto& path = it->path();
-        const auto name = path.filename().native();
-        if (name == "weir.lock" || path == catalogue::catalogue_path(directory) || path.extension() == ".data" ||
-            path.extension() == ".writing" || datafile::JournalWriter::number_of(path))
-            return true;
-    }
-    return false;
-}
-
-}  // namespace
 
 Result<> check_directory(const std::filesystem::path& directory, bool create) {
     std::error_code error;
@@ -48,14 +30,10 @@ Result<> check_directory(const std::filesystem::path& directory, bool create) {
     if (!std::filesystem::is_directory(status))
         return fail_errno(ENOTDIR,
                           fmt::format("cannot record into {}; choose a directory with --dir", directory.native()));
-    if (create || std::filesystem::exists(directory / datafile::volume_marker_name, error) ||
-        was_recorded_into(directory))
-        return {};
-    return fail(
-        Errc::refused,
-        fmt::format("nothing was recorded into {} before (it has no {}); mount its disk if it has one, or take a new "
-                    "directory with --create",
-                    directory.native(), datafile::volume_marker_name));
+    if (create || std::filesystem::exists(directory / datafile::volume_marker_name, error)) return {};
+    return fail(Errc::refused, fmt::format("cannot record into {}: it has no {}; mount its disk if it has one, or take "
+                                           "the directory into use with --create",
+                                           directory.native(), datafile::volume_marker_name));
 }
 
 }  // namespace weir::recorder

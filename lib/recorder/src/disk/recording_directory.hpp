@@ -8,8 +8,8 @@
 
 namespace weir::recorder {
 
-/// Whether a recorder may use the directory: it has a marker (an empty file will do), or an earlier version has
-/// recorded there. `create`: any; one that is not there is made. Else ENOENT or Errc::refused, and what to do.
+/// Whether a recorder may use the directory: it has a marker (an empty file will do). `create`: any; one that is not
+/// there is made. Else ENOENT or Errc::refused, and what to do.
 [[nodiscard]] Result<> check_directory(const std::filesystem::path& directory, bool create);
 
 }  // namespace weir::recorder

@@ -14,7 +14,7 @@ Result<> write_zeros(File& file, std::uint64_t size) {
     const std::vector<std::byte> zeros(std::min<std::uint64_t>(size, 64U << 10));
     for (std::uint64_t at = 0; at < size;) {
         const auto part = std::min<std::uint64_t>(zeros.size(), size - at);
-        if (auto written = file.write_at(at, ConstData(zeros).first(part)); !written) return written;
+        WEIR_TRY(file.write_at(at, ConstData(zeros).first(part)));
         at += part;
     }
     return {};
@@ -26,11 +26,10 @@ Result<> SpaceReserve::make() {
     const std::scoped_lock lock(mutex_);
     if (held_) return {};
     const auto take = [&]() -> Result<> {
-        auto file = File::open(path_, File::Mode::open_or_create, system_);
-        if (!file) return std::unexpected(file.error());
-        auto taken = file->allocate(0, size_.count());
+        auto file = WEIR_TRY(File::open(path_, File::Mode::open_or_create, system_));
+        auto taken = file.allocate(0, size_.count());
         if (!taken && (taken.error().os_errno == EOPNOTSUPP || taken.error().os_errno == ENOSYS))
-            taken = write_zeros(*file, size_.count());
+            taken = write_zeros(file, size_.count());
         return taken;
     };
     auto taken = take();

@@ -56,15 +56,12 @@ Volume::Volume(const VolumeOptions& options, datafile::DirectoryLock lock, Segme
 Result<std::unique_ptr<Volume>> Volume::open(const VolumeOptions& options, datafile::DirectoryLock lock,
                                              SegmentPool& pool, Callbacks callbacks, const Clock& clock,
                                              FileSystem& system) {
-    const auto renames = find_rename_way(options.directory);
-    if (!renames) return std::unexpected(renames.error());
+    const auto renames = WEIR_TRY(find_rename_way(options.directory));
     std::unique_ptr<Volume> volume(new Volume(options, std::move(lock), pool, std::move(callbacks), clock, system));
-    auto place = File::open(options.directory, File::Mode::read, real_file_system(), O_DIRECTORY);
-    if (!place) return std::unexpected(place.error());
-    volume->place_ = std::move(*place);
-    if (*renames != RenameWay::no_replace)
+    volume->place_ = WEIR_TRY(File::open(options.directory, File::Mode::read, real_file_system(), O_DIRECTORY));
+    if (renames != RenameWay::no_replace)
         volume->callbacks_.inform(fmt::format("{} cannot rename without overwriting; files get their names there by {}",
-                                              options.directory.native(), name(*renames)));
+                                              options.directory.native(), name(renames)));
     const bool want_direct = options.direct == DirectIo::on ||
                              (options.direct == DirectIo::automatic && direct_by_itself(options.directory));
     if (want_direct) {
@@ -77,11 +74,9 @@ Result<std::unique_ptr<Volume>> Volume::open(const VolumeOptions& options, dataf
         }
     }
     if (!volume->writer_) volume->writer_ = make_thread_writer(options.write_threads);
-    auto journal = datafile::JournalWriter::open(
+    volume->journal_ = WEIR_TRY(datafile::JournalWriter::open(
         options.directory, volume->callbacks_.session_names, volume->system_, datafile::JournalWriter::size_max,
-        {.run = options.run, .volume = options.id, .recorder = options.recorder});
-    if (!journal) return std::unexpected(journal.error());
-    volume->journal_ = std::move(*journal);
+        {.run = options.run, .volume = options.id, .recorder = options.recorder}));
     if (auto reserved = volume->reserve_.make(); !reserved) volume->pause(&reserved.error());
     volume->check_space();
     volume->thread_ = named_jthread("volume", [v = volume.get()](const std::stop_token& stop) { v->run(stop); });

@@ -146,9 +146,8 @@ Result<> Volume::save(StreamFile& file) {
     if (!open)
         return fail_errno(ENOLINK, fmt::format("{} is gone, and {} acknowledged events with it; put it back",
                                                path.native(), file.durable().events));
-    if (auto way = make_way(path, {}); !way) return way;
-    const auto saved = datafile::write_again(file.file(), file.durable().size, path, system_);
-    if (!saved) return std::unexpected(saved.error());
+    WEIR_TRY(make_way(path, {}));
+    WEIR_TRY(datafile::write_again(file.file(), file.durable().size, path, system_));
     return {};
 }
 

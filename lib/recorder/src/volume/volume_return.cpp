@@ -15,12 +15,11 @@ namespace weir::recorder {
 Result<> Volume::probe() {
     const auto path = options_.directory / "weir.probe";
     const std::vector<std::byte> block(SegmentPool::alignment, std::byte{0x5a});
-    auto file = File::open(path, File::Mode::open_or_create, system_);
-    if (!file) return std::unexpected(file.error());
-    if (auto written = file->write_at(0, block); !written) return written;
-    if (auto synced = file->sync_data(); !synced) return synced;
-    if (auto closed = file->close(); !closed) return closed;
-    if (auto removed = remove_file(path, system_); !removed) return removed;
+    auto file = WEIR_TRY(File::open(path, File::Mode::open_or_create, system_));
+    WEIR_TRY(file.write_at(0, block));
+    WEIR_TRY(file.sync_data());
+    WEIR_TRY(file.close());
+    WEIR_TRY(remove_file(path, system_));
     return sync_directory(options_.directory, system_);
 }
 

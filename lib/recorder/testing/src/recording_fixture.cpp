@@ -9,6 +9,7 @@
 
 #include "weir/catalogue/catalogue_place.hpp"
 #include "weir/catalogue/sqlite_catalogue.hpp"
+#include "weir/datafile/stored_index.hpp"
 #include "weir/recovery/verification.hpp"
 
 namespace weir::testing {
@@ -73,6 +74,12 @@ std::vector<std::byte> RecordingFixture::event(std::uint64_t id, std::size_t siz
     return generated.bytes;
 }
 
+std::vector<StreamTag> RecordingFixture::tags_of(std::uint64_t id) {
+    std::vector<StreamTag> tags{stream("physics_Main")};
+    if (id % 3 == 0) tags.push_back(stream("express_express"));
+    return tags;
+}
+
 std::vector<std::filesystem::path> RecordingFixture::data_files() const {
     std::vector<std::filesystem::path> files;
     for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
@@ -83,7 +90,7 @@ std::vector<std::filesystem::path> RecordingFixture::data_files() const {
 }
 
 std::unique_ptr<catalogue::Catalogue> RecordingFixture::catalogue() const {
-    return catalogue::open_sqlite_catalogue(catalogue::catalogue_path(directory_)).value();
+    return catalogue::open_sqlite_catalogue(catalogue::catalogue_path(options_.directories.front())).value();
 }
 
 void RecordingFixture::hand_over_and_delete() const {
@@ -97,6 +104,17 @@ void RecordingFixture::hand_over_and_delete() const {
         std::filesystem::remove(std::filesystem::path(path).replace_extension(".index"));
         ASSERT_TRUE(known->file_deleted(row.guid, row.volume, row.name).has_value());
     }
+}
+
+std::map<std::string, std::map<std::uint64_t, int>> RecordingFixture::stored() const {
+    std::map<std::string, std::map<std::uint64_t, int>> copies;
+    const auto rows = catalogue()->files({.file_state = catalogue::FileState::closed}).value();
+    for (const auto& row : rows) {
+        const auto index =
+            datafile::StoredIndex::read(datafile::index_path_of(std::filesystem::path(row.volume) / row.name)).value();
+        for (const auto& copy : index.copies) ++copies[row.stream_type][number(copy.event)];
+    }
+    return copies;
 }
 
 recovery::VerificationReport RecordingFixture::verify() const {
@@ -114,6 +132,15 @@ void RecordingFixture::expect_all_good(std::size_t files) const {
     EXPECT_EQ(report.files.size(), files);
     for (const auto& damage : report.damages)
         ADD_FAILURE() << damage.path << " offset " << damage.offset << ": " << damage.reason;
+}
+
+void RecordingFixture::expect_stored_once(std::uint64_t count, const std::string& alarms) const {
+    expect_all_good(catalogue()->files().value().size());
+    auto copies = stored();
+    for (std::uint64_t id = 1; id <= count; ++id) {
+        EXPECT_EQ(copies["physics"][id], 1) << "event " << id << "\n" << alarms;
+        EXPECT_EQ(copies["express"][id], id % 3 == 0 ? 1 : 0) << "event " << id << "\n" << alarms;
+    }
 }
 
 }  // namespace weir::testing

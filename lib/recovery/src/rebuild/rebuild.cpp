@@ -75,10 +75,9 @@ catalogue::FileRow row_of(const FoundFile& file, const datafile::StoredIndex& in
 
 /// Of another recorder, or its index was lost: read once, from the first byte to the last.
 Result<catalogue::FileRow> read_row(const FoundFile& file, const Clock& clock) {
-    auto reader = datafile::RawFileReader::open(file.path);
-    if (!reader) return std::unexpected(reader.error());
+    auto reader = WEIR_TRY(datafile::RawFileReader::open(file.path));
     auto row = row_of(file);
-    const auto guid = reader->head().metadata_value("GUID");
+    const auto guid = reader.head().metadata_value("GUID");
     const auto parsed = guid ? parse_guid(*guid) : fail(Errc::corrupt, "");
     if (!parsed) {
         return fail(Errc::unsupported,
@@ -86,20 +85,19 @@ Result<catalogue::FileRow> read_row(const FoundFile& file, const Clock& clock) {
                                 file.path.native()));
     }
     row.guid = *parsed;
-    row.format = fmt::format("raw-{}", reader->head().version);
+    row.format = fmt::format("raw-{}", reader.head().version);
     std::vector<std::byte> event;
     while (true) {
-        const auto block = reader->next(event);
-        if (!block) return std::unexpected(block.error());
-        if (!*block) break;
+        const auto block = WEIR_TRY(reader.next(event));
+        if (!block) break;
         ++row.events;
         row.event_bytes += event.size();
     }
-    row.bytes = reader->size();
+    row.bytes = reader.size();
     const auto proof =
         verify_file(file.path, nullptr, {.depth = event::Depth::none, .rules = {}, .threads = 1, .progress = {}});
     if (proof.adler32) row.sums.push_back({"adler32", fmt::format("{:08x}", *proof.adler32)});
-    if (!reader->end()) row.file_health = catalogue::FileHealth::truncated;
+    if (!reader.end()) row.file_health = catalogue::FileHealth::truncated;
     row.opened = *(row.closed = changed_at(file.path, clock));
     return row;
 }
@@ -116,25 +114,24 @@ bool same_content(const catalogue::FileRow& a, const catalogue::FileRow& b) {
 /// Brings what the catalogue has of it to what it is.
 Result<> enter(catalogue::FileRow row, const catalogue::SharedEvents& shared,
                std::span<const catalogue::FileRow> not_sane, catalogue::Catalogue& catalogue) {
-    const auto known = catalogue.file(row.guid);
-    if (!known) return std::unexpected(known.error());
-    if (*known && (*known)->file_state == catalogue::FileState::deleted) {
+    const auto known = WEIR_TRY(catalogue.file(row.guid));
+    if (known && known->file_state == catalogue::FileState::deleted) {
         return fail(Errc::corrupt,
                     fmt::format("{}/{} is there, and the catalogue says that it was deleted; remove it or "
                                 "move it away",
                                 row.volume, row.name));
     }
-    if (*known && (*known)->file_state == catalogue::FileState::closed) {
-        if (!same_content(row, **known)) {
+    if (known && known->file_state == catalogue::FileState::closed) {
+        if (!same_content(row, *known)) {
             return fail(Errc::corrupt,
                         fmt::format("{}/{} is not what the catalogue has: {} events and {} bytes instead of {} "
                                     "and {}; weir verify names the damage",
-                                    row.volume, row.name, row.events, row.bytes, (*known)->events, (*known)->bytes));
+                                    row.volume, row.name, row.events, row.bytes, known->events, known->bytes));
         }
-        if ((*known)->volume == row.volume && (*known)->name == row.name) return {};
+        if (known->volume == row.volume && known->name == row.name) return {};
         return catalogue.file_moved(row.guid, row.volume, row.name);
     }
-    if (*known) row.opened = (*known)->opened;
+    if (known) row.opened = known->opened;
     const auto was = std::ranges::find(not_sane, row.guid, &catalogue::FileRow::guid);
     if (was != not_sane.end() && same_content(row, *was)) row.file_health = was->file_health;
     return catalogue.put_file(row, shared);
@@ -147,19 +144,17 @@ struct RunContent {
 };
 
 Result<std::uint64_t> write_marks(const RunAtRecorder& run, RunHoldings& holdings, catalogue::Catalogue& catalogue) {
-    if (auto added = holdings.add_marks(run.first, run.second, catalogue); !added)
-        return std::unexpected(added.error());
+    WEIR_TRY(holdings.add_marks(run.first, run.second, catalogue));
     const auto marks = holdings.marks(run.first, run.second);
-    if (auto set = catalogue.set_marks(marks); !set) return std::unexpected(set.error());
+    WEIR_TRY(catalogue.set_marks(marks));
     return marks.size();
 }
 
 /// As many as its files hold, the deleted ones included; what was rejected stays, and so does what was lost.
 Result<> write_ledgers(const RunAtRecorder& run, catalogue::Catalogue& catalogue) {
     std::map<std::pair<std::string, std::string>, catalogue::LedgerRow> ledgers;
-    const auto known = catalogue.ledgers(run.first);
-    if (!known) return std::unexpected(known.error());
-    for (const auto& row : *known) {
+    const auto known = WEIR_TRY(catalogue.ledgers(run.first));
+    for (const auto& row : known) {
         if (row.recorder == run.second) ledgers[{row.stream_type, row.stream_name}] = row;
     }
     const auto rejected = [](const catalogue::LedgerRow& row) {
@@ -171,9 +166,8 @@ Result<> write_ledgers(const RunAtRecorder& run, catalogue::Catalogue& catalogue
         row.received -= std::min(row.received, row.stored + rejected(row));  // what has no fate
         row.stored = 0;
     }
-    const auto files = catalogue.files({.run = run.first, .recorder = run.second});
-    if (!files) return std::unexpected(files.error());
-    for (const auto& file : *files) {
+    const auto files = WEIR_TRY(catalogue.files({.run = run.first, .recorder = run.second}));
+    for (const auto& file : files) {
         auto& row = ledgers[{file.stream_type, file.stream_name}];
         row.run = file.run;
         row.recorder = file.recorder;
@@ -183,7 +177,7 @@ Result<> write_ledgers(const RunAtRecorder& run, catalogue::Catalogue& catalogue
     }
     for (auto& [stream, row] : ledgers) {
         row.received += row.stored + rejected(row);
-        if (auto set = catalogue.set_ledger(row); !set) return set;
+        WEIR_TRY(catalogue.set_ledger(row));
     }
     return {};
 }
@@ -191,17 +185,16 @@ Result<> write_ledgers(const RunAtRecorder& run, catalogue::Catalogue& catalogue
 /// Runs that the catalogue does not know, OPENED for now. Which they are.
 Result<std::set<RunAtRecorder>> enter_runs(const std::set<RunAtRecorder>& runs, catalogue::Catalogue& catalogue,
                                            const Clock& clock) {
-    const auto known = catalogue.runs();
-    if (!known) return std::unexpected(known.error());
+    const auto known = WEIR_TRY(catalogue.runs());
     auto added = runs;
-    for (const auto& row : *known) added.erase({row.run, row.recorder});
+    for (const auto& row : known) added.erase({row.run, row.recorder});
     for (const auto& [run, recorder] : added) {
         catalogue::RunRow row;
         row.run = run;
         row.recorder = recorder;
         row.mode = "rebuilt";
         row.started = clock.wall();
-        if (auto put = catalogue.put_run(row); !put) return std::unexpected(put.error());
+        WEIR_TRY(catalogue.put_run(row));
     }
     return added;
 }
@@ -216,10 +209,10 @@ Result<> end_runs(const std::set<RunAtRecorder>& added, const std::set<RunAtReco
         row.recorder = run.second;
         row.mode = "rebuilt";
         row.started = content != contents.end() && content->second.begun ? *content->second.begun : clock.wall();
-        if (auto put = catalogue.put_run(row); !put) return put;
+        WEIR_TRY(catalogue.put_run(row));
         if (interrupted.contains(run)) continue;
         const auto at = content != contents.end() && content->second.ended ? *content->second.ended : clock.wall();
-        if (auto closed = catalogue.close_run(run.first, run.second, at); !closed) return closed;
+        WEIR_TRY(catalogue.close_run(run.first, run.second, at));
     }
     return {};
 }
@@ -230,9 +223,8 @@ Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, catalogu
     std::set<Guid> known;
     for (const auto& [run, recorder] : runs) {
         const auto rows =
-            catalogue.files({.run = run, .recorder = recorder, .file_state = catalogue::FileState::closed});
-        if (!rows) return std::unexpected(rows.error());
-        for (const auto& row : *rows) known.insert(row.guid);
+            WEIR_TRY(catalogue.files({.run = run, .recorder = recorder, .file_state = catalogue::FileState::closed}));
+        for (const auto& row : rows) known.insert(row.guid);
     }
     return known;
 }
@@ -240,19 +232,15 @@ Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, catalogu
 Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFiles before, const std::set<Guid>& known,
                                      const LeftOfCatalogue& left, catalogue::Catalogue& catalogue, const Clock& clock) {
     RebuildResult result;
-    auto added = enter_runs(before.runs, catalogue, clock);
-    if (!added) return std::unexpected(added.error());
+    auto added = WEIR_TRY(enter_runs(before.runs, catalogue, clock));
     for (const auto& place : places) {
-        auto recovered = recover_and_record(place, "weir", catalogue, clock);
-        if (!recovered) return std::unexpected(recovered.error());
-        std::ranges::move(recovered->files, std::back_inserter(result.recovery.files));
-        std::ranges::move(recovered->removed, std::back_inserter(result.recovery.removed));
-        std::ranges::move(recovered->failed, std::back_inserter(result.recovery.failed));
-        std::ranges::move(recovered->doubts, std::back_inserter(result.recovery.doubts));
+        auto recovered = WEIR_TRY(recover_and_record(place, "weir", catalogue, clock));
+        std::ranges::move(recovered.files, std::back_inserter(result.recovery.files));
+        std::ranges::move(recovered.removed, std::back_inserter(result.recovery.removed));
+        std::ranges::move(recovered.failed, std::back_inserter(result.recovery.failed));
+        std::ranges::move(recovered.doubts, std::back_inserter(result.recovery.doubts));
     }
-    auto now = find_files(places);
-    if (!now) return std::unexpected(now.error());
-    auto& found = *now;
+    auto found = WEIR_TRY(find_files(places));
     std::ranges::sort(found.closed, {}, &FoundFile::path);
     std::map<RunAtRecorder, RunContent> contents;
     for (const auto& file : found.closed) {
@@ -276,30 +264,25 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
         else result.files_added += known.contains(guid) ? 0U : 1U;
     }
     for (auto& [run, content] : contents) {
-        const auto marks = write_marks(run, content.holdings, catalogue);
-        if (!marks) return std::unexpected(marks.error());
-        result.sessions += *marks;
-        if (auto written = write_ledgers(run, catalogue); !written) return std::unexpected(written.error());
+        const auto marks = WEIR_TRY(write_marks(run, content.holdings, catalogue));
+        result.sessions += marks;
+        WEIR_TRY(write_ledgers(run, catalogue));
     }
-    result.runs_added = added->size();
-    if (auto ended = end_runs(*added, before.interrupted, contents, catalogue, clock); !ended)
-        return std::unexpected(ended.error());
+    result.runs_added = added.size();
+    WEIR_TRY(end_runs(added, before.interrupted, contents, catalogue, clock));
     for (const auto& state : left.reader_states) {
-        if (auto set = catalogue.set_reader_state(state); !set) return std::unexpected(set.error());
+        WEIR_TRY(catalogue.set_reader_state(state));
     }
     return result;
 }
 
 Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, catalogue::Catalogue& catalogue,
                                         const Clock& clock, const LeftOfCatalogue& left) {
-    const auto places = one_spelling(directories);
-    if (!places) return std::unexpected(places.error());
-    for (const auto& place : *places) static_cast<void>(put_back_leaving(place));  // recovery names what stays
-    auto found = find_files(*places);
-    if (!found) return std::unexpected(found.error());
-    const auto known = known_files(found->runs, catalogue);
-    if (!known) return std::unexpected(known.error());
-    return rebuild_places(*places, std::move(*found), *known, left, catalogue, clock);
+    const auto places = WEIR_TRY(one_spelling(directories));
+    for (const auto& place : places) static_cast<void>(put_back_leaving(place));  // recovery names what stays
+    auto found = WEIR_TRY(find_files(places));
+    const auto known = WEIR_TRY(known_files(found.runs, catalogue));
+    return rebuild_places(places, std::move(found), known, left, catalogue, clock);
 }
 
 namespace {
@@ -342,35 +325,28 @@ Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
     } else if (catalogue.error().code != Errc::corrupt) {
         return std::unexpected(catalogue.error());
     }
-    auto lock = catalogue::HandOffLock::take(path);  // who has it open would go on with what is set aside
-    if (!lock) return std::unexpected(lock.error());
-    opened.lock.emplace(std::move(*lock));
+    auto lock = WEIR_TRY(catalogue::HandOffLock::take(path));  // who has it open would go on with what is set aside
+    opened.lock.emplace(std::move(lock));
     std::error_code error;
     for (int n = 1; opened.set_aside.empty() || fs::exists(opened.set_aside, error); ++n)
         opened.set_aside = fmt::format("{}.damaged-{}", path.native(), n);
     for (const auto* ending : {"-wal", "-shm", ""}) {
         const fs::path part = path.native() + ending;
         if (!fs::exists(part, error)) continue;
-        if (auto renamed = rename_new(part, opened.set_aside.native() + ending); !renamed)
-            return std::unexpected(renamed.error());
+        WEIR_TRY(rename_new(part, opened.set_aside.native() + ending));
     }
     opened.left = left_of(opened.set_aside);
-    auto fresh = catalogue::open_sqlite_catalogue(path);
-    if (!fresh) return std::unexpected(fresh.error());
-    opened.catalogue = std::move(*fresh);
+    opened.catalogue = WEIR_TRY(catalogue::open_sqlite_catalogue(path));
     return opened;
 }
 
 Result<bool> catalogue_misses_runs(std::span<const fs::path> directories, const std::string& recorder,
                                    catalogue::Catalogue& catalogue) {
-    auto files = find_files(directories);
-    if (!files) return std::unexpected(files.error());
-    auto& found = *files;
+    auto found = WEIR_TRY(find_files(directories));
     std::erase_if(found.runs, [&](const auto& run) { return run.second != recorder; });
     if (found.runs.empty()) return false;
-    const auto rows = catalogue.runs();
-    if (!rows) return std::unexpected(rows.error());
-    for (const auto& row : *rows) found.runs.erase({row.run, row.recorder});
+    const auto rows = WEIR_TRY(catalogue.runs());
+    for (const auto& row : rows) found.runs.erase({row.run, row.recorder});
     return !found.runs.empty();
 }
 

@@ -54,26 +54,24 @@ std::uint64_t end_of(const datafile::StoredCopy& copy) {
 /// The bytes of an event that stands whole at `offset`, with this block number; nothing: none does.
 Result<std::optional<std::vector<std::byte>>> event_at(const File& file, std::uint64_t offset,
                                                        std::uint32_t block_number) {
-    const auto size = file.size();
-    if (!size) return std::unexpected(size.error());
+    const auto size = WEIR_TRY(file.size());
     std::array<std::byte, event::separator_size_bytes> words;
-    const auto got = file.read_some_at(offset, words);
-    if (!got) return std::unexpected(got.error());
-    if (*got < words.size() || event::record_kind(words) != event::RecordKind::separator) return std::nullopt;
+    const auto got = WEIR_TRY(file.read_some_at(offset, words));
+    if (got < words.size() || event::record_kind(words) != event::RecordKind::separator) return std::nullopt;
     const auto separator = event::parse_separator(words, offset);
     if (!separator || separator->block_number != block_number ||
         separator->size > datafile::RawFileReader::event_size_max.count() ||
-        separator->size > *size - offset - words.size())
+        separator->size > size - offset - words.size())
         return std::nullopt;
     std::vector<std::byte> bytes(separator->size);
-    if (auto read = file.read_at(offset + words.size(), bytes); !read) return std::unexpected(read.error());
+    WEIR_TRY(file.read_at(offset + words.size(), bytes));
     return bytes;
 }
 
 /// Behind the last event stands the record that ends a file, with the number of these events: the file was complete.
 Result<bool> ends_at(const File& file, const OpenFileContent& content) {
     std::vector<std::byte> record(event::file_end_size_bytes);
-    if (auto read = file.read_at(content.end, record); !read) return std::unexpected(read.error());
+    WEIR_TRY(file.read_at(content.end, record));
     const auto end = event::parse_file_end(record, content.end);
     return end && end->events_in_file == content.copies.size();
 }
@@ -95,10 +93,9 @@ IndexEvidence read_open_index(const std::filesystem::path& directory, const std:
 
 Result<std::optional<datafile::StoredCopy>> whole_event_at(const File& file, const datafile::FileOpened& opened,
                                                            std::uint64_t offset, std::uint32_t block_number) {
-    const auto found = event_at(file, offset, block_number);
-    if (!found) return std::unexpected(found.error());
-    if (!*found) return std::nullopt;
-    const auto& bytes = **found;
+    const auto found = WEIR_TRY(event_at(file, offset, block_number));
+    if (!found) return std::nullopt;
+    const auto& bytes = *found;
     if (!event::check_event(bytes, opened.format, event::Depth::header)) return std::nullopt;
     datafile::StoredCopy copy;
     copy.guid = opened.guid;
@@ -148,9 +145,8 @@ Result<OpenFileContent> content_of(const File& file, const datafile::FileOpened&
             const auto& copy = at->second->copy;
             stopped = stored_elsewhere && stored_elsewhere(journal.sessions[copy.session], copy);
             if (stopped) break;
-            const auto bytes = event_at(file, copy.offset, block);
-            if (!bytes) return std::unexpected(bytes.error());
-            if (*bytes && (*bytes)->size() == copy.length && checksum::crc32c(**bytes) == copy.crc32c) {
+            const auto bytes = WEIR_TRY(event_at(file, copy.offset, block));
+            if (bytes && bytes->size() == copy.length && checksum::crc32c(*bytes) == copy.crc32c) {
                 ++content.not_in_journal;
                 rounds.insert(at->second->round);
                 take(copy);
@@ -160,41 +156,37 @@ Result<OpenFileContent> content_of(const File& file, const datafile::FileOpened&
         // What stands before an event that the journal names was acknowledged as well, whatever became of its entry.
         const bool before_another = durable_size || in_journal.lower_bound(content.end) != in_journal.end();
         if (!before_another && (trusted || nothing_behind())) break;
-        auto walked = whole_event_at(file, opened, content.end, block);
-        if (!walked) return std::unexpected(walked.error());
-        if (!*walked) break;
+        auto walked = WEIR_TRY(whole_event_at(file, opened, content.end, block));
+        if (!walked) break;
         const auto next = in_journal.lower_bound(content.end);
-        if (next != in_journal.end() && end_of(**walked) > next->first) break;
-        (*walked)->session = journal.session({0, 0, 0, opened.run, "unknown"});
+        if (next != in_journal.end() && end_of(*walked) > next->first) break;
+        walked->session = journal.session({0, 0, 0, opened.run, "unknown"});
         ++content.not_in_journal;
         ++content.walked;
-        take(**walked);
+        take(*walked);
     }
     content.rounds_not_in_journal = rounds.size();
     content.unreached =
         static_cast<std::uint64_t>(std::distance(in_journal.lower_bound(content.end), in_journal.end()));
     if (durable_size) {
-        const auto ended =
-            *durable_size == content.end + event::file_end_size_bytes ? ends_at(file, content) : Result<bool>(false);
-        if (!ended) return std::unexpected(ended.error());
-        content.rest_may_count = content.end < *durable_size && !*ended;
+        const auto ended = WEIR_TRY(*durable_size == content.end + event::file_end_size_bytes ? ends_at(file, content)
+                                                                                              : Result<bool>(false));
+        content.rest_may_count = content.end < *durable_size && !ended;
     } else if (content.unreached > 0) {
         content.rest_may_count = true;
     } else if (stopped || trusted == nothing_behind()) {  // both prove that nothing behind counts, or neither
         content.rest_may_count = !trusted;
     } else {
         const auto block = opened.blocks_before + static_cast<std::uint32_t>(content.copies.size()) + 1;
-        const auto behind = whole_event_at(file, opened, content.end, block);
-        if (!behind) return std::unexpected(behind.error());
-        content.rest_may_count = behind->has_value();
+        const auto behind = WEIR_TRY(whole_event_at(file, opened, content.end, block));
+        content.rest_may_count = behind.has_value();
     }
     content.whole_end = content.end;
     for (auto block = opened.blocks_before + static_cast<std::uint32_t>(content.copies.size()) + 1;
          content.rest_may_count; ++block) {
-        const auto next = whole_event_at(file, opened, content.whole_end, block);
-        if (!next) return std::unexpected(next.error());
-        if (!*next) break;
-        content.whole_end = end_of(**next);
+        const auto next = WEIR_TRY(whole_event_at(file, opened, content.whole_end, block));
+        if (!next) break;
+        content.whole_end = end_of(*next);
     }
     return content;
 }

@@ -36,7 +36,7 @@ Result<> name_made_index(const std::filesystem::path& index, FileSystem& system)
     if (std::filesystem::exists(index, error) || !std::filesystem::exists(made, error) ||
         !datafile::StoredIndex::read(made))
         return {};
-    if (auto renamed = rename_new(made, index, system); !renamed) return renamed;
+    WEIR_TRY(rename_new(made, index, system));
     return sync_directory(index.parent_path(), system);
 }
 
@@ -46,10 +46,8 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
                                   const std::vector<datafile::SessionDeclared>& sessions, const Clock& clock,
                                   FileSystem& system, std::string_view index_ending = recovering) {
     const auto writing = directory / (opened.name + ".writing");
-    auto file = File::open(writing, File::Mode::read_write, system);
-    if (!file) return std::unexpected(file.error());
-    const auto size = file->size();
-    if (!size) return std::unexpected(size.error());
+    auto file = WEIR_TRY(File::open(writing, File::Mode::read_write, system));
+    const auto size = WEIR_TRY(file.size());
 
     datafile::FileSums sums(opened.start, opened.has_adler32);
     std::uint64_t end = opened.start.size();
@@ -67,16 +65,16 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
         ++closed.events;
         closed.bytes += copy.length;
     }
-    if (*size < end && !copies.empty())
+    if (size < end && !copies.empty())
         return fail(Errc::truncated,
                     fmt::format("{} has {} bytes, but events up to offset {} were acknowledged; it is left "
                                 "as it is",
-                                writing.native(), *size, end));
+                                writing.native(), size, end));
     if (copies.empty()) {  // then not even its start may have been written
-        if (auto written = file->write_at(0, opened.start); !written) return std::unexpected(written.error());
+        WEIR_TRY(file.write_at(0, opened.start));
     }
     std::vector<std::byte> start(opened.start.size());
-    if (auto read = file->read_at(0, start); !read) return std::unexpected(read.error());
+    WEIR_TRY(file.read_at(0, start));
     if (start != opened.start)
         return fail(Errc::corrupt,
                     fmt::format("{} does not begin as the journal says; it is left as it is", writing.native()));
@@ -87,33 +85,33 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     closed.adler32 = sums.adler32();
     closed.crc32c = sums.crc32c();
     RecoveredFile recovered{directory / (opened.name + ".data"), opened, closed,
-                            *size - std::min(*size, end),        false,  false};
-    if (auto written = file->write_at(end, closed.end); !written) return std::unexpected(written.error());
-    if (auto cut = file->truncate(closed.size); !cut) return std::unexpected(cut.error());
-    if (auto synced = file->sync_data(); !synced) return std::unexpected(synced.error());
+                            size - std::min(size, end),          false,  false};
+    WEIR_TRY(file.write_at(end, closed.end));
+    WEIR_TRY(file.truncate(closed.size));
+    WEIR_TRY(file.sync_data());
 
     // Not over the index that a dead recorder left: it may be all that names some of these events.
     const auto old = datafile::IndexWriter::path_of(directory, opened.name);
-    if (auto named = name_made_index(old, system); !named) return std::unexpected(named.error());
+    WEIR_TRY(name_made_index(old, system));
     auto index = datafile::IndexWriter::create(
         directory, opened, [&](std::uint32_t session) { return sessions.at(session); }, system, index_ending);
     if (!index) return std::unexpected(index.error());
     for (const auto& copy : copies) index->add(copy);
-    if (auto written = index->complete(closed); !written) return std::unexpected(written.error());
-    if (auto synced = index->sync(); !synced) return std::unexpected(synced.error());
+    WEIR_TRY(index->complete(closed));
+    WEIR_TRY(index->sync());
     std::error_code ignored;
     if (std::filesystem::exists(old, ignored)) {  // of a close or a recovery that was cut short
-        if (auto synced = sync_directory(directory, system); !synced) return std::unexpected(synced.error());
-        if (auto removed = remove_file(old, system); !removed) return std::unexpected(removed.error());
+        WEIR_TRY(sync_directory(directory, system));
+        WEIR_TRY(remove_file(old, system));
     }
-    if (auto renamed = index->rename(); !renamed) return std::unexpected(renamed.error());
-    if (auto synced = sync_directory(directory, system); !synced) return std::unexpected(synced.error());
+    WEIR_TRY(index->rename());
+    WEIR_TRY(sync_directory(directory, system));
     if (opened.has_adler32) {
-        const auto set = datafile::write_adler32_attribute(*file, closed.adler32, clock.wall());
+        const auto set = datafile::write_adler32_attribute(file, closed.adler32, clock.wall());
         if (!set && set.error().code != Errc::unsupported) return std::unexpected(set.error());
     }
-    if (auto renamed = rename_new(writing, recovered.path, system); !renamed) return std::unexpected(renamed.error());
-    if (auto synced = sync_directory(directory, system); !synced) return std::unexpected(synced.error());
+    WEIR_TRY(rename_new(writing, recovered.path, system));
+    WEIR_TRY(sync_directory(directory, system));
     if (const auto left = old.native() + ".writing"; std::filesystem::exists(left, ignored))
         static_cast<void>(remove_file(left, system));  // else the next recovery does it
     return recovered;
@@ -124,14 +122,12 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
 /// there are only zeros.
 Result<std::optional<std::filesystem::path>> keep_rest(const std::filesystem::path& writing, std::uint64_t end,
                                                        std::uint64_t whole_end, FileSystem& system) {
-    const auto source = File::open(writing, File::Mode::read, system);
-    if (!source) return std::unexpected(source.error());
+    const auto source = WEIR_TRY(File::open(writing, File::Mode::read, system));
     std::vector<std::byte> block(1U << 20);
     std::optional<File> target;
     for (std::uint64_t at = end, written = 0;;) {
-        const auto got = source->read_some_at(at, block);
-        if (!got) return std::unexpected(got.error());
-        auto rest = ConstData(block).first(*got);
+        const auto got = WEIR_TRY(source.read_some_at(at, block));
+        auto rest = ConstData(block).first(got);
         while (!rest.empty() && rest.back() == std::byte{0}) rest = rest.first(rest.size() - 1);
         if (!rest.empty()) {
             for (int n = 1; !target; ++n) {
@@ -140,21 +136,20 @@ Result<std::optional<std::filesystem::path>> keep_rest(const std::filesystem::pa
                 if (created) target.emplace(std::move(*created));
                 else if (created.error().os_errno != EEXIST) return std::unexpected(created.error());
             }
-            if (auto kept = target->write_at(written, rest); !kept) return std::unexpected(kept.error());
+            WEIR_TRY(target->write_at(written, rest));
         }
-        at += *got;
-        written += *got;
-        if (*got < block.size()) break;
+        at += got;
+        written += got;
+        if (got < block.size()) break;
     }
     if (!target) return std::nullopt;
     auto path = target->path();
-    const auto size = target->size();
-    if (!size) return std::unexpected(size.error());
-    if (end + *size < whole_end) {  // the last event ends with zeros
-        if (auto grown = target->truncate(whole_end - end); !grown) return std::unexpected(grown.error());
+    const auto size = WEIR_TRY(target->size());
+    if (end + size < whole_end) {  // the last event ends with zeros
+        WEIR_TRY(target->truncate(whole_end - end));
     }
-    if (auto synced = target->sync_data(); !synced) return std::unexpected(synced.error());
-    if (auto synced = sync_directory(writing.parent_path(), system); !synced) return std::unexpected(synced.error());
+    WEIR_TRY(target->sync_data());
+    WEIR_TRY(sync_directory(writing.parent_path(), system));
     return path;
 }
 
@@ -162,10 +157,9 @@ Result<std::optional<std::filesystem::path>> keep_rest(const std::filesystem::pa
 
 Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writing, const Clock& clock,
                                               FileSystem& system) {
-    auto reader = datafile::RawFileReader::open(writing, system);
-    if (!reader) return std::unexpected(reader.error());
+    auto reader = WEIR_TRY(datafile::RawFileReader::open(writing, system));
     datafile::FileOpened opened;
-    const auto& head = reader->head();
+    const auto& head = reader.head();
     const auto guid = head.metadata_value("GUID");
     opened.guid = guid ? parse_guid(*guid).value_or(Guid::random()) : Guid::random();
     opened.run = head.run.run;
@@ -173,7 +167,7 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
     opened.format = head.format();
     opened.file_version = static_cast<std::uint8_t>(head.version);
     opened.name = writing.stem().native();
-    opened.start.assign(reader->head_bytes().begin(), reader->head_bytes().end());
+    opened.start.assign(reader.head_bytes().begin(), reader.head_bytes().end());
     if (const auto name = event::parse_raw_file_name(writing.filename().native())) {
         opened.stream_type = name->name.stream_type;
         opened.stream_name = name->name.stream_name;
@@ -182,7 +176,7 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
     std::vector<datafile::StoredCopy> copies;
     std::vector<std::byte> bytes;
     while (true) {
-        const auto block = reader->next(bytes);
+        const auto block = reader.next(bytes);
         // What cannot be read now is not damage: nothing is cut because of it.
         if (!block && (block.error().os_errno != 0 || block.error().code == Errc::limit)) {
             auto error = block.error();
@@ -208,19 +202,16 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
         copies.push_back(copy);
     }
     std::optional<std::filesystem::path> rest;
-    if (!reader->end()) {
+    if (!reader.end()) {
         const auto& last = copies.empty() ? datafile::StoredCopy{} : copies.back();
         const auto end = copies.empty() ? opened.start.size() : last.offset + event::separator_size_bytes + last.length;
-        auto kept = keep_rest(writing, end, end, system);
-        if (!kept) return std::unexpected(kept.error());
-        rest = std::move(*kept);
+        rest = WEIR_TRY(keep_rest(writing, end, end, system));
     }
     const std::vector<datafile::SessionDeclared> sessions{{0, 0, 0, opened.run, "unknown"}};
-    auto recovered = finish_file(writing.parent_path(), opened, copies, sessions, clock, system);
-    if (!recovered) return recovered;
-    recovered->without_journal = true;
-    recovered->closed.content = {};  // the ids of its events are in nobody's journal
-    recovered->rest = std::move(rest);
+    auto recovered = WEIR_TRY(finish_file(writing.parent_path(), opened, copies, sessions, clock, system));
+    recovered.without_journal = true;
+    recovered.closed.content = {};  // the ids of its events are in nobody's journal
+    recovered.rest = std::move(rest);
     return recovered;
 }
 
@@ -228,13 +219,12 @@ namespace {
 
 /// Where the part of a file ends that cannot be proved; it is read from the disk, not from what is left in memory.
 Result<> prove(const RecoveredFile& recovered, const std::vector<datafile::StoredCopy>& copies, FileSystem& system) {
-    auto file = File::open(recovered.path, File::Mode::read, system);
-    if (!file) return std::unexpected(file.error());
-    ::posix_fadvise(file->fd(), 0, 0, POSIX_FADV_DONTNEED);  // a hint; what is synced can be dropped
+    auto file = WEIR_TRY(File::open(recovered.path, File::Mode::read, system));
+    ::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED);  // a hint; what is synced can be dropped
     std::vector<std::byte> bytes;
     for (const auto& copy : copies) {
         bytes.resize(copy.length);
-        if (auto read = file->read_at(copy.offset + event::separator_size_bytes, bytes); !read) return read;
+        WEIR_TRY(file.read_at(copy.offset + event::separator_size_bytes, bytes));
         if (checksum::crc32c(bytes) != copy.crc32c)
             return fail(Errc::corrupt,
                         fmt::format("{}: event {} at offset {}, which was acknowledged, is not what was written",
@@ -248,11 +238,8 @@ Result<> prove(const RecoveredFile& recovered, const std::vector<datafile::Store
 Result<RecoveredFile> close_up(const std::filesystem::path& directory, const datafile::FileOpened& opened,
                                std::uint64_t durable_size, std::uint64_t durable_events, const Clock& clock,
                                FileSystem& system, IndexPlace place) {
-    const auto journals = datafile::JournalWriter::find(directory);
-    if (!journals) return std::unexpected(journals.error());
-    auto read = datafile::read_journals(*journals);
-    if (!read) return std::unexpected(read.error());
-    auto& content = *read;
+    const auto journals = WEIR_TRY(datafile::JournalWriter::find(directory));
+    auto content = WEIR_TRY(datafile::read_journals(journals));
     if (!content.damages.empty()) return std::unexpected(content.damages.front());
     auto& copies = content.copies[opened.guid];
     std::erase_if(copies, [&](const datafile::StoredCopy& copy) { return copy.offset >= durable_size; });
@@ -263,10 +250,9 @@ Result<RecoveredFile> close_up(const std::filesystem::path& directory, const dat
     if (place == IndexPlace::over)  // the journal names all of them
         static_cast<void>(remove_file(
             datafile::IndexWriter::path_of(directory, opened.name).native() + std::string(recovering), system));
-    auto file = finish_file(directory, opened, copies, content.sessions, clock, system,
-                            place == IndexPlace::over ? ".writing" : recovering);
-    if (!file) return file;
-    if (auto proved = prove(*file, copies, system); !proved) return std::unexpected(proved.error());
+    auto file = WEIR_TRY(finish_file(directory, opened, copies, content.sessions, clock, system,
+                                     place == IndexPlace::over ? ".writing" : recovering));
+    WEIR_TRY(prove(file, copies, system));
     return file;
 }
 
@@ -284,12 +270,9 @@ public:
           system_(system) {}
 
     Result<RecoveryResult> run() {
-        const auto journals = datafile::JournalWriter::find(directory_);
-        if (!journals) return std::unexpected(journals.error());
-        auto read = datafile::read_journals(*journals);
-        if (!read) return std::unexpected(read.error());
-        journal_ = std::move(*read);
-        has_journal_ = !journals->empty();
+        const auto journals = WEIR_TRY(datafile::JournalWriter::find(directory_));
+        journal_ = WEIR_TRY(datafile::read_journals(journals));
+        has_journal_ = !journals.empty();
         trusted_ = has_journal_ && journal_.damages.empty();
         result_.journals_damaged = !journal_.damages.empty();
         result_.doubts = journal_.damages;
@@ -297,7 +280,7 @@ public:
         // A name that a crash of the recorder left is perhaps only in memory: before anybody hears of it, it is on the
         // disk.
         if (has_journal_) {
-            if (auto synced = sync_directory(directory_, system_); !synced) return std::unexpected(synced.error());
+            WEIR_TRY(sync_directory(directory_, system_));
         }
         for (const auto& [guid, size] : durable_sizes_) {
             if (const auto copies = journal_.copies.find(guid); copies != journal_.copies.end())
@@ -311,9 +294,8 @@ public:
         for (const auto& [name, opened] : named) {
             if (!std::filesystem::exists(directory_ / (name + ".writing"), error)) closed_or_gone(*opened);
         }
-        const auto left = files_ending(directory_, ".writing");
-        if (!left) return std::unexpected(left.error());
-        for (const auto& path : *left) {
+        const auto left = WEIR_TRY(files_ending(directory_, ".writing"));
+        for (const auto& path : left) {
             const auto name = path.stem().native();  // without .writing
             if (name.ends_with(".index")) continue;
             const auto opened = named.find(name);
@@ -324,7 +306,7 @@ public:
         // Before the journals go that say that nothing was in these files: else a power cut could bring a file back
         // alone.
         if (!result_.removed.empty()) {
-            if (auto synced = sync_directory(directory_, system_); !synced) return std::unexpected(synced.error());
+            WEIR_TRY(sync_directory(directory_, system_));
         }
         return std::move(result_);
     }
@@ -358,11 +340,10 @@ private:
                 return fail(Errc::refused, fmt::format("{} and {} both exist; move one of them away", writing.native(),
                                                        data.native()));
             // Linked to its final name when the recorder died, where a file system has no better way: the old one goes.
-            if (auto removed = remove_file(writing, system_); !removed) return removed;
-            if (auto synced = sync_directory(directory_, system_); !synced) return synced;
-            const auto index = datafile::StoredIndex::read(datafile::index_path_of(data));
-            if (!index) return std::unexpected(index.error());
-            result_.files.push_back({data, index->opened, index->closed, 0, false, true});
+            WEIR_TRY(remove_file(writing, system_));
+            WEIR_TRY(sync_directory(directory_, system_));
+            const auto index = WEIR_TRY(datafile::StoredIndex::read(datafile::index_path_of(data)));
+            result_.files.push_back({data, index.opened, index.closed, 0, false, true});
             return {};
         }
         auto index = read_open_index(directory_, name, journal_);
@@ -371,29 +352,24 @@ private:
         const auto durable = durable_sizes_.find(opened->guid);
         if (durable != durable_sizes_.end())
             std::erase_if(index.entries, [&](const auto& entry) { return entry.copy.offset >= durable->second; });
-        const auto file = File::open(writing, File::Mode::read, system_);
-        if (!file) return std::unexpected(file.error());
-        auto content =
-            content_of(*file, *opened, journal_.copies[opened->guid], index, trusted_, journal_, stored_elsewhere_,
-                       durable == durable_sizes_.end() ? std::nullopt : std::optional(durable->second));
-        if (!content) return std::unexpected(content.error());
+        const auto file = WEIR_TRY(File::open(writing, File::Mode::read, system_));
+        auto content = WEIR_TRY(
+            content_of(file, *opened, journal_.copies[opened->guid], index, trusted_, journal_, stored_elsewhere_,
+                       durable == durable_sizes_.end() ? std::nullopt : std::optional(durable->second)));
         // Also when the journal names it, which then says that nothing of it was acknowledged.
-        if (content->copies.empty() && (named == nullptr || trusted_) && !content->rest_may_count)
-            return remove_young(writing);
+        if (content.copies.empty() && (named == nullptr || trusted_) && !content.rest_may_count)
+            return acknowledged(index) > 0 ? set_aside(writing) : remove_young(writing);
         std::optional<std::filesystem::path> rest;
-        if (content->rest_may_count) {
-            auto kept = keep_rest(writing, content->end, content->whole_end, system_);
-            if (!kept) return std::unexpected(kept.error());
-            rest = std::move(*kept);
+        if (content.rest_may_count) {
+            rest = WEIR_TRY(keep_rest(writing, content.end, content.whole_end, system_));
         }
-        auto recovered = finish_file(directory_, *opened, content->copies, journal_.sessions, clock_, system_);
-        if (!recovered) return std::unexpected(recovered.error());
-        recovered->not_in_journal = content->not_in_journal;
-        recovered->walked = content->walked;
-        if (content->walked > 0) recovered->closed.content = {};  // the ids of these events are in nobody's journal
-        recovered->rest = std::move(rest);
-        doubt(*recovered, *content);
-        result_.files.push_back(std::move(*recovered));
+        auto recovered = WEIR_TRY(finish_file(directory_, *opened, content.copies, journal_.sessions, clock_, system_));
+        recovered.not_in_journal = content.not_in_journal;
+        recovered.walked = content.walked;
+        if (content.walked > 0) recovered.closed.content = {};  // the ids of these events are in nobody's journal
+        recovered.rest = std::move(rest);
+        doubt(recovered, content);
+        result_.files.push_back(std::move(recovered));
         return {};
     }
 
@@ -426,36 +402,32 @@ private:
             if (!reader) return remove_young(writing);
             datafile::FileOpened opened;
             opened.format = reader->head().format();
-            const auto block = block_number_at(reader->file(), reader->position());
-            if (!block) return std::unexpected(block.error());
-            const auto first = whole_event_at(reader->file(), opened, reader->position(), *block);
-            if (!first) return std::unexpected(first.error());
-            if (!*first) return remove_young(writing);
+            const auto block = WEIR_TRY(block_number_at(reader->file(), reader->position()));
+            const auto first = WEIR_TRY(whole_event_at(reader->file(), opened, reader->position(), block));
+            if (!first) return remove_young(writing);
             return set_aside(writing);
         }
         std::error_code error;
         if (std::filesystem::file_size(writing, error) == 0 && !error) return remove_young(writing);
-        auto file = recover_file_by_walking(writing, clock_, system_);
-        if (!file) return std::unexpected(file.error());
+        auto file = WEIR_TRY(recover_file_by_walking(writing, clock_, system_));
         if (has_journal_ || has_index)
             result_.doubts.push_back({Errc::corrupt, 0,
                                       fmt::format("{}: neither journal nor index names it; {} whole events are kept",
-                                                  file->path.native(), file->closed.events)});
-        result_.files.push_back(std::move(*file));
+                                                  file.path.native(), file.closed.events)});
+        result_.files.push_back(std::move(file));
         return {};
     }
 
     Result<std::uint32_t> block_number_at(const File& file, std::uint64_t offset) const {
         std::vector<std::byte> words(event::separator_size_bytes);
-        const auto got = file.read_some_at(offset, words);
-        if (!got) return std::unexpected(got.error());
-        const auto separator = event::parse_separator(ConstData(words).first(*got), offset);
+        const auto got = WEIR_TRY(file.read_some_at(offset, words));
+        const auto separator = event::parse_separator(ConstData(words).first(got), offset);
         return separator ? separator->block_number : 0;
     }
 
     /// Nothing of it was acknowledged: the journal is whole and does not name it, and no whole event is in it.
     Result<> remove_young(const std::filesystem::path& writing) {
-        if (auto removed = remove_file(writing, system_); !removed) return removed;
+        WEIR_TRY(remove_file(writing, system_));
         result_.removed.push_back(writing);
         return {};
     }
@@ -466,26 +438,47 @@ private:
             auto renamed = rename_new(writing, aside, system_);
             if (!renamed && renamed.error().os_errno == EEXIST) continue;
             if (!renamed) return renamed;
-            if (auto synced = sync_directory(directory_, system_); !synced) return synced;
+            WEIR_TRY(sync_directory(directory_, system_));
             result_.doubts.push_back({Errc::corrupt, 0,
-                                      fmt::format("{} is in no journal and holds whole events, which may have been "
-                                                  "acknowledged; it is kept as {}; look at it, then remove it",
+                                      fmt::format("{} is in no journal and may hold events that were acknowledged; "
+                                                  "it is kept as {}; look at it, then remove it",
                                                   writing.native(), aside.filename().native())});
             return {};
         }
     }
 
+    /// Of the events that an index names: those that were acknowledged, although no journal says so. Between index and
+    /// journal a crash loses one round, so with two or more the journal was cut. What another file has does not count.
+    std::uint64_t acknowledged(const IndexEvidence& index) const {
+        std::uint64_t events = 0;
+        std::set<std::uint32_t> rounds;
+        for (const auto& [copy, round] : index.entries) {
+            if (stored_elsewhere_ && stored_elsewhere_(journal_.sessions[copy.session], copy)) continue;
+            ++events;
+            rounds.insert(round);
+        }
+        return !trusted_ || rounds.size() > 1 ? events : 0;
+    }
+
     /// The file of this index is gone, and may have held acknowledged events: the index names them when it is put back.
-    bool may_count(const std::filesystem::path& index, const std::string& name) {
+    bool may_count(const std::filesystem::path& path, const std::string& name) {
         if (std::ranges::any_of(result_.vanished, [&](const auto& opened) { return opened.name == name; })) return true;
         std::error_code error;
-        if (trusted_ || std::filesystem::exists(directory_ / (name + ".data"), error)) return false;
-        const auto entries = read_open_index(directory_, name, journal_).entries.size();
-        if (entries == 0) return false;
-        result_.doubts.push_back({Errc::corrupt, 0,
-                                  fmt::format("{} names {} events, and its file is gone; put {}.writing back, or "
-                                              "remove this index",
-                                              index.native(), entries, name)});
+        if (std::filesystem::exists(directory_ / (name + ".data"), error)) return false;
+        if (std::ranges::find(result_.removed, directory_ / (name + ".writing")) != result_.removed.end()) return false;
+        auto index = read_open_index(directory_, name, journal_);
+        if (const auto durable = index.opened ? durable_sizes_.find(index.opened->guid) : durable_sizes_.end();
+            durable != durable_sizes_.end())
+            std::erase_if(index.entries, [&](const auto& entry) { return entry.copy.offset >= durable->second; });
+        const auto events = acknowledged(index);
+        if (events == 0) return false;
+        result_.gone.push_back(
+            {path,
+             index.opened ? std::optional(index.opened->guid) : std::nullopt,
+             {Errc::corrupt, 0,
+              fmt::format("{} names {} events, and its file is gone; put {}.writing back and run weir recover, or "
+                          "remove this index",
+                          path.native(), events, name)}});
         return true;
     }
 
@@ -526,9 +519,8 @@ Result<RecoveryResult> recover_directory(const std::filesystem::path& directory,
 }
 
 Result<> set_journals_aside(const std::filesystem::path& directory, FileSystem& system) {
-    const auto journals = datafile::JournalWriter::find(directory);
-    if (!journals) return std::unexpected(journals.error());
-    for (const auto& journal : *journals) {
+    const auto journals = WEIR_TRY(datafile::JournalWriter::find(directory));
+    for (const auto& journal : journals) {
         for (int n = 1;; ++n) {
             auto renamed = rename_new(journal, fmt::format("{}.damaged-{}", journal.native(), n), system);
             if (!renamed && renamed.error().os_errno == EEXIST) continue;
@@ -540,12 +532,11 @@ Result<> set_journals_aside(const std::filesystem::path& directory, FileSystem& 
 }
 
 Result<> remove_journals(const std::filesystem::path& directory, FileSystem& system) {
-    const auto journals = datafile::JournalWriter::find(directory);
-    if (!journals) return std::unexpected(journals.error());
-    for (const auto& journal : *journals) {
-        if (auto removed = remove_file(journal, system); !removed) return removed;
+    const auto journals = WEIR_TRY(datafile::JournalWriter::find(directory));
+    for (const auto& journal : journals) {
+        WEIR_TRY(remove_file(journal, system));
         // One after the other also on the disk: a gap in the numbers means that one was lost.
-        if (auto synced = sync_directory(directory, system); !synced) return synced;
+        WEIR_TRY(sync_directory(directory, system));
     }
     return {};
 }

@@ -61,20 +61,19 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
         row.sums.push_back({"crc32c", fmt::format("{:08x}", file.closed.crc32c)});
         row.file_state = catalogue::FileState::closed;
         row.opened = row.closed.emplace(clock.wall());
-        const auto known = catalogue.file(row.guid);
-        if (!known) return std::unexpected(known.error());
-        const bool was_missing = *known && is_missing(**known);  // and was put back
-        if (*known && (*known)->file_state == catalogue::FileState::closed && !was_missing) continue;
+        const auto known = WEIR_TRY(catalogue.file(row.guid));
+        const bool was_missing = known && is_missing(*known);  // and was put back
+        if (known && known->file_state == catalogue::FileState::closed && !was_missing) continue;
         // A file that was closed whole is sane, even when the recorder died before the catalogue heard of it.
         row.file_health = file.closed_by_recorder && !file.closed.cut ? catalogue::FileHealth::sane
                                                                       : catalogue::FileHealth::truncated;
-        if (*known) {
-            if (!was_missing && (*known)->file_health == catalogue::FileHealth::quarantined)
+        if (known) {
+            if (!was_missing && known->file_health == catalogue::FileHealth::quarantined)
                 row.file_health = catalogue::FileHealth::quarantined;
-            row.opened = (*known)->opened;
-            row.recorder = (*known)->recorder;
+            row.opened = known->opened;
+            row.recorder = known->recorder;
         }
-        if (*known && !was_missing) {
+        if (known && !was_missing) {
             catalogue::FileClose close;
             close.guid = row.guid;
             close.volume = row.volume;
@@ -89,13 +88,12 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
             close.file_health = row.file_health;
             close.at = *row.closed;
             const auto ledger = ledger_of_file(file.opened, file.closed, row.recorder);
-            if (auto told = catalogue.file_closed(close, {}, {&ledger, 1}); !told) return told;
+            WEIR_TRY(catalogue.file_closed(close, {}, {&ledger, 1}));
         } else {
-            if (auto told = catalogue.put_file(row, file.closed.content.shared); !told) return told;
-            if (auto told = catalogue.add_to_ledger(ledger_of_file(file.opened, file.closed, row.recorder)); !told)
-                return told;
+            WEIR_TRY(catalogue.put_file(row, file.closed.content.shared));
+            WEIR_TRY(catalogue.add_to_ledger(ledger_of_file(file.opened, file.closed, row.recorder)));
             if (was_missing) {
-                if (auto told = catalogue.set_file_health(row.guid, row.file_health); !told) return told;
+                WEIR_TRY(catalogue.set_file_health(row.guid, row.file_health));
             }
         }
     }
@@ -104,29 +102,46 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
 
 namespace {
 
+/// An index that is left of a file that was closed, and handed over or deleted since, goes. Any other one stays until
+/// its file is put back.
+void doubt_gone_files(catalogue::Catalogue& catalogue, FileSystem& system, RecoveryResult& result) {
+    std::erase_if(result.gone, [&](const GoneFile& gone) {
+        const auto row =
+            gone.guid ? catalogue.file(*gone.guid) : Result<std::optional<catalogue::FileRow>>(std::nullopt);
+        const bool was_closed = row && *row && (*row)->file_state != catalogue::FileState::opened && !is_missing(**row);
+        if (was_closed && remove_file(gone.index, system)) result.removed.push_back(gone.index);
+        if (!was_closed) result.doubts.push_back(gone.doubt);
+        return was_closed;
+    });
+}
+
 /// Files that were opened and never held an acknowledged event are gone; the catalogue still waits for them. Where no
-/// journal can say that they held none, they stay in the catalogue as QUARANTINED: somebody has to look for them.
+/// journal can say that they held none, or their index names some, they stay in the catalogue as QUARANTINED: somebody
+/// has to look for them.
 Result<> forget_vanished(const std::filesystem::path& directory, bool journal_knows, catalogue::Catalogue& catalogue,
                          const Clock& clock, RecoveryResult& result) {
-    const auto rows = catalogue.files({.volume = directory.native(), .file_state = catalogue::FileState::opened});
-    if (!rows) return std::unexpected(rows.error());
-    for (const auto& row : *rows) {
+    const auto rows =
+        WEIR_TRY(catalogue.files({.volume = directory.native(), .file_state = catalogue::FileState::opened}));
+    for (const auto& row : rows) {
         std::error_code error;
         const auto path = std::filesystem::path(row.volume) / row.name;
         auto closed = path;
         closed.replace_extension(".data");
         if (std::filesystem::exists(path, error) || error || std::filesystem::exists(closed, error) || error) continue;
-        if (!journal_knows) {
+        const bool is_gone =
+            std::ranges::any_of(result.gone, [&](const GoneFile& gone) { return gone.guid == row.guid; });
+        if (is_gone || !journal_knows) {
             auto missing = row;
             close_as_missing(missing, clock.wall());
-            if (auto told = catalogue.put_file(missing); !told) return told;
+            WEIR_TRY(catalogue.put_file(missing));
+            if (is_gone) continue;  // said already
             result.doubts.push_back({Errc::corrupt, 0,
                                      fmt::format("{} is gone, and no whole journal says that it held no acknowledged "
                                                  "event; it is QUARANTINED without events; put it back if it is found, "
                                                  "then run weir recover",
                                                  path.native())});
-        } else if (auto forgotten = catalogue.forget_file(row.guid); !forgotten) {
-            return forgotten;
+        } else {
+            WEIR_TRY(catalogue.forget_file(row.guid));
         }
     }
     return {};
@@ -135,9 +150,9 @@ Result<> forget_vanished(const std::filesystem::path& directory, bool journal_kn
 /// Files that have their final name while the catalogue still waits for them, and that no journal names: they held no
 /// event, or their journal is gone since. Their index says what they are.
 Result<> find_closed(const std::filesystem::path& directory, catalogue::Catalogue& catalogue, RecoveryResult& result) {
-    const auto rows = catalogue.files({.volume = directory.native(), .file_state = catalogue::FileState::opened});
-    if (!rows) return std::unexpected(rows.error());
-    for (const auto& row : *rows) {
+    const auto rows =
+        WEIR_TRY(catalogue.files({.volume = directory.native(), .file_state = catalogue::FileState::opened}));
+    for (const auto& row : rows) {
         if (std::ranges::any_of(result.files, [&](const auto& file) { return file.opened.guid == row.guid; })) continue;
         auto data = directory / row.name;
         data.replace_extension(".data");
@@ -223,13 +238,11 @@ private:
 Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, const std::string& recorder,
                                           catalogue::Catalogue& catalogue, const Clock& clock, FileSystem& system,
                                           JournalCounts counts) {
-    const auto place = one_spelling(given);
-    if (!place) return std::unexpected(place.error());
-    const auto& directory = *place;
-    const auto open = catalogue.files({.volume = directory.native(), .file_state = catalogue::FileState::opened});
-    if (!open) return std::unexpected(open.error());
+    const auto directory = WEIR_TRY(one_spelling(given));
+    const auto open =
+        WEIR_TRY(catalogue.files({.volume = directory.native(), .file_state = catalogue::FileState::opened}));
     DurableSizes durable_sizes;  // of files that were left: an open row has no size before that
-    for (const auto& row : *open) {
+    for (const auto& row : open) {
         if (row.file_health == catalogue::FileHealth::quarantined || row.bytes > 0) durable_sizes[row.guid] = row.bytes;
     }
     StoredOfRuns stored(directory, recorder, catalogue);
@@ -241,29 +254,25 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
         system);
     if (!result) return result;
     for (const auto& opened : result->vanished) {
-        const auto row = catalogue.file(opened.guid);
-        if (!row) return std::unexpected(row.error());
-        if (*row && (*row)->file_state != catalogue::FileState::opened) continue;
+        const auto row = WEIR_TRY(catalogue.file(opened.guid));
+        if (row && row->file_state != catalogue::FileState::opened) continue;
         result->failed.push_back({Errc::corrupt, 0,
                                   fmt::format("{}.writing held acknowledged events and is gone from {}; put it "
                                               "back, or take its journal away",
                                               opened.name, directory.native())});
     }
-    if (auto found = find_closed(directory, catalogue, *result); !found) return std::unexpected(found.error());
+    doubt_gone_files(catalogue, system, *result);
+    WEIR_TRY(find_closed(directory, catalogue, *result));
     // What was recovered is told even when something else failed: the next time it looks like closed by its recorder.
-    if (auto told = record_recovery(*result, recorder, catalogue, clock); !told) return std::unexpected(told.error());
+    WEIR_TRY(record_recovery(*result, recorder, catalogue, clock));
     if (counts == JournalCounts::enter) {
-        if (auto told = enter_rejected(result->rejected, catalogue); !told) return std::unexpected(told.error());
+        WEIR_TRY(enter_rejected(result->rejected, catalogue));
     }
     if (!result->failed.empty()) return result;
-    const auto journals = datafile::JournalWriter::find(directory);
-    if (!journals) return std::unexpected(journals.error());
-    const bool journal_knows = !journals->empty() && !result->journals_damaged;
-    if (auto told = forget_vanished(directory, journal_knows, catalogue, clock, *result); !told)
-        return std::unexpected(told.error());
-    const auto done =
-        result->journals_damaged ? set_journals_aside(directory, system) : remove_journals(directory, system);
-    if (!done) return std::unexpected(done.error());
+    const auto journals = WEIR_TRY(datafile::JournalWriter::find(directory));
+    const bool journal_knows = !journals.empty() && !result->journals_damaged;
+    WEIR_TRY(forget_vanished(directory, journal_knows, catalogue, clock, *result));
+    WEIR_TRY(result->journals_damaged ? set_journals_aside(directory, system) : remove_journals(directory, system));
     std::error_code error;
     std::filesystem::remove(directory / "weir.reserve", error);  // of the recorder that died
     return result;

@@ -6,6 +6,7 @@
 
 #include <expected>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace weir {
@@ -44,4 +45,31 @@ using Result = std::expected<T, Error>;
     return std::unexpected(Error{Errc::io, os_errno, std::move(context)});
 }
 
+/// The value of a Result that has one, moved out of it; for WEIR_TRY.
+template <class T, class E>
+constexpr T take_value(std::expected<T, E>&& result) {
+    if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
 }  // namespace weir
+
+/// The value of a Result; on failure the function returns its error. For functions that return a Result themselves:
+///
+///     Result<Index> read_index(const std::filesystem::path& path) {
+///         auto file = WEIR_TRY(File::open(path, File::Mode::read));  // open returns Result<File>
+///         std::vector<std::byte> bytes(index_size);
+///         WEIR_TRY(file.read_at(0, bytes));                          // read_at returns Result<>
+///         return parse_index(bytes);
+///     }
+///
+/// It is a whole statement, or all that a variable is initialised with or assigned: in the middle of an expression it
+/// would return while other parts of that expression exist, and one WEIR_TRY inside another is a warning (-Wshadow).
+/// The value is moved out and refers to nothing of the Result; without a variable it is destroyed at once, so a lock
+/// needs one. A function that adds to the error, counts it or goes on without the value looks at the Result itself.
+/// (A statement expression, which g++ and clang have: one form for both uses.)
+#define WEIR_TRY(...)                                                             \
+    (__extension__({                                                              \
+        auto weir_result = (__VA_ARGS__);                                         \
+        if (!weir_result) return std::unexpected(std::move(weir_result.error())); \
+        ::weir::take_value(std::move(weir_result));                               \
+    }))

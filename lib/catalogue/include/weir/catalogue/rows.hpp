@@ -56,6 +56,7 @@ struct RunRow {
     std::string relaxations;
     WallTime started{};
     std::optional<WallTime> ended;
+    std::uint64_t blocks_closed_below = 0;  // as in BlocksClosed, which sets it; put_run() leaves it as it is
 
     bool operator==(const RunRow&) const = default;
 };

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -40,8 +39,6 @@ enum class AdlerKernel {
 
 [[nodiscard]] std::string_view name(Scheme scheme) noexcept;
 [[nodiscard]] std::string_view name(AdlerKernel kernel) noexcept;
-[[nodiscard]] std::optional<Scheme> parse_scheme(std::string_view text) noexcept;
-[[nodiscard]] std::optional<AdlerKernel> parse_adler_kernel(std::string_view text) noexcept;
 
 struct ParallelOptions {
     static constexpr unsigned threads_max = WorkerOptions::threads_max;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pool of threads for everything in memory that is summed by several: the parts of an event (ParallelAdler32),
-// the subtrees of a large piece (digest::ParallelBlake3). Workers help callers; a caller whom nobody helps does
+// One pool of threads for everything in memory that is summed by several: the parts of an event (ParallelAdler32).
+// Workers help callers; a caller whom nobody helps does
 // everything itself, so a busy pool, a small one or none at all costs it no more than having asked.
 //
 // A worker without work looks out for a bounded time before it sleeps: what it sees then it begins within some

@@ -74,7 +74,7 @@ struct Refusal {
     std::string text{};
 };
 
-/// Both calls come from the receiver's threads, concurrently, and must not wait: they hold up every
+/// All calls come from the receiver's threads, concurrently, and must not wait: they hold up every
 /// connection of their thread. The events of one session come one after the other, in the order sent.
 class EventSink {
 public:
@@ -84,8 +84,11 @@ public:
     [[nodiscard]] virtual std::optional<RunNumber> joined_run() { return std::nullopt; }
 
     /// A sender says hello: an answer refuses it. Called for each connection, so a session may come again;
-    /// the session's id is the same each time. A refused session that was new is forgotten.
+    /// the session's id is the same each time.
     [[nodiscard]] virtual std::optional<Refusal> hello(SessionId session, const wire::Hello& hello) = 0;
+
+    /// A session without any event has no connection any more (or was refused): its id will not come again.
+    virtual void forgotten(SessionId session) { static_cast<void>(session); }
 
     /// Every taken event is answered once, by Receiver::acknowledge or reject, from any thread, at any
     /// time from now on (also before take returns).

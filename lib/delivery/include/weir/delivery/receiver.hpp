@@ -98,7 +98,9 @@ struct ReceiverStats {
 
     std::uint64_t connections = 0;  // open now
     std::uint64_t connections_accepted = 0;
-    std::uint64_t waits_for_memory = 0;  // times that a connection was parked for the pool
+    std::uint64_t waits_for_memory = 0;    // times that a connection was parked for the pool
+    std::uint64_t waiting_for_others = 0;  // events that wait now for memory that others hold which are not whole
+    std::optional<SteadyTime> waiting_for_others_since;  // the first of them, by the receiver's clock
     std::uint64_t waits_for_sink = 0;
     ByBye closed{};              // connections that we ended, by reason
     std::uint64_t insecure = 0;  // connections that ended because of TLS: no or a wrong certificate, other bytes

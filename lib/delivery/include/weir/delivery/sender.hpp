@@ -113,7 +113,7 @@ public:
     [[nodiscard]] Result<Sequence> send(const EventDescription& event, ConstData payload);
 
     /// Waits until every accepted event is final and on_final was called for each: true. False: the time is over.
-    /// Error: the sender failed.
+    /// Error: the sender failed, or is closed with events that were not final.
     [[nodiscard]] Result<bool> flush(std::chrono::milliseconds timeout);
 
     /// Events in the order sent that are not final, after which the sender has none; for sending them to

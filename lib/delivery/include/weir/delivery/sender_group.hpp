@@ -109,6 +109,7 @@ private:
         Peer receiver{};
         std::shared_ptr<Line> line{};  // shared with the threads that are just sending; nullptr: to be opened
         SteadyTime open_at{};
+        std::string problem{};        // why it became nullptr, or cannot be opened
         SteadyTime::duration away{};  // while another one was connected
         bool lost = false;            // away for `move_after`; until it is connected again
     };
@@ -133,7 +134,8 @@ private:
     // With changing_.
     void look_after(Member& member, SteadyTime now, SteadyTime::duration passed, bool any_connected);
     [[nodiscard]] std::size_t take_back(Member& member);
-    void lost(const Peer& receiver, const std::string& why);
+    void reopen(Member& member, SteadyTime now);
+    void lost(const Peer& receiver, const std::string& why, Choice had);
     void send_taken_back();
 
     SenderGroupOptions options_;  // of `sender` what the next connection gets, with changing_; the rest is constant

@@ -41,13 +41,12 @@ private:
 template <std::invocable<const FragmentView&> Visit>
 [[nodiscard]] Result<> for_each_rob(RobCursor cursor, Visit&& visit) {
     while (true) {
-        auto rob = cursor.next();
-        if (!rob) return std::unexpected(std::move(rob.error()));
-        if (!rob->has_value()) return {};
+        auto rob = WEIR_TRY(cursor.next());
+        if (!rob.has_value()) return {};
         if constexpr (std::is_void_v<std::invoke_result_t<Visit&, const FragmentView&>>) {
-            visit(**rob);
+            visit(*rob);
         } else {
-            if (auto seen = visit(**rob); !seen) return std::unexpected(std::move(seen.error()));
+            WEIR_TRY(visit(*rob));
         }
     }
 }

@@ -136,7 +136,7 @@ private:
     bool refill_at_limit(PoolBin& bin, std::size_t size_class) noexcept;
     void leave(PoolBin& bin, std::size_t size_class) noexcept;
     bool new_slab(PoolBin& bin, std::size_t size_class) noexcept;
-    PoolThreadCache* adopt_cache() noexcept;             // for a thread that comes
+    PoolThreadCache* take_cache() noexcept;              // for a thread that comes
     void retire_cache(PoolThreadCache& cache) noexcept;  // of a thread that ends
     std::byte* carve(std::size_t size, std::size_t alignment) noexcept;
     bool new_chunk(std::size_t least) noexcept;  // with memory_mutex_

@@ -58,7 +58,7 @@ struct RecorderOptions {
     std::uint32_t lumi_blocks_open_max = 8;              // of a stream
     std::chrono::milliseconds lumi_block_grace{10'000};  // after the first event of a newer block
     LatePolicy late = LatePolicy::new_file;
-    std::uint32_t files_closing_max = 256;  // that wait to be closed; then no new ones are begun, and senders wait
+    std::uint32_t files_closing_max = 256;  // of a volume that wait to be closed; then no new ones are begun there
 
     bool unique_events = false;  // an event whose global id is stored already in this run is rejected as a duplicate
     Bytes unique_memory_max = 512_MiB;  // for their ids; then others are taken unchecked

@@ -31,11 +31,20 @@ struct RecoveredFile {
     std::uint64_t walked = 0;                     // of these: by their structure, and nobody says who sent them
 };
 
+/// A file that is neither open nor closed, while its index names events that may have been acknowledged.
+struct GoneFile {
+    std::filesystem::path index;
+    std::optional<Guid> guid;  // nothing: the index does not say
+    Error doubt;
+};
+
 struct RecoveryResult {
     std::vector<RecoveredFile> files;
     std::vector<std::filesystem::path> removed;  // never held an acknowledged event
     std::vector<Error> failed;                   // files that were left as they are, and why
-    std::vector<datafile::FileOpened> vanished;  // held acknowledged events, and are not there at all
+    std::vector<datafile::FileOpened>
+        vanished;                  // held acknowledged events as the journal says, and are not there at all
+    std::vector<GoneFile> gone{};  // of recover_directory(): the catalogue may know that they were closed
     /// What was dealt with and somebody has to know: a journal that is damaged or gone, events that it should name and
     /// does not, what was set aside because it may have been acknowledged.
     std::vector<Error> doubts;

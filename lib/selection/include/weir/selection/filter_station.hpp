@@ -35,6 +35,8 @@ public:
     [[nodiscard]] Peer self() const override;
     [[nodiscard]] Result<> connect(const std::vector<Peer>& peers) override;
     [[nodiscard]] Result<> start(RunNumber run) override;
+    /// A library of threads runs in processes then: it may be what ended the process before.
+    [[nodiscard]] Result<> start_again(RunNumber run) override;
     [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline) override;
     [[nodiscard]] Result<> disconnect() override;
     [[nodiscard]] Result<> unconfigure() override;

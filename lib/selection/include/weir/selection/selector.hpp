@@ -4,6 +4,7 @@
 // a reason, never the end of the station.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -22,9 +23,10 @@ enum class Trouble : std::uint8_t {
     threw,      // an exception, or a decision beyond the limits
     timed_out,  // no answer within the time limit; its process was killed
     crashed,    // its process ended
+    stopped,    // the station stopped before it answered: nothing is known about the event
 };
 
-/// "none", "threw", "timed_out", "crashed".
+/// "none", "threw", "timed_out", "crashed", "stopped".
 [[nodiscard]] const char* name(Trouble trouble) noexcept;
 
 struct Judgement {
@@ -85,17 +87,22 @@ public:
     [[nodiscard]] static Result<> check(const std::string& selection);
 
     [[nodiscard]] std::unique_ptr<Selector> make() const { return make_(); }
+    /// It has perhaps ended a process of this station: from now on each of its selectors uses processes, also where
+    /// workers are threads. False: none of them runs a plug-in in a thread.
+    bool distrust() noexcept;
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     /// It runs in processes, which end it when it hangs.
     [[nodiscard]] bool in_processes() const noexcept { return in_processes_; }
 
 private:
-    Selection(std::string name, bool in_processes, std::function<std::unique_ptr<Selector>()> make)
-        : name_(std::move(name)), in_processes_(in_processes), make_(std::move(make)) {}
+    Selection(std::string name, bool in_processes, std::function<std::unique_ptr<Selector>()> make,
+              std::shared_ptr<std::atomic<bool>> unsafe = {})
+        : name_(std::move(name)), in_processes_(in_processes), make_(std::move(make)), unsafe_(std::move(unsafe)) {}
 
     std::string name_;
     bool in_processes_ = false;
     std::function<std::unique_ptr<Selector>()> make_;
+    std::shared_ptr<std::atomic<bool>> unsafe_;  // with its selectors; nothing: no plug-in runs in a thread
 };
 
 /// Within the limits, tags that can become streams. Error: what is not.

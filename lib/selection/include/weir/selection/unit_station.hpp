@@ -36,6 +36,8 @@ public:
     [[nodiscard]] Peer self() const override;
     [[nodiscard]] Result<> connect(const std::vector<Peer>& peers) override;
     [[nodiscard]] Result<> start(RunNumber run) override;
+    /// A library of threads runs in processes then: it may be what ended the process before.
+    [[nodiscard]] Result<> start_again(RunNumber run) override;
     /// Waits until every event is decided and the supervisor has heard so; drops the rest at the deadline.
     [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline) override;
     [[nodiscard]] Result<> disconnect() override;

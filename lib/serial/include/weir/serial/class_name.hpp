@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -82,10 +83,13 @@ constexpr std::string_view integer_name(std::string_view text) {
 
 constexpr void append_root_spelling(Spelling& out, std::string_view name);
 
-/// "<short int, 2>" as "<short,2>".
-constexpr void append_arguments(Spelling& out, std::string_view arguments) {
+/// "<short int, 2>" as "<short,2>". `types` are known better than by their text: the arguments from the one numbered
+/// `first_type` on.
+constexpr void append_arguments(Spelling& out, std::string_view arguments, std::span<const Spelling> types = {},
+                                std::size_t first_type = 0) {
     out += "<";
-    for (std::size_t at = 1; at < arguments.size() && arguments[at] != '>';) {
+    std::size_t number = 0;
+    for (std::size_t at = 1; at < arguments.size() && arguments[at] != '>'; ++number) {
         auto end = at;
         while (arguments[end] != ',' && arguments[end] != '>') {
             if (arguments[end] == '<' || arguments[end] == '\'')
@@ -94,8 +98,9 @@ constexpr void append_arguments(Spelling& out, std::string_view arguments) {
         }
         auto argument = arguments.substr(at, end - at);
         while (argument.ends_with(' ')) argument.remove_suffix(1);
-        if (at > 1) out += ",";
-        append_root_spelling(out, argument);
+        if (number > 0) out += ",";
+        if (number >= first_type && number - first_type < types.size()) out += types[number - first_type].view();
+        else append_root_spelling(out, argument);
         at = end;
         while (arguments[at] == ',' || arguments[at] == ' ') ++at;
     }
@@ -204,6 +209,30 @@ struct ArgumentsOf<Template<First, Rest...>> {
         return with_arguments(as_root_spells(name.substr(0, open)).view(), arguments.view());
     }
 };
+
+/// With values among them, which only the compiler's text has: types before the values, or behind them.
+template <class T, std::size_t first_type, class... Types>
+struct MixedArguments {
+    static constexpr Spelling spelled() {
+        const auto name = compiler_name<T>();
+        auto open = name.find('<');  // those of the classes around it come before its own
+        for (auto end = end_of_arguments(name, open); end < name.size(); end = end_of_arguments(name, open))
+            open = name.find('<', end);
+        const std::array<Spelling, sizeof...(Types)> types{serial::spelled<Types>()...};
+        auto out = as_root_spells(name.substr(0, open));
+        append_arguments(out, name.substr(open), types, first_type);
+        return out;
+    }
+};
+template <template <class, auto...> class Template, class First, auto... values>
+    requires(sizeof...(values) > 0)
+struct ArgumentsOf<Template<First, values...>> : MixedArguments<Template<First, values...>, 0, First> {};
+template <template <class, class, auto...> class Template, class First, class Second, auto... values>
+    requires(sizeof...(values) > 0)
+struct ArgumentsOf<Template<First, Second, values...>>
+    : MixedArguments<Template<First, Second, values...>, 0, First, Second> {};
+template <template <auto, class...> class Template, auto value, class... Types>
+struct ArgumentsOf<Template<value, Types...>> : MixedArguments<Template<value, Types...>, 1, Types...> {};
 
 template <class T>
 constexpr Spelling spelled() {

@@ -47,8 +47,7 @@ public:
     template <class T>
     [[nodiscard]] Result<std::shared_ptr<T>> read_any() {
         std::shared_ptr<T> object;
-        if (auto ok = in_.finish(Decoder(in_).pointer(in_.start(), object)); !ok)
-            return std::unexpected(std::move(ok.error()));
+        WEIR_TRY(in_.finish(Decoder(in_).pointer(in_.start(), object)));
         return object;
     }
 

@@ -66,11 +66,9 @@ struct StationReport {
         events{};  // GET /events, where they were asked for; never changed, so whoever asks shares them
 };
 
-[[nodiscard]] std::string to_json(const Peer& peer);
 [[nodiscard]] std::string to_json(const StationRequest& request);
 [[nodiscard]] std::string to_json(const StationReport& report);
 
-[[nodiscard]] Result<Peer> parse_peer(std::string_view json);
 [[nodiscard]] Result<StationRequest> parse_station_request(std::string_view json);
 [[nodiscard]] Result<StationReport> parse_station_report(std::string_view json);
 

@@ -9,10 +9,8 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace weir::service {
 
@@ -24,35 +22,6 @@ public:
 
 private:
     std::atomic<std::uint64_t> value_{0};
-};
-
-/// Goes up and down. Any thread, relaxed.
-class alignas(64) Gauge {
-public:
-    void set(double value) noexcept { value_.store(value, std::memory_order_relaxed); }
-    void add(double by) noexcept { value_.fetch_add(by, std::memory_order_relaxed); }
-    [[nodiscard]] double value() const noexcept { return value_.load(std::memory_order_relaxed); }
-
-private:
-    std::atomic<double> value_{0};
-};
-
-/// Counts observations in buckets. Any thread, relaxed: a scrape in between may see the sum a moment later
-/// than the count.
-class alignas(64) Histogram {
-public:
-    /// Upper bounds, rising; one bucket above them all is added.
-    explicit Histogram(std::vector<double> bounds);
-
-    void observe(double value) noexcept;
-    [[nodiscard]] std::span<const double> bounds() const noexcept { return bounds_; }
-    [[nodiscard]] std::vector<std::uint64_t> counts() const;  // one more than bounds; not cumulative
-    [[nodiscard]] double sum() const noexcept { return sum_.load(std::memory_order_relaxed); }
-
-private:
-    std::vector<double> bounds_;
-    std::vector<std::atomic<std::uint64_t>> counts_;
-    std::atomic<double> sum_{0};
 };
 
 /// Label names are ours and must be valid; values may be any bytes (what is not UTF-8 is replaced).
@@ -76,12 +45,9 @@ public:
     Metrics(const Metrics&) = delete;
     Metrics& operator=(const Metrics&) = delete;
 
-    /// Found or made; lives as long as the Metrics. Names are `weir_<what>_<unit>`, counters end in `_total`. The same
-    /// name must always be of the same kind. These calls lock: not for the data path.
+    /// Found or made; lives as long as the Metrics. Names are `weir_<what>_<unit>_total`. It locks: not for the data
+    /// path.
     Counter& counter(const std::string& name, const std::string& help, const Labels& labels = {});
-    Gauge& gauge(const std::string& name, const std::string& help, const Labels& labels = {});
-    Histogram& histogram(const std::string& name, const std::string& help, const std::vector<double>& bounds,
-                         const Labels& labels = {});
 
     /// While it lives, the function is called at each scrape. Its end waits for a scrape that runs.
     class [[nodiscard]] Collection {

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <random>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 namespace weir::testing {
@@ -24,5 +26,11 @@ namespace weir::testing {
         throw std::runtime_error(fmt::format("{} is \"{}\"; give it a number", variable, all));
     return value;
 }
+
+/// For a test that draws: WEIR_SEED, or another seed at each run. The test shows it with SCOPED_TRACE(again(seed)).
+[[nodiscard]] inline std::uint64_t drawn_seed() { return number_in("WEIR_SEED").value_or(std::random_device{}()); }
+
+/// What repeats a test that drew and failed.
+[[nodiscard]] inline std::string again(std::uint64_t seed) { return fmt::format("again: WEIR_SEED={}", seed); }
 
 }  // namespace weir::testing

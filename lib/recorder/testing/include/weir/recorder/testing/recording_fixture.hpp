@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "weir/base/clock.hpp"
@@ -36,14 +38,21 @@ protected:
 
     static StreamTag stream(const char* key) { return parse_stream_key(key).value(); }
     std::vector<std::byte> event(std::uint64_t id, std::size_t size);
+    /// physics_Main, and of every third event express_express too.
+    static std::vector<StreamTag> tags_of(std::uint64_t id);
 
     std::vector<std::filesystem::path> data_files() const;
     std::unique_ptr<catalogue::Catalogue> catalogue() const;
     /// As weir handoff does with what is closed.
     void hand_over_and_delete() const;
 
+    /// How often each event is in the closed files of each type of stream.
+    std::map<std::string, std::map<std::uint64_t, int>> stored() const;
+
     recovery::VerificationReport verify() const;
     void expect_all_good(std::size_t files) const;
+    /// All files are closed and good, and each of the events 1 to `count` is stored once for each of its tags_of().
+    void expect_stored_once(std::uint64_t count, const std::string& alarms) const;
 
     std::filesystem::path directory_;
     /// For recorders that listen at one port, one after the other: no other program can take it in between. start()

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A label may be a file or sender name, any bytes; one that is not UTF-8 makes Prometheus drop the whole
-// scrape. Such bytes are replaced, one U+FFFD each.
+// Which bytes are UTF-8. Names of files and senders may be any bytes; where a format takes only UTF-8 (JSON,
+// Prometheus), the others are replaced or escaped.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
-namespace weir::service {
+namespace weir {
 
 /// Bytes of the well-formed character at the start of `text`, by table 3-7 of the Unicode standard; 0: none.
 [[nodiscard]] inline std::size_t utf8_length(std::string_view text) noexcept {
@@ -31,18 +32,15 @@ namespace weir::service {
     return 0;
 }
 
+/// With U+FFFD for each byte that is not UTF-8.
 [[nodiscard]] inline std::string valid_utf8(std::string_view text) {
     std::string valid;
     while (!text.empty()) {
         const auto size = utf8_length(text);
-        if (size > 0) {
-            valid.append(text.substr(0, size));
-        } else {
-            valid.append("\xef\xbf\xbd");
-        }
+        valid += size > 0 ? text.substr(0, size) : "\xef\xbf\xbd";
         text.remove_prefix(size > 0 ? size : 1);
     }
     return valid;
 }
 
-}  // namespace weir::service
+}  // namespace weir
