@@ -87,7 +87,7 @@ using CatalogueChange = std::variant<OpenRun, CloseRun, PutRun, SetRunParameter,
 
 /// As text: hex digits of its bytes.
 [[nodiscard]] std::string encode(const CatalogueChange& change);
-/// Errc::corrupt, Errc::unsupported: of another version of the schema.
+/// Errc::corrupt, Errc::unsupported: of another version of this format.
 [[nodiscard]] Result<CatalogueChange> decode_change(std::string_view text);
 
 }  // namespace weir::catalogue

@@ -150,6 +150,7 @@ TEST_F(CatalogueFiles, NothingIsDeletedBeforeItWasHandedOver) {
     EXPECT_EQ(row.file_state, FileState::deleted);
     EXPECT_EQ(row.transfer_state, TransferState::transferred);
     EXPECT_EQ(row.sums.size(), 2U);
+    EXPECT_EQ(code_of(catalogue->file_deleted(Guid::random(), closed.volume, closed.name)), Errc::refused);
 }
 
 TEST_F(CatalogueFiles, AQuarantinedFileIsNotHandedOver) {
