@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// BLAKE3 in every kernel and by two threads; md5, sha1 and sha256 of many streams at once beside OpenSSL's of
-// one; and each lane kernel alone, from which the table in lane_kernels.cpp was made.
+// BLAKE3 in every kernel, and by two threads as lib/fixity sums a large file (from 32 MiB on); md5, sha1 and sha256 of
+// many streams at once beside OpenSSL's of one; and each lane kernel alone, from which the table in lane_kernels.cpp
+// was made.
 #include <benchmark/benchmark.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "blake3_hasher.hpp"
 #include "block_hash.hpp"
 #include "lane_kernels.hpp"
+#include "weir/checksum/workers.hpp"
 #include "weir/digest/many_sums.hpp"
+#include "weir/digest/split_sum.hpp"
 
 namespace {
 
@@ -82,6 +87,26 @@ void blake3_of(benchmark::State& state, const blake3::Kernel& kernel, std::size_
     bytes_done(state, size);
 }
 
+/// Whoever is free takes the next part, and the parts are put together.
+void blake3_by_threads(benchmark::State& state, unsigned workers, std::size_t size) {
+    const auto data = noise(size);
+    const auto part = std::min<std::size_t>(8U << 20, size / 8);  // those of lib/fixity where there is enough
+    checksum::Workers pool({.threads = workers});
+    for (auto _ : state) {
+        SplitSum sum(Algorithm::blake3, size, part);
+        std::mutex mutex;
+        pool.share(sum.parts(), true, [&](std::size_t i) {
+            const auto engine = sum.begin(i);
+            engine->add(ConstData(data).subspan(i * part, part));
+            const auto value = engine->value();
+            const std::scoped_lock lock(mutex);
+            sum.add(i, value);
+        });
+        benchmark::DoNotOptimize(sum.value());
+    }
+    bytes_done(state, size);
+}
+
 template <class... Arguments>
 benchmark::internal::Benchmark* add(const std::string& name, Arguments... arguments) {
     return benchmark::RegisterBenchmark(name.c_str(), arguments...);
@@ -97,6 +122,11 @@ int main(int argc, char** argv) {
         for (const auto size : sizes)
             add("blake3/" + std::string(kernel->name) + "/bytes:" + std::to_string(size), blake3_of, *kernel, size);
     }
+    for (const std::size_t size : {1U << 20, 4U << 20, 256U << 20})
+        for (const unsigned workers : {0U, 1U})
+            add("blake3/threads:" + std::to_string(workers + 1) + "/bytes:" + std::to_string(size), blake3_by_threads,
+                workers, size)
+                ->UseRealTime();
 
     const auto features = LaneFeatures::detect();
     const std::array methods{EVP_md5(), EVP_sha1(), EVP_sha256()};

@@ -200,7 +200,7 @@ std::optional<WeirSums> read_current_weir_sums(int fd, const FileStamp& stamp) {
 }
 
 bool is_untouched_since(const WeirSums& sums, const FileStamp& stamp) noexcept {
-    return stamp.ctime_ns <= sums.at_ns + untouched_slack_ns;
+    return sums.at_ns != 0 && stamp.ctime_ns <= sums.at_ns + untouched_slack_ns;
 }
 
 bool write_attributes(int fd, std::span<const Digest> sums, const FileStamp& stamp, const Clock& clock,

@@ -262,7 +262,7 @@ TEST_F(RecoveryTest, TheIndexOfAFileThatIsGoneIsKeptUntilTheFileIsPutBack) {
 TEST_F(RecoveryTest, AFileThatIsGoneIsInDoubtAlsoWhenTheJournalWasCutBeforeAllOfItsRounds) {
     crash();
     options_.run_again = true;  // each of the starts below closes the run
-    cut_journal(events_sent);  // nothing shows that it is not whole and young
+    cut_journal(events_sent);   // nothing shows that it is not whole and young
     std::filesystem::path gone;
     for (const auto& [path, content] : open_files()) {
         if (!path.native().ends_with(".index.writing")) gone = path;
@@ -348,7 +348,7 @@ TEST_F(RecoveryTest, AFileThatIsClosedAnewKeepsItsIndexUntilTheNextOneIsWholeSoT
 
 TEST_F(RecoveryTest, ARecoveryThatIsCutShortBetweenTwoIndexesLeavesOneOfThemToTheNext) {
     crash();
-    cut_journal(2);  // only the index names these events
+    cut_journal(2);                                     // only the index names these events
     for (const auto& [path, content] : open_files()) {  // a close got as far as this
         if (path.native().ends_with(".index.writing")) std::filesystem::rename(path, path.parent_path() / path.stem());
     }

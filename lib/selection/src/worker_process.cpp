@@ -19,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "weir/base/descriptor.hpp"
 #include "weir/base/endian.hpp"
 
 namespace weir::selection {
@@ -29,28 +30,11 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds stop_check{50};  // how late a wait notices that it shall stop
 constexpr int child_socket = 3, child_memory = 4;
 
-class Descriptor {
-public:
-    explicit Descriptor(int number) : number_(number) {}
-    ~Descriptor() {
-        if (number_ >= 0) ::close(number_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    [[nodiscard]] int get() const noexcept { return number_; }
-    [[nodiscard]] int release() noexcept { return std::exchange(number_, -1); }
-
-    /// Above the numbers that the child's descriptors get, so that none overwrites another on the way.
-    void lift() noexcept {
-        const int lifted = ::fcntl(number_, F_DUPFD_CLOEXEC, 10);
-        if (lifted < 0) return;
-        ::close(number_);
-        number_ = lifted;
-    }
-
-private:
-    int number_;
-};
+/// Above the numbers that the child's descriptors get, so that none overwrites another on the way.
+void lift(Descriptor& descriptor) noexcept {
+    const int lifted = ::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 10);
+    if (lifted >= 0) descriptor = Descriptor(lifted);
+}
 
 Result<pid_t> spawn(const std::vector<std::string>& command, int socket, int memory) {
     std::vector<char*> arguments;
@@ -93,8 +77,8 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::vector<st
     // The worker shall not be able to take the memory away from under us.
     if (memory.get() < 0 || ::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0)
         return fail_errno(errno, "cannot make shared memory");
-    theirs.lift();
-    memory.lift();
+    lift(theirs);
+    lift(memory);
     const auto process = WEIR_TRY(spawn(command, theirs.get(), memory.get()));
     std::unique_ptr<WorkerProcess> worker(new WorkerProcess(ours.release(), memory.release(), process));
     ::close(theirs.release());

@@ -207,7 +207,7 @@ AssertionResult Storm::stop_recorder() {
             return AssertionFailure() << "it does not stop: "
                                       << (stopped ? "the power fails" : stopped.error().message());
         faults.clear();
-        WEIR_TRY(restart_recorder());
+        if (auto restarted = restart_recorder(); !restarted) return restarted;
     }
 }
 
@@ -288,7 +288,7 @@ AssertionResult Storm::settle() {
         std::this_thread::sleep_for(200us);
         if (faults.fired()) faults.clear();
         if (disk.crashed() || recorder->failure()) {
-            WEIR_TRY(restart_recorder());
+            if (auto restarted = restart_recorder(); !restarted) return restarted;
         }
         if (clock_.now() < deadline) continue;
         for (const auto& sender : senders) {

@@ -25,6 +25,8 @@ public:
     void close() noexcept {
         if (fd_ >= 0) ::close(std::exchange(fd_, -1));
     }
+    /// Its number, which the caller closes.
+    [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
     [[nodiscard]] int get() const noexcept { return fd_; }
     [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
 
