@@ -14,7 +14,7 @@ class Install(unittest.TestCase):
     def test_a_build_that_is_not_complete_installs_nothing_and_says_what_to_do(self):
         with tempfile.TemporaryDirectory(prefix="weir-test-") as folder:
             build, prefix = pathlib.Path(folder) / "build", pathlib.Path(folder) / "prefix"
-            made = subprocess.run(["cmake", "-S", ROOT, "-B", build, *LITTLE], capture_output=True, text=True, timeout=300)
+            made = subprocess.run(["cmake", "-G", "Ninja", "-S", ROOT, "-B", build, *LITTLE], capture_output=True, text=True, timeout=300)
             self.assertEqual(made.returncode, 0, made.stderr)
             ended = subprocess.run(["cmake", "--install", build, "--prefix", prefix], capture_output=True, text=True, timeout=300)
             self.assertNotEqual(ended.returncode, 0)
