@@ -29,15 +29,24 @@ namespace {
 constexpr std::uint64_t bytes_of_memory_per_copy = 8192;
 // What a stop has to close its files when its deadline has passed with events in hand.
 constexpr std::chrono::seconds closing_least{5};
-// Senders that wait so long for files to be closed, or for the memory of others, are told of.
-constexpr std::chrono::seconds waiting_worth_an_alarm{10};
+
+/// Calls `step` every now and then until it is asked to stop. What is called takes its time from a clock; only how long
+/// it rests in between is real time.
+std::jthread stepping_thread(std::string name, std::chrono::milliseconds interval, std::function<void()> step) {
+    return named_jthread(std::move(name), [interval, step = std::move(step)](const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any never;
+        std::unique_lock lock(mutex);
+        while (!never.wait_for(lock, stop, interval, [&] { return stop.stop_requested(); })) step();
+    });
+}
 
 }  // namespace
 
 Recording::Recording(RecorderOptions options, std::function<void(const RecorderReport&)> report, const Clock& clock,
                      FileSystem& system)
     : options_(std::move(options)),
-      report_(std::move(report)),
+      reports_(std::move(report)),
       clock_(clock),
       system_(system),
       buffers_(options_.memory / 2),
@@ -45,22 +54,6 @@ Recording::Recording(RecorderOptions options, std::function<void(const RecorderR
       unique_(options_.unique_memory_max),
       copies_in_hand_max_(options_.memory.count() / bytes_of_memory_per_copy),
       blocks_(options_.lumi_block_grace) {}
-
-void Recording::alarm(std::string name, std::string text) const {
-    if (report_) report_({RecorderReport::Severity::error, std::move(text), std::move(name)});
-}
-
-void Recording::interfered(const std::string& name, std::string text) {
-    {
-        const std::scoped_lock lock(interference_mutex_);
-        if (interferences_++ == 0) interference_ = name;
-    }
-    alarm(name, std::move(text));
-}
-
-void Recording::say(RecorderReport::Severity severity, std::string text) const {
-    if (report_) report_({severity, std::move(text)});
-}
 
 Result<std::unique_ptr<Recording>> Recording::open(RecorderOptions options,
                                                    std::function<void(const RecorderReport&)> report,
@@ -100,27 +93,28 @@ Result<std::optional<RunNumber>> last_open_run(catalogue::Catalogue& catalogue, 
 
 Result<> Recording::open_catalogue_and_run() {
     auto catalogue = catalogue::open_own_catalogue(
-        options_.directories.front(), options_.catalogue, [this](bool bad, const auto& text) {
-            say(bad ? RecorderReport::Severity::warning : RecorderReport::Severity::information, text);
-        });
+        options_.directories.front(), options_.catalogue,
+        [this](bool bad, const auto& text) { bad ? reports_.warning(text) : reports_.information(text); });
     if (!catalogue) return std::unexpected(catalogue.error());
     catalogue_ = std::move(*catalogue);
+    catalogue_watch_ = std::make_unique<CatalogueWatch>(
+        *catalogue_, catalogue::own_catalogue_path(options_.directories.front(), options_.catalogue), reports_);
     const auto misses = WEIR_TRY(recovery::catalogue_misses_runs(options_.directories, options_.recorder, *catalogue_));
     if (misses) {
         const auto rebuilt = WEIR_TRY(recovery::rebuild_catalogue(options_.directories, *catalogue_, clock_));
         if (!rebuilt.recovery.failed.empty()) return std::unexpected(rebuilt.recovery.failed.front());
         doubt(rebuilt.recovery);
-        say(RecorderReport::Severity::warning,
+        reports_.warning(
             fmt::format("the catalogue did not know all that is here: {} runs and {} files were entered from the files",
                         rebuilt.runs_added, rebuilt.files_added));
-        for (const auto& error : rebuilt.failed) say(RecorderReport::Severity::error, error.message());
+        for (const auto& error : rebuilt.failed) reports_.error(error.message());
     }
     for (const auto& directory : options_.directories) {
         auto recovered =
             WEIR_TRY(recovery::recover_and_record(directory, options_.recorder, *catalogue_, clock_, system_));
         for (const auto& file : recovered.files) {
-            say(RecorderReport::Severity::warning, fmt::format("recovered {}: {} events kept, {} bytes cut",
-                                                               file.path.native(), file.closed.events, file.bytes_cut));
+            reports_.warning(fmt::format("recovered {}: {} events kept, {} bytes cut", file.path.native(),
+                                         file.closed.events, file.bytes_cut));
         }
         doubt(recovered);
         if (!recovered.failed.empty()) return std::unexpected(recovered.failed.front());
@@ -163,8 +157,8 @@ Result<> Recording::open_all() {
     auto receiver_options = options_.receiver;
     receiver_options.name = options_.recorder;
     auto receiver = delivery::Receiver::open(receiver_options, buffers_, *this, [this](const delivery::Report& report) {
-        if (report.kind == delivery::Report::Kind::gap) return alarm("sequence gap", report.text);
-        say(RecorderReport::Severity::warning, report.text);
+        if (report.kind == delivery::Report::Kind::gap) return reports_.alarm("sequence gap", report.text);
+        reports_.warning(report.text);
     });
     if (!receiver) return std::unexpected(receiver.error());
     WEIR_TRY(open_catalogue_and_run());
@@ -186,15 +180,12 @@ Result<> Recording::open_all() {
                                            .headroom = options_.disk_headroom,
                                            .retry_first = options_.disk_retry};
         auto volume =
-            Volume::open(volume_options, std::move(locks[i]), *segments_,
+            Volume::open(volume_options, std::move(locks[i]), *segments_, reports_,
                          {.session_names = [this](std::uint32_t session) { return sessions_.declaration(session); },
                           .durable = [this](auto& copies) { on_durable(copies); },
                           .lost = [this](auto& copies) { on_lost(copies); },
                           .held = &held_,
                           .answer = [this](auto& round) { answer(round); },
-                          .alarm = [this](const auto& name, const auto& text) { alarm(name, text); },
-                          .interfered = [this](const auto& name, const auto& text) { interfered(name, text); },
-                          .inform = [this](const auto& text) { say(RecorderReport::Severity::warning, text); },
                           .changed = [this] { receiver_->retry(); },
                           .recover = [this](const auto& directory) { return recover_volume(directory); }},
                          clock_, system_);
@@ -205,27 +196,26 @@ Result<> Recording::open_all() {
     const bool direct = std::ranges::all_of(volumes_, [](const auto& v) { return v->direct(); });
     copier_ =
         std::make_unique<EventCopier>(options_, direct ? checksum::Stores::non_temporal : checksum::Stores::ordinary);
-    keeper_ = std::make_unique<FileKeeper>(
-        options_, run_, *catalogue_, volumes_, blocks_,
-        FileKeeper::Callbacks{.marks = [this] { return take_changed_marks(); },
-                              .alarm = [this](const auto& name, const auto& text) { alarm(name, text); },
-                              .warn = [this](const std::string& text) { say(RecorderReport::Severity::warning, text); },
-                              .tick =
-                                  [this] {
-                                      {
-                                          const std::shared_lock lock(streams_mutex_);
-                                          for (auto& [key, entry] : streams_) entry.stream->close_due();
-                                      }
-                                      if (nowhere_.exchange(false)) receiver_->retry();
-                                      keep_catalogue();
-                                      tell_ledger_now_and_then();
-                                      close_blocks();
-                                  },
-                              .closed =
-                                  [this] {
-                                      if (nowhere_.exchange(false)) receiver_->retry();
-                                  }},
-        clock_);
+    keeper_ =
+        std::make_unique<FileKeeper>(options_, run_, *catalogue_, volumes_, blocks_, reports_,
+                                     FileKeeper::Callbacks{.marks = [this] { return take_changed_marks(); },
+                                                           .tick =
+                                                               [this] {
+                                                                   {
+                                                                       const std::shared_lock lock(streams_mutex_);
+                                                                       for (auto& [key, entry] : streams_)
+                                                                           entry.stream->close_due();
+                                                                   }
+                                                                   if (nowhere_.exchange(false)) receiver_->retry();
+                                                                   catalogue_watch_->step(clock_.now());
+                                                                   tell_ledger_now_and_then();
+                                                                   close_blocks();
+                                                               },
+                                                           .closed =
+                                                               [this] {
+                                                                   if (nowhere_.exchange(false)) receiver_->retry();
+                                                               }},
+                                     clock_);
     WEIR_TRY(keeper_->load_sequences());
     segments_->on_freed([this] { receiver_->retry(); });
 
@@ -236,27 +226,11 @@ Result<> Recording::open_all() {
     if (options_.unique_events) {
         WEIR_TRY(catalogue_->set_marks(take_changed_marks()));
     }
-    check_certificate();
+    watch_ = std::make_unique<RecordingWatch>(
+        RecordingWatchOptions{.certificate = options_.receiver.tls.certificate, .full_warning = options_.full_warning},
+        watched(), reports_, clock_);
+    watch_->step(clock_.now());
     return receiver_->listen();
-}
-
-/// Said at the start, and once more when it gets worse: with a certificate that has ended no sender can connect.
-void Recording::check_certificate() {
-    constexpr std::chrono::hours warning{24 * 30};
-    const auto ends = receiver_->certificate_ends();
-    if (!ends) return;
-    const auto left = *ends - clock_.wall();
-    const auto state = left <= std::chrono::seconds{0} ? CertificateState::ended
-                       : left < warning                ? CertificateState::ends_soon
-                                                       : CertificateState::good;
-    if (state <= certificate_) return;
-    certificate_ = state;
-    const auto when = fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(*ends)));
-    const auto& file = options_.receiver.tls.certificate.native();
-    alarm("certificate",
-          state == CertificateState::ended
-              ? fmt::format("{} ended on {}: senders refuse it; give a new one and start again", file, when)
-              : fmt::format("{} ends on {}; give a new one and start again before that", file, when));
 }
 
 Recording::~Recording() {
@@ -284,7 +258,9 @@ Recording::~Recording() {
 void Recording::start() {
     started_ = clock_.now();
     receiver_->start();
-    disk_watch_ = named_jthread("disk watch", [this](const std::stop_token& stop) { watch_disks(stop); });
+    const auto interval = std::clamp<std::chrono::milliseconds>(
+        options_.disk_silence_max / 4, std::chrono::milliseconds{5}, std::chrono::milliseconds{500});
+    disk_watch_ = stepping_thread("disk watch", interval, [this] { watch_disks(); });
 }
 
 std::optional<delivery::Refusal> Recording::hello(delivery::SessionId session, const wire::Hello& hello) {
@@ -316,24 +292,6 @@ std::optional<Error> Recording::failure() const {
     return volumes_.front()->failure();
 }
 
-/// SQLite goes on in a file that has no name any more, and what it holds is gone at the end.
-void Recording::keep_catalogue() {
-    const auto now = clock_.now();
-    if (now < catalogue_due_) return;
-    catalogue_due_ = now + std::chrono::seconds{1};
-    const auto path = catalogue::own_catalogue_path(options_.directories.front(), options_.catalogue);
-    std::error_code ignored;
-    if (!std::filesystem::exists(std::filesystem::absolute(path, ignored).parent_path(), ignored))
-        return;  // it may come back
-    const auto again = catalogue_->put_back();
-    if (again && !*again) return;
-    if (std::exchange(catalogue_gone_, !again) && !again) return;  // said, and tried again
-    interfered("catalogue removed",
-               fmt::format("{} was removed or renamed while it was in use; {}", path.native(),
-                           again ? "it was written again from what was open; start a weir handoff that runs here again"
-                                 : again.error().message()));
-}
-
 Result<> Recording::recover_volume(const std::filesystem::path& directory) {
     const auto left = WEIR_TRY(catalogue_->files({.run = run_,
                                                   .recorder = options_.recorder,
@@ -356,87 +314,41 @@ Result<> Recording::recover_volume(const std::filesystem::path& directory) {
 }
 
 void Recording::doubt(const recovery::RecoveryResult& recovered) const {
-    for (const auto& error : recovered.doubts) alarm("acknowledged events in doubt", error.message());
+    for (const auto& error : recovered.doubts) reports_.alarm("acknowledged events in doubt", error.message());
 }
 
-void Recording::watch_disks(const std::stop_token& stop) {
-    constexpr std::chrono::seconds sample_interval{2}, window{180};
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::deque<std::pair<SteadyTime, std::uint64_t>> samples{{clock_.now(), 0}};  // bytes stored by then
-    bool warned = false;  // said once, and again when it had been better in between
-    const auto interval = std::clamp<std::chrono::milliseconds>(
-        options_.disk_silence_max / 4, std::chrono::milliseconds{5}, std::chrono::milliseconds{500});
-    while (!stop.stop_requested()) {
-        {
-            std::unique_lock lock(mutex);
-            never.wait_for(lock, stop, interval, [] { return false; });
-        }
-        check_certificate();
-        for (auto& volume : volumes_) volume->check_silence(options_.disk_silence_max);
-        watch_closing();
-        watch_memory();
-        const auto now = clock_.now();
-        if (now - samples.back().first < sample_interval) continue;
-        std::uint64_t bytes = 0, usable = 0;
-        {
-            const std::shared_lock lock(streams_mutex_);
-            for (const auto& [key, entry] : streams_) bytes += entry.stream->ledger().counts().bytes_stored;
-        }
-        for (const auto& volume : volumes_)
-            usable += volume->state() == VolumeState::good ? volume->usable_space().count() : 0;
-        samples.emplace_back(now, bytes);
-        while (samples.size() > 2 && now - samples[1].first >= window) samples.pop_front();
-        const auto seconds = std::chrono::duration<double>(now - samples.front().first).count();
-        const auto rate = seconds > 0 ? static_cast<double>(bytes - samples.front().second) / seconds : 0;
-        std::optional<std::chrono::seconds> until;
-        if (rate > 0)
-            until = std::chrono::seconds(static_cast<std::int64_t>(std::min(static_cast<double>(usable) / rate, 1e9)));
-        {
-            const std::scoped_lock lock(rate_mutex_);
-            until_full_ = until;
-        }
-        if (!until || *until > 2 * options_.full_warning) warned = false;
-        if (until && *until < options_.full_warning && !std::exchange(warned, true))
-            alarm("disks full soon",
-                  fmt::format("at the present rate of {} a second there is space for {} s; add a directory or "
-                              "free some",
-                              to_string(Bytes{static_cast<std::uint64_t>(rate)}), until->count()));
-    }
+void Recording::watch_disks() {
+    for (auto& volume : volumes_) volume->check_silence(options_.disk_silence_max);
+    watch_->step(clock_.now());
 }
 
-void Recording::watch_closing() {
-    if (keeper_->may_open()) {
-        waits_for_closing_since_.reset();
-        waiting_said_ = false;
-        return;
-    }
-    const auto now = clock_.now();
-    if (!waits_for_closing_since_) waits_for_closing_since_ = now;
-    if (now - *waits_for_closing_since_ < waiting_worth_an_alarm || std::exchange(waiting_said_, true)) return;
-    alarm(
-        "closing is slow",
-        fmt::format(
-            "{} files wait to be closed, no new ones are begun and senders wait; make files larger (file_size_max), or "
-            "look for what holds up the disks or the catalogue",
-            keeper_->files_waiting()));
-}
-
-/// Senders of large events that come slowly hold memory for long. By the receiver's clock.
-void Recording::watch_memory() {
-    const auto stats = receiver_->stats();
-    const auto since = stats.waiting_for_others_since;
-    const auto waited = since ? delivery::Receiver::default_clock().now() - *since : std::chrono::nanoseconds{0};
-    if (waited < waiting_worth_an_alarm) {
-        memory_said_ = false;
-        return;
-    }
-    if (std::exchange(memory_said_, true)) return;
-    alarm("senders wait for memory",
-          fmt::format("{} events wait, the first for {} s, for memory that events hold of which not all bytes have "
-                      "come; look for slow "
-                      "senders, raise payload_rate_min or memory, or lower event_max",
-                      stats.waiting_for_others, std::chrono::duration_cast<std::chrono::seconds>(waited).count()));
+/// Everything that the watch looks at; all of it may be asked from any thread.
+RecordingWatch::Sources Recording::watched() {
+    return {.certificate_ends = [this] { return certificate_ends(); },
+            .closing_waits =
+                [this] { return keeper_->may_open() ? std::nullopt : std::optional(keeper_->files_waiting()); },
+            .memory_wait =
+                [this] {
+                    const auto stats = receiver_->stats();
+                    const auto since = stats.waiting_for_others_since;  // by the receiver's clock
+                    return RecordingWatch::MemoryWait{
+                        stats.waiting_for_others,
+                        since ? delivery::Receiver::default_clock().now() - *since : std::chrono::nanoseconds{0}};
+                },
+            .bytes_stored =
+                [this] {
+                    std::uint64_t bytes = 0;
+                    const std::shared_lock lock(streams_mutex_);
+                    for (const auto& [key, entry] : streams_) bytes += entry.stream->ledger().counts().bytes_stored;
+                    return bytes;
+                },
+            .usable_space =
+                [this] {
+                    std::uint64_t usable = 0;
+                    for (const auto& volume : volumes_)
+                        usable += volume->state() == VolumeState::good ? volume->usable_space().count() : 0;
+                    return Bytes{usable};
+                }};
 }
 
 /// As the next start would do, if the disk lets us: so that the run can be closed. Also where no file is left but the
@@ -451,7 +363,8 @@ Result<std::vector<catalogue::FileRow>> Recording::recover_what_is_left(bool als
         const bool failed = volume->state() == VolumeState::failed;
         if ((!failed && (!here || !also_good_volumes)) || volume->hangs()) continue;
         if (auto recovered = recover_volume(volume->directory()); !recovered && here)
-            alarm(fmt::format("files left open: {}", volume->directory().native()), recovered.error().message());
+            reports_.alarm(fmt::format("files left open: {}", volume->directory().native()),
+                           recovered.error().message());
     }
     return catalogue_->files(open_files);
 }
@@ -473,8 +386,7 @@ Result<> Recording::stop(std::chrono::milliseconds deadline) {
         for (auto& volume : volumes_) volume->forget_rejected();
     }
     for (auto& volume : volumes_) volume->stop();
-    catalogue_due_ = {};
-    keep_catalogue();
+    catalogue_watch_->look();
     const auto marks = take_changed_marks();
     auto kept = catalogue_->set_marks(marks);
     WEIR_TRY(tell_ledger(false));
@@ -501,15 +413,13 @@ Result<> Recording::stop(std::chrono::milliseconds deadline) {
         WEIR_TRY(tell_ledger(true));
     }
     WEIR_TRY(catalogue_->close_run(run_, options_.recorder, clock_.wall()));
-    if (const auto waiting = catalogue::carried_over(*catalogue_, std::chrono::seconds{5}))
-        say(RecorderReport::Severity::warning, *waiting);
-    const std::scoped_lock lock(interference_mutex_);
-    if (interferences_ > 0)
+    if (const auto waiting = catalogue::carried_over(*catalogue_, std::chrono::seconds{5})) reports_.warning(*waiting);
+    if (const auto interference = reports_.interference(); interference.count > 0)
         return fail(
             Errc::corrupt,
             fmt::format("run {} is closed, but somebody has interfered with its files {} times; the first was: {}; "
                         "the alarms say what became of them",
-                        number(run_), interferences_, interference_));
+                        number(run_), interference.count, interference.first));
     return {};
 }
 
@@ -571,8 +481,7 @@ RecorderSummary Recording::summary() const {
         {"placing", segments_->is_waited_for(), blocks.taken},
         {"syncing", s.copies_in_hand > 0 && !s.paused, s.copies_stored + s.sync_rounds + syncs + blocks.given_back},
         {"closing", s.files_waiting > 0, keeper_->attempts() + closing_steps}};
-    const std::scoped_lock lock(rate_mutex_);
-    s.until_full = until_full_;
+    s.until_full = watch_->until_full();
     return s;
 }
 

@@ -19,6 +19,9 @@
 #include "accounts/partial_copies.hpp"
 #include "accounts/unique_events.hpp"
 #include "closing/file_keeper.hpp"
+#include "reports/catalogue_watch.hpp"
+#include "reports/operator_reports.hpp"
+#include "reports/recording_watch.hpp"
 #include "streams/event_copier.hpp"
 #include "streams/stream.hpp"
 #include "streams/stream_thread.hpp"
@@ -120,18 +123,11 @@ private:
     void tell_ledger_now_and_then();
     void close_blocks();  // in the catalogue, those that are over
     void report_rejections(bool at_the_end);
-    void watch_disks(const std::stop_token& stop);
-    void watch_closing();
-    void watch_memory();
-    void check_certificate();
-    /// An alarm; somebody else has removed, renamed or replaced what belongs to the recording. Then stop() says so too.
-    void interfered(const std::string& name, std::string text);
-    void keep_catalogue();  // when its name is gone
-    void say(RecorderReport::Severity severity, std::string text) const;
-    void alarm(std::string name, std::string text) const;
+    void watch_disks();  // disk watch
+    [[nodiscard]] RecordingWatch::Sources watched();
 
     const RecorderOptions options_;
-    const std::function<void(const RecorderReport&)> report_;
+    OperatorReports reports_;
     const Clock& clock_;
     FileSystem& system_;
     RunNumber run_{};
@@ -140,6 +136,7 @@ private:
     SteadyTime started_{};
 
     std::unique_ptr<catalogue::Catalogue> catalogue_;
+    std::unique_ptr<CatalogueWatch> catalogue_watch_;  // the keeper's thread, then stop()
     memory::BufferPool buffers_;
     std::unique_ptr<SegmentPool> segments_;
     std::unique_ptr<EventCopier> copier_;
@@ -169,21 +166,10 @@ private:
 
     std::atomic<bool> nowhere_{
         false};  // somebody waits for a new file; the keeper's thread looks, and the closing ones
-    std::mutex interference_mutex_;
-    std::uint64_t interferences_ = 0;  // and the first, by its alarm
-    std::string interference_;
-    bool catalogue_gone_ = false;
-    SteadyTime catalogue_due_{};                         // to be looked at, by the keeper's thread, then by stop()
-    std::optional<SteadyTime> waits_for_closing_since_;  // disk watch only
-    bool waiting_said_ = false;                          // disk watch only
-    bool memory_said_ = false;                           // disk watch only
     std::atomic<SteadyTime::rep> give_up_at_{std::numeric_limits<SteadyTime::rep>::max()};  // a stop's deadline
 
-    mutable std::mutex rate_mutex_;
-    std::optional<std::chrono::seconds> until_full_;
-    enum class CertificateState { good, ends_soon, ended };
-    CertificateState certificate_ = CertificateState::good;  // as reported; by open(), then by the disk watch
-    std::jthread disk_watch_;                                // ends before the volumes, in stop() or the destructor
+    std::unique_ptr<RecordingWatch> watch_;  // open(), then the disk watch
+    std::jthread disk_watch_;                // ends before the volumes
 
     std::unique_ptr<delivery::Receiver> receiver_;  // the last member: its threads call into all the others
 };

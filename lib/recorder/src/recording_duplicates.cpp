@@ -37,11 +37,12 @@ std::optional<delivery::Taken> Recording::look_for_duplicate(delivery::IncomingE
             case UniqueEvents::Found::durable: return reject(event, wire::RejectReason::duplicate, stored_already);
             case UniqueEvents::Found::unchecked:
                 if (!unchecked_said_.exchange(true))
-                    alarm("unique events",
-                          fmt::format("event {}: the ids of {} events of this run take all of unique_memory_max ({}); "
-                                      "others are taken from here on without looking whether they are stored "
-                                      "already; give the next run more",
-                                      number(id), unique_.stored_count(), to_string(options_.unique_memory_max)));
+                    reports_.alarm(
+                        "unique events",
+                        fmt::format("event {}: the ids of {} events of this run take all of unique_memory_max ({}); "
+                                    "others are taken from here on without looking whether they are stored "
+                                    "already; give the next run more",
+                                    number(id), unique_.stored_count(), to_string(options_.unique_memory_max)));
                 return std::nullopt;
             case UniqueEvents::Found::in_hand: break;
         }

@@ -39,7 +39,7 @@ void Recording::tell_ledger_now_and_then() {
     constexpr std::chrono::seconds interval{1};
     if (const auto now = clock_.now(); now >= ledger_due_) {
         ledger_due_ = now + interval;
-        if (const auto told = tell_ledger(false); !told) alarm("catalogue", told.error().message());
+        if (const auto told = tell_ledger(false); !told) reports_.alarm("catalogue", told.error().message());
         report_rejections(false);
     }
 }
@@ -52,7 +52,7 @@ void Recording::close_blocks() {
     closed->at = clock_.wall();
     if (const auto told = catalogue_->lumi_blocks_closed(*closed); !told) {
         blocks_.put_back(*closed);
-        alarm("catalogue", told.error().message());
+        reports_.alarm("catalogue", told.error().message());
     }
 }
 
@@ -75,10 +75,9 @@ void Recording::report_rejections(bool at_the_end) {
     if (events == 0) return;
     rejections_reported_ = std::move(rejected);
     rejections_due_ = now + interval;
-    say(RecorderReport::Severity::warning,
-        fmt::format(
-            "run {}: {} events were rejected ({}), the last with global id {}; their senders have the reason of each",
-            number(run_), events, reasons, last_rejected_.load(std::memory_order_relaxed)));
+    reports_.warning(fmt::format(
+        "run {}: {} events were rejected ({}), the last with global id {}; their senders have the reason of each",
+        number(run_), events, reasons, last_rejected_.load(std::memory_order_relaxed)));
 }
 
 }  // namespace weir::recorder

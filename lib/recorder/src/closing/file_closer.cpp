@@ -38,12 +38,13 @@ void put(std::vector<catalogue::SessionMark>& marks, std::vector<catalogue::Sess
 }  // namespace
 
 FileCloser::FileCloser(Volume& volume, catalogue::Catalogue& catalogue, LumiBlocks& blocks, std::string recorder,
-                       ClosingAccount& account, Callbacks callbacks, const Clock& clock)
+                       ClosingAccount& account, const OperatorReports& reports, Callbacks callbacks, const Clock& clock)
     : volume_(volume),
       catalogue_(catalogue),
       blocks_(blocks),
       recorder_(std::move(recorder)),
       account_(account),
+      reports_(reports),
       callbacks_(std::move(callbacks)),
       clock_(clock),
       thread_(named_jthread("closing", [this](const std::stop_token& stop) { run(stop); })) {}
@@ -173,7 +174,7 @@ void FileCloser::close_up(Closing& closing) {
         return;
     }
     if (may_pass(datafile::disk_fault_of(done.error()))) return;
-    callbacks_.alarm(
+    reports_.alarm(
         fmt::format("file left open: {}", file->opened().name),
         fmt::format("{}; it is left for weir recover {}", done.error().message(), volume_.directory().native()));
     left();
@@ -234,7 +235,7 @@ void FileCloser::tell_catalogue(Group& group) {
         // One that is refused must not hold up the others.
         const auto known = together || files.size() == 1 ? together : tell(*closing, account_.marks);
         if (!known) {
-            callbacks_.alarm("catalogue", known.error().message());
+            reports_.alarm("catalogue", known.error().message());
             continue;
         }
         closing->done = true;

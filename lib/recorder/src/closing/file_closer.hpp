@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "closing/lumi_blocks.hpp"
+#include "reports/operator_reports.hpp"
 #include "volume/volume.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/catalogue/catalogue.hpp"
@@ -39,7 +40,6 @@ public:
     struct Callbacks {
         /// Marks of sessions to be written with the next close.
         std::function<std::vector<catalogue::SessionMark>()> marks;
-        std::function<void(const std::string& alarm, const std::string& text)> alarm;
         /// The row of an open file, for the catalogue.
         std::function<catalogue::FileRow(const datafile::FileOpened& opened, const Volume& volume)> row_of;
         /// Fewer files wait now.
@@ -47,7 +47,7 @@ public:
     };
 
     FileCloser(Volume& volume, catalogue::Catalogue& catalogue, LumiBlocks& blocks, std::string recorder,
-               ClosingAccount& account, Callbacks callbacks, const Clock& clock);
+               ClosingAccount& account, const OperatorReports& reports, Callbacks callbacks, const Clock& clock);
 
     /// `counted_whole`: its sequence has gone on behind all of its events, whatever becomes of them. Returns at once.
     void close_later(std::shared_ptr<StreamFile> file, bool last_of_sequence, bool counted_whole);
@@ -93,6 +93,7 @@ private:
     LumiBlocks& blocks_;
     const std::string recorder_;
     ClosingAccount& account_;
+    const OperatorReports& reports_;
     const Callbacks callbacks_;
     const Clock& clock_;
 

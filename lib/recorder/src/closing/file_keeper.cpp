@@ -25,20 +25,20 @@ std::string format_text(const datafile::FileOpened& opened) { return fmt::format
 }  // namespace
 
 FileKeeper::FileKeeper(const RecorderOptions& options, RunNumber run, catalogue::Catalogue& catalogue,
-                       std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, Callbacks callbacks,
-                       const Clock& clock)
+                       std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks,
+                       const OperatorReports& reports, Callbacks callbacks, const Clock& clock)
     : options_(options),
       run_(run),
       catalogue_(catalogue),
       volumes_(volumes),
       blocks_(blocks),
+      reports_(reports),
       callbacks_(std::move(callbacks)),
       clock_(clock) {
     for (const auto& volume : volumes_) {
         closers_[volume.get()] = std::make_unique<FileCloser>(
-            *volume, catalogue_, blocks_, options_.recorder, closing_,
+            *volume, catalogue_, blocks_, options_.recorder, closing_, reports_,
             FileCloser::Callbacks{.marks = callbacks_.marks,
-                                  .alarm = callbacks_.alarm,
                                   .row_of = [this](const auto& opened, const auto& on) { return row_of(opened, on); },
                                   .closed = callbacks_.closed},
             clock_);
@@ -189,7 +189,7 @@ std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiB
         if (volume == nullptr) return nullptr;
         opened.guid = Guid::random();
         if (auto described = describe(opened, stream); !described) {
-            callbacks_.alarm(fmt::format("no file: {}", stream_key(stream)), described.error().message());
+            reports_.alarm(fmt::format("no file: {}", stream_key(stream)), described.error().message());
             return nullptr;
         }
         auto created = std::make_shared<Result<std::shared_ptr<StreamFile>>>();  // with the thread that creates it
@@ -202,8 +202,8 @@ std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiB
             continue;
         }
         if (!*created) {
-            callbacks_.warn(fmt::format("{} exists in {}; the sequence number is raised by {}", opened.name,
-                                        volume->directory().native(), event::sequence_step_when_taken));
+            reports_.warning(fmt::format("{} exists in {}; the sequence number is raised by {}", opened.name,
+                                         volume->directory().native(), event::sequence_step_when_taken));
             opened.sequence += event::sequence_step_when_taken;
             continue;
         }
@@ -213,7 +213,7 @@ std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiB
                 volume->discard(file);
                 return {};
             }));
-            callbacks_.alarm("catalogue", fmt::format("{}; the senders wait", known.error().message()));
+            reports_.alarm("catalogue", fmt::format("{}; the senders wait", known.error().message()));
             return nullptr;
         }
         blocks_.file_opened(stream, lumi_block, clock_.now());
@@ -222,8 +222,8 @@ std::shared_ptr<StreamFile> FileKeeper::open_next(const StreamTag& stream, LumiB
         volume_of_[opened.guid] = volume;
         return file;
     }
-    callbacks_.alarm(fmt::format("no file: {}", stream_key(stream)),
-                     fmt::format("cannot find a free name for {}; move older files away", opened.name));
+    reports_.alarm(fmt::format("no file: {}", stream_key(stream)),
+                   fmt::format("cannot find a free name for {}; move older files away", opened.name));
     return nullptr;
 }
 

@@ -13,6 +13,7 @@
 
 #include "closing/file_closer.hpp"
 #include "closing/lumi_blocks.hpp"
+#include "reports/operator_reports.hpp"
 #include "volume/volume.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/stream_tag.hpp"
@@ -36,9 +37,6 @@ public:
     struct Callbacks {
         /// Marks of sessions to be written with the next close.
         std::function<std::vector<catalogue::SessionMark>()> marks;
-        /// Something to be latched by its name, and (warn) a name that was taken.
-        std::function<void(const std::string& alarm, const std::string& text)> alarm;
-        std::function<void(const std::string&)> warn;
         /// Called every now and then from a thread of the keeper: what became due by time.
         std::function<void()> tick;
         /// Fewer files wait to be closed: may_open() may be true now. Any thread.
@@ -46,8 +44,8 @@ public:
     };
 
     FileKeeper(const RecorderOptions& options, RunNumber run, catalogue::Catalogue& catalogue,
-               std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, Callbacks callbacks,
-               const Clock& clock);
+               std::vector<std::unique_ptr<Volume>>& volumes, LumiBlocks& blocks, const OperatorReports& reports,
+               Callbacks callbacks, const Clock& clock);
 
     /// Tells where sequences and lumi blocks of a continued run stand. Before the first open_next().
     [[nodiscard]] Result<> load_sequences();
@@ -94,6 +92,7 @@ private:
     catalogue::Catalogue& catalogue_;
     std::vector<std::unique_ptr<Volume>>& volumes_;
     LumiBlocks& blocks_;
+    const OperatorReports& reports_;
     const Callbacks callbacks_;
     const Clock& clock_;
 

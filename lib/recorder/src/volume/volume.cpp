@@ -41,11 +41,12 @@ Bytes headroom_for(const VolumeOptions& options, const SegmentPool& pool, FileSy
 
 }  // namespace
 
-Volume::Volume(const VolumeOptions& options, datafile::DirectoryLock lock, SegmentPool& pool, Callbacks callbacks,
-               const Clock& clock, FileSystem& system)
+Volume::Volume(const VolumeOptions& options, datafile::DirectoryLock lock, SegmentPool& pool, OperatorReports& reports,
+               Callbacks callbacks, const Clock& clock, FileSystem& system)
     : options_(options),
       lock_(std::move(lock)),
       pool_(pool),
+      reports_(reports),
       callbacks_(std::move(callbacks)),
       clock_(clock),
       system_(system, clock),
@@ -54,14 +55,15 @@ Volume::Volume(const VolumeOptions& options, datafile::DirectoryLock lock, Segme
       retry_(options.retry_first) {}
 
 Result<std::unique_ptr<Volume>> Volume::open(const VolumeOptions& options, datafile::DirectoryLock lock,
-                                             SegmentPool& pool, Callbacks callbacks, const Clock& clock,
-                                             FileSystem& system) {
+                                             SegmentPool& pool, OperatorReports& reports, Callbacks callbacks,
+                                             const Clock& clock, FileSystem& system) {
     const auto renames = WEIR_TRY(find_rename_way(options.directory));
-    std::unique_ptr<Volume> volume(new Volume(options, std::move(lock), pool, std::move(callbacks), clock, system));
+    std::unique_ptr<Volume> volume(
+        new Volume(options, std::move(lock), pool, reports, std::move(callbacks), clock, system));
     volume->place_ = WEIR_TRY(File::open(options.directory, File::Mode::read, real_file_system(), O_DIRECTORY));
     if (renames != RenameWay::no_replace)
-        volume->callbacks_.inform(fmt::format("{} cannot rename without overwriting; files get their names there by {}",
-                                              options.directory.native(), name(renames)));
+        volume->reports_.warning(fmt::format("{} cannot rename without overwriting; files get their names there by {}",
+                                             options.directory.native(), name(renames)));
     const bool want_direct = options.direct == DirectIo::on ||
                              (options.direct == DirectIo::automatic && direct_by_itself(options.directory));
     if (want_direct) {
@@ -299,14 +301,14 @@ void Volume::give_up(const std::shared_ptr<StreamFile>& file, const Error& error
         fmt::format("{}: {} acknowledged events are kept, {}", error.message(), file->durable().events, again);
     bool drops = fault == datafile::DiskFault::volume;
     if (fault == datafile::DiskFault::name && is_in_place()) {
-        callbacks_.interfered(fmt::format("file removed: {}.writing", file->opened().name), text);
+        reports_.interfered(fmt::format("file removed: {}.writing", file->opened().name), text);
     } else if (fault == datafile::DiskFault::name) {
         drops = true;
     } else if (may_pass(fault)) {
-        callbacks_.inform(fmt::format("file {} is cut short: {}", file->opened().name, text));
+        reports_.warning(fmt::format("file {} is cut short: {}", file->opened().name, text));
         if (fault == datafile::DiskFault::no_space) pause(&error);
     } else {
-        callbacks_.alarm(fmt::format("file quarantined: {}", file->opened().name), text);
+        reports_.alarm(fmt::format("file quarantined: {}", file->opened().name), text);
         const std::scoped_lock lock(rounds_mutex_);
         const auto now = clock_.now();
         failures_ = (now - last_failure_ > failure_counts ? 0 : failures_) + 1;
@@ -333,24 +335,23 @@ void Volume::drop(const Error& error, bool hangs) {
         rounds_changed_.notify_all();
     }
     if (!hangs && !is_in_place())
-        callbacks_.interfered(fmt::format("directory gone: {}", options_.directory.native()), not_in_place().context);
+        reports_.interfered(fmt::format("directory gone: {}", options_.directory.native()), not_in_place().context);
     std::vector<PlacedCopy> lost;
     std::size_t files = 0;
     for (const auto& open : open_files()) {
         if (open->file->give_up(error, lost)) ++files;
     }
-    callbacks_.alarm(
-        fmt::format("volume dropped: {}", options_.directory.native()),
-        fmt::format("{}: {} files stay as they are for recovery, {} copies in hand are asked for again; {}",
-                    error.message(), files, lost.size(),
-                    hangs ? "it is used again after a restart" : "it is used again when it can be written"));
+    reports_.alarm(fmt::format("volume dropped: {}", options_.directory.native()),
+                   fmt::format("{}: {} files stay as they are for recovery, {} copies in hand are asked for again; {}",
+                               error.message(), files, lost.size(),
+                               hangs ? "it is used again after a restart" : "it is used again when it can be written"));
     if (!lost.empty()) callbacks_.lost(lost);
     callbacks_.changed();
 }
 
 void Volume::note(const Error& error) {
     switch (datafile::disk_fault_of(error)) {
-        case datafile::DiskFault::no_descriptors: return callbacks_.alarm("no file descriptors", error.message());
+        case datafile::DiskFault::no_descriptors: return reports_.alarm("no file descriptors", error.message());
         case datafile::DiskFault::no_space: return pause(&error);
         case datafile::DiskFault::name:
         case datafile::DiskFault::file:
@@ -368,7 +369,7 @@ void Volume::pause(const Error* error) {
         }
     }
     for (const auto& open : open_files()) open->file->stop_taking();
-    callbacks_.alarm(
+    reports_.alarm(
         fmt::format("disk full: {}", options_.directory.native()),
         fmt::format("{} are free{}{}; what is open there is closed, and recording goes on by itself when {} are "
                     "free",
@@ -405,8 +406,8 @@ void Volume::check_space() {
         if (state_ != VolumeState::full) return;
         state_ = VolumeState::good;
     }
-    callbacks_.inform(fmt::format("{} has space again, {} are free: recording goes on there",
-                                  options_.directory.native(), to_string(free)));
+    reports_.warning(fmt::format("{} has space again, {} are free: recording goes on there",
+                                 options_.directory.native(), to_string(free)));
     callbacks_.changed();
 }
 

@@ -25,6 +25,7 @@
 #include "accounts/held_answers.hpp"
 #include "disk/disk_watch.hpp"
 #include "disk/space_reserve.hpp"
+#include "reports/operator_reports.hpp"
 #include "volume/stream_file.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/base/file.hpp"
@@ -66,11 +67,6 @@ public:
         LostCopies lost;
         HeldAnswers* held = nullptr;                        // answers that wait for a journal; nothing: there are none
         std::function<void(HeldAnswers::Round&)> answer{};  // sync thread
-        /// Something to be latched by its name until somebody acknowledges it. Any thread.
-        std::function<void(const std::string& alarm, const std::string& text)> alarm;
-        /// The same; somebody else has removed, renamed or replaced what belongs to the recording.
-        std::function<void(const std::string& alarm, const std::string& text)> interfered;
-        std::function<void(const std::string& text)> inform;
         /// Whoever waits for a place may find one now. Any thread.
         std::function<void()> changed;
         /// Recovers the directory of a volume that failed and can be written again. Sync thread.
@@ -79,7 +75,8 @@ public:
 
     [[nodiscard]] static Result<std::unique_ptr<Volume>> open(const VolumeOptions& options,
                                                               datafile::DirectoryLock lock, SegmentPool& pool,
-                                                              Callbacks callbacks, const Clock& clock,
+                                                              OperatorReports& reports, Callbacks callbacks,
+                                                              const Clock& clock,
                                                               FileSystem& system = real_file_system());
     ~Volume();
     Volume(const Volume&) = delete;
@@ -170,8 +167,8 @@ private:
         std::optional<Error> error;
     };
 
-    Volume(const VolumeOptions& options, datafile::DirectoryLock lock, SegmentPool& pool, Callbacks callbacks,
-           const Clock& clock, FileSystem& system);
+    Volume(const VolumeOptions& options, datafile::DirectoryLock lock, SegmentPool& pool, OperatorReports& reports,
+           Callbacks callbacks, const Clock& clock, FileSystem& system);
     void run(const std::stop_token& stop);
     bool round();  // true when there was something to do
     void sync_files(std::vector<Underway>& batch);
@@ -215,6 +212,7 @@ private:
     datafile::DirectoryLock lock_;
     File place_;  // the directory itself, however it is called now
     SegmentPool& pool_;
+    OperatorReports& reports_;
     const Callbacks callbacks_;
     const Clock& clock_;
     DiskWatch system_;

@@ -68,9 +68,9 @@ Result<> Volume::put_back(Writer& writer) {
         if (auto aside = datafile::set_foreign_aside(path, system_); !aside) done = std::unexpected(aside.error());
     }
     if (done) done = writer.put_back();
-    callbacks_.interfered(fmt::format("file removed: {}", path.filename().native()),
-                          fmt::format("{} was removed, renamed or replaced while it was written; {}", path.native(),
-                                      done ? "it was written again from the open file" : done.error().message()));
+    reports_.interfered(fmt::format("file removed: {}", path.filename().native()),
+                        fmt::format("{} was removed, renamed or replaced while it was written; {}", path.native(),
+                                    done ? "it was written again from the open file" : done.error().message()));
     return done;
 }
 
@@ -92,7 +92,7 @@ Result<> Volume::make_way(const std::filesystem::path& path, const std::filesyst
         std::filesystem::equivalent(path, ours, ignored))
         return {};
     const auto aside = datafile::set_foreign_aside(path, system_);
-    callbacks_.interfered(
+    reports_.interfered(
         fmt::format("foreign file: {}", path.filename().native()),
         fmt::format("{} is the name of a file of this recording, and somebody has given it to another one; {}",
                     path.native(),
@@ -108,8 +108,8 @@ void Volume::look_at_names() {
     next_look_ = now + look_interval;
     if (!leads_to(lock_.file().path(), lock_.file())) {
         auto taken = datafile::DirectoryLock::take(options_.directory);
-        callbacks_.interfered(fmt::format("file removed: {}", lock_.file().path().native()),
-                              taken ? "it was made again" : taken.error().message());
+        reports_.interfered(fmt::format("file removed: {}", lock_.file().path().native()),
+                            taken ? "it was made again" : taken.error().message());
         if (taken) lock_ = std::move(*taken);
         else if (taken.error().code == Errc::refused)
             return drop(taken.error(), false);  // another recorder has the directory

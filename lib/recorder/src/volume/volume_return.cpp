@@ -45,8 +45,8 @@ void Volume::try_again() {
     if (!is_in_place() && !take_place()) return;
     if (!probe()) return;
     if (auto recovered = callbacks_.recover(options_.directory); !recovered) {
-        callbacks_.alarm(fmt::format("volume dropped: {}", options_.directory.native()),
-                         fmt::format("it can be written again, but {}", recovered.error().message()));
+        reports_.alarm(fmt::format("volume dropped: {}", options_.directory.native()),
+                       fmt::format("it can be written again, but {}", recovered.error().message()));
         return;
     }
     {
@@ -69,7 +69,7 @@ void Volume::try_again() {
         failures_ = 0;
         last_trouble_ = clock_.now();
     }
-    callbacks_.inform(fmt::format("{} can be written again and is used again", options_.directory.native()));
+    reports_.warning(fmt::format("{} can be written again and is used again", options_.directory.native()));
     callbacks_.changed();
 }
 

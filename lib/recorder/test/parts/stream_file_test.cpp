@@ -88,10 +88,10 @@ TEST_F(StreamFileTest, AVolumeRefusesAStartThatIsLongerAndGoesOn) {
     auto lock = datafile::DirectoryLock::take(directory_).value();
     Volume::Callbacks callbacks;
     callbacks.durable = [](auto&) {};
-    callbacks.inform = [](auto&) {};
-    callbacks.alarm = [](auto&, auto&) {};
+    OperatorReports reports({});
     callbacks.changed = [] {};
-    const auto volume = Volume::open({.directory = directory_}, std::move(lock), pool_, callbacks, clock_).value();
+    const auto volume =
+        Volume::open({.directory = directory_}, std::move(lock), pool_, reports, callbacks, clock_).value();
     datafile::FileOpened opened;
     opened.guid = Guid::random();
     opened.name = "x";

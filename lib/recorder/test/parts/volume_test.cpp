@@ -31,23 +31,16 @@ protected:
         };
         callbacks.durable = [](auto&) {};
         callbacks.lost = [](auto&) {};
-        callbacks.alarm = [](auto&, auto&) {};
-        callbacks.interfered = [this](const auto& alarm, auto&) {
-            const std::scoped_lock lock(mutex_);
-            interfered_.push_back(alarm);
-        };
-        callbacks.inform = [this](const auto& text) {
-            if (text.contains("is used again")) used_again_.release();
-        };
         callbacks.changed = [] {};
         callbacks.recover = [](auto&) { return Result<>{}; };
-        volume_ = Volume::open({.directory = directory_,
-                                .direct = DirectIo::off,
-                                .sync_interval = 1h,
-                                .reserve = 64_KiB,
-                                .headroom = 1_B},
-                               datafile::DirectoryLock::take(directory_).value(), pool_, callbacks, time_, disk_)
-                      .value();
+        volume_ =
+            Volume::open({.directory = directory_,
+                          .direct = DirectIo::off,
+                          .sync_interval = 1h,
+                          .reserve = 64_KiB,
+                          .headroom = 1_B},
+                         datafile::DirectoryLock::take(directory_).value(), pool_, reports_, callbacks, time_, disk_)
+                .value();
     }
 
     Result<std::shared_ptr<StreamFile>> create(const std::string& name) {
@@ -80,8 +73,10 @@ protected:
         std::ranges::sort(endings);
         return endings;
     }
+    /// The alarms that say so.
     std::vector<std::string> interfered() {
         const std::scoped_lock lock(mutex_);
+        EXPECT_EQ(reports_.interference().count, interfered_.size());
         return interfered_;
     }
 
@@ -91,6 +86,11 @@ protected:
     std::mutex mutex_;
     std::vector<std::string> interfered_;
     std::binary_semaphore used_again_{0};
+    OperatorReports reports_{[this](const RecorderReport& report) {
+        if (report.text.contains("written again and is used again")) used_again_.release();
+        const std::scoped_lock lock(mutex_);
+        if (report.alarm.starts_with("file removed")) interfered_.push_back(report.alarm);
+    }};
     std::unique_ptr<Volume> volume_;  // the last member: its thread uses all the others
 };
 
