@@ -136,11 +136,14 @@ TEST_F(RecorderFaults, AReserveThatAFailedFileNeededIsMadeAgainThoughTheDiskNeve
     begin();
     send(20);
     ASSERT_TRUE(flushed(*sender_));
-    disk_.set([write = 0, end = 0](Call call, const std::string& path) mutable {
+    disk_.set([failed = std::string(), end = 0](Call call, const std::string& path) mutable {
         if (call != Call::pwrite) return 0;
-        if (path.ends_with("0001.writing") && write++ == 0) return EIO;
-        if (path.ends_with(".index.writing") && write > 0 && end++ == 0)
-            return ENOSPC;  // to close it up takes the reserve
+        if (failed.empty() && path.ends_with("0001.writing")) {
+            failed = path.substr(0, path.rfind(".writing"));
+            return EIO;
+        }
+        // To close it up takes the reserve. The index of another file would be written in the same round.
+        if (!failed.empty() && path.starts_with(failed + ".index.") && end++ == 0) return ENOSPC;
         return 0;
     });
     send(1);
