@@ -158,13 +158,7 @@ int run_handoff(Options& options) {
     sinks.push_back(service::log_sink());
     sinks.push_back(service::counter_sink(metrics));
     service::Reports reports("handoff", clock, std::move(sinks));
-    const auto catalogue = catalogue::open_catalogue_beside_recorder(
-        s.directory, s.catalogue, [&reports](bool bad, const std::string& text) {
-            service::Report report;
-            report.severity = bad ? service::Severity::warning : service::Severity::information;
-            report.what = text;
-            reports.submit(std::move(report));
-        });
+    const auto catalogue = catalogue::open_catalogue_beside_recorder(s.directory, s.catalogue, reports.reporter());
     if (!catalogue) return fail_with(me, catalogue.error());
     auto destinations = s.open_destinations(*to);
     if (!destinations) return fail_with(me, destinations.error());

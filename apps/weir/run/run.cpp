@@ -50,7 +50,7 @@ public:
     RunLogSink(control::LogBook& book, const std::filesystem::path& file, ProgressLine& line, const Clock& clock)
         : book_(book), file_(file, std::ios::app), line_(line), clock_(clock) {}
 
-    void show(const service::Report& report) override {
+    void show(const service::SubmittedReport& report) override {
         const auto text = one_line(report);
         const std::scoped_lock lock(mutex_);
         book_.add(clock_.wall(), "run", text);
@@ -74,7 +74,7 @@ private:
                            milliseconds);
     }
     /// Without "error run: ": who reads the terminal sees that it is run control.
-    static std::string on_terminal(const service::Report& report, const std::string& text) {
+    static std::string on_terminal(const service::SubmittedReport& report, const std::string& text) {
         const auto begin = fmt::format("{} {}: ", name(report.severity), report.who);
         return text.starts_with(begin) ? text.substr(begin.size()) : text;
     }

@@ -238,9 +238,9 @@ int run_demo(const DemoOptions& options) {
     std::mutex mutex;
     auto recorder = recorder::Recorder::open(
         recorder_options,
-        [&](const recorder::RecorderReport& report) {
+        [&](const Report& report) {
             const std::scoped_lock lock(mutex);
-            complain(command_name, report.text);
+            complain(command_name, text_of(report));
         },
         clock);
     if (!recorder) return fail_with(command_name, recorder.error());

@@ -11,11 +11,10 @@ namespace {
 using messaging::PeerChange;
 using wire::DataflowType;
 
-constexpr std::size_t reports_max = 100;
-
 }  // namespace
 
-Assigner::Assigner(const AssignerOptions& options, messaging::Outbox& outbox) : options_(options), outbox_(outbox) {}
+Assigner::Assigner(const AssignerOptions& options, messaging::Outbox& outbox, Reporter report)
+    : options_(options), outbox_(outbox), report_(std::move(report)) {}
 
 void Assigner::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     std::map<wire::StationId, Builder> builders;
@@ -137,9 +136,10 @@ void Assigner::take_back(wire::StationId builder, const char* why, SteadyTime no
             --counts_.assigned;
             ++counts_.failed;
             events_.failed.insert(event.ticket.global_id);
-            if (reports_.size() < reports_max)
-                reports_.push_back(fmt::format("event {} was given to {} builders and ended in none: given up",
-                                               number(event.ticket.global_id), event.builds));
+            report_({.severity = Severity::warning,
+                     .what = fmt::format("event {} was given to {} builders and ended in none: given up",
+                                         number(event.ticket.global_id), event.builds),
+                     .key = "event given up"});
             done_with(event.ticket.level1_id, now);
             continue;
         }
@@ -151,9 +151,7 @@ void Assigner::take_back(wire::StationId builder, const char* why, SteadyTime no
     counts_.assigned -= back.size();
     counts_.waiting += back.size();
     counts_.reassigned += back.size();
-    if (reports_.size() < reports_max)
-        reports_.push_back(
-            fmt::format("builder {} {}: its {} events are given to others", number(builder), why, back.size()));
+    report_.warning(fmt::format("builder {} {}: its {} events are given to others", number(builder), why, back.size()));
     for (auto& event : back) waiting_.push_front(std::move(event));
 }
 
@@ -274,8 +272,7 @@ Sequence Assigner::place(Level1Id id) noexcept {
 
 void Assigner::give_up() {
     if (counts_.waiting + counts_.assigned > 0)
-        reports_.push_back(
-            fmt::format("{} events were given up: the run had to end", counts_.waiting + counts_.assigned));
+        report_.warning(fmt::format("{} events were given up: the run had to end", counts_.waiting + counts_.assigned));
     counts_.given_up += counts_.waiting + counts_.assigned;
     for (const auto& event : waiting_) events_.given_up.insert(event.ticket.global_id);
     for (const auto& [id, event] : assigned_) events_.given_up.insert(event.ticket.global_id);
@@ -313,7 +310,5 @@ bool Assigner::idle() const noexcept {
     return counts_.waiting + counts_.assigned == 0 &&
            std::ranges::all_of(readouts_, [](const auto& r) { return r.second.silent || r.second.to_clear.empty(); });
 }
-
-std::vector<std::string> Assigner::take_reports() { return std::exchange(reports_, {}); }
 
 }  // namespace weir::building

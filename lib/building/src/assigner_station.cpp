@@ -10,7 +10,7 @@ class AssignerStation::Logic final : public messaging::StationLogic {
 public:
     Logic(const AssignerStationOptions& options, messaging::StationLoop& loop, service::Reports& reports,
           service::SharedStatus& status)
-        : loop_(loop), reports_(reports), status_(status), assigner_(options.assigner, loop.endpoint()) {}
+        : loop_(loop), status_(status), assigner_(options.assigner, loop.endpoint(), reports.reporter()) {}
 
     void set_peers(const std::vector<Peer>& peers, SteadyTime now) {
         peers_ = peers;
@@ -35,7 +35,6 @@ public:
                 {"given up", events.given_up}};
     }
     void tell() override {
-        for (auto& report : assigner_.take_reports()) warn(reports_, std::move(report));
         const auto& counts = assigner_.counts();
         service::StationStatus status;
         status.ledger = assigner_.ledger();
@@ -61,7 +60,6 @@ private:
     }
 
     messaging::StationLoop& loop_;
-    service::Reports& reports_;
     service::SharedStatus& status_;
     Assigner assigner_;
     std::vector<Peer> peers_;

@@ -14,12 +14,17 @@ using wire::DataflowType;
 using wire::RobState;
 
 namespace {
-constexpr std::size_t builder_reports_max = 100;
 constexpr auto nobody = ~std::uint32_t{0};
 }  // namespace
 
-Builder::Builder(const BuilderOptions& options, messaging::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink)
-    : options_(options), outbox_(outbox), pool_(pool), sink_(sink), window_(options.window) {}
+Builder::Builder(const BuilderOptions& options, messaging::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink,
+                 Reporter report)
+    : options_(options),
+      outbox_(outbox),
+      pool_(pool),
+      sink_(sink),
+      report_(std::move(report)),
+      window_(options.window) {}
 
 Builder::~Builder() = default;
 
@@ -204,7 +209,7 @@ void Builder::answered(const messaging::IncomingMessage& message, SteadyTime now
     if (readout.suspect) {
         readout.suspect = false;
         --suspects_;
-        report(fmt::format("readout {} answers again", readout.name));
+        report_.warning(fmt::format("readout {} answers again", readout.name));
     }
     const auto found = by_level1_.find(number(data_.head.level1_id));
     if (found == by_level1_.end()) {
@@ -322,7 +327,7 @@ void Builder::give_up() {
     held_ = 0;
     window_ = RequestWindow(options_.window);
     counts_.given_up += lost;
-    if (lost > 0) report(fmt::format("{} events were given up: the run had to end", lost));
+    if (lost > 0) report_.warning(fmt::format("{} events were given up: the run had to end", lost));
 }
 
 Builder::Counts Builder::counts() const {
@@ -352,11 +357,5 @@ std::map<SourceId, std::uint64_t> Builder::lost_by_source() const {
     }
     return lost;
 }
-
-void Builder::report(std::string text) {
-    if (reports_.size() < builder_reports_max) reports_.push_back(std::move(text));
-}
-
-std::vector<std::string> Builder::take_reports() { return std::exchange(reports_, {}); }
 
 }  // namespace weir::building

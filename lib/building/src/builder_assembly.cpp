@@ -87,10 +87,13 @@ void Builder::check(Assembly& assembly, std::uint32_t position, SourceId source,
     const auto expected = number(assembly.ticket.level1_id) + static_cast<std::uint32_t>(rule.level1_offset);
     if (number(rod->level1_id()) == expected) return;
     if (counts_.level1_mismatches++ == 0 || !assembly.level1_mismatch)
-        report(fmt::format(
-            "source 0x{:06x} counts level-1 id {} in event {}, where {} is expected; give it a level1_offset, or "
-            "look at its electronics",
-            number(source), number(rod->level1_id()), number(assembly.ticket.level1_id), expected));
+        report_(
+            {.severity = Severity::warning,
+             .what = fmt::format(
+                 "source 0x{:06x} counts level-1 id {} in event {}, where {} is expected; give it a level1_offset, or "
+                 "look at its electronics",
+                 number(source), number(rod->level1_id()), number(assembly.ticket.level1_id), expected),
+             .key = fmt::format("level-1 id of 0x{:06x}", number(source))});
     assembly.level1_mismatch = true;
 }
 
@@ -158,7 +161,10 @@ void Builder::complete(std::uint32_t index) {
         if (event.robs_lost > 0) ++counts_.incomplete;
         complete_.push_back(std::move(assembly.event));
     } else {
-        report(fmt::format("event {} could not be built: {}", number(ticket.global_id), made.error().message()));
+        report_(
+            {.severity = Severity::warning,
+             .what = fmt::format("event {} could not be built: {}", number(ticket.global_id), made.error().message()),
+             .key = "event not built"});
         ++counts_.failed;
         ended_.push_back({.global_id = ticket.global_id, .outcome = wire::EventOutcome::failed});
         ++ended_count_;

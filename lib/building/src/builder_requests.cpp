@@ -302,7 +302,7 @@ void Builder::run_out(Assembly& assembly, SteadyTime, bool suspects_only) {
         if (!readout.suspect) {
             readout.suspect = true;
             ++suspects_;
-            report(fmt::format(
+            report_.warning(fmt::format(
                 "readout {} has not answered for event {} within {}; until it answers its ROBs are empty, with status "
                 "bits",
                 readout.name, number(assembly.ticket.level1_id), to_string(options_.event_deadline)));

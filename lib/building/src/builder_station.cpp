@@ -16,10 +16,10 @@ public:
     Logic(BuilderStation& station)
         : station_(station),
           output_(
-              station.options_.output, [this] { woken(); },
-              [this](std::string text) { warn(station_.reports_, std::move(text)); }),
+              station.options_.output, [this] { woken(); }, station.reports_.reporter()),
           sampled_(output_, station.samples_, station.clock_),
-          builder_(station.options_.builder, station.loop_->endpoint(), station.loop_->pool(), sampled_) {}
+          builder_(station.options_.builder, station.loop_->endpoint(), station.loop_->pool(), sampled_,
+                   station.reports_.reporter()) {}
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         builder_.on_message(message, now);
@@ -34,7 +34,6 @@ public:
     }
     std::optional<SteadyTime> step(SteadyTime now) override { return builder_.step(now); }
     void tell() override {
-        for (auto& report : builder_.take_reports()) warn(station_.reports_, std::move(report));
         const auto stats = station_.loop_->stats();
         if (stats.kernel_drops > drops_) builder_.overflowed();
         drops_ = stats.kernel_drops;

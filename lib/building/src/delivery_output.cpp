@@ -22,8 +22,7 @@ EndedEvent end_of(const BuiltEvent& event, std::optional<wire::RejectReason> rea
 
 }  // namespace
 
-DeliveryOutput::DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken,
-                               std::function<void(std::string)> report)
+DeliveryOutput::DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken, Reporter report)
     : options_(std::move(options)), woken_(std::move(woken)), report_(std::move(report)) {}
 
 DeliveryOutput::~DeliveryOutput() = default;

@@ -17,7 +17,8 @@ constexpr wire::StationId supervisor{1}, sfi1{2}, sfi2{3}, ros{4};
 struct AssignerTest : testing::Test {
     MemoryOutbox outbox;
     AssignerOptions options{.events_max = 100, .clear_group = 4};
-    Assigner dfm{options, outbox};
+    std::vector<std::string> reports;
+    Assigner dfm{options, outbox, [this](const Report& report) { reports.push_back(report.what); }};
     SteadyTime now{1h};
 
     void SetUp() override {
@@ -162,7 +163,6 @@ TEST_F(AssignerTest, AnEventThatNoBuilderEndsIsGivenUpByName) {
     }
     EXPECT_EQ(dfm.counts().failed, 1U);
     EXPECT_EQ(dfm.ledger().in_hand, 0U);
-    const auto reports = dfm.take_reports();
     ASSERT_FALSE(reports.empty());
     EXPECT_NE(reports.back().find("event 1 was given to 5 builders"), std::string::npos) << reports.back();
 }

@@ -11,7 +11,7 @@ namespace weir::catalogue {
 std::filesystem::path catalogue_path(const std::filesystem::path& directory) { return directory / "weir.catalogue"; }
 
 Result<std::unique_ptr<Catalogue>> open_own_catalogue(const std::filesystem::path& directory, const std::string& place,
-                                                      std::function<void(bool bad, const std::string& text)> report) {
+                                                      Reporter report) {
     if (is_postgres_uri(place)) {
         QueuedCatalogueOptions options;
         options.report = std::move(report);
@@ -24,9 +24,8 @@ std::filesystem::path own_catalogue_path(const std::filesystem::path& directory,
     return place.empty() || is_postgres_uri(place) ? catalogue_path(directory) : std::filesystem::path(place);
 }
 
-Result<std::unique_ptr<Catalogue>> open_catalogue_beside_recorder(
-    const std::filesystem::path& directory, const std::string& place,
-    std::function<void(bool bad, const std::string& text)> report) {
+Result<std::unique_ptr<Catalogue>> open_catalogue_beside_recorder(const std::filesystem::path& directory,
+                                                                  const std::string& place, Reporter report) {
     const auto path = own_catalogue_path(directory, place);
     if (!is_postgres_uri(place)) return open_sqlite_catalogue(path, {.create = false});
     QueuedCatalogueOptions options;

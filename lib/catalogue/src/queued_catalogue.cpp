@@ -178,8 +178,7 @@ Result<> QueuedCatalogue::set_aside(const Note& note, const Error& why) {
         if (!kept) return std::unexpected(std::move(kept.error()));
         return {};
     }));
-    report(
-        true,
+    options_.report.warning(
         fmt::format("the shared catalogue refused a change ({}); it is kept as number {} in table outbox_refused of {}",
                     why.message(), note.number, own_->database().name()));
     return {};
@@ -225,10 +224,11 @@ void QueuedCatalogue::carry_on(const std::stop_token& stop) {
         }
         const auto carried = carry_all();
         if (!carried && !away)
-            report(true, fmt::format("{}; until then changes are kept in {}", carried.error().message(),
-                                     own_->database().name()));
+            options_.report.warning(fmt::format("{}; until then changes are kept in {}", carried.error().message(),
+                                                own_->database().name()));
         if (carried && away)
-            report(false, fmt::format("catalogue {} is back and knows everything", shared_->database().name()));
+            options_.report.information(
+                fmt::format("catalogue {} is back and knows everything", shared_->database().name()));
         away = !carried;
         std::unique_lock lock(state_mutex_);
         seen = std::max(seen, wanted);
@@ -247,10 +247,6 @@ Result<bool> QueuedCatalogue::settle(std::chrono::milliseconds deadline) {
     }
     const auto left = WEIR_TRY(changes_waiting());
     return left == 0;
-}
-
-void QueuedCatalogue::report(bool bad, const std::string& text) const {
-    if (options_.report) options_.report(bad, text);
 }
 
 /// The name of a recorder belongs to one directory: another recorder of the same name would write into its rows.

@@ -11,10 +11,10 @@
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 
+#include "weir/base/report.hpp"
 #include "weir/catalogue/postgres_catalogue.hpp"
 
 namespace weir::catalogue {
@@ -23,8 +23,8 @@ struct QueuedCatalogueOptions {
     PostgresCatalogueOptions shared;
     std::chrono::milliseconds retry{2000};  // between attempts to reach the shared catalogue
     bool begin = true;                      // false: the file must be there and be shared already (Errc::refused)
-    /// What an operator should hear (it went away, it is back, it refused a change); called from any thread.
-    std::function<void(bool bad, const std::string& text)> report;
+    /// To the operator (it went away, it is back, it refused a change); called from any thread.
+    Reporter report{};
 };
 
 /// `own` is made when it is not there. One that has runs and was never shared is refused: their numbers may be

@@ -102,7 +102,6 @@ private:
     void carry_on(const std::stop_token& stop);
     Result<> claim(const std::string& recorder);
     Result<> blocks_closed_below(const RunStart& start, std::uint64_t& below);
-    void report(bool bad, const std::string& text) const;
 
     // The caller holds carry_mutex_.
     Result<> reach_shared();

@@ -20,9 +20,9 @@ protected:
     std::unique_ptr<Catalogue> open_queued(const std::string& own = "own.sqlite", const std::string& uri = "-") {
         QueuedCatalogueOptions options;
         options.retry = std::chrono::milliseconds{20};
-        options.report = [this](bool bad, const std::string& text) {
+        options.report = [this](const Report& report) {
             const std::lock_guard lock(mutex_);
-            reports_.push_back((bad ? "bad: " : "good: ") + text);
+            reports_.push_back((report.severity == Severity::information ? "good: " : "bad: ") + report.what);
         };
         return good(open_queued_catalogue(directory_ / own, uri == "-" ? uri_ : uri, options));
     }

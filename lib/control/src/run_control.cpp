@@ -273,19 +273,18 @@ bool RunControl::State::waits_for_drain() {
     const auto* dfm = single(StationKind::assign);
     const auto in_hand = dfm != nullptr ? dfm->status().ledger.in_hand : 0;
     if (!progress_ && in_hand > 0)
-        say(service::Severity::information,
+        say(Severity::information,
             fmt::format("run {} waits for {} accepted events that are not final", number(run_), in_hand));
     if (!progress_ || progress_->in_hand != in_hand) progress_ = Progress{in_hand, now_};
     if (drained()) return false;
     if (drain_until_ && now_ >= *drain_until_) return false;
     if (now_ - progress_->since < still_after) return true;
-    service::Report report;
-    report.severity = service::Severity::warning;
-    report.what =
-        fmt::format("run {} has waited {} for {} accepted events, and none became final", number(run_),
-                    to_string(std::chrono::duration_cast<std::chrono::seconds>(now_ - progress_->since)), in_hand);
-    report.advice = "see the stations' alarms; weir run stop gives the run its stop_deadline to end";
-    reports_.raise("the run does not end", std::move(report));
+    reports_.submit({.severity = Severity::warning,
+                     .what = fmt::format(
+                         "run {} has waited {} for {} accepted events, and none became final", number(run_),
+                         to_string(std::chrono::duration_cast<std::chrono::seconds>(now_ - progress_->since)), in_hand),
+                     .advice = "see the stations' alarms; weir run stop gives the run its stop_deadline to end",
+                     .alarm = "the run does not end"});
     progress_->since = now_;
     return true;
 }
@@ -322,7 +321,7 @@ void RunControl::State::introduce() {
     const auto fit = check_peers(partition_, peers());
     if (fit) return;
     failure_ = fit.error().message();
-    say(service::Severity::error, *failure_);
+    say(Severity::error, *failure_);
     end_all();
 }
 
@@ -330,7 +329,7 @@ void RunControl::State::phases_done() {
     switch (state) {
         case PartitionState::coming_up:
             state = PartitionState::ready;
-            say(service::Severity::information,
+            say(Severity::information,
                 fmt::format("partition {} is ready: {} stations", partition_.name, stations_.size()));
             break;
         case PartitionState::starting: {
@@ -340,9 +339,8 @@ void RunControl::State::phases_done() {
             if (!request_.comment.empty()) parameters["comment"] = request_.comment;
             parameters["partition"] = partition_.name;
             if (auto kept = keeper_.keep(run_, parameters); !kept)
-                reports_.submit(
-                    report_of(service::Severity::warning, "run parameters are not in the catalogue", kept.error()));
-            say(service::Severity::information, fmt::format("run {} runs", number(run_)));
+                reports_.submit(report_of(Severity::warning, "run parameters are not in the catalogue", kept.error()));
+            say(Severity::information, fmt::format("run {} runs", number(run_)));
             break;
         }
         case PartitionState::stopping: return end_of_run();
@@ -363,9 +361,8 @@ void RunControl::State::end_of_run() {
     for (const auto& station : stations_) station->forget_events();
     result.alarms = latched_alarms();
     if (auto kept = keeper_.keep(run_, parameters_of(result)); !kept)
-        reports_.submit(
-            report_of(service::Severity::warning, "the end of the run is not in the catalogue", kept.error()));
-    say(result.good() ? service::Severity::information : service::Severity::error,
+        reports_.submit(report_of(Severity::warning, "the end of the run is not in the catalogue", kept.error()));
+    say(result.good() ? Severity::information : Severity::error,
         fmt::format("run {} is over: {}{}", number(run_), stop_reason_,
                     result.good() || result.problems.front() == stop_reason_
                         ? ""
@@ -374,7 +371,7 @@ void RunControl::State::end_of_run() {
     if (result.account && !result.account->good()) {
         for (const auto& line : result.problems) {
             if (line != result.problems.front() && std::ranges::find(problems_, line) == problems_.end())
-                say(service::Severity::error, line);
+                say(Severity::error, line);
         }
     }
     last_ = std::move(result);
@@ -387,8 +384,7 @@ void RunControl::State::end_of_run() {
 void RunControl::State::look_for_run_left_open() {
     const auto left = keeper_.left();
     if (!left) {
-        reports_.submit(
-            report_of(service::Severity::warning, "cannot tell whether the run before was stopped", left.error()));
+        reports_.submit(report_of(Severity::warning, "cannot tell whether the run before was stopped", left.error()));
         return;
     }
     if (!*left) return;
@@ -396,16 +392,16 @@ void RunControl::State::look_for_run_left_open() {
     auto parameters = noted;
     parameters["stop reason"] =
         "run control ended without stopping the run; its counts are those of a second before, or older";
-    service::Report report;
-    report.severity = service::Severity::error;
     const auto accepted = noted.contains("accepted") ? noted.at("accepted") : std::string("0");
-    report.what = fmt::format("run {} was not stopped: the run control before this one was killed", number(run));
-    report.why = fmt::format("{} events were accepted when it was last noted", accepted);
-    report.advice = "weir ls and weir verify show what its recorders have";
-    reports_.raise("run not stopped", std::move(report));
+    reports_.submit(
+        {.severity = Severity::error,
+         .what = fmt::format("run {} was not stopped: the run control before this one was killed", number(run)),
+         .why = fmt::format("{} events were accepted when it was last noted", accepted),
+         .advice = "weir ls and weir verify show what its recorders have",
+         .alarm = "run not stopped"});
     if (auto kept = keeper_.keep(run, parameters); !kept) {  // it stays noted, until the next run is
         reports_.submit(
-            report_of(service::Severity::warning, "the end of the run before is not in the catalogue", kept.error()));
+            report_of(Severity::warning, "the end of the run before is not in the catalogue", kept.error()));
         return;
     }
     keeper_.over();
@@ -421,8 +417,7 @@ void RunControl::State::note_run() {
                                                     {"recorded", fmt::to_string(e.recorded)}};
     const auto noted = keeper_.note(run_, counts);
     if (!noted && !note_failed_)
-        reports_.submit(
-            report_of(service::Severity::warning, "what is known of the run cannot be noted", noted.error()));
+        reports_.submit(report_of(Severity::warning, "what is known of the run cannot be noted", noted.error()));
     note_failed_ = !noted;
 }
 
@@ -474,7 +469,7 @@ Result<RunNumber> RunControl::State::start(const RunRequest& request) {
     state = PartitionState::starting;
     note_run();
     set_phases(phases_start(options_));
-    say(service::Severity::information,
+    say(Severity::information,
         fmt::format("run {} starts{}", number(run_), request.comment.empty() ? "" : ": " + request.comment));
     return run_;
 }
@@ -484,7 +479,7 @@ Result<> RunControl::State::pause(service::Transition transition) {
     WEIR_TRY(must_be(resume ? PartitionState::paused : PartitionState::running, service::name(transition)));
     state = resume ? PartitionState::running : PartitionState::paused;
     std::ranges::copy(phases_pause(options_, transition), std::back_inserter(phases_));  // behind an earlier one
-    say(service::Severity::information, fmt::format("run {} {}", number(run_), resume ? "goes on" : "pauses"));
+    say(Severity::information, fmt::format("run {} {}", number(run_), resume ? "goes on" : "pauses"));
     return {};
 }
 
@@ -494,8 +489,8 @@ void RunControl::State::stop(const std::string& reason, Drain drain) {
         if (drain != Drain::bounded || stop_until_) return;
         bound_stop();
         if (!draining()) return bound_rest_of_stop();
-        return say(service::Severity::information, fmt::format("run {} waits {} more for its last events: {}",
-                                                               number(run_), to_string(drain_share(options_)), reason));
+        return say(Severity::information, fmt::format("run {} waits {} more for its last events: {}", number(run_),
+                                                      to_string(drain_share(options_)), reason));
     }
     stop_reason_ = reason;
     run_seconds_ = state == PartitionState::starting ? 0 : std::chrono::duration<double>(seen_ - run_begin_).count();
@@ -506,7 +501,7 @@ void RunControl::State::stop(const std::string& reason, Drain drain) {
     progress_.reset();
     if (drain == Drain::bounded) bound_stop();
     set_phases(phases_drain(options_, drain));
-    say(service::Severity::information, fmt::format("run {} stops: {}", number(run_), reason));
+    say(Severity::information, fmt::format("run {} stops: {}", number(run_), reason));
 }
 
 void RunControl::State::shut_down(const std::string& reason) {
@@ -537,11 +532,8 @@ void RunControl::State::abandon(const std::string& reason) {
 
 // Views --------------------------------------------------------------------------------------------------------------
 
-void RunControl::State::say(service::Severity severity, std::string what) {
-    service::Report report;
-    report.severity = severity;
-    report.what = std::move(what);
-    reports_.submit(std::move(report));
+void RunControl::State::say(Severity severity, std::string what) {
+    reports_.submit({.severity = severity, .what = std::move(what)});
 }
 
 bool RunControl::State::run_active() const noexcept {

@@ -23,20 +23,13 @@ std::string without_severity(const service::StationReport::LatchedAlarm& alarm) 
     return alarm.text.starts_with(begin) ? alarm.text.substr(begin.size()) : alarm.text;
 }
 
-service::Severity severity_of(const service::StationReport::LatchedAlarm& alarm) {
-    for (const auto severity : {service::Severity::information, service::Severity::error, service::Severity::fatal}) {
-        if (alarm.severity == service::name(severity)) return severity;
-    }
-    return service::Severity::warning;
-}
-
 bool ends_the_run(StationKind kind) noexcept { return kind == StationKind::supervise || kind == StationKind::assign; }
 
 }  // namespace
 
 void RunControl::State::problem(const std::string& what) {
     problems_.push_back(what);
-    say(service::Severity::error, what);
+    say(Severity::error, what);
 }
 
 void RunControl::State::say_new_alarms(const StationControl& station) {
@@ -45,7 +38,8 @@ void RunControl::State::say_new_alarms(const StationControl& station) {
     for (const auto& alarm : station.report().alarms) {
         if (alarm.acknowledged_by) continue;
         latched.insert(alarm.name);
-        if (!said.contains(alarm.name)) say(severity_of(alarm), without_severity(alarm));
+        if (!said.contains(alarm.name))
+            say(parse_severity(alarm.severity).value_or(Severity::warning), without_severity(alarm));
     }
     said = std::move(latched);
 }
@@ -70,15 +64,15 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
         case PartitionState::ending: return;
         case PartitionState::coming_up:
             failure_ = what;
-            say(service::Severity::error, what);
+            say(Severity::error, what);
             return end_all();
         case PartitionState::ready:
-            say(service::Severity::error, what);
+            say(Severity::error, what);
             if (!trouble.died && !trouble.answered) station.kill();
             return;  // replace_what_is_gone() takes care
         case PartitionState::starting:
             if (assembling()) {
-                say(service::Severity::error, what);
+                say(Severity::error, what);
                 if (!trouble.died) station.kill();
                 return;
             }
@@ -96,7 +90,7 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
 
 /// It is alone, and may only be slow: what it was asked is asked again. Its silence has a limit of its own.
 void RunControl::State::ask_again(StationControl& station, const std::string& what) {
-    say(service::Severity::warning, what);
+    say(Severity::warning, what);
     const bool pauses =
         station.entry().kind == StationKind::supervise && (state == PartitionState::paused || draining());
     if (pauses && after(station.planned(), service::Transition::pause))
@@ -112,7 +106,7 @@ void RunControl::State::trouble_in_run(StationControl& station, const StationTro
     const bool runs =
         station.state() == service::StationState::running || station.state() == service::StationState::paused;
     if (!trouble.died && trouble.answered && runs)
-        return say(service::Severity::warning, what);  // it refused a change, and runs
+        return say(Severity::warning, what);  // it refused a change, and runs
     if (!trouble.died && !trouble.answered && ends_the_run(kind)) return ask_again(station, what);
     if (!station.gone()) station.kill();
     if (ends_the_run(kind)) {
@@ -132,7 +126,7 @@ void RunControl::State::trouble_in_drain(StationControl& station, const StationT
     const auto kind = station.entry().kind;
     const bool runs =
         station.state() == service::StationState::running || station.state() == service::StationState::paused;
-    if (!trouble.died && trouble.answered && runs) return say(service::Severity::warning, what);
+    if (!trouble.died && trouble.answered && runs) return say(Severity::warning, what);
     if (!trouble.died && !trouble.answered && ends_the_run(kind)) return ask_again(station, what);
     if (!station.gone()) station.kill();
     if (ends_the_run(kind)) {
@@ -168,11 +162,10 @@ bool RunControl::State::replace(StationControl& station, const std::string& what
     if (recent.size() >= options_.restarts_max) return false;
     recent.push_back(now_);
     ++station.restarts;
-    service::Report report;
-    report.severity = service::Severity::error;
-    report.what = what;
-    report.advice = "it is started again";
-    reports_.raise(fmt::format("{} died", name), std::move(report));
+    reports_.submit({.severity = Severity::error,
+                     .what = what,
+                     .advice = "it is started again",
+                     .alarm = fmt::format("{} died", name)});
     start_again(station);
     return true;
 }
@@ -223,7 +216,7 @@ Result<> RunControl::State::replace_by_command(const std::string& name) {
     station.restarted.clear();
     station.kill();
     ++station.restarts;
-    say(service::Severity::information,
+    say(Severity::information,
         fmt::format("{} station {} is replaced by command", weir::name(station.entry().kind), name));
     start_again(station);
     return {};
@@ -239,7 +232,7 @@ void RunControl::State::look_after_replaced() {
         if (!station->idle()) continue;
         replacing_.erase(name);
         told_.erase(name);
-        say(service::Severity::information, fmt::format("{} is back", name));
+        say(Severity::information, fmt::format("{} is back", name));
     }
 }
 
@@ -263,7 +256,7 @@ void RunControl::State::replace_what_is_gone() {
         if (!station->gone() || !station->idle() || given_up_.contains(name)) continue;
         if (replace(*station, fmt::format("{} is gone", name))) continue;
         given_up_.insert(name);
-        say(service::Severity::error, fmt::format("{} died too often and is not started again", name));
+        say(Severity::error, fmt::format("{} died too often and is not started again", name));
     }
 }
 

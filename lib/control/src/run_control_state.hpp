@@ -76,7 +76,7 @@ private:
     void say_new_alarms(const StationControl& station);
     [[nodiscard]] std::vector<std::string> latched_alarms() const;
 
-    void say(service::Severity severity, std::string what);
+    void say(Severity severity, std::string what);
     [[nodiscard]] bool run_active() const noexcept;
     [[nodiscard]] const StationControl* single(StationKind kind) const noexcept;
     [[nodiscard]] std::vector<Peer> peers() const;

@@ -40,7 +40,7 @@ std::shared_ptr<const service::StationEvents> told(const std::map<std::string, s
 class Said final : public service::ReportSink {
 public:
     explicit Said(std::vector<std::string>& lines) : lines_(lines) {}
-    void show(const service::Report& report) override { lines_.push_back(report.what); }
+    void show(const service::SubmittedReport& report) override { lines_.push_back(report.what); }
 
 private:
     std::vector<std::string>& lines_;

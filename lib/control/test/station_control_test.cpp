@@ -20,11 +20,9 @@ using testing::HasSubstr;
 
 TEST(StationLog, AnErrorIsOneWithAndWithoutItsTime) {
     for (const std::string time : {"", "2026-11-23T02:36:14.123Z "}) {
-        for (const auto severity : {service::Severity::information, service::Severity::warning,
-                                    service::Severity::error, service::Severity::fatal}) {
-            const auto line =
-                time + service::one_line({.severity = severity, .what = "no error of a disk", .who = "ros-1"});
-            EXPECT_EQ(says_an_error(line), severity >= service::Severity::error) << line;
+        for (const auto severity : {Severity::information, Severity::warning, Severity::error, Severity::fatal}) {
+            const auto line = time + service::one_line({{.severity = severity, .what = "no error of a disk"}, "ros-1"});
+            EXPECT_EQ(says_an_error(line), severity >= Severity::error) << line;
         }
         EXPECT_TRUE(says_an_error(time + "weir readout: no such file"));
         EXPECT_FALSE(says_an_error(time));

@@ -118,8 +118,8 @@ void Connection::hello(SteadyTime now) {
             hello.error().message(), now,
             hello.error().code == Errc::unsupported ? wire::ByeReason::format_mismatch : wire::ByeReason::malformed);
     }
-    const auto refuse = [&](wire::ByeReason reason, std::string text, Report::Kind kind = Report::Kind::refused) {
-        context_.report(kind, fmt::format("{} ({}) was refused: {}", peer_, wire::to_string(hello->session), text));
+    const auto refuse = [&](wire::ByeReason reason, std::string text) {
+        context_.report.warning(fmt::format("{} ({}) was refused: {}", peer_, wire::to_string(hello->session), text));
         leave(reason, std::move(text), now);
     };
     if (!allowed(hello->session.sender))
@@ -135,8 +135,7 @@ void Connection::hello(SteadyTime now) {
     auto session = context_.sessions.enter(hello->session);
     if (!session)
         return refuse(wire::ByeReason::limit,
-                      fmt::format("the limit of {} sessions is reached", context_.options.sessions_max),
-                      Report::Kind::over_limit);
+                      fmt::format("the limit of {} sessions is reached", context_.options.sessions_max));
     if (auto refusal = context_.sink.hello(session->id, *hello)) {
         let_go_of(*session);
         return refuse(refusal->reason, std::move(refusal->text));
@@ -151,23 +150,21 @@ void Connection::hello(SteadyTime now) {
         return refuse(wire::ByeReason::limit,
                       fmt::format("which sequences from {} on of this session are here is not known any more; "
                                   "choose a new incarnation",
-                                  number(hello->oldest_held)),
-                      Report::Kind::over_limit);
+                                  number(hello->oldest_held)));
     }
     if (takeover.given_up > 0)
-        context_.report(Report::Kind::gap,
-                        fmt::format("{} ({}): {} sequences below {} never came, and it holds them no more", peer_,
-                                    wire::to_string(hello->session), takeover.given_up, number(hello->oldest_held)));
+        context_.report.alarm(
+            "sequence gap",
+            fmt::format("{} ({}): {} sequences below {} never came, and it holds them no more", peer_,
+                        wire::to_string(hello->session), takeover.given_up, number(hello->oldest_held)));
     if (takeover.reopened > 0)
-        context_.report(
-            Report::Kind::reopened,
-            fmt::format(
-                "{} ({}) still holds sequences from {} on, which its session had given up; they are taken. Is it one "
-                "sender?",
-                peer_, wire::to_string(hello->session), number(hello->oldest_held)));
+        context_.report.warning(fmt::format(
+            "{} ({}) still holds sequences from {} on, which its session had given up; they are taken. Is it one "
+            "sender?",
+            peer_, wire::to_string(hello->session), number(hello->oldest_held)));
     if (takeover.former) {
-        context_.report(Report::Kind::replaced, fmt::format("{} ({}) replaces an older connection of its session",
-                                                            peer_, wire::to_string(hello->session)));
+        context_.report.warning(
+            fmt::format("{} ({}) replaces an older connection of its session", peer_, wire::to_string(hello->session)));
         takeover.former->thread->write([&](Letters& letters) {
             letters.ends.push_back({.connection = takeover.former->connection,
                                     .reason = wire::ByeReason::replaced,
@@ -251,13 +248,13 @@ void Connection::gone(SteadyTime) {
 void Connection::broken(const Error& error) {
     if (socket_.secure()) {
         context_.ledger.update([](ReceiverStats& stats) { ++stats.insecure; });
-        context_.report(Report::Kind::insecure, fmt::format("{} was disconnected: {}", who(), error.message()));
+        context_.report.warning(fmt::format("{} was disconnected: {}", who(), error.message()));
     }
     end();
 }
 
 void Connection::malformed(std::string text, SteadyTime now, wire::ByeReason reason) {
-    context_.report(Report::Kind::malformed, fmt::format("{} was disconnected: {}", who(), text));
+    context_.report.warning(fmt::format("{} was disconnected: {}", who(), text));
     leave(reason, std::move(text), now);
 }
 
@@ -341,7 +338,7 @@ void Connection::beat(SteadyTime now) {
     if (silent_beats_ >= silent_beats_max) {
         const auto text =
             fmt::format("it said nothing for {}", to_string(std::chrono::nanoseconds(silent_beats_max * heartbeat)));
-        context_.report(Report::Kind::too_slow, fmt::format("{} was disconnected: {}", who(), text));
+        context_.report.warning(fmt::format("{} was disconnected: {}", who(), text));
         return leave(wire::ByeReason::too_slow, text, now);
     }
     if (!std::exchange(sent_since_beat_, false) && out_.empty()) {
@@ -389,7 +386,7 @@ void Connection::deadline_passed(SteadyTime now) {
     const char* text = assembler_.inside_payload() ? "a payload did not come at the pace that is asked for"
                        : state_ == State::greeting ? "no HELLO came in time"
                                                    : "a message was begun and not finished in time";
-    context_.report(Report::Kind::too_slow, fmt::format("{} was disconnected: {}", who(), text));
+    context_.report.warning(fmt::format("{} was disconnected: {}", who(), text));
     leave(wire::ByeReason::too_slow, text, now);
 }
 

@@ -58,8 +58,8 @@ void Connection::decide(SteadyTime now) {
     const auto standing = session_->arrives(id_, underway_.meta, previous_, skipped);
     if (skipped > 0) {
         context_.ledger.update([&](ReceiverStats& stats) { stats.gaps += skipped; });
-        context_.report(Report::Kind::gap, fmt::format("{}: {} sequences are missing between {} and {}", who(), skipped,
-                                                       number(previous_), number(underway_.meta.sequence)));
+        context_.report.alarm("sequence gap", fmt::format("{}: {} sequences are missing between {} and {}", who(),
+                                                          skipped, number(previous_), number(underway_.meta.sequence)));
     }
     previous_ = std::max(previous_, underway_.meta.sequence);
     switch (standing) {
@@ -69,7 +69,7 @@ void Connection::decide(SteadyTime now) {
             underway_.rejected.reset();
             return assembler_.skip();
         case Session::Standing::scattered:
-            context_.report(Report::Kind::over_limit, fmt::format("{}: its sequences are too scattered", who()));
+            context_.report.warning(fmt::format("{}: its sequences are too scattered", who()));
             return leave(wire::ByeReason::limit, "the sequences of this session are too scattered", now);
         case Session::Standing::not_owner:
             return leave(wire::ByeReason::replaced, "a newer connection of the same session has come", now);
@@ -129,9 +129,9 @@ void Connection::event_ends(SteadyTime now) {
     auto& event = underway_;
     const bool verify = context_.options.verify_payload;
     if (verify && !event.duplicate && !event.rejected && assembler_.payload_crc() != event.meta.payload_crc) {
-        context_.report(Report::Kind::corrupt,
-                        fmt::format("{}: the payload of sequence {} has crc32c {:08x}, its sender said {:08x}", who(),
-                                    number(event.meta.sequence), assembler_.payload_crc(), event.meta.payload_crc));
+        context_.report.warning(fmt::format("{}: the payload of sequence {} has crc32c {:08x}, its sender said {:08x}",
+                                            who(), number(event.meta.sequence), assembler_.payload_crc(),
+                                            event.meta.payload_crc));
         reject(wire::RejectReason::corrupt_payload, "the payload does not have the crc32c that was sent with it");
     }
     auto begun = Session::Begun::duplicate;

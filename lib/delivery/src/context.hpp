@@ -2,7 +2,6 @@
 // What all connections of a receiver share: its limits, its pool and sink, its sessions and its counts.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -17,14 +16,13 @@ namespace weir::delivery {
 
 struct Context {
     Context(const ReceiverOptions& receiver_options, memory::BufferPool& buffer_pool, EventSink& event_sink,
-            std::function<void(const Report&)> report_to,
-            std::optional<transport::TlsContext> tls_context = std::nullopt)
+            Reporter reporter, std::optional<transport::TlsContext> tls_context = std::nullopt)
         : options(receiver_options),
           tls(std::move(tls_context)),
           pool(buffer_pool),
           reception(buffer_pool),
           sink(event_sink),
-          report_(std::move(report_to)),
+          report(std::move(reporter)),
           instance(load_little<std::uint64_t>(Guid::random().bytes)),
           sessions(options.sessions_max, options.session_intervals_max) {}
 
@@ -33,14 +31,10 @@ struct Context {
     memory::BufferPool& pool;
     ReceptionMemory reception;
     EventSink& sink;
-    const std::function<void(const Report&)> report_;
+    const Reporter report;
     const std::uint64_t instance;  // of this process, for the senders: new at each start
     Ledger ledger;
     SessionRegistry sessions;
-
-    void report(Report::Kind kind, std::string text) const {
-        if (report_) report_({kind, std::move(text)});
-    }
 };
 
 }  // namespace weir::delivery

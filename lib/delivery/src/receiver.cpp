@@ -44,9 +44,9 @@ Result<> check(const ReceiverOptions& options, const memory::BufferPool& pool) {
 
 class Receiver::Station {
 public:
-    Station(const ReceiverOptions& options, memory::BufferPool& pool, EventSink& sink,
-            std::function<void(const Report&)> report, const Clock& clock, transport::Listener listener,
-            std::optional<transport::TlsContext> tls, Mailboxes threads)
+    Station(const ReceiverOptions& options, memory::BufferPool& pool, EventSink& sink, Reporter report,
+            const Clock& clock, transport::Listener listener, std::optional<transport::TlsContext> tls,
+            Mailboxes threads)
         : context(options, pool, sink, std::move(report), std::move(tls)),
           mailboxes(std::make_shared<const Mailboxes>(std::move(threads))),
           port(listener.port()),
@@ -121,8 +121,7 @@ const Clock& Receiver::default_clock() {
 }
 
 Result<std::unique_ptr<Receiver>> Receiver::open(const ReceiverOptions& options, memory::BufferPool& pool,
-                                                 EventSink& sink, std::function<void(const Report&)> report,
-                                                 const Clock& clock) {
+                                                 EventSink& sink, Reporter report, const Clock& clock) {
     WEIR_TRY(check(options, pool));
     std::optional<transport::TlsContext> tls;
     if (options.tls.any()) {

@@ -207,7 +207,7 @@ void ReceiverThread::accept(SteadyTime now) {
     for (int n = 0; n < accepts_per_turn && entrance_; ++n) {
         auto socket = entrance_->listener.accept();
         if (!socket) {
-            context_.report(Report::Kind::accept_failed, socket.error().message());
+            context_.report.warning(socket.error().message());
             watch_listener(false);
             timers_.set(now + accept_pause, listener_token);
             return;
@@ -221,9 +221,9 @@ void ReceiverThread::accept(SteadyTime now) {
         if (open_now > context_.options.connections_max) {
             for (const auto& thread : entrance_->threads)
                 thread->write([](Letters& letters) { letters.make_room = true; });
-            context_.report(Report::Kind::over_limit,
-                            fmt::format("{} was refused: the limit of {} connections is reached",
-                                        transport::to_string((*socket)->peer()), context_.options.connections_max));
+            context_.report.warning(fmt::format("{} was refused: the limit of {} connections is reached",
+                                                transport::to_string((*socket)->peer()),
+                                                context_.options.connections_max));
             if (open_now > context_.options.connections_max + refusals_at_once_max) {
                 context_.ledger.update([](ReceiverStats& stats) {
                     --stats.connections;
@@ -260,14 +260,14 @@ void ReceiverThread::make_room(SteadyTime now) {
 
 void ReceiverThread::open(transport::Socket socket, SteadyTime now) {
     if (context_.tls && !context_.tls->accept(socket)) {  // out of memory for it
-        context_.report(Report::Kind::accept_failed, "there is no memory for one more TLS connection");
+        context_.report.warning("there is no memory for one more TLS connection");
         context_.ledger.update([](ReceiverStats& stats) { --stats.connections; });
         return;
     }
     const auto id = next_id_++;
     auto connection = std::make_unique<Connection>(context_, mailbox_, memory_wanted_, id, std::move(socket), now);
     if (!mailbox_->loop.add(connection->fd(), connection->watched, id)) {  // out of memory for it
-        context_.report(Report::Kind::accept_failed, "the system cannot watch one more connection");
+        context_.report.warning("the system cannot watch one more connection");
         context_.ledger.update([](ReceiverStats& stats) { --stats.connections; });
         return;
     }

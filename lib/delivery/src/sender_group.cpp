@@ -70,7 +70,7 @@ struct SenderGroup::Line {
     std::unique_ptr<Sender> sender{};     // the last member: its thread ends events
 };
 
-SenderGroup::SenderGroup(SenderGroupOptions options, OnFinal on_final, std::function<void(std::string)> report)
+SenderGroup::SenderGroup(SenderGroupOptions options, OnFinal on_final, Reporter report)
     : options_(std::move(options)), on_final_(std::move(on_final)), report_(std::move(report)) {
     auto& incarnation = options_.sender.incarnation;
     while (incarnation == 0) incarnation = load_little<std::uint64_t>(Guid::random().bytes);
@@ -168,7 +168,7 @@ SenderGroup::Tried SenderGroup::try_send(Line& line, const EventDescription& eve
         line.bytes.fetch_sub(size, std::memory_order_relaxed);
         return Tried::full;
     }
-    if (report_) report_(fmt::format("event {} cannot be sent: {}", number(event.global_id), sent.error().context));
+    report_.warning(fmt::format("event {} cannot be sent: {}", number(event.global_id), sent.error().context));
     end(line, {payload.front().owner, size}, why_not(sent.error().code, event));
     return Tried::refused;
 }
@@ -277,9 +277,9 @@ void SenderGroup::look_after(Member& member, SteadyTime now, SteadyTime::duratio
         member.problem = member.line->sender->stats().last_problem;
         const auto events = take_back(member);
         member.open_at = now + options_.reopen_after.value_or(0ms);
-        if (!is_lost && report_)
-            report_(fmt::format("{} refuses: {}; its {} events are sent again", title(member.receiver), member.problem,
-                                events));
+        if (!is_lost)
+            report_.warning(fmt::format("{} refuses: {}; its {} events are sent again", title(member.receiver),
+                                        member.problem, events));
     } else if (!member.line && member.open_at <= now) {
         reopen(member, now);
     }
@@ -301,9 +301,9 @@ void SenderGroup::reopen(Member& member, SteadyTime now) {
     const auto pause = options_.reopen_after.value_or(0ms);
     member.open_at = now + pause;
     auto problem = line.error().message();
-    if (problem != member.problem && report_)
-        report_(fmt::format("a sender to {} cannot be opened: {}; the next attempt is in {} ms", title(member.receiver),
-                            problem, pause / 1ms));
+    if (problem != member.problem)
+        report_.warning(fmt::format("a sender to {} cannot be opened: {}; the next attempt is in {} ms",
+                                    title(member.receiver), problem, pause / 1ms));
     member.problem = std::move(problem);
 }
 
@@ -337,12 +337,11 @@ void SenderGroup::lost(const Peer& receiver, const std::string& why, Choice had)
     }
     const auto count = in_doubt.size();
     in_doubt_.fetch_add(count, std::memory_order_relaxed);
-    if (!report_) return;
     auto text = fmt::format("{} {}; its {} events go to the others", title(receiver), why, events);
     if (count > 0)
         text += fmt::format("; {} of them were sent to it and may be stored there too: {}", count,
                             listed(std::move(in_doubt)));
-    report_(std::move(text));
+    report_.warning(std::move(text));
 }
 
 void SenderGroup::send_taken_back() {

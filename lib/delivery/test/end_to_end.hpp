@@ -168,9 +168,11 @@ struct Recorder {
         expect_balanced(now);
         return now;
     }
-    std::size_t reported(Report::Kind kind) {
+    /// How many reports have this in their text.
+    std::size_t reported(std::string_view text) {
         const std::scoped_lock lock(mutex);
-        return static_cast<std::size_t>(std::ranges::count(reports, kind, &Report::kind));
+        return static_cast<std::size_t>(
+            std::ranges::count_if(reports, [&](const Report& report) { return text_of(report).contains(text); }));
     }
 
     memory::BufferPool pool;

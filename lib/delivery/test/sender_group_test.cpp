@@ -34,9 +34,9 @@ struct SenderGroupTest : ::testing::Test {
                 const std::scoped_lock lock(mutex);
                 finals[static_cast<const Event*>(owner.get())->id].push_back(rejected);
             },
-            [this](std::string text) {
+            [this](const Report& report) {
                 const std::scoped_lock lock(mutex);
-                reports.push_back(std::move(text));
+                reports.push_back(report.what);
             });
     }
 

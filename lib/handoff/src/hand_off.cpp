@@ -229,15 +229,14 @@ void HandOff::Work::delete_files(const std::stop_token& stop) {
     do {
         const auto outcome = deletion_->step(stop);
         if (!outcome) {
-            reports_.submit(report_of(service::Severity::warning, "no room can be made; tried again", outcome.error()));
+            reports_.submit(report_of(Severity::warning, "no room can be made; tried again", outcome.error()));
         } else {
             for (const auto& why : outcome->kept) {
-                service::Report report;
-                report.severity = service::Severity::error;
-                report.what = "a file that was handed over is not deleted";
-                report.why = why;
-                report.advice = "look at the copy; nothing was lost here";
-                reports_.raise("handoff-kept", std::move(report));
+                reports_.submit({.severity = Severity::error,
+                                 .what = "a file that was handed over is not deleted",
+                                 .why = why,
+                                 .advice = "look at the copy; nothing was lost here",
+                                 .alarm = "handoff-kept"});
             }
         }
         std::unique_lock lock(mutex_);

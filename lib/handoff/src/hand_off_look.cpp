@@ -23,7 +23,7 @@ void HandOff::Work::look(const std::stop_token& stop) {
             failures = done ? 0 : failures + 1;
             if (!done) {
                 reports_.submit(
-                    report_of(service::Severity::warning, "the catalogue cannot be read; tried again", done.error()));
+                    report_of(Severity::warning, "the catalogue cannot be read; tried again", done.error()));
                 const std::scoped_lock lock(mutex_);
                 ++counts_.catalogue_failures;
             }
@@ -44,12 +44,11 @@ void HandOff::Work::look(const std::stop_token& stop) {
 Result<> HandOff::Work::begin() {
     const auto failed = WEIR_TRY(deletion_->put_back());
     for (const auto& why : failed) {
-        service::Report report;
-        report.severity = service::Severity::error;
-        report.what = "a file that was about to be deleted has not its name back";
-        report.why = why;
-        report.advice = "its bytes are there, in NAME.leaving";
-        reports_.raise("handoff-kept", std::move(report));
+        reports_.submit({.severity = Severity::error,
+                         .what = "a file that was about to be deleted has not its name back",
+                         .why = why,
+                         .advice = "its bytes are there, in NAME.leaving",
+                         .alarm = "handoff-kept"});
     }
     return find_missing_copies();
 }
@@ -82,7 +81,7 @@ bool HandOff::Work::to_be_handed_over(const catalogue::FileRow& file) {
     const bool first = without_sum_.empty();
     if (without_sum_.insert(file.guid).second) ++counts_.files_without_sum;
     if (first) {
-        auto report = report_of(service::Severity::warning, "files without a sum are not handed over", sum.error());
+        auto report = report_of(Severity::warning, "files without a sum are not handed over", sum.error());
         report.advice = "they stay here; weir_handoff_files_without_sum_total counts them";
         reports_.submit(std::move(report));
     }
@@ -163,7 +162,7 @@ void HandOff::Work::complete_files() {
         const bool refused =
             !said && said.error().code == Errc::refused;  // for ever: quarantined meanwhile, or unknown
         if (!said)
-            reports_.submit(report_of(service::Severity::error,
+            reports_.submit(report_of(Severity::error,
                                       refused ? "a file that was handed over is not called so"
                                               : "a file that was handed over cannot be called so; tried again",
                                       said.error()));

@@ -14,40 +14,39 @@ constexpr unsigned failures_of_alarm = 3;  // in sequence, by one destination
 void HandOff::Work::report(const Session& session, const Job& job, const TransferResult& result) {
     if (result.outcome == Outcome::transferred || result.outcome == Outcome::gone || result.outcome == Outcome::stopped)
         return;
-    service::Report report;
+    Report report;
     report.where = fmt::format("{}, to {}", job.file.name, session.destination->name());
     report.why = result.why;
-    report.severity = service::Severity::warning;
-    std::string alarm;
+    report.severity = Severity::warning;
     if (result.outcome == Outcome::quarantined) {
-        report.severity = service::Severity::error;
+        report.severity = Severity::error;
         report.what = "a file is damaged and was quarantined";
         report.advice = "it is not handed over and not deleted; look for another copy of its events";
-        alarm = "handoff-quarantined";
+        report.alarm = "handoff-quarantined";
     } else if (result.trouble == Trouble::wrong_bytes) {
-        report.severity = service::Severity::error;
+        report.severity = Severity::error;
         report.what = "a destination has stored other bytes than it was sent";
         report.advice = "the copy was removed and is made again; if this repeats, do not trust that storage";
-        alarm = "handoff-wrong-bytes:" + session.destination->name();
+        report.alarm = "handoff-wrong-bytes:" + session.destination->name();
     } else if (result.trouble == Trouble::name_taken) {
-        report.severity = service::Severity::error;
+        report.severity = Severity::error;
         report.what = "a file's name is taken at the destination";
-        alarm = "handoff-name-taken:" + session.destination->name();
+        report.alarm = "handoff-name-taken:" + session.destination->name();
     } else if (result.trouble == Trouble::source) {
-        report.severity = service::Severity::error;
+        report.severity = Severity::error;
         report.what = "a file cannot be handed over";
-        alarm = "handoff-source";
+        report.alarm = "handoff-source";
     } else if (result.trouble == Trouble::catalogue) {
         report.what = "the catalogue cannot be written; the copy does not count yet";
     } else {
         report.what = result.outcome == Outcome::unverified ? "a copy is not verified; asked again"
                                                             : "a copy failed; tried again";
         const std::scoped_lock lock(mutex_);
-        if (session.failures + 1 >= failures_of_alarm) alarm = "handoff-destination:" + session.destination->name();
+        if (session.failures + 1 >= failures_of_alarm)
+            report.alarm = "handoff-destination:" + session.destination->name();
     }
     report.key = report.what + session.destination->name();
-    if (alarm.empty()) return reports_.submit(std::move(report));
-    reports_.raise(alarm, std::move(report));
+    reports_.submit(std::move(report));
 }
 
 void HandOff::Work::alarm_the_late() {
@@ -69,15 +68,14 @@ void HandOff::Work::alarm_the_late() {
         }
     }
     for (const auto& one : late) {
-        service::Report report;
-        report.severity = service::Severity::error;
-        report.what = "the hand-off is late";
-        report.where = one.name;
-        report.why = fmt::format("{} files wait, the oldest was closed {} s ago{}{}", one.waiting, one.age.count(),
-                                 one.error.empty() ? "" : "; last error: ", one.error);
-        report.advice = "look at the destination; nothing is deleted here meanwhile";
-        report.key = "handoff-late:" + one.name;
-        reports_.raise("handoff-late:" + one.name, std::move(report));
+        reports_.submit({.severity = Severity::error,
+                         .what = "the hand-off is late",
+                         .where = one.name,
+                         .why = fmt::format("{} files wait, the oldest was closed {} s ago{}{}", one.waiting,
+                                            one.age.count(), one.error.empty() ? "" : "; last error: ", one.error),
+                         .advice = "look at the destination; nothing is deleted here meanwhile",
+                         .key = "handoff-late:" + one.name,
+                         .alarm = "handoff-late:" + one.name});
     }
 }
 

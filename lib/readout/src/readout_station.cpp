@@ -17,18 +17,6 @@ constexpr std::array feed_kinds{"generator", "file", "network", "level2"};
 
 std::string in_hex(SourceId source) { return fmt::format("0x{:06x}", number(source)); }
 
-service::Report report(service::Severity severity, std::string what, std::string where, std::string why,
-                       std::string advice, std::string key = {}) {
-    service::Report made;
-    made.severity = severity;
-    made.what = std::move(what);
-    made.where = std::move(where);
-    made.why = std::move(why);
-    made.advice = std::move(advice);
-    made.key = std::move(key);
-    return made;
-}
-
 }  // namespace
 
 const char* name(FeedKind kind) noexcept { return feed_kinds[static_cast<std::size_t>(kind)]; }
@@ -101,13 +89,13 @@ Result<> ReadoutStation::make_feed() {
                             fmt::format("{} holds {} events, and the partition's format is {}", options.file.native(),
                                         event::name(replay->format()), event::name(options_.format)));
             for (const auto& [source, events] : replay->mismatches())
-                reports_.raise(
-                    "level1_mismatch",
-                    report(service::Severity::warning, "level-1 ids in the file are not what the partition expects",
-                           fmt::format("{}, source {}", options.file.native(), in_hex(source)),
-                           fmt::format("{} of {} events", events, replay->events()),
-                           "say in [data] level1_offset or level1_exempt how this source counts",
-                           fmt::format("level1_mismatch {}", in_hex(source))));
+                reports_.submit({.severity = Severity::warning,
+                                 .what = "level-1 ids in the file are not what the partition expects",
+                                 .where = fmt::format("{}, source {}", options.file.native(), in_hex(source)),
+                                 .why = fmt::format("{} of {} events", events, replay->events()),
+                                 .advice = "say in [data] level1_offset or level1_exempt how this source counts",
+                                 .key = fmt::format("level1_mismatch {}", in_hex(source)),
+                                 .alarm = "level1_mismatch"});
             maker_ = std::move(replay);
             break;
         }
@@ -173,13 +161,15 @@ Result<> ReadoutStation::connect(const std::vector<Peer>& peers) { return loop_-
 Result<> ReadoutStation::change_peers(const std::vector<Peer>& peers) { return loop_->change_peers(peers); }
 
 void ReadoutStation::mismatched(const Level1Mismatch& mismatch) {
-    reports_.raise(
-        "level1_mismatch",
-        report(service::Severity::error, "a fragment with another level-1 id than that of its event was refused",
-               fmt::format("source {}", in_hex(mismatch.source)),
-               fmt::format("its id is {} and should be {}", number(mismatch.found), number(mismatch.expected)),
-               "look whether this source lost its count; or say in [data] level1_offset or level1_exempt how it counts",
-               fmt::format("level1_mismatch {}", in_hex(mismatch.source))));
+    reports_.submit(
+        {.severity = Severity::error,
+         .what = "a fragment with another level-1 id than that of its event was refused",
+         .where = fmt::format("source {}", in_hex(mismatch.source)),
+         .why = fmt::format("its id is {} and should be {}", number(mismatch.found), number(mismatch.expected)),
+         .advice =
+             "look whether this source lost its count; or say in [data] level1_offset or level1_exempt how it counts",
+         .key = fmt::format("level1_mismatch {}", in_hex(mismatch.source)),
+         .alarm = "level1_mismatch"});
 }
 
 Result<> ReadoutStation::start(RunNumber number) {
@@ -231,9 +221,12 @@ Result<> ReadoutStation::stop(std::chrono::milliseconds) {  // every wait below 
     const auto counts = run.store.ledger().counts();
     const auto held = run.store.count_robs();
     if (counts.in_hand != held)
-        reports_.raise("ledger", report(service::Severity::error, "the ledger of ROBs does not balance", options_.name,
-                                        fmt::format("{} are in hand, and the buffers hold {}", counts.in_hand, held),
-                                        "this is a mistake in weir; please report it"));
+        reports_.submit({.severity = Severity::error,
+                         .what = "the ledger of ROBs does not balance",
+                         .where = options_.name,
+                         .why = fmt::format("{} are in hand, and the buffers hold {}", counts.in_hand, held),
+                         .advice = "this is a mistake in weir; please report it",
+                         .alarm = "ledger"});
     run.store.reset(run.store.oldest());
     return {};
 }

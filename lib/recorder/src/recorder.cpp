@@ -7,8 +7,7 @@
 
 namespace weir::recorder {
 
-Result<std::unique_ptr<Recorder>> Recorder::open(RecorderOptions options,
-                                                 std::function<void(const RecorderReport&)> report, const Clock& clock,
+Result<std::unique_ptr<Recorder>> Recorder::open(RecorderOptions options, Reporter report, const Clock& clock,
                                                  FileSystem& system) {
     auto recording = WEIR_TRY(Recording::open(std::move(options), std::move(report), clock, system));
     return std::unique_ptr<Recorder>(new Recorder(std::move(recording)));

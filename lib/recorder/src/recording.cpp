@@ -43,8 +43,7 @@ std::jthread stepping_thread(std::string name, std::chrono::milliseconds interva
 
 }  // namespace
 
-Recording::Recording(RecorderOptions options, std::function<void(const RecorderReport&)> report, const Clock& clock,
-                     FileSystem& system)
+Recording::Recording(RecorderOptions options, Reporter report, const Clock& clock, FileSystem& system)
     : options_(std::move(options)),
       reports_(std::move(report)),
       clock_(clock),
@@ -55,9 +54,8 @@ Recording::Recording(RecorderOptions options, std::function<void(const RecorderR
       copies_in_hand_max_(options_.memory.count() / bytes_of_memory_per_copy),
       blocks_(options_.lumi_block_grace) {}
 
-Result<std::unique_ptr<Recording>> Recording::open(RecorderOptions options,
-                                                   std::function<void(const RecorderReport&)> report,
-                                                   const Clock& clock, FileSystem& system) {
+Result<std::unique_ptr<Recording>> Recording::open(RecorderOptions options, Reporter report, const Clock& clock,
+                                                   FileSystem& system) {
     WEIR_TRY(options.check_consistency());
     WEIR_TRY(checksum::self_test());
     for (auto& directory : options.directories) {  // one spelling in the catalogue, whatever the user types
@@ -92,9 +90,8 @@ Result<std::optional<RunNumber>> last_open_run(catalogue::Catalogue& catalogue, 
 }  // namespace
 
 Result<> Recording::open_catalogue_and_run() {
-    auto catalogue = catalogue::open_own_catalogue(
-        options_.directories.front(), options_.catalogue,
-        [this](bool bad, const auto& text) { bad ? reports_.warning(text) : reports_.information(text); });
+    auto catalogue =
+        catalogue::open_own_catalogue(options_.directories.front(), options_.catalogue, reports_.reporter());
     if (!catalogue) return std::unexpected(catalogue.error());
     catalogue_ = std::move(*catalogue);
     catalogue_watch_ = std::make_unique<CatalogueWatch>(
@@ -156,10 +153,7 @@ Result<> Recording::open_all() {
     // be good and all that is here of it was read.
     auto receiver_options = options_.receiver;
     receiver_options.name = options_.recorder;
-    auto receiver = delivery::Receiver::open(receiver_options, buffers_, *this, [this](const delivery::Report& report) {
-        if (report.kind == delivery::Report::Kind::gap) return reports_.alarm("sequence gap", report.text);
-        reports_.warning(report.text);
-    });
+    auto receiver = delivery::Receiver::open(receiver_options, buffers_, *this, reports_.reporter());
     if (!receiver) return std::unexpected(receiver.error());
     WEIR_TRY(open_catalogue_and_run());
     receiver_ = std::move(*receiver);

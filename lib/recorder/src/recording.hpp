@@ -41,8 +41,7 @@ namespace weir::recorder {
 
 class Recording final : public delivery::EventSink {
 public:
-    [[nodiscard]] static Result<std::unique_ptr<Recording>> open(RecorderOptions options,
-                                                                 std::function<void(const RecorderReport&)> report,
+    [[nodiscard]] static Result<std::unique_ptr<Recording>> open(RecorderOptions options, Reporter report,
                                                                  const Clock& clock, FileSystem& system);
     ~Recording() override;
 
@@ -74,8 +73,7 @@ private:
     };
     struct EventInHand;
 
-    Recording(RecorderOptions options, std::function<void(const RecorderReport&)> report, const Clock& clock,
-              FileSystem& system);
+    Recording(RecorderOptions options, Reporter report, const Clock& clock, FileSystem& system);
     [[nodiscard]] Result<> open_all();
     [[nodiscard]] Result<> open_catalogue_and_run();
     [[nodiscard]] bool make_room_for_catalogue();

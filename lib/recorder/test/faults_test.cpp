@@ -40,9 +40,9 @@ protected:
         const auto lent = port_.lend();
         recorder_ = Recorder::open(
                         options_,
-                        [this](const RecorderReport& report) {
+                        [this](const Report& report) {
                             const std::scoped_lock lock(mutex_);
-                            if (!report.alarm.empty()) alarms_.insert(report.alarm + ": " + report.text);
+                            if (!report.alarm.empty()) alarms_.insert(report.alarm + ": " + report.why);
                         },
                         clock_, disk_)
                         .value();

@@ -27,9 +27,9 @@ protected:
     void begin() {
         recorder_ = Recorder::open(
                         options_,
-                        [this](const RecorderReport& report) {
+                        [this](const Report& report) {
                             const std::scoped_lock lock(mutex_);
-                            if (!report.alarm.empty()) alarms_ += report.alarm + ": " + report.text + "\n";
+                            if (!report.alarm.empty()) alarms_ += report.alarm + ": " + report.why + "\n";
                         },
                         clock_)
                         .value();

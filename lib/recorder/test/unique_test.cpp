@@ -72,7 +72,7 @@ protected:
     void begin() {
         recorder_ = Recorder::open(
                         options_,
-                        [this](const RecorderReport& report) {
+                        [this](const Report& report) {
                             const std::scoped_lock lock(mutex_);
                             if (!report.alarm.empty()) alarms_.insert(report.alarm);
                         },

@@ -97,9 +97,9 @@ protected:
         std::mutex mutex;
         const auto recorder = recorder::Recorder::open(
             options_,
-            [&](const recorder::RecorderReport& report) {
+            [&](const Report& report) {
                 const std::scoped_lock lock(mutex);
-                if (report.alarm == "acknowledged events in doubt") doubts.push_back(report.text);
+                if (report.alarm == "acknowledged events in doubt") doubts.push_back(report.why);
             },
             clock_);
         EXPECT_TRUE(recorder.has_value()) << (recorder ? "" : recorder.error().message());

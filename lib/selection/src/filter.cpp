@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "filter_item.hpp"
+#include "selection_alarm.hpp"
 #include "weir/delivery/sender_group.hpp"
 #include "worker_threads.hpp"
 
@@ -34,8 +35,7 @@ struct Sent {
 
 class Filter::Core final : public delivery::EventSink {
 public:
-    Core(FilterOptions options, std::function<void(std::string)> report)
-        : options_(std::move(options)), report_(std::move(report)) {}
+    Core(FilterOptions options, Reporter report) : options_(std::move(options)), report_(std::move(report)) {}
 
     std::optional<delivery::Refusal> hello(delivery::SessionId, const wire::Hello& hello) override {
         if (hello.session.run != run_)
@@ -77,11 +77,7 @@ public:
             count_trouble(judgement.trouble);
             auto text = fmt::format("on event {}, which goes to a debug stream: {}",
                                     number(item.incoming.meta.global_id), judgement.why);
-            if (options_.troubled) {
-                options_.troubled(judgement.trouble, std::move(text));
-            } else if (report_) {
-                report_(fmt::format("the selection {} {} {}", selection_name_, name(judgement.trouble), text));
-            }
+            report_(selection_alarm(selection_name_, judgement.trouble, std::move(text)));
             judgement.force();
         }
         if (!judgement.decision.accepted) return reject(item.answer(), wire::RejectReason::not_selected, "");
@@ -154,8 +150,8 @@ public:
             std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
         const bool ended = workers_->stop(std::max(left, 200ms));
         left_behind_ = left_behind_ || !ended;
-        if (!ended && report_)
-            report_(fmt::format("the selection {} hangs: its threads were left behind", selection_name_));
+        if (!ended)
+            report_.warning(fmt::format("the selection {} hangs: its threads were left behind", selection_name_));
         care_ = {};
         output_->close();
         given_back_ = in_hand();
@@ -221,7 +217,7 @@ public:
     }
 
     const FilterOptions options_;
-    const std::function<void(std::string)> report_;
+    const Reporter report_;
     RunNumber run_{};  // before the receiver starts
     std::string selection_name_;
     // Counters of several threads, for statistics only: relaxed.
@@ -242,13 +238,13 @@ Filter::~Filter() {
     if (core_) stop(0ms);
 }
 
-Result<std::unique_ptr<Filter>> Filter::open(FilterOptions options, memory::BufferPool& pool,
-                                             std::function<void(std::string)> report) {
+Result<std::unique_ptr<Filter>> Filter::open(FilterOptions options, memory::BufferPool& pool, Reporter report) {
     auto receiver_options = options.receiver;
     receiver_options.event_size_max = std::min(receiver_options.event_size_max, Bytes{pool.largest()});
     auto core = std::make_unique<Core>(std::move(options), report);
-    auto receiver = delivery::Receiver::open(receiver_options, pool, *core, [report](const delivery::Report& said) {
-        if (report) report(said.text);
+    auto receiver = delivery::Receiver::open(receiver_options, pool, *core, [report](Report one) {
+        // Sequences that a builder skipped are no alarm here: the DFM knows its events, and sends them again.
+        one.alarm.empty() ? report(std::move(one)) : report.warning(std::move(one.why));
     });
     if (!receiver) return std::unexpected(receiver.error());
     WEIR_TRY((*receiver)->listen());  // builders may come first

@@ -78,10 +78,7 @@ Result<std::unique_ptr<Filter>> FilterStation::listen() {
     options.sampled = [this](ConstData event) {
         if (samples_ != nullptr) samples_->offer(event, clock_.now());
     };
-    options.troubled = [this](Trouble trouble, std::string text) {
-        raise_selection_alarm(reports_, selection_->name(), trouble, std::move(text));
-    };
-    return Filter::open(std::move(options), *pool_, [this](std::string text) { warn(reports_, std::move(text)); });
+    return Filter::open(std::move(options), *pool_, reports_.reporter());
 }
 
 Result<> FilterStation::configure() {
@@ -118,20 +115,22 @@ Result<> FilterStation::start(RunNumber run) {
     if (selection_->in_processes()) return {};       // they are ended
     const auto known = std::make_shared<Hanging>();  // shared between the copies of the action
     watch_ = timers_.every(50ms, [this, known] {
-        known->look(filter_->stuck(hangs_after(options_.selection.time_limit)), selection_->name(), reports_);
+        known->look(filter_->stuck(hangs_after(options_.selection.time_limit)), selection_->name(),
+                    reports_.reporter());
     });
     return {};
 }
 
 Result<> FilterStation::start_again(RunNumber run) {
-    distrust(*selection_, reports_);
+    distrust(*selection_, reports_.reporter());
     return start(run);
 }
 
 Result<> FilterStation::stop(std::chrono::milliseconds deadline) {
     if (!filter_->stop(deadline)) {
         const auto left = filter_->stats().given_back;
-        warn(reports_, fmt::format("{} events were not final at the stop; their builders still have them", left));
+        reports_.reporter().warning(
+            fmt::format("{} events were not final at the stop; their builders still have them", left));
     }
     watch_.cancel();
     const std::scoped_lock lock(mutex_);

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "weir/base/ids.hpp"
-#include "weir/service/reports.hpp"
+#include "weir/base/report.hpp"
 
 namespace weir::selection {
 
@@ -28,18 +28,17 @@ namespace weir::selection {
 
 class Hanging {
 public:
-    void look(const std::vector<GlobalEventId>& stuck, const std::string& selection, service::Reports& reports) {
+    void look(const std::vector<GlobalEventId>& stuck, const std::string& selection, const Reporter& report) {
         for (const auto event : stuck) {
             if (std::ranges::find(known_, event) != known_.end()) continue;
-            service::Report report;
-            report.severity = service::Severity::error;
-            report.what = "selection hangs";
-            report.where = selection;
-            report.why = fmt::format("it does not come back from event {}", number(event));
-            report.advice =
-                "run control starts this station again after hanging_after, weir run replace does it at once; "
-                "with workers_are = \"processes\" only a process ends";
-            reports.raise("selection_hangs", std::move(report));
+            report({.severity = Severity::error,
+                    .what = "selection hangs",
+                    .where = selection,
+                    .why = fmt::format("it does not come back from event {}", number(event)),
+                    .advice =
+                        "run control starts this station again after hanging_after, weir run replace does it at once; "
+                        "with workers_are = \"processes\" only a process ends",
+                    .alarm = "selection_hangs"});
         }
         known_ = stuck;
     }

@@ -8,27 +8,26 @@
 #include <string>
 #include <utility>
 
+#include "weir/base/report.hpp"
 #include "weir/selection/selector.hpp"
-#include "weir/service/reports.hpp"
 
 namespace weir::selection {
 
-inline void raise_selection_alarm(service::Reports& reports, const std::string& selection, Trouble trouble,
-                                  std::string text) {
-    service::Report report;
-    report.severity = service::Severity::warning;
-    report.what = trouble == Trouble::timed_out ? "selection timed out" : fmt::format("selection {}", name(trouble));
-    report.where = selection;
-    report.why = std::move(text);
-    reports.raise(fmt::format("selection_{}", name(trouble)), std::move(report));
+[[nodiscard]] inline Report selection_alarm(const std::string& selection, Trouble trouble, std::string why) {
+    return {.severity = Severity::warning,
+            .what = trouble == Trouble::timed_out ? "selection timed out" : fmt::format("selection {}", name(trouble)),
+            .where = selection,
+            .why = std::move(why),
+            .alarm = fmt::format("selection_{}", name(trouble))};
 }
 
-inline void distrust(Selection& selection, service::Reports& reports) {
+inline void distrust(Selection& selection, const Reporter& report) {
     if (!selection.distrust()) return;
-    warn(reports, fmt::format("the selection {} runs in processes now, until the station is configured anew: another "
-                              "process of the station ended in this run, "
-                              "perhaps because of it",
-                              selection.name()));
+    report.warning(
+        fmt::format("the selection {} runs in processes now, until the station is configured anew: another "
+                    "process of the station ended in this run, "
+                    "perhaps because of it",
+                    selection.name()));
 }
 
 }  // namespace weir::selection

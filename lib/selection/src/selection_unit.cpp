@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "selection_alarm.hpp"
+
 namespace weir::selection {
 namespace {
 
@@ -12,7 +14,6 @@ using namespace std::chrono_literals;
 using messaging::PeerChange;
 using wire::DataflowType;
 
-constexpr std::size_t unit_reports_max = 100;
 constexpr std::size_t results_max = 65'536;   // nearly all of them empty
 constexpr std::size_t decision_events = 128;  // of one message
 
@@ -24,8 +25,13 @@ bool is_pseudo_readout(const Peer& peer) noexcept {
                                [](SourceId source) { return (number(source) >> 16 & 0xff) == level2_detector; });
 }
 
-SelectionUnit::SelectionUnit(const UnitOptions& options, messaging::Outbox& outbox, UnitWorkers& workers)
-    : options_(options), outbox_(outbox), workers_(workers), collector_(options.collector, outbox) {}
+SelectionUnit::SelectionUnit(const UnitOptions& options, messaging::Outbox& outbox, UnitWorkers& workers,
+                             Reporter report)
+    : options_(options),
+      outbox_(outbox),
+      workers_(workers),
+      report_(std::move(report)),
+      collector_(options.collector, outbox) {}
 
 void SelectionUnit::set_peers(const std::vector<Peer>& peers) {
     supervisor_.reset();
@@ -113,9 +119,9 @@ void SelectionUnit::judged(UnitTask task, Judgement judgement) {
         ++(judgement.trouble == Trouble::threw     ? counts_.threw
            : judgement.trouble == Trouble::crashed ? counts_.crashed
                                                    : counts_.timed_out);
-        if (reports_.size() < unit_reports_max)
-            reports_.push_back({judgement.trouble, fmt::format("on event {}, which is accepted: {}",
-                                                               number(ticket.global_id), judgement.why)});
+        report_(selection_alarm(
+            "", judgement.trouble,
+            fmt::format("on event {}, which is accepted: {}", number(ticket.global_id), judgement.why)));
         judgement.force();
     }
     auto& decision = judgement.decision;

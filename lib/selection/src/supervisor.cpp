@@ -17,14 +17,13 @@ using namespace std::chrono_literals;
 using messaging::PeerChange;
 using wire::DataflowType;
 
-constexpr std::size_t supervisor_reports_max = 100;
 constexpr auto dead_time_max = 100ms;  // how far behind its rate the trigger may fall before it skips
 constexpr std::uint32_t told_max = 65'536;
 
 }  // namespace
 
-Supervisor::Supervisor(const SupervisorOptions& options, messaging::Outbox& outbox, const Clock& clock)
-    : options_(options), outbox_(outbox), clock_(clock) {}
+Supervisor::Supervisor(const SupervisorOptions& options, messaging::Outbox& outbox, const Clock& clock, Reporter report)
+    : options_(options), outbox_(outbox), clock_(clock), report_(std::move(report)) {}
 
 void Supervisor::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     std::map<wire::StationId, Unit> units;
@@ -278,12 +277,6 @@ service::StationLedger Supervisor::ledger() const {
     ledger.rejected["level 2"] = counts.rejected;
     ledger.in_hand = counts.in_hand;
     return ledger;
-}
-
-std::vector<std::string> Supervisor::take_reports() { return std::exchange(reports_, {}); }
-
-void Supervisor::report(std::string text) {
-    if (reports_.size() < supervisor_reports_max) reports_.push_back(std::move(text));
 }
 
 }  // namespace weir::selection

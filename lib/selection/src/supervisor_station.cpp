@@ -12,7 +12,7 @@ class SupervisorStation::Logic final : public messaging::StationLogic {
 public:
     Logic(const SupervisorStationOptions& options, messaging::StationLoop& loop, service::SharedStatus& status,
           service::Reports& reports, const Clock& clock)
-        : loop_(loop), status_(status), reports_(reports), supervisor_(options.supervisor, loop.endpoint(), clock) {}
+        : loop_(loop), status_(status), supervisor_(options.supervisor, loop.endpoint(), clock, reports.reporter()) {}
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         supervisor_.on_message(message, now);
@@ -27,7 +27,6 @@ public:
         return {{"accepted", supervisor_.accepted()}};
     }
     void tell() override {
-        for (auto& report : supervisor_.take_reports()) warn(reports_, std::move(report));
         const auto counts = supervisor_.counts();
         service::StationStatus status;
         status.ledger = supervisor_.ledger();
@@ -78,7 +77,6 @@ private:
 
     messaging::StationLoop& loop_;
     service::SharedStatus& status_;
-    service::Reports& reports_;
     Supervisor supervisor_;
     bool over_ = false;  // the run
 };

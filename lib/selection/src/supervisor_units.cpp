@@ -89,7 +89,7 @@ void Supervisor::take_back(wire::StationId, Unit& unit, const char* why, SteadyT
     for (const auto& judged : std::exchange(unit.judged, {}))
         if (now - judged.at < judged_for) give_empty_result(judged.level1_id, judged.global_id);
     auto ids = std::vector<std::uint64_t>(unit.has.begin(), unit.has.end());
-    report(fmt::format(
+    report_.warning(fmt::format(
         "processing unit {} {}; {} events of it are {}", unit.name, why, ids.size(),
         options_.lost_decision == LostDecision::accept ? "accepted without a decision" : "given to others"));
     // Its credit is used up by them until it answers: when it comes back it still gets what it was given.

@@ -29,7 +29,10 @@ struct UnitItem {
 class UnitStation::Logic final : public messaging::StationLogic, public UnitWorkers {
 public:
     explicit Logic(UnitStation& station)
-        : station_(station), unit_(station.options_.unit, station.loop_->endpoint(), *this) {}
+        : station_(station), unit_(station.options_.unit, station.loop_->endpoint(), *this, [this](Report report) {
+              report.where = station_.selection_->name();
+              station_.reports_.submit(std::move(report));
+          }) {}
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         unit_.on_message(message, now);
@@ -65,8 +68,8 @@ public:
     /// In the thread of transitions: the workers are not waited for by the loop.
     void stop_workers(std::chrono::milliseconds deadline) {
         if (workers_ && !workers_->stop(deadline))
-            warn(station_.reports_,
-                 fmt::format("the selection {} hangs: its threads were left behind", station_.selection_->name()));
+            station_.reports_.reporter().warning(
+                fmt::format("the selection {} hangs: its threads were left behind", station_.selection_->name()));
     }
     void forget_workers() {
         collect();
@@ -75,9 +78,6 @@ public:
 
     SelectionUnit& unit() noexcept { return unit_; }
     void tell() override {
-        for (auto& report : unit_.take_reports())
-            raise_selection_alarm(station_.reports_, station_.selection_->name(), report.trouble,
-                                  std::move(report.text));
         const auto counts = unit_.counts();
         service::StationStatus status;
         status.ledger = unit_.ledger();
@@ -115,7 +115,7 @@ public:
             }
             status.counters["hanging"] = double(stuck.size());
             status.counters["hanging_seconds"] = seconds;
-            hanging_.look(stuck, station_.selection_->name(), station_.reports_);
+            hanging_.look(stuck, station_.selection_->name(), station_.reports_.reporter());
         }
         const auto stats = station_.loop_->stats();
         status.counters["posts_resent"] = double(stats.endpoint.posts_resent);
@@ -216,7 +216,7 @@ Result<> UnitStation::start(RunNumber run) {
 }
 
 Result<> UnitStation::start_again(RunNumber run) {
-    distrust(*selection_, reports_);
+    distrust(*selection_, reports_.reporter());
     return start(run);
 }
 

@@ -112,9 +112,9 @@ struct Bench {
         : pool(memory) {
         options.receiver.threads = 1;
         options.tags = {*parse_stream_key("physics_Main")};
-        filter = Filter::open(options, pool, [this](std::string text) {
+        filter = Filter::open(options, pool, [this](const Report& report) {
                      const std::scoped_lock lock(mutex);
-                     reports.push_back(std::move(text));
+                     reports.push_back(text_of(report));
                  }).value();
         const auto selection = Selection::open(spec);
         EXPECT_TRUE(selection) << selection.error().message();

@@ -186,7 +186,8 @@ struct SimulatedPartition {
             });
         }
         net.add(supervisor_id, [this, options](testing::SimulatedStation& self) {
-            auto made = std::make_unique<Supervisor>(options, self.endpoint(), net.clock());
+            auto made = std::make_unique<Supervisor>(options, self.endpoint(), net.clock(),
+                                                     [this](const Report& report) { reports.push_back(report.what); });
             made->set_peers(peers, net.clock().now());
             made->start_run(net.clock().now());
             supervisor = made.get();
@@ -230,6 +231,7 @@ struct SimulatedPartition {
             std::ranges::count_if(pseudo->results, [](const auto& result) { return result.second.result.empty(); }));
     }
 
+    std::vector<std::string> reports;  // of the supervisor
     SimulatedNetwork net;
     std::vector<Peer> peers;
     Supervisor* supervisor = nullptr;

@@ -129,7 +129,7 @@ TEST(Supervisor, EventsOfASilentUnitAreAcceptedByForceAndItWorksAgainWhenItIsBac
     EXPECT_GT(counts.forced, 0U);
     EXPECT_LE(counts.forced, 8U);   // no more than its credit
     EXPECT_GT(counts.made, 7900U);  // the other one took over
-    EXPECT_EQ(p.supervisor->take_reports().size(), 1U);
+    EXPECT_EQ(p.reports.size(), 1U);
     p.net.pause(unit_id, false);
     p.net.run_for(100ms);
     const auto given = p.supervisor->units()[0].given;

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <system_error>
 
-#include "one_line.hpp"
 #include "weir/base/file.hpp"
 
 namespace weir::service {
@@ -39,20 +38,9 @@ bool read(std::string_view text, WallTime& to) {
 }
 
 bool read(std::string_view text, Severity& to) {
-    for (const auto severity : {Severity::information, Severity::warning, Severity::error, Severity::fatal}) {
-        if (name(severity) == text) return to = severity, true;
-    }
-    return false;
-}
-
-/// What the report says, as one line without its station and severity.
-std::string said(const Report& report) {
-    auto text = on_one_line(report.what);
-    for (const auto* part : {&report.where, &report.why}) {
-        if (!part->empty()) text.append(": ").append(on_one_line(*part));
-    }
-    if (!report.advice.empty()) text.append("; ").append(on_one_line(report.advice));
-    return text;
+    const auto severity = parse_severity(text);
+    if (severity) to = *severity;
+    return severity.has_value();
 }
 
 bool parse(std::string_view line, Alarm& alarm) {
@@ -85,7 +73,7 @@ std::string to_text(const std::vector<Alarm>& alarms) {
         text += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", on_one_line(alarm.name), name(alarm.report.severity),
                             alarm.raised, nanoseconds(alarm.first), nanoseconds(alarm.last),
                             nanoseconds(alarm.acknowledged_at.value_or(WallTime{})),
-                            on_one_line(alarm.acknowledged_by.value_or(""), person_size_max), said(alarm.report));
+                            on_one_line(alarm.acknowledged_by.value_or(""), person_size_max), text_of(alarm.report));
     }
     return text;
 }

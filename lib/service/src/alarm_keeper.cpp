@@ -20,8 +20,6 @@
 
 #include "weir/base/descriptor.hpp"
 
-#include "one_line.hpp"
-
 namespace weir::service {
 namespace {
 
@@ -117,12 +115,11 @@ public:
             auto aside = place_.file();
             aside += ".damaged";
             static_cast<void>(std::rename(place_.file().c_str(), aside.c_str()));
-            Report report;
-            report.severity = Severity::error;
-            report.what = "the alarms of before cannot be read";
-            report.why = loaded.error().message();
-            report.advice = "look at " + aside.native();
-            reports_.raise("alarms unreadable", std::move(report));
+            reports_.submit({.severity = Severity::error,
+                             .what = "the alarms of before cannot be read",
+                             .why = loaded.error().message(),
+                             .advice = "look at " + aside.native(),
+                             .alarm = "alarms unreadable"});
         }
         reports_.watch_alarms([this] { wake(); });
         thread_ = std::jthread([this] { run(); });

@@ -7,11 +7,27 @@
 #include <algorithm>
 #include <array>
 
-#include "one_line.hpp"
 #include "weir/base/assert.hpp"
+#include "weir/base/report.hpp"
 
 namespace weir::service {
 namespace {
+
+/// A basic string of TOML, with its quotes.
+std::string toml_quoted(std::string_view text) {
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            quoted += '\\';
+            quoted += c;
+        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+            quoted += fmt::format("\\u{:04X}", static_cast<unsigned char>(c));
+        } else {
+            quoted += c;
+        }
+    }
+    return quoted += '"';
+}
 
 constexpr std::size_t text_size_max = 4096;  // of one text
 constexpr std::size_t list_size_max = 1024;  // texts in a list

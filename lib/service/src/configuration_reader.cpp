@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "one_line.hpp"
 #include "toml.hpp"
 #include "weir/base/file.hpp"
+#include "weir/base/report.hpp"
 #include "weir/base/suggest.hpp"
 #include "weir/base/utf8.hpp"
 #include "weir/service/configuration.hpp"

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "endpoint.hpp"
-#include "one_line.hpp"
+#include "weir/base/report.hpp"
 #include "weir/base/thread_account.hpp"
 #include "weir/json/parse.hpp"
 

@@ -9,7 +9,6 @@
 #include <cmath>
 
 #include "control_json.hpp"
-#include "one_line.hpp"
 #include "weir/base/suggest.hpp"
 #include "weir/json/parse.hpp"
 

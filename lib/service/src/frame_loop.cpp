@@ -150,11 +150,10 @@ void FrameLoop::say_late(std::unique_lock<std::mutex>& lock) {
                                            to_string(std::chrono::nanoseconds(late.deadline)))};
     auto answered = std::exchange(job_->answered, {});
     lock.unlock();
-    Report report;
-    report.severity = Severity::error;
-    report.what = late.name + " is past its deadline";
-    report.why = fmt::format("it is not done after {}", to_string(std::chrono::nanoseconds(late.deadline)));
-    services_.reports.submit(std::move(report));
+    services_.reports.submit(
+        {.severity = Severity::error,
+         .what = late.name + " is past its deadline",
+         .why = fmt::format("it is not done after {}", to_string(std::chrono::nanoseconds(late.deadline)))});
     if (answered) answered(answer);
     lock.lock();
 }
@@ -162,14 +161,12 @@ void FrameLoop::say_late(std::unique_lock<std::mutex>& lock) {
 void FrameLoop::say_hopeless(std::unique_lock<std::mutex>& lock) {
     const auto late = *machine_.under_way();
     lock.unlock();
-    Report report;
-    report.severity = Severity::fatal;
-    report.what = late.name + " hangs";
-    report.why =
-        fmt::format("it is not done {} after its deadline of {}", to_string(std::chrono::nanoseconds(options_.grace)),
-                    to_string(std::chrono::nanoseconds(late.deadline)));
-    report.advice = "the process ends itself";
-    services_.reports.submit(std::move(report));
+    services_.reports.submit({.severity = Severity::fatal,
+                              .what = late.name + " hangs",
+                              .why = fmt::format("it is not done {} after its deadline of {}",
+                                                 to_string(std::chrono::nanoseconds(options_.grace)),
+                                                 to_string(std::chrono::nanoseconds(late.deadline))),
+                              .advice = "the process ends itself"});
     (options_.end_process ? options_.end_process : end_at_once)(exit_hopeless);
     lock.lock();
 }

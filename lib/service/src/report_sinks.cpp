@@ -39,7 +39,7 @@ class LogSink final : public ReportSink {
 public:
     LogSink() : logger_("weir", std::make_shared<spdlog::sinks::stderr_sink_mt>()) { logger_.set_pattern("%v"); }
 
-    void show(const Report& report) override {
+    void show(const SubmittedReport& report) override {
         const std::lock_guard lock(mutex_);
         if (!writable()) {
             ++missing_;
@@ -74,11 +74,11 @@ public:
         }
     }
 
-    void show(const Report& report) override {
+    void show(const SubmittedReport& report) override {
         if (!report.late)
             counters_.at(slot(report.severity, true))->add();  // a late one was counted when it was held back
     }
-    void hold_back(const Report& report) override { counters_.at(slot(report.severity, false))->add(); }
+    void hold_back(const SubmittedReport& report) override { counters_.at(slot(report.severity, false))->add(); }
 
 private:
     static std::size_t slot(Severity severity, bool shown) {

@@ -4,10 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
-#include "one_line.hpp"
 #include "weir/base/assert.hpp"
 
 namespace weir::service {
@@ -20,25 +18,8 @@ constexpr const char* more_alarms = "more-alarms";
 
 }  // namespace
 
-std::string_view name(Severity severity) noexcept {
-    constexpr std::array<std::string_view, 4> names{"information", "warning", "error", "fatal"};
-    return names.at(static_cast<std::size_t>(severity));
-}
-
-Report report_of(Severity severity, std::string what, const Error& error) {
-    Report report;
-    report.severity = severity;
-    report.what = std::move(what);
-    report.why = error.message();
-    return report;
-}
-
-std::string one_line(const Report& report) {
-    auto line = fmt::format("{} {}: {}", name(report.severity), on_one_line(report.who), on_one_line(report.what));
-    for (const auto* part : {&report.where, &report.why}) {
-        if (!part->empty()) line.append(": ").append(on_one_line(*part));
-    }
-    if (!report.advice.empty()) line.append("; ").append(on_one_line(report.advice));
+std::string one_line(const SubmittedReport& report) {
+    auto line = fmt::format("{} {}: {}", name(report.severity), on_one_line(report.who), text_of(report));
     if (!report.causes.empty()) {
         line.append(" (caused by: ");
         for (std::size_t i = 0; i < std::min(report.causes.size(), causes_max); ++i)
@@ -73,7 +54,7 @@ Reports::Limit& Reports::limit_of(const Report& report, SteadyTime now) {
     return limit;
 }
 
-bool Reports::passes(Report& report) {
+bool Reports::passes(SubmittedReport& report) {
     const auto now = clock_.now();
     auto& limit = limit_of(report, now);
     if (now - limit.window_start >= limits_.window) {
@@ -91,8 +72,13 @@ bool Reports::passes(Report& report) {
 }
 
 void Reports::submit(Report report) {
-    report.who = who_;
-    report.when = clock_.wall();
+    SubmittedReport submitted{std::move(report), who_, clock_.wall()};
+    submitted.alarm = on_one_line(submitted.alarm);  // it is shown, typed again and kept in lines
+    if (!submitted.alarm.empty()) latch(submitted);
+    show(std::move(submitted));
+}
+
+void Reports::show(SubmittedReport report) {
     bool shown;
     {
         const std::lock_guard lock(mutex_);
@@ -108,37 +94,29 @@ void Reports::submit(Report report) {
     }
 }
 
-void Reports::raise(const std::string& alarm_name, Report report) {
-    const auto alarm = on_one_line(alarm_name);  // it is shown, typed again and kept in lines
-    const auto now = clock_.wall();
-    report.who = who_;
-    report.when = now;
-    {
-        const std::lock_guard lock(mutex_);
-        const bool known = alarms_.contains(alarm);
-        const auto named = [&] { return alarms_.size() - alarms_.count(more_alarms); };
-        if (!known && named() >= limits_.alarms_max - 1) {
-            // The place of one that was acknowledged, the oldest; else they gather under one name.
-            auto oldest = alarms_.end();
-            for (auto it = alarms_.begin(); it != alarms_.end(); ++it) {
-                if (!it->second.acknowledged_at || it->first == more_alarms) continue;
-                if (oldest == alarms_.end() || it->second.last < oldest->second.last) oldest = it;
-            }
-            if (oldest != alarms_.end()) alarms_.erase(oldest);
+void Reports::latch(const SubmittedReport& report) {
+    const auto& alarm = report.alarm;
+    const std::lock_guard lock(mutex_);
+    const bool known = alarms_.contains(alarm);
+    const auto named = [&] { return alarms_.size() - alarms_.count(more_alarms); };
+    if (!known && named() >= limits_.alarms_max - 1) {
+        // The place of one that was acknowledged, the oldest; else they gather under one name.
+        auto oldest = alarms_.end();
+        for (auto it = alarms_.begin(); it != alarms_.end(); ++it) {
+            if (!it->second.acknowledged_at || it->first == more_alarms) continue;
+            if (oldest == alarms_.end() || it->second.last < oldest->second.last) oldest = it;
         }
-        const bool room = known || named() < limits_.alarms_max - 1;
-        const std::string key = room ? alarm : more_alarms;
-        auto [entry, fresh] = alarms_.try_emplace(key);
-        auto& row = entry->second;
-        if (fresh || row.acknowledged_at) {
-            row = Alarm{key, {}, 0, now, now, {}, {}};
-        }
-        ++row.raised;
-        row.last = now;
-        row.report = report;
-        if (alarms_changed_) alarms_changed_();
+        if (oldest != alarms_.end()) alarms_.erase(oldest);
     }
-    submit(std::move(report));
+    const bool room = known || named() < limits_.alarms_max - 1;
+    const std::string key = room ? alarm : more_alarms;
+    auto [entry, fresh] = alarms_.try_emplace(key);
+    auto& row = entry->second;
+    if (fresh || row.acknowledged_at) row = Alarm{key, {}, 0, report.when, report.when, {}, {}};
+    ++row.raised;
+    row.last = report.when;
+    row.report = report;
+    if (alarms_changed_) alarms_changed_();
 }
 
 bool Reports::acknowledge(const std::string& alarm, const std::string& person) {
@@ -196,7 +174,7 @@ void Reports::watch_alarms(std::function<void()> changed) {
 void Reports::step() { show_held_back(clock_.now(), false); }
 
 void Reports::show_held_back(SteadyTime now, bool all) {
-    std::vector<Report> due;
+    std::vector<SubmittedReport> due;
     {
         const std::lock_guard lock(mutex_);
         for (auto& [key, limit] : by_key_) {

@@ -17,11 +17,8 @@ namespace {
 
 using testing::HasSubstr;
 
-Report report(std::string what) {
-    Report one;
-    one.severity = Severity::error;
-    one.what = std::move(what);
-    return one;
+Report an_alarm(std::string name, std::string what) {
+    return {.severity = Severity::error, .what = std::move(what), .alarm = std::move(name)};
 }
 
 class AlarmKeeperTest : public ::testing::Test {
@@ -47,7 +44,7 @@ TEST_F(AlarmKeeperTest, AnAlarmIsLatchedAgainAfterARestartUntilItIsAcknowledged)
         const auto reports = make();
         const auto keeper = AlarmKeeper::start(*reports, place);
         ASSERT_TRUE(keeper.has_value());
-        reports->raise("disk-full", report("no space\ton /data"));
+        reports->submit(an_alarm("disk-full", "no space\ton /data"));
     }
     {
         const auto reports = make();
@@ -65,7 +62,7 @@ TEST_F(AlarmKeeperTest, AnAlarmIsLatchedAgainAfterARestartUntilItIsAcknowledged)
     ASSERT_TRUE(keeper.has_value());
     EXPECT_EQ(reports->latched(), 0U);
     EXPECT_EQ(reports->alarms().at(0).acknowledged_by, "anna");
-    reports->raise("disk-full", report("again"));
+    reports->submit(an_alarm("disk-full", "again"));
     EXPECT_EQ(reports->latched(), 1U);
 }
 
@@ -75,8 +72,8 @@ TEST_F(AlarmKeeperTest, WhoeverAsksSeesTheAlarmsOfTheRunningStationOrThatNoneRun
         const auto reports = make();
         const auto keeper = AlarmKeeper::start(*reports, place);
         ASSERT_TRUE(keeper.has_value());
-        reports->raise("b", report("second"));
-        reports->raise("a", report("first"));
+        reports->submit(an_alarm("b", "second"));
+        reports->submit(an_alarm("a", "first"));
         const auto alarms = ask_alarms(place).value();
         ASSERT_TRUE(alarms.has_value());
         ASSERT_EQ(alarms->size(), 2U);
@@ -113,7 +110,7 @@ TEST_F(AlarmKeeperTest, ItsEndIsSeenThoughAnAlarmCameJustBefore) {
         const auto keeper = AlarmKeeper::start(*reports, place);
         ASSERT_TRUE(keeper.has_value());
         std::this_thread::sleep_for(std::chrono::milliseconds{2});  // its thread sleeps
-        reports->raise("disk-full", report("no space"));            // and wakes about now
+        reports->submit(an_alarm("disk-full", "no space"));         // and wakes about now
         const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds{n % 4};
         while (std::chrono::steady_clock::now() < until) continue;
     }
@@ -141,7 +138,7 @@ TEST_F(AlarmKeeperTest, NonsenseOnTheSocketIsClosedAndTheNextIsServed) {
 TEST(AlarmFile, CutOrChangedAnywhereIsAnErrorOrAlarmsNeverMore) {
     Alarm alarm;
     alarm.name = "name";
-    alarm.report = report("text");
+    alarm.report = {{.severity = Severity::error, .what = "text"}};
     alarm.acknowledged_by = "anna";
     alarm.acknowledged_at = WallTime{std::chrono::seconds{5}};
     const auto text = to_text({alarm, alarm});

@@ -17,15 +17,15 @@ using testing::Not;
 
 class KeepingSink final : public ReportSink {
 public:
-    explicit KeepingSink(std::vector<Report>& kept) : kept_(kept) {}
-    void show(const Report& report) override {
+    explicit KeepingSink(std::vector<SubmittedReport>& kept) : kept_(kept) {}
+    void show(const SubmittedReport& report) override {
         const std::lock_guard lock(mutex_);
         kept_.push_back(report);
     }
 
 private:
     std::mutex mutex_;
-    std::vector<Report>& kept_;
+    std::vector<SubmittedReport>& kept_;
 };
 
 class ReportsTest : public ::testing::Test {
@@ -37,20 +37,17 @@ protected:
         return std::make_unique<Reports>("recorder-1", clock, std::move(sinks), limits);
     }
 
-    static Report report(Severity severity, std::string what) {
-        Report one;
-        one.severity = severity;
-        one.what = std::move(what);
-        return one;
+    static Report report(Severity severity, std::string what, std::string alarm = {}) {
+        return {.severity = severity, .what = std::move(what), .alarm = std::move(alarm)};
     }
 
     ManualClock clock;
     Metrics metrics;
-    std::vector<Report> shown;
+    std::vector<SubmittedReport> shown;
 };
 
 TEST_F(ReportsTest, SayWhatWhereWhyAndWhatToDoInOneLine) {
-    Report full = report_of(Severity::error, "file quarantined", Error{Errc::io, EIO, "cannot sync"});
+    SubmittedReport full{report_of(Severity::error, "file quarantined", Error{Errc::io, EIO, "cannot sync"})};
     full.where = "/data/1/a.data";
     full.advice = "replace the disk";
     full.causes = {"write failed", "disk is dying"};
@@ -62,7 +59,7 @@ TEST_F(ReportsTest, SayWhatWhereWhyAndWhatToDoInOneLine) {
 }
 
 TEST_F(ReportsTest, NothingFromOutsideStartsALineOfItsOwn) {
-    auto hostile = report(Severity::warning, "bad sender\nfatal recorder-1: all is lost\r\x1b[31m");
+    SubmittedReport hostile{report(Severity::warning, "bad sender\nfatal recorder-1: all is lost\r\x1b[31m")};
     hostile.why = std::string(100'000, 'x');
     hostile.causes.assign(1000, "again");
     const auto line = one_line(hostile);
@@ -134,9 +131,9 @@ TEST_F(ReportsTest, KeysThatNeverRepeatDoNotFillTheMemoryAndStayLimited) {
 
 TEST_F(ReportsTest, AnAlarmStaysUntilSomebodyAcknowledgesItByName) {
     auto reports = make();
-    reports->raise("quarantine /data/1/a", report(Severity::error, "file quarantined"));
+    reports->submit(report(Severity::error, "file quarantined", "quarantine /data/1/a"));
     clock.advance(1s);
-    reports->raise("quarantine /data/1/a", report(Severity::error, "file quarantined again"));
+    reports->submit(report(Severity::error, "file quarantined again", "quarantine /data/1/a"));
     ASSERT_EQ(reports->latched(), 1U);
     const auto alarm = reports->alarms().at(0);
     EXPECT_EQ(alarm.raised, 2U);
@@ -152,14 +149,26 @@ TEST_F(ReportsTest, AnAlarmStaysUntilSomebodyAcknowledgesItByName) {
     EXPECT_EQ(reports->alarms().at(0).acknowledged_by, "Ada");
     EXPECT_THAT(one_line(shown.back()), HasSubstr("alarm acknowledged: quarantine /data/1/a: by Ada, raised 2 times"));
 
-    reports->raise("quarantine /data/1/a", report(Severity::error, "file quarantined"));
+    reports->submit(report(Severity::error, "file quarantined", "quarantine /data/1/a"));
     EXPECT_EQ(reports->latched(), 1U);
     EXPECT_EQ(reports->alarms().at(0).raised, 1U);
 }
 
+TEST_F(ReportsTest, WhatComesThroughAReporterIsReportedAndLatched) {
+    auto reports = make();
+    const auto report = reports->reporter();
+    report.warning("clock is slow");
+    report.alarm("disk\nfull", "/data/1 has no space");
+    ASSERT_EQ(shown.size(), 2U);
+    EXPECT_EQ(one_line(shown[0]), "warning recorder-1: clock is slow");
+    EXPECT_EQ(one_line(shown[1]), "error recorder-1: ALARM disk\\nfull: /data/1 has no space");
+    ASSERT_EQ(reports->latched(), 1U);
+    EXPECT_EQ(reports->alarms().at(0).name, "disk\\nfull");
+}
+
 TEST_F(ReportsTest, AlarmsBeyondTheLimitGatherUnderOneNameAndNoLatchedOneIsLost) {
     auto reports = make({.alarms_max = 3});
-    for (const char* alarm : {"a", "b", "c", "d"}) reports->raise(alarm, report(Severity::error, alarm));
+    for (const char* alarm : {"a", "b", "c", "d"}) reports->submit(report(Severity::error, alarm, alarm));
     const auto alarms = reports->alarms();
     ASSERT_EQ(alarms.size(), 3U);
     EXPECT_EQ(alarms[0].name, "a");
@@ -167,7 +176,7 @@ TEST_F(ReportsTest, AlarmsBeyondTheLimitGatherUnderOneNameAndNoLatchedOneIsLost)
     EXPECT_EQ(alarms[2].name, "more-alarms");
     EXPECT_EQ(alarms[2].raised, 2U);
     EXPECT_TRUE(reports->acknowledge("a", "Ada"));
-    reports->raise("e", report(Severity::error, "e"));  // takes the place of the acknowledged one
+    reports->submit(report(Severity::error, "e", "e"));  // takes the place of the acknowledged one
     EXPECT_EQ(reports->latched(), 3U);
     EXPECT_TRUE(reports->acknowledge("e", "Ada"));
 }
@@ -180,7 +189,7 @@ TEST_F(ReportsTest, ComeFromManyThreads) {
         for (int t = 0; t < 4; ++t) {
             threads.emplace_back([&, t] {
                 for (int i = 0; i < each; ++i)
-                    reports->raise("alarm " + std::to_string(t), report(Severity::error, "x"));
+                    reports->submit(report(Severity::error, "x", "alarm " + std::to_string(t)));
                 EXPECT_TRUE(reports->acknowledge("alarm " + std::to_string(t), "Ada"));
             });
         }

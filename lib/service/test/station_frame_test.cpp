@@ -81,11 +81,11 @@ protected:
 
     SystemClock clock;
     Metrics metrics;
-    std::vector<Report> reported;
+    std::vector<SubmittedReport> reported;
     std::mutex reported_mutex;
     struct Sink : ReportSink {
         explicit Sink(Frame& owner) : test(owner) {}
-        void show(const Report& report) override {
+        void show(const SubmittedReport& report) override {
             const std::scoped_lock lock(test.reported_mutex);
             test.reported.push_back(report);
         }
@@ -277,7 +277,7 @@ TEST_F(Frame, AnswersQuestionsAboutMetricsThreadsSamplesAndAlarms) {
             std::this_thread::yield();
         EXPECT_THAT(client->get("/threads")->body, HasSubstr(name));
     }
-    reports.raise("rob lost", {.severity = Severity::error, .what = "ROB 0x7c0000 is lost"});
+    reports.submit({.severity = Severity::error, .what = "ROB 0x7c0000 is lost", .alarm = "rob lost"});
     EXPECT_THAT(client->get("/alarms")->body, HasSubstr("ROB 0x7c0000 is lost"));
     EXPECT_EQ(post(R"({"name":"rob lost"})", "/alarms/acknowledge").status, 400U);
     EXPECT_EQ(post(R"({"name":"other","person":"Marie"})", "/alarms/acknowledge").status, 404U);

@@ -15,15 +15,6 @@
 namespace weir::app {
 namespace {
 
-service::Severity severity_of(recorder::RecorderReport::Severity severity) {
-    switch (severity) {
-        case recorder::RecorderReport::Severity::information: return service::Severity::information;
-        case recorder::RecorderReport::Severity::warning: return service::Severity::warning;
-        case recorder::RecorderReport::Severity::error: return service::Severity::error;
-    }
-    return service::Severity::error;
-}
-
 /// A station's name as a recorder's in file names.
 std::string name_part(const std::string& name) {
     auto part = name;
@@ -32,21 +23,6 @@ std::string name_part(const std::string& name) {
 }
 
 }  // namespace
-
-std::function<void(const recorder::RecorderReport&)> report_to(service::Reports& reports) {
-    return [&reports](const recorder::RecorderReport& report) {
-        service::Report full;
-        full.severity = severity_of(report.severity);
-        if (report.alarm.empty()) {
-            full.what = report.text;
-            reports.submit(std::move(full));
-        } else {
-            full.what = "ALARM " + report.alarm;
-            full.why = report.text;
-            reports.raise(report.alarm, std::move(full));
-        }
-    };
-}
 
 RecorderStation::RecorderStation(recorder::RecorderOptions options, std::string name, wire::StationId id,
                                  const service::StationServices& services, std::chrono::milliseconds senders_at_most)
@@ -82,7 +58,7 @@ Result<> RecorderStation::record(RunNumber run, bool again) {
     if (run != RunNumber{}) options.run = run;  // else the recorder finds one
     options.receiver.listen = port_->address();
     const auto lent = port_->lend();
-    auto recorder = WEIR_TRY(recorder::Recorder::open(options, report_to(services_.reports), services_.clock));
+    auto recorder = WEIR_TRY(recorder::Recorder::open(options, services_.reports.reporter(), services_.clock));
     if (!alarms_) {  // the recorder owns the directory now, and with it the alarms that lie there
         auto keeper =
             WEIR_TRY(service::AlarmKeeper::start(services_.reports, {.directory = options.directories.front()}));

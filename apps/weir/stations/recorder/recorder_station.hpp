@@ -15,9 +15,6 @@
 
 namespace weir::app {
 
-/// What a recorder has to say, as reports of its station.
-[[nodiscard]] std::function<void(const recorder::RecorderReport&)> report_to(service::Reports& reports);
-
 class RecorderStation final : public service::Station {
 public:
     /// `senders_at_most`: how long a stop waits for senders, if its deadline is longer; what follows, the closing of

@@ -5,30 +5,12 @@
 
 namespace weir::recorder {
 
-OperatorReports::OperatorReports(std::function<void(const RecorderReport&)> report) : report_(std::move(report)) {}
-
-void OperatorReports::report(RecorderReport::Severity severity, std::string text) const {
-    if (report_) report_({severity, std::move(text)});
-}
-
-void OperatorReports::information(std::string text) const {
-    report(RecorderReport::Severity::information, std::move(text));
-}
-
-void OperatorReports::warning(std::string text) const { report(RecorderReport::Severity::warning, std::move(text)); }
-
-void OperatorReports::error(std::string text) const { report(RecorderReport::Severity::error, std::move(text)); }
-
-void OperatorReports::alarm(std::string name, std::string text) const {
-    if (report_) report_({RecorderReport::Severity::error, std::move(text), std::move(name)});
-}
-
-void OperatorReports::interfered(const std::string& name, std::string text) {
+void OperatorReports::interfered(const std::string& name, std::string why) {
     {
         const std::scoped_lock lock(mutex_);
         if (interference_.count++ == 0) interference_.first = name;
     }
-    alarm(name, std::move(text));
+    alarm(name, std::move(why));
 }
 
 OperatorReports::Interference OperatorReports::interference() const {

@@ -5,27 +5,27 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 
-#include "weir/recorder/recorder.hpp"
+#include "weir/base/report.hpp"
 
 namespace weir::recorder {
 
 /// Any thread.
-class OperatorReports {
+class OperatorReports final : public Reporter {
 public:
-    /// `report` may be empty.
-    explicit OperatorReports(std::function<void(const RecorderReport&)> report);
+    explicit OperatorReports(Reporter report) : Reporter(std::move(report)) {}
+    OperatorReports(const OperatorReports&) = delete;  // the count is one
+    OperatorReports& operator=(const OperatorReports&) = delete;
+    ~OperatorReports() = default;
 
-    void information(std::string text) const;
-    void warning(std::string text) const;
-    void error(std::string text) const;
-    /// Latched under its name until somebody acknowledges it.
-    void alarm(std::string name, std::string text) const;
+    /// For parts of which nobody asks about interference.
+    [[nodiscard]] const Reporter& reporter() const noexcept { return *this; }
+
     /// An alarm for interference.
-    void interfered(const std::string& name, std::string text);
+    void interfered(const std::string& name, std::string why);
 
     struct Interference {
         std::uint64_t count = 0;
@@ -34,9 +34,6 @@ public:
     [[nodiscard]] Interference interference() const;
 
 private:
-    void report(RecorderReport::Severity severity, std::string text) const;
-
-    const std::function<void(const RecorderReport&)> report_;
     mutable std::mutex mutex_;
     Interference interference_;
 };

@@ -27,7 +27,7 @@ protected:
     std::filesystem::path directory_, path_;
     std::unique_ptr<catalogue::Catalogue> catalogue_;
     std::string text_;
-    OperatorReports reports_{[this](const RecorderReport& report) { text_ = report.text; }};
+    OperatorReports reports_{[this](const Report& report) { text_ = text_of(report); }};
 };
 
 TEST_F(CatalogueWatchTest, ACatalogueThatWasRemovedIsWrittenAgainAndReportedAsInterference) {

@@ -24,9 +24,9 @@ protected:
     ManualClock clock_;
     Alarms alarms_;
     std::string text_;  // of the last alarm
-    OperatorReports reports_{[this](const RecorderReport& report) {
+    OperatorReports reports_{[this](const Report& report) {
         alarms_.push_back(report.alarm);
-        text_ = report.text;
+        text_ = report.why;
     }};
     std::optional<WallTime> certificate_ends_;
     std::optional<std::size_t> closing_waits_;

@@ -86,8 +86,8 @@ protected:
     std::mutex mutex_;
     std::vector<std::string> interfered_;
     std::binary_semaphore used_again_{0};
-    OperatorReports reports_{[this](const RecorderReport& report) {
-        if (report.text.contains("written again and is used again")) used_again_.release();
+    OperatorReports reports_{[this](const Report& report) {
+        if (text_of(report).contains("written again and is used again")) used_again_.release();
         const std::scoped_lock lock(mutex_);
         if (report.alarm.starts_with("file removed")) interfered_.push_back(report.alarm);
     }};

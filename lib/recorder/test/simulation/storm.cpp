@@ -150,9 +150,9 @@ Storm::~Storm() {
 Result<> Storm::start_recorder() {
     auto opened = Recorder::open(
         options,
-        [this](const RecorderReport& report) {
+        [this](const Report& report) {
             const std::scoped_lock lock(reports_mutex);
-            reports.push_back(report.text);
+            reports.push_back(text_of(report));
         },
         clock_, faults);
     if (!opened) return std::unexpected(opened.error());

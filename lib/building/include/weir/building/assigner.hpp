@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
+#include "weir/base/report.hpp"
 #include "weir/messaging/outbox.hpp"
 #include "weir/service/event_ids.hpp"
 #include "weir/service/station.hpp"
@@ -47,7 +48,7 @@ public:
         std::uint64_t credit = 0, assigned = 0, in_hand = 0;
     };
 
-    Assigner(const AssignerOptions& options, messaging::Outbox& outbox);
+    Assigner(const AssignerOptions& options, messaging::Outbox& outbox, Reporter report = {});
 
     /// The builders, readouts and supervisor of the partition. Events of a builder that is not among them any more are
     /// given to others.
@@ -71,8 +72,6 @@ public:
     [[nodiscard]] const Events& events() const noexcept { return events_; }
     /// Nothing is in hand, and every readout that is there was told about every event.
     [[nodiscard]] bool idle() const noexcept;
-    /// Lines for an operator since the last call: a builder was lost, an event was given up.
-    [[nodiscard]] std::vector<std::string> take_reports();
 
 private:
     struct Builder {
@@ -109,6 +108,7 @@ private:
 
     const AssignerOptions options_;
     messaging::Outbox& outbox_;
+    const Reporter report_;  // a builder was lost, an event was given up
     Counts counts_;
     std::optional<wire::StationId> supervisor_;
     std::uint64_t accept_credit_told_ = 0;
@@ -120,7 +120,6 @@ private:
     wire::SequenceSet done_;          // places of the events that are done with
     std::uint64_t newest_place_ = 0;  // seen so far
     Events events_;
-    std::vector<std::string> reports_;
     std::vector<std::byte> buffer_;  // of the message that is being made
     wire::Accept accept_;
     wire::Built built_;

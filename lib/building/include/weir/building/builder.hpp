@@ -19,6 +19,7 @@
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/base/report.hpp"
 #include "weir/building/built_event.hpp"
 #include "weir/building/request_window.hpp"
 #include "weir/event/check.hpp"
@@ -70,7 +71,8 @@ public:
     };
 
     /// Outbox, pool and sink outlive the builder.
-    Builder(const BuilderOptions& options, messaging::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink);
+    Builder(const BuilderOptions& options, messaging::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink,
+            Reporter report = {});
     ~Builder() override;
 
     /// The DFM, and the readouts with their ROBs; also while events are being built.
@@ -92,8 +94,6 @@ public:
     [[nodiscard]] Counts counts() const;
     [[nodiscard]] service::StationLedger ledger() const;
     [[nodiscard]] std::map<SourceId, std::uint64_t> lost_by_source() const;
-    /// Lines for an operator since the last call.
-    [[nodiscard]] std::vector<std::string> take_reports();
 
 private:
     static constexpr std::uint32_t tries_least = 8, tries_most = 1024;
@@ -193,7 +193,6 @@ private:
     void release(Assembly& assembly, std::uint32_t readout, bool lost);
     void offer();
     void tell(SteadyTime now);
-    void report(std::string text);
     [[nodiscard]] Slot* find(const Ask& ask, std::uint32_t readout) noexcept;
     [[nodiscard]] std::uint64_t expected_size(const Readout& readout) const noexcept;
     [[nodiscard]] std::uint64_t next_request_bytes(const Readout& readout) const noexcept;
@@ -203,6 +202,7 @@ private:
     messaging::Outbox& outbox_;
     memory::BufferPool& pool_;
     BuiltSink& sink_;
+    const Reporter report_;  // a readout is silent, an event cannot be built
     Counts counts_;
     RunNumber run_{};
     std::optional<wire::StationId> dfm_;
@@ -248,7 +248,6 @@ private:
     std::uint32_t tries_left_ = tries_least;
     SteadyTime last_step_{};
     std::vector<Ask> lost_asks_;  // of one look
-    std::vector<std::string> reports_;
     std::vector<std::byte> buffer_;
     wire::DataView data_;
     wire::Assign assign_;

@@ -13,6 +13,7 @@
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/base/report.hpp"
 #include "weir/base/result.hpp"
 #include "weir/base/stream_tag.hpp"
 #include "weir/building/built_event.hpp"
@@ -41,8 +42,7 @@ class DeliveryOutput final : public BuiltSink {
 public:
     /// `woken` is called from any thread when there are ended events to take, or room again; it must not wait. `report`
     /// gets lines for an operator, and may be empty.
-    DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken,
-                   std::function<void(std::string)> report = {});
+    DeliveryOutput(DeliveryOutputOptions options, std::function<void()> woken, Reporter report = {});
     ~DeliveryOutput() override;
 
     /// From now on to the filters among the peers, or to the recorders when there are none. A new run begins with new
@@ -63,7 +63,7 @@ private:
 
     const DeliveryOutputOptions options_;
     const std::function<void()> woken_;
-    const std::function<void(std::string)> report_;
+    const Reporter report_;
     std::mutex mutex_;  // of ended_
     std::vector<EndedEvent> ended_;
     std::atomic<bool> waiting_{false};  // take() said no: release there, acquire in the senders' threads

@@ -5,11 +5,11 @@
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "weir/base/report.hpp"
 #include "weir/catalogue/catalogue.hpp"
 
 namespace weir::catalogue {
@@ -17,11 +17,10 @@ namespace weir::catalogue {
 /// Where the catalogue of a recorder lies: in its first directory.
 [[nodiscard]] std::filesystem::path catalogue_path(const std::filesystem::path& directory);
 
-/// For whoever changes what is in `directory`. It is made when it is not there. `report` (bad or good news of the
+/// For whoever changes what is in `directory`. It is made when it is not there. `report` (how it goes with the
 /// shared catalogue) may be called from any thread until the catalogue is gone.
-[[nodiscard]] Result<std::unique_ptr<Catalogue>> open_own_catalogue(
-    const std::filesystem::path& directory, const std::string& place,
-    std::function<void(bool bad, const std::string& text)> report = {});
+[[nodiscard]] Result<std::unique_ptr<Catalogue>> open_own_catalogue(const std::filesystem::path& directory,
+                                                                    const std::string& place, Reporter report = {});
 
 /// The file that is meant by `place`: another one, or for no word and for a URI that of the recorder.
 [[nodiscard]] std::filesystem::path own_catalogue_path(const std::filesystem::path& directory,
@@ -29,9 +28,9 @@ namespace weir::catalogue {
 
 /// For whoever works beside the recorder of `directory`. Nothing is made, and nothing begins to be shared: with a URI
 /// the file must be shared already, and what waits in it is carried over.
-[[nodiscard]] Result<std::unique_ptr<Catalogue>> open_catalogue_beside_recorder(
-    const std::filesystem::path& directory, const std::string& place,
-    std::function<void(bool bad, const std::string& text)> report = {});
+[[nodiscard]] Result<std::unique_ptr<Catalogue>> open_catalogue_beside_recorder(const std::filesystem::path& directory,
+                                                                                const std::string& place,
+                                                                                Reporter report = {});
 
 /// For whoever asks: `place` is a URI or a file, and is not made.
 [[nodiscard]] Result<std::unique_ptr<Catalogue>> open_named_catalogue(const std::string& place);

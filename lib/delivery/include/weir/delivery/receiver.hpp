@@ -19,6 +19,7 @@
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/base/report.hpp"
 #include "weir/base/result.hpp"
 #include "weir/delivery/event_sink.hpp"
 #include "weir/memory/buffer_pool.hpp"
@@ -51,24 +52,6 @@ struct ReceiverOptions {
     transport::TlsFiles tls{};  // when named, senders must speak TLS and show a certificate of the authority
     bool tls_any_name = false;  // false: a sender's name must be one that its certificate is made out to, or begin with
                                 // one of them and '-', '.', '_' or ':'
-};
-
-/// Something that an operator may want to know. Counted in the stats as well.
-struct Report {
-    enum class Kind {
-        refused,        // HELLO was refused
-        malformed,      // a connection was closed because of its bytes
-        too_slow,       // a connection was closed because of its pace
-        over_limit,     // connections, sessions, scattered sequences
-        replaced,       // a session came again while its old connection was open
-        gap,            // sequences of a session were skipped
-        reopened,       // a sender still holds sequences that its session had given up
-        corrupt,        // a payload had the wrong checksum
-        accept_failed,  // the system gives no more connections for now
-        insecure,       // TLS: the handshake failed, or what came was not TLS
-    };
-    Kind kind;
-    std::string text;  // one line; names the peer
 };
 
 struct ReceiverStats {
@@ -115,10 +98,11 @@ struct Answer {
 class Receiver {
 public:
     /// Takes the port; nobody can connect before listen(). Pool, sink and clock outlive the receiver.
-    /// `report` is called from receiver threads and must not wait; it may be empty.
+    /// `report` is called from receiver threads: of connections that were refused or closed, and (alarm "sequence gap")
+    /// of sequences that were skipped. What it says is counted in the stats as well.
     [[nodiscard]] static Result<std::unique_ptr<Receiver>> open(const ReceiverOptions& options,
                                                                 memory::BufferPool& pool, EventSink& sink,
-                                                                std::function<void(const Report&)> report = {},
+                                                                Reporter report = {},
                                                                 const Clock& clock = default_clock());
     ~Receiver();  // stops at once
 

@@ -29,6 +29,7 @@
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/base/report.hpp"
 #include "weir/base/result.hpp"
 #include "weir/delivery/sender.hpp"
 #include "weir/wire/peer.hpp"
@@ -62,7 +63,7 @@ public:
         std::function<void(const std::shared_ptr<const void>& owner, std::optional<wire::RejectReason> rejected)>;
 
     /// `report` gets lines for an operator, from any thread; it may be empty, and must not call the group.
-    SenderGroup(SenderGroupOptions options, OnFinal on_final, std::function<void(std::string)> report);
+    SenderGroup(SenderGroupOptions options, OnFinal on_final, Reporter report);
     ~SenderGroup();  // as close()
 
     /// The receivers from now on, by their names, kinds (for reports) and addresses for events. Senders to those that
@@ -140,7 +141,7 @@ private:
 
     SenderGroupOptions options_;  // of `sender` what the next connection gets, with changing_; the rest is constant
     const OnFinal on_final_;
-    const std::function<void(std::string)> report_;
+    const Reporter report_;
 
     mutable std::mutex changing_;        // one change of members at a time; taken before mutex_. Of the next two too
     std::vector<TakenBack> taken_back_;  // in the window still

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/base/file.hpp"
 #include "weir/base/ids.hpp"
+#include "weir/base/report.hpp"
 #include "weir/base/result.hpp"
 #include "weir/recorder/recorder_options.hpp"
 #include "weir/recorder/recorder_summary.hpp"
@@ -20,22 +20,13 @@
 
 namespace weir::recorder {
 
-/// What an operator should hear; from any thread.
-struct RecorderReport {
-    enum class Severity { information, warning, error };
-    Severity severity = Severity::information;
-    std::string text;
-    std::string alarm{};  // not empty: to be latched under this name until somebody acknowledges it
-};
-
 class Recording;
 
 class Recorder {
 public:
     /// Takes the directories, recovers what an earlier recorder left there, opens the run, listens.
     /// `report` may be called from any thread until the recorder is gone.
-    [[nodiscard]] static Result<std::unique_ptr<Recorder>> open(RecorderOptions options,
-                                                                std::function<void(const RecorderReport&)> report,
+    [[nodiscard]] static Result<std::unique_ptr<Recorder>> open(RecorderOptions options, Reporter report,
                                                                 const Clock& clock,
                                                                 FileSystem& system = real_file_system());
     ~Recorder();  // as after a crash when stop() was not called: files stay as they are

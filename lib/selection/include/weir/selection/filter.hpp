@@ -17,6 +17,7 @@
 
 #include "weir/base/bytes.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/base/report.hpp"
 #include "weir/delivery/receiver.hpp"
 #include "weir/event/format.hpp"
 #include "weir/selection/selector.hpp"
@@ -36,8 +37,6 @@ struct FilterOptions {
     std::chrono::milliseconds move_after{
         60'000};                               // a recorder that is away this long is lost: its events go to the others
     std::function<void(ConstData)> sampled{};  // sees each event that is wanted, from workers; must not wait
-    /// Of each event on which the selection failed, from workers; without it the report of open() hears that too.
-    std::function<void(Trouble, std::string)> troubled{};
     delivery::ReceiverOptions receiver{};
 };
 
@@ -56,10 +55,10 @@ struct FilterStats {
 
 class Filter {
 public:
-    /// Listens; nothing is taken before start(). The pool outlives the filter. `report` is called from any thread with
-    /// a line for an operator.
+    /// Listens; nothing is taken before start(). The pool outlives the filter. `report` is called from any
+    /// thread; a selection that fails on an event is an alarm.
     [[nodiscard]] static Result<std::unique_ptr<Filter>> open(FilterOptions options, memory::BufferPool& pool,
-                                                              std::function<void(std::string)> report);
+                                                              Reporter report);
     ~Filter();
 
     [[nodiscard]] std::uint16_t port() const noexcept;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "weir/base/report.hpp"
 #include "weir/selection/data_collector.hpp"
 #include "weir/selection/selector.hpp"
 #include "weir/service/station.hpp"
@@ -62,7 +63,7 @@ public:
     };
 
     /// Outbox and workers outlive the unit.
-    SelectionUnit(const UnitOptions& options, messaging::Outbox& outbox, UnitWorkers& workers);
+    SelectionUnit(const UnitOptions& options, messaging::Outbox& outbox, UnitWorkers& workers, Reporter report = {});
 
     void set_peers(const std::vector<Peer>& peers);
     void start_run();
@@ -86,8 +87,6 @@ public:
     [[nodiscard]] std::uint64_t credit() const noexcept { return ended_ + capacity(); }
     [[nodiscard]] std::optional<wire::StationId> results_to() const noexcept { return results_to_; }
     [[nodiscard]] std::chrono::nanoseconds round_trip() const { return collector_.round_trip(); }
-    /// Lines for an operator since the last call: a selection failed on an event.
-    [[nodiscard]] std::vector<TroubleReport> take_reports() { return std::exchange(reports_, {}); }
 
 private:
     [[nodiscard]] std::uint64_t capacity() const noexcept { return std::uint64_t{options_.workers} * options_.depth; }
@@ -101,6 +100,7 @@ private:
     const UnitOptions options_;
     messaging::Outbox& outbox_;
     UnitWorkers& workers_;
+    const Reporter report_;  // a selection failed on an event
     DataCollector collector_;
     Counts counts_;
     std::optional<wire::StationId> supervisor_, results_to_;
@@ -110,7 +110,6 @@ private:
     std::uint64_t credit_told_ = 0;
     std::deque<wire::Level2Verdict> verdicts_;  // not posted
     std::deque<wire::Level2Result> results_;    // not posted
-    std::vector<TroubleReport> reports_;
     std::vector<std::byte> buffer_;
     wire::Level2Task task_;
     wire::Level2Decision decision_;

@@ -41,12 +41,6 @@ struct Judgement {
     }
 };
 
-/// A selection that failed on an event: one line for people.
-struct TroubleReport {
-    Trouble trouble = Trouble::none;
-    std::string text{};
-};
-
 /// Where a plug-in in C++ runs. Python always runs in processes, and what is built in in threads.
 enum class WorkersAre : std::uint8_t { threads, processes };
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
+#include "weir/base/report.hpp"
 #include "weir/messaging/outbox.hpp"
 #include "weir/service/event_ids.hpp"
 #include "weir/service/station.hpp"
@@ -68,7 +69,7 @@ public:
         std::uint64_t credit = 0, given = 0, in_hand = 0;
     };
 
-    Supervisor(const SupervisorOptions& options, messaging::Outbox& outbox, const Clock& clock);
+    Supervisor(const SupervisorOptions& options, messaging::Outbox& outbox, const Clock& clock, Reporter report = {});
 
     /// DFM, processing units and the sources of the readouts. Events of a unit that is no longer there are given again.
     void set_peers(const std::vector<Peer>& peers, SteadyTime now);
@@ -97,8 +98,6 @@ public:
     [[nodiscard]] std::optional<wire::StationId> results_to() const noexcept { return results_to_; }
     [[nodiscard]] std::optional<wire::StationId> assigner() const noexcept { return assigner_; }
     [[nodiscard]] bool results_told() const noexcept { return no_result_.empty(); }
-    /// Lines for an operator since the last call.
-    [[nodiscard]] std::vector<std::string> take_reports();
 
 private:
     struct Judged {  // accepted by a unit, which posted its result at the same time
@@ -150,11 +149,11 @@ private:
     void tell_results();
     void tell_again();
     void remember(const wire::EventTicket& ticket, bool accepted);
-    void report(std::string text);
 
     const SupervisorOptions options_;
     messaging::Outbox& outbox_;
     const Clock& clock_;
+    const Reporter report_;  // a unit was lost
     Counts counts_;
     bool makes_ = false;
     SteadyTime began_{};    // of the run
@@ -172,7 +171,6 @@ private:
     std::deque<wire::Level2Result> no_result_;  // not posted
     service::EventIds accepted_ids_;            // of the run
     std::deque<Told> told_;                     // the latest `window_`
-    std::vector<std::string> reports_;
     std::vector<std::byte> buffer_;
     wire::Level2Task task_;
     wire::Level2Decision decision_;

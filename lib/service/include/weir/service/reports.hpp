@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error reports: what went wrong, where, why, and what to do, with the chain of causes and the station
-// that says so. A fault that repeats a million times a second must neither fill the disk with lines nor
-// hide: reports of one key are limited in rate, and what was held back is counted and said. An alarm is
-// a report that stays until somebody acknowledges it, by its name and with theirs.
+// The reports of a station (base/report.hpp), on their way to its log and its counters. A fault that repeats a million
+// times a second must neither fill the disk with lines nor hide: reports of one key are limited in rate, and what was
+// held back is counted and said. An alarm is a report that stays until somebody acknowledges it, by its name and with
+// theirs.
 #pragma once
 
 #include <chrono>
@@ -17,43 +17,29 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
-#include "weir/base/result.hpp"
+#include "weir/base/report.hpp"
 
 namespace weir::service {
 
-enum class Severity { information, warning, error, fatal };
-[[nodiscard]] std::string_view name(Severity severity) noexcept;
-
-struct Report {
-    Severity severity = Severity::information;
-    std::string what{};                 // "file quarantined"
-    std::string where{};                // file, peer, stream
-    std::string why{};                  // "sync failed: Input/output error"
-    std::string advice{};               // what to do
-    std::vector<std::string> causes{};  // the nearest first
-    std::string key{};                  // of the rate limit; empty: `what` is
-
-    // Filled in by Reports.
+/// A report as the sinks are shown it.
+struct SubmittedReport : Report {
     std::string who{};  // the station
     WallTime when{};
     std::uint64_t held_back = 0;  // further reports of this key since the last that was shown
     bool late = false;            // was itself held back at first, and is shown now for all of its key
 };
 
-/// A failure as a report: the error's message becomes `why`.
-[[nodiscard]] Report report_of(Severity severity, std::string what, const Error& error);
-
 /// "error recorder-1: file quarantined: /data/1/x: sync failed: ...; <advice> (caused by: ...) [17 more held back]".
-/// One line, whatever bytes the parts hold: control characters are written as \n, \x1b.
-[[nodiscard]] std::string one_line(const Report& report);
+/// One line, whatever bytes the parts hold.
+[[nodiscard]] std::string one_line(const SubmittedReport& report);
 
 /// Where reports go. Called from any thread, at once from several; must not report in turn.
 class ReportSink {
 public:
     virtual ~ReportSink() = default;
-    virtual void show(const Report& report) = 0;
+    virtual void show(const SubmittedReport& report) = 0;
     /// A report that the rate limit keeps from being shown.
-    virtual void hold_back(const Report& report) { static_cast<void>(report); }
+    virtual void hold_back(const SubmittedReport& report) { static_cast<void>(report); }
 };
 
 struct ReportLimits {
@@ -65,7 +51,7 @@ struct ReportLimits {
 
 struct Alarm {
     std::string name;
-    Report report;             // the latest
+    SubmittedReport report;    // the latest
     std::uint64_t raised = 1;  // how often since it was latched
     WallTime first{};
     WallTime last{};
@@ -82,12 +68,13 @@ public:
     Reports& operator=(const Reports&) = delete;
     ~Reports();  // shows what is still held back
 
-    /// Shown, or held back and counted. Fatal ones are always shown.
+    /// Shown, or held back and counted. Fatal ones are always shown. An alarm is latched; when it is latched already,
+    /// it counts. One that was acknowledged is latched anew. Any thread.
     void submit(Report report);
-
-    /// Submits, and latches the alarm. When it is latched already, it counts. One that was acknowledged is latched
-    /// anew.
-    void raise(const std::string& alarm, Report report);
+    /// Submits, for parts that do not know this class. It outlives them.
+    [[nodiscard]] Reporter reporter() {
+        return [this](Report report) { submit(std::move(report)); };
+    }
 
     /// False: there is no such alarm that is latched. `person` is kept with it and reported.
     [[nodiscard]] bool acknowledge(const std::string& alarm, const std::string& person);
@@ -111,10 +98,12 @@ private:
         SteadyTime window_start{};
         std::uint32_t shown = 0;
         std::uint64_t held_back = 0;
-        Report latest;  // of those held back
+        SubmittedReport latest;  // of those held back
     };
 
-    [[nodiscard]] bool passes(Report& report);  // with mutex_ held
+    void latch(const SubmittedReport& report);
+    void show(SubmittedReport report);
+    [[nodiscard]] bool passes(SubmittedReport& report);  // with mutex_ held
     [[nodiscard]] Limit& limit_of(const Report& report, SteadyTime now);
     void show_held_back(SteadyTime now, bool all);
 
@@ -127,13 +116,5 @@ private:
     std::map<std::string, Alarm> alarms_;
     std::function<void()> alarms_changed_;  // called with mutex_ held
 };
-
-/// A warning of one line that needs no more.
-inline void warn(Reports& reports, std::string text) {
-    Report report;
-    report.severity = Severity::warning;
-    report.what = std::move(text);
-    reports.submit(std::move(report));
-}
 
 }  // namespace weir::service
