@@ -5,17 +5,22 @@
 
 namespace weir::building {
 
-/// The logic, and what its thread tells the others.
-class AssignerStation::Logic final : public messaging::StationLogic {
-public:
-    Logic(const AssignerStationOptions& options, messaging::StationLoop& loop, service::Reports& reports,
-          service::SharedStatus& status)
-        : loop_(loop), status_(status), assigner_(options.assigner, loop.endpoint(), reports.reporter()) {}
+namespace {
 
-    void set_peers(const std::vector<Peer>& peers, SteadyTime now) {
+/// The logic, and what its thread tells the others.
+class AssignerLogic final : public station::StationLogic {
+public:
+    AssignerLogic(const AssignerOptions& options, messaging::StationLoop& loop, service::SharedStatus& status,
+                  Reporter report)
+        : loop_(loop), status_(status), assigner_(options, loop.endpoint(), std::move(report)) {}
+
+    Result<> set_peers(const std::vector<Peer>& peers, SteadyTime now) override {
         peers_ = peers;
         assigner_.set_peers(peers, now);
+        return {};
     }
+    void start_run(RunNumber, SteadyTime) override { assigner_.start_run(); }
+    void end_run() override { assigner_.give_up(); }
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         assigner_.on_message(message, now);
@@ -24,8 +29,7 @@ public:
         assigner_.on_peer(peer, change, now);
     }
     std::optional<SteadyTime> step(SteadyTime now) override { return assigner_.step(now); }
-    Assigner& assigner() noexcept { return assigner_; }
-    [[nodiscard]] service::StationEvents events() const {
+    service::StationEvents events() const override {
         if (assigner_.ledger().in_hand > 0) return {};
         const auto& events = assigner_.events();
         return {{"accepted", events.accepted},
@@ -65,73 +69,25 @@ private:
     std::vector<Peer> peers_;
 };
 
-AssignerStation::AssignerStation(AssignerStationOptions options, service::Reports& reports, const Clock& clock)
-    : options_(std::move(options)), reports_(reports), clock_(clock) {}
-
-AssignerStation::~AssignerStation() { static_cast<void>(disconnect()); }
-
-Result<> AssignerStation::configure() {
+station::LoopStationOptions around(const AssignerStationOptions& options) {
     const std::vector kinds{StationKind::build, StationKind::readout, StationKind::supervise};
-    loop_ = WEIR_TRY(messaging::StationLoop::open(
-        {.thread = "dfm", .loop = options_.loop, .link = options_.link, .speaks_with = kinds, .watches = kinds},
-        clock_));
-    return {};
+    return {
+        .name = options.name,
+        .kind = StationKind::assign,
+        .id = options.id,
+        .loop = {.thread = "dfm", .loop = options.loop, .link = options.link, .speaks_with = kinds, .watches = kinds}};
 }
 
-Peer AssignerStation::self() const {
-    return {.name = options_.name,
-            .kind = StationKind::assign,
-            .id = options_.id,
-            .dataflow = loop_ ? loop_->address() : "",
-            .events = {},
-            .sources = {},
-            .tcp = options_.link == messaging::LinkKind::tcp};
-}
+}  // namespace
 
-Result<> AssignerStation::connect(const std::vector<Peer>& peers) {
-    const std::scoped_lock lock(logic_mutex_);
-    logic_ = std::make_unique<Logic>(options_, *loop_, reports_, status_);
-    logic_->set_peers(peers, clock_.now());
-    return loop_->connect(peers, *logic_);
-}
-
-Result<> AssignerStation::start(RunNumber run) {
-    loop_->begin_run(run, [&] { logic_->assigner().start_run(); });
-    return {};
-}
-
-Result<> AssignerStation::stop(std::chrono::milliseconds deadline) {
-    loop_->drain();
-    static_cast<void>(status_.wait_idle(deadline));
-    loop_->end_run([&] { logic_->assigner().give_up(); });
-    return {};
-}
-
-Result<> AssignerStation::disconnect() {
-    const std::scoped_lock lock(logic_mutex_);
-    if (loop_) loop_->disconnect();
-    logic_.reset();
-    return {};
-}
-
-Result<> AssignerStation::unconfigure() {
-    const std::scoped_lock lock(logic_mutex_);
-    logic_.reset();  // of a connect() that failed
-    loop_.reset();
-    return {};
-}
-
-Result<> AssignerStation::change_peers(const std::vector<Peer>& peers) {
-    return loop_->change_peers(peers, [&] { logic_->set_peers(peers, clock_.now()); });
-}
-
-service::StationStatus AssignerStation::status() const { return status_.read(); }
-
-service::StationEvents AssignerStation::events() const {
-    const std::unique_lock lock(logic_mutex_, std::try_to_lock);
-    service::StationEvents events;
-    if (lock && logic_) loop_->in_loop([&] { events = logic_->events(); });
-    return events;
-}
+AssignerStation::AssignerStation(AssignerStationOptions options, service::Reports& reports, const Clock& clock)
+    : LoopStation(
+          around(options),
+          [assigner = options.assigner, report = reports.reporter()]() -> Result<MakeLogic> {
+              return [assigner, report](messaging::StationLoop& loop, service::SharedStatus& status) {
+                  return std::make_unique<AssignerLogic>(assigner, loop, status, report);
+              };
+          },
+          clock) {}
 
 }  // namespace weir::building

@@ -9,17 +9,37 @@ namespace weir::building {
 namespace {
 /// "robs_lost_0x7c0000"
 std::string lost_of(SourceId source) { return fmt::format("robs_lost_0x{:06x}", number(source)); }
-}  // namespace
 
-class BuilderStation::Logic final : public messaging::StationLogic {
+class BuilderLogic final : public station::StationLogic {
 public:
-    Logic(BuilderStation& station)
-        : station_(station),
+    BuilderLogic(const BuilderStationOptions& options, messaging::StationLoop& loop, service::SharedStatus& status,
+                 const Reporter& report, const Clock& clock)
+        : loop_(loop),
+          status_(status),
+          clock_(clock),
+          samples_(options.samples),
           output_(
-              station.options_.output, [this] { woken(); }, station.reports_.reporter()),
-          sampled_(output_, station.samples_, station.clock_),
-          builder_(station.options_.builder, station.loop_->endpoint(), station.loop_->pool(), sampled_,
-                   station.reports_.reporter()) {}
+              options.output, [this] { woken(); }, report),
+          sampled_(output_, samples_, clock),
+          builder_(options.builder, loop.endpoint(), loop.pool(), sampled_, report) {}
+
+    Result<> set_peers(const std::vector<Peer>& peers, SteadyTime now) override {
+        peers_ = peers;
+        builder_.set_peers(peers, now);
+        return loop_.running() ? output_.set_peers(peers, run_) : Result<>{};
+    }
+    Result<> prepare_run(RunNumber run, bool) override {
+        if (samples_ != nullptr) samples_->clear();
+        WEIR_TRY(output_.set_peers(peers_, run));
+        run_ = run;
+        return {};
+    }
+    void start_run(RunNumber run, SteadyTime) override { builder_.start_run(run); }
+    void end_run() override {
+        output_.close();  // first: no answer comes any more
+        collect();
+        builder_.give_up();  // also what came while it was stopping: the DFM has given it to others
+    }
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         builder_.on_message(message, now);
@@ -34,7 +54,7 @@ public:
     }
     std::optional<SteadyTime> step(SteadyTime now) override { return builder_.step(now); }
     void tell() override {
-        const auto stats = station_.loop_->stats();
+        const auto stats = loop_.stats();
         if (stats.kernel_drops > drops_) builder_.overflowed();
         drops_ = stats.kernel_drops;
         const auto counts = builder_.counts();
@@ -61,15 +81,13 @@ public:
                            {"kernel_drops", double(stats.kernel_drops)},
                            {"foreign_address", double(stats.foreign_address)}};
         for (const auto& [source, lost] : builder_.lost_by_source()) status.counters[lost_of(source)] = double(lost);
-        output_.look_after(station_.clock_.now());
+        output_.look_after(clock_.now());
         const auto output = output_.stats();
         status.counters["output_held"] = double(output.held);
         status.counters["output_reconnects"] = double(output.reconnects);
         // The DFM, which ends before, may not have acknowledged the last word.
-        station_.status_.write(std::move(status), counts.in_hand == 0);
+        status_.write(std::move(status), counts.in_hand == 0);
     }
-    Builder& builder() noexcept { return builder_; }
-    DeliveryOutput& output() noexcept { return output_; }
 
 private:
     /// Between the builder and its output: an event now and then is shown to whoever wants to look.
@@ -94,10 +112,15 @@ private:
     };
 
     void woken() {
-        if (!woken_.exchange(true, std::memory_order_acq_rel)) station_.loop_->call([] {});  // it collects
+        if (!woken_.exchange(true, std::memory_order_acq_rel)) loop_.call([] {});  // it collects
     }
 
-    BuilderStation& station_;
+    messaging::StationLoop& loop_;
+    service::SharedStatus& status_;
+    const Clock& clock_;
+    service::SampledEvents* const samples_;
+    std::vector<Peer> peers_;
+    RunNumber run_{};
     std::atomic<bool> woken_{false};
     DeliveryOutput output_;
     Sampled sampled_;
@@ -105,84 +128,31 @@ private:
     std::uint64_t drops_ = 0;
 };
 
+station::LoopStationOptions around(const BuilderStationOptions& options) {
+    station::LoopStationOptions made{.name = options.name,
+                                     .kind = StationKind::build,
+                                     .id = options.id,
+                                     .loop = {.thread = "builder",
+                                              .loop = options.loop,
+                                              .link = options.link,
+                                              .speaks_with = {StationKind::assign, StationKind::readout},
+                                              .watches = {StationKind::assign},
+                                              .memory = options.memory}};
+    made.loop.loop.gather = answers_gather;
+    if (options.probe) made.loop.probe = options.probe_deadline;
+    return made;
+}
+
+}  // namespace
+
 BuilderStation::BuilderStation(BuilderStationOptions options, service::Reports& reports, const Clock& clock)
-    : options_(std::move(options)), reports_(reports), clock_(clock) {}
-
-BuilderStation::~BuilderStation() { static_cast<void>(disconnect()); }
-
-Result<> BuilderStation::configure() {
-    messaging::StationLoopOptions options{.thread = "builder",
-                                          .loop = options_.loop,
-                                          .link = options_.link,
-                                          .speaks_with = {StationKind::assign, StationKind::readout},
-                                          .watches = {StationKind::assign},
-                                          .memory = options_.memory};
-    options.loop.gather = answers_gather;
-    if (options_.probe) options.probe = options_.probe_deadline;
-    loop_ = WEIR_TRY(messaging::StationLoop::open(std::move(options), clock_));
-    return {};
-}
-
-Peer BuilderStation::self() const {
-    return {.name = options_.name,
-            .kind = StationKind::build,
-            .id = options_.id,
-            .dataflow = loop_ ? loop_->address() : "",
-            .events = {},
-            .sources = {},
-            .tcp = options_.link == messaging::LinkKind::tcp};
-}
-
-Result<> BuilderStation::connect(const std::vector<Peer>& peers) {
-    peers_ = peers;
-    logic_ = std::make_unique<Logic>(*this);
-    logic_->builder().set_peers(peers, clock_.now());
-    return loop_->connect(peers, *logic_);
-}
-
-Result<> BuilderStation::start(RunNumber run) {
-    if (samples_ != nullptr) samples_->clear();
-    Result<> output;
-    loop_->in_loop([&] { output = logic_->output().set_peers(peers_, run); });
-    if (!output) return output;
-    run_ = run;
-    loop_->begin_run(run, [&] { logic_->builder().start_run(run); });
-    return {};
-}
-
-Result<> BuilderStation::stop(std::chrono::milliseconds deadline) {
-    loop_->drain();
-    static_cast<void>(status_.wait_idle(deadline));
-    loop_->end_run([&] {
-        logic_->output().close();  // first: no answer comes any more
-        logic_->collect();
-        logic_->builder().give_up();  // also what came while it was stopping: the DFM has given it to others
-    });
-    return {};
-}
-
-Result<> BuilderStation::disconnect() {
-    if (loop_) loop_->disconnect();
-    logic_.reset();
-    return {};
-}
-
-Result<> BuilderStation::unconfigure() {
-    logic_.reset();  // of a connect() that failed
-    loop_.reset();
-    return {};
-}
-
-Result<> BuilderStation::change_peers(const std::vector<Peer>& peers) {
-    Result<> output;
-    auto changed = loop_->change_peers(peers, [&] {
-        peers_ = peers;
-        logic_->builder().set_peers(peers, clock_.now());
-        if (loop_->running()) output = logic_->output().set_peers(peers, run_);
-    });
-    return changed ? output : changed;
-}
-
-service::StationStatus BuilderStation::status() const { return status_.read(); }
+    : LoopStation(
+          around(options),
+          [options, report = reports.reporter(), &clock]() -> Result<MakeLogic> {
+              return [&options, &report, &clock](messaging::StationLoop& loop, service::SharedStatus& status) {
+                  return std::make_unique<BuilderLogic>(options, loop, status, report, clock);
+              };
+          },
+          clock) {}
 
 }  // namespace weir::building

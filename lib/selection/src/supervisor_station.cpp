@@ -7,12 +7,37 @@
 
 namespace weir::selection {
 
+namespace {
+
 /// The logic, and what its thread tells the others.
-class SupervisorStation::Logic final : public messaging::StationLogic {
+class SupervisorLogic final : public station::StationLogic {
 public:
-    Logic(const SupervisorStationOptions& options, messaging::StationLoop& loop, service::SharedStatus& status,
-          service::Reports& reports, const Clock& clock)
-        : loop_(loop), status_(status), supervisor_(options.supervisor, loop.endpoint(), clock, reports.reporter()) {}
+    SupervisorLogic(const SupervisorOptions& options, messaging::StationLoop& loop, service::SharedStatus& status,
+                    Reporter report, const Clock& clock)
+        : loop_(loop), status_(status), supervisor_(options, loop.endpoint(), clock, std::move(report)) {}
+
+    /// Of the readouts with the one that takes results.
+    bool speaks_with(const Peer& peer) const override {
+        return peer.kind != StationKind::readout || is_pseudo_readout(peer);
+    }
+    Result<> set_peers(const std::vector<Peer>& peers, SteadyTime now) override {
+        supervisor_.set_peers(peers, now);
+        return {};
+    }
+    void start_run(RunNumber, SteadyTime now) override {
+        over_ = false;
+        supervisor_.start_run(now);
+    }
+    void pause() override { supervisor_.pause(); }
+    void resume(SteadyTime now) override { supervisor_.resume(now); }
+    void drain() override { supervisor_.stop(); }
+    /// The rest of the time is kept to tell the DFM what is accepted by force.
+    bool force(SteadyTime now) override {
+        supervisor_.force_all(now);
+        return true;
+    }
+    /// Messages may still be in flight to a DFM that is gone; what was accepted is known.
+    void end_run() override { over_ = true; }
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         supervisor_.on_message(message, now);
@@ -21,8 +46,7 @@ public:
         supervisor_.on_peer(peer, change, now);
     }
     std::optional<SteadyTime> step(SteadyTime now) override { return supervisor_.step(now); }
-    Supervisor& supervisor() noexcept { return supervisor_; }
-    [[nodiscard]] service::StationEvents events() const {
+    service::StationEvents events() const override {
         if (!supervisor_.idle() && !over_) return {};
         return {{"accepted", supervisor_.accepted()}};
     }
@@ -53,16 +77,6 @@ public:
         status_.write(std::move(status), supervisor_.idle() && heard());
     }
 
-    void start_run(SteadyTime now) {
-        over_ = false;
-        supervisor_.start_run(now);
-    }
-    /// The last status of a run. Messages may still be in flight to a DFM that is gone; what was accepted is known.
-    void tell_last() {
-        over_ = true;
-        tell();
-    }
-
 private:
     /// The DFM has acknowledged all messages, and so has the pseudo readout unless it is silent. Messages to processing
     /// units do not count: when one dies, no event is lost by that.
@@ -81,102 +95,28 @@ private:
     bool over_ = false;  // the run
 };
 
-namespace {
-
-/// Of the readouts it speaks with the one that takes results.
-std::vector<Peer> spoken_with(std::vector<Peer> peers) {
-    std::erase_if(peers, [](const Peer& one) { return one.kind == StationKind::readout && !is_pseudo_readout(one); });
-    return peers;
+station::LoopStationOptions around(const SupervisorStationOptions& options) {
+    const std::vector kinds{StationKind::assign, StationKind::select, StationKind::readout};
+    return {.name = options.name,
+            .kind = StationKind::supervise,
+            .id = options.id,
+            .loop = {.thread = "supervisor",
+                     .loop = options.loop,
+                     .link = options.link,
+                     .speaks_with = kinds,
+                     .watches = kinds}};
 }
 
 }  // namespace
 
 SupervisorStation::SupervisorStation(SupervisorStationOptions options, service::Reports& reports, const Clock& clock)
-    : options_(std::move(options)), reports_(reports), clock_(clock) {}
-
-SupervisorStation::~SupervisorStation() { static_cast<void>(disconnect()); }
-
-Result<> SupervisorStation::configure() {
-    const std::vector kinds{StationKind::assign, StationKind::select, StationKind::readout};
-    loop_ = WEIR_TRY(messaging::StationLoop::open(
-        {.thread = "supervisor", .loop = options_.loop, .link = options_.link, .speaks_with = kinds, .watches = kinds},
-        clock_));
-    return {};
-}
-
-Peer SupervisorStation::self() const {
-    return {.name = options_.name,
-            .kind = StationKind::supervise,
-            .id = options_.id,
-            .dataflow = loop_ ? loop_->address() : "",
-            .events = {},
-            .sources = {},
-            .tcp = options_.link == messaging::LinkKind::tcp};
-}
-
-Result<> SupervisorStation::connect(const std::vector<Peer>& peers) {
-    const std::scoped_lock lock(logic_mutex_);
-    logic_ = std::make_unique<Logic>(options_, *loop_, status_, reports_, clock_);
-    logic_->supervisor().set_peers(peers, clock_.now());
-    return loop_->connect(spoken_with(peers), *logic_);
-}
-
-Result<> SupervisorStation::start(RunNumber run) {
-    status_.write({}, false);  // who asks from now on asks about this run
-    loop_->begin_run(run, [&] { logic_->start_run(clock_.now()); });
-    return {};
-}
-
-Result<> SupervisorStation::pause() {
-    loop_->in_loop([&] { logic_->supervisor().pause(); });
-    return {};
-}
-
-Result<> SupervisorStation::resume() {
-    loop_->in_loop([&] { logic_->supervisor().resume(clock_.now()); });
-    return {};
-}
-
-Result<> SupervisorStation::stop(std::chrono::milliseconds deadline) {
-    loop_->drain([&] { logic_->supervisor().stop(); });
-    // A tenth of the time is kept to tell the DFM what is accepted by force.
-    if (!status_.wait_idle(deadline * 9 / 10)) {
-        loop_->in_loop([&] {
-            logic_->supervisor().force_all(clock_.now());
-            logic_->tell();
-        });
-        if (!status_.wait_idle(deadline / 10)) loop_->in_loop([&] { logic_->tell_last(); });
-    }
-    loop_->end_run();
-    return {};
-}
-
-Result<> SupervisorStation::disconnect() {
-    const std::scoped_lock lock(logic_mutex_);
-    if (loop_) loop_->disconnect();
-    logic_.reset();
-    status_.write({}, false);
-    return {};
-}
-
-Result<> SupervisorStation::unconfigure() {
-    const std::scoped_lock lock(logic_mutex_);
-    logic_.reset();  // of a connect() that failed
-    loop_.reset();
-    return {};
-}
-
-Result<> SupervisorStation::change_peers(const std::vector<Peer>& peers) {
-    return loop_->change_peers(spoken_with(peers), [&] { logic_->supervisor().set_peers(peers, clock_.now()); });
-}
-
-service::StationStatus SupervisorStation::status() const { return status_.read(); }
-
-service::StationEvents SupervisorStation::events() const {
-    const std::unique_lock lock(logic_mutex_, std::try_to_lock);
-    service::StationEvents events;
-    if (lock && logic_) loop_->in_loop([&] { events = logic_->events(); });
-    return events;
-}
+    : LoopStation(
+          around(options),
+          [supervisor = options.supervisor, report = reports.reporter(), &clock]() -> Result<MakeLogic> {
+              return [&supervisor, &report, &clock](messaging::StationLoop& loop, service::SharedStatus& status) {
+                  return std::make_unique<SupervisorLogic>(supervisor, loop, status, report, clock);
+              };
+          },
+          clock) {}
 
 }  // namespace weir::selection

@@ -23,16 +23,46 @@ struct UnitItem {
     Event event{};  // lies in the task
 };
 
-}  // namespace
-
 /// The unit in its loop, and the way to its workers and back.
-class UnitStation::Logic final : public messaging::StationLogic, public UnitWorkers {
+class UnitLogic final : public station::StationLogic, public UnitWorkers {
 public:
-    explicit Logic(UnitStation& station)
-        : station_(station), unit_(station.options_.unit, station.loop_->endpoint(), *this, [this](Report report) {
-              report.where = station_.selection_->name();
-              station_.reports_.submit(std::move(report));
+    UnitLogic(const UnitStationOptions& options, Selection& selection, messaging::StationLoop& loop,
+              service::SharedStatus& status, Reporter report, const Clock& clock)
+        : options_(options),
+          selection_(selection),
+          loop_(loop),
+          status_(status),
+          report_(std::move(report)),
+          clock_(clock),
+          unit_(options.unit, loop.endpoint(), *this, [this](Report one) {
+              one.where = selection_.name();
+              report_(std::move(one));
           }) {}
+
+    Result<> set_peers(const std::vector<Peer>& peers, SteadyTime) override {
+        unit_.set_peers(peers);
+        return {};
+    }
+    /// Again: a library of threads runs in processes then; it may be what ended the process before.
+    Result<> prepare_run(RunNumber, bool again) override {
+        if (again) distrust(selection_, report_);
+        return {};
+    }
+    void start_run(RunNumber run, SteadyTime) override {
+        start_workers(run);
+        unit_.start_run();
+    }
+    bool force(SteadyTime) override { return false; }  // the rest of the time is for the workers
+    void stop_workers(bool idle, std::chrono::milliseconds deadline) override {
+        const auto at_most = idle ? 1000ms : std::max<std::chrono::milliseconds>(deadline / 10, 100ms);
+        if (workers_ && !workers_->stop(at_most))
+            report_.warning(fmt::format("the selection {} hangs: its threads were left behind", selection_.name()));
+    }
+    void end_run() override {
+        collect();
+        workers_.reset();
+        unit_.give_up();  // also what came while it was stopping; others have it now
+    }
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         unit_.on_message(message, now);
@@ -57,26 +87,6 @@ public:
         WEIR_ASSERT(taken);  // bounded by the unit's credit, far below the queue
     }
 
-    void start_workers(RunNumber run) {
-        run_ = run;
-        workers_.emplace("worker", station_.options_.unit.workers, std::size_t{1} << 20, *station_.selection_,
-                         WorkerThreads<UnitItem>::Calls{
-                             .view = [this](UnitItem& item) { return view(item); },
-                             .done = [this](UnitItem&& item, Judgement&& judgement,
-                                            const std::stop_token&) { done(std::move(item), std::move(judgement)); }});
-    }
-    /// In the thread of transitions: the workers are not waited for by the loop.
-    void stop_workers(std::chrono::milliseconds deadline) {
-        if (workers_ && !workers_->stop(deadline))
-            station_.reports_.reporter().warning(
-                fmt::format("the selection {} hangs: its threads were left behind", station_.selection_->name()));
-    }
-    void forget_workers() {
-        collect();
-        workers_.reset();
-    }
-
-    SelectionUnit& unit() noexcept { return unit_; }
     void tell() override {
         const auto counts = unit_.counts();
         service::StationStatus status;
@@ -107,28 +117,36 @@ public:
             status.counters["worker_restarts"] = double(workers_->restarts());
             std::vector<GlobalEventId> stuck;
             double seconds = 0;
-            if (!station_.selection_->in_processes()) {
-                const auto limit = hangs_after(station_.options_.selection.time_limit);
-                const auto now = station_.clock_.now();
+            if (!selection_.in_processes()) {
+                const auto limit = hangs_after(options_.selection.time_limit);
+                const auto now = clock_.now();
                 stuck = workers_->stuck(now, limit);
                 seconds = hanging_seconds(workers_->longest(now), limit);
             }
             status.counters["hanging"] = double(stuck.size());
             status.counters["hanging_seconds"] = seconds;
-            hanging_.look(stuck, station_.selection_->name(), station_.reports_.reporter());
+            hanging_.look(stuck, selection_.name(), report_);
         }
-        const auto stats = station_.loop_->stats();
+        const auto stats = loop_.stats();
         status.counters["posts_resent"] = double(stats.endpoint.posts_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
-        station_.status_.write(std::move(status), unit_.idle() && told());
+        status_.write(std::move(status), unit_.idle() && told());
     }
 
 private:
+    void start_workers(RunNumber run) {
+        run_ = run;
+        workers_.emplace("worker", options_.unit.workers, std::size_t{1} << 20, selection_,
+                         WorkerThreads<UnitItem>::Calls{
+                             .view = [this](UnitItem& item) { return view(item); },
+                             .done = [this](UnitItem&& item, Judgement&& judgement,
+                                            const std::stop_token&) { done(std::move(item), std::move(judgement)); }});
+    }
     /// The supervisor's acknowledgement is not waited for: it stops before its units, and whether it still acknowledges
     /// their last word is chance. Who is gone is told nothing.
     bool told() const {
-        const auto& endpoint = station_.loop_->endpoint();
+        const auto& endpoint = loop_.endpoint();
         const auto supervisor = unit_.supervisor();
         const auto results = unit_.results_to();
         return (!supervisor || !endpoint.heard(*supervisor) || unit_.verdicts_told()) &&
@@ -161,10 +179,15 @@ private:
             first = judged_.empty();
             judged_.emplace_back(std::move(item.task), std::move(judgement));
         }
-        if (first) station_.loop_->call([] {});  // it collects all of them
+        if (first) loop_.call([] {});  // it collects all of them
     }
 
-    UnitStation& station_;
+    const UnitStationOptions& options_;
+    Selection& selection_;
+    messaging::StationLoop& loop_;
+    service::SharedStatus& status_;
+    const Reporter report_;
+    const Clock& clock_;
     SelectionUnit unit_;
     RunNumber run_{};  // before the workers start
     Hanging hanging_;
@@ -173,83 +196,32 @@ private:
     std::optional<WorkerThreads<UnitItem>> workers_;      // the last member: they use all others
 };
 
-UnitStation::UnitStation(UnitStationOptions options, service::Reports& reports, const Clock& clock)
-    : options_(std::move(options)), reports_(reports), clock_(clock) {}
-
-UnitStation::~UnitStation() { static_cast<void>(disconnect()); }
-
-Result<> UnitStation::configure() {
-    selection_ = WEIR_TRY(Selection::open(options_.selection));
+station::LoopStationOptions around(const UnitStationOptions& options) {
     const std::vector kinds{StationKind::supervise, StationKind::readout};
-    loop_ = WEIR_TRY(messaging::StationLoop::open({.thread = "input",
-                                                   .loop = options_.loop,
-                                                   .link = options_.link,
-                                                   .speaks_with = kinds,
-                                                   .watches = kinds,
-                                                   .memory = options_.memory},
-                                                  clock_));
-    return {};
-}
-
-Peer UnitStation::self() const {
-    return {.name = options_.name,
+    return {.name = options.name,
             .kind = StationKind::select,
-            .id = options_.id,
-            .dataflow = loop_ ? loop_->address() : "",
-            .events = {},
-            .sources = {},
-            .tcp = options_.link == messaging::LinkKind::tcp};
+            .id = options.id,
+            .loop = {.thread = "input",
+                     .loop = options.loop,
+                     .link = options.link,
+                     .speaks_with = kinds,
+                     .watches = kinds,
+                     .memory = options.memory}};
 }
 
-Result<> UnitStation::connect(const std::vector<Peer>& peers) {
-    logic_ = std::make_unique<Logic>(*this);
-    logic_->unit().set_peers(peers);
-    return loop_->connect(peers, *logic_);
-}
+}  // namespace
 
-Result<> UnitStation::start(RunNumber run) {
-    loop_->begin_run(run, [&] {
-        logic_->start_workers(run);
-        logic_->unit().start_run();
-    });
-    return {};
-}
-
-Result<> UnitStation::start_again(RunNumber run) {
-    distrust(*selection_, reports_.reporter());
-    return start(run);
-}
-
-Result<> UnitStation::stop(std::chrono::milliseconds deadline) {
-    loop_->drain();
-    const bool idle = status_.wait_idle(deadline * 9 / 10);
-    loop_->halt();
-    logic_->stop_workers(idle ? 1000ms : std::max<std::chrono::milliseconds>(deadline / 10, 100ms));
-    loop_->end_run([&] {
-        logic_->forget_workers();
-        logic_->unit().give_up();  // also what came while it was stopping; others have it now
-    });
-    return {};
-}
-
-Result<> UnitStation::disconnect() {
-    if (loop_) loop_->disconnect();
-    logic_.reset();
-    status_.write({}, false);
-    return {};
-}
-
-Result<> UnitStation::unconfigure() {
-    logic_.reset();  // of a connect() that failed
-    loop_.reset();
-    selection_.reset();
-    return {};
-}
-
-Result<> UnitStation::change_peers(const std::vector<Peer>& peers) {
-    return loop_->change_peers(peers, [&] { logic_->unit().set_peers(peers); });
-}
-
-service::StationStatus UnitStation::status() const { return status_.read(); }
+UnitStation::UnitStation(UnitStationOptions options, service::Reports& reports, const Clock& clock)
+    : LoopStation(
+          around(options),
+          [options, report = reports.reporter(), &clock]() -> Result<MakeLogic> {
+              auto opened = WEIR_TRY(Selection::open(options.selection));
+              const auto selection = std::make_shared<Selection>(std::move(opened));  // a std::function is copied
+              return
+                  [&options, selection, &report, &clock](messaging::StationLoop& loop, service::SharedStatus& status) {
+                      return std::make_unique<UnitLogic>(options, *selection, loop, status, report, clock);
+                  };
+          },
+          clock) {}
 
 }  // namespace weir::selection

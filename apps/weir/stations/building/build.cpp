@@ -72,9 +72,8 @@ Result<std::unique_ptr<service::Station>> BuilderSettings::make(const StationPla
     tag.type = tag_.substr(0, tag_.find('_'));
     tag.name = tag_.substr(tag_.find('_') + 1);
     options.output.tags = {tag};
-    auto station = std::make_unique<building::BuilderStation>(std::move(options), services.reports, services.clock);
-    station->sample_into(&services.samples);
-    return station;
+    options.samples = &services.samples;
+    return std::make_unique<building::BuilderStation>(std::move(options), services.reports, services.clock);
 }
 
 void add_build(CLI::App& parent, Command& chosen) {

@@ -2,15 +2,11 @@
 // The level-2 supervisor as a station: its logic in a station loop.
 #pragma once
 
-#include <memory>
-#include <mutex>
 #include <string>
-#include <vector>
 
-#include "weir/messaging/station_loop.hpp"
 #include "weir/selection/supervisor.hpp"
-#include "weir/service/shared_status.hpp"
-#include "weir/service/station.hpp"
+#include "weir/service/reports.hpp"
+#include "weir/station/loop_station.hpp"
 
 namespace weir::selection {
 
@@ -22,36 +18,10 @@ struct SupervisorStationOptions {
     messaging::LinkKind link = messaging::LinkKind::udp;
 };
 
-class SupervisorStation final : public service::Station {
+class SupervisorStation final : public station::LoopStation {
 public:
     /// Reports and clock outlive the station.
     SupervisorStation(SupervisorStationOptions options, service::Reports& reports, const Clock& clock);
-    ~SupervisorStation() override;
-
-    [[nodiscard]] Result<> configure() override;
-    [[nodiscard]] Peer self() const override;
-    [[nodiscard]] Result<> connect(const std::vector<Peer>& peers) override;
-    [[nodiscard]] Result<> start(RunNumber run) override;
-    [[nodiscard]] Result<> pause() override;
-    [[nodiscard]] Result<> resume() override;
-    /// No more tickets; waits until everything is decided and the DFM was told. At the deadline the rest is accepted by
-    /// force.
-    [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline) override;
-    [[nodiscard]] Result<> disconnect() override;
-    [[nodiscard]] Result<> unconfigure() override;
-    [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
-    [[nodiscard]] service::StationStatus status() const override;
-    [[nodiscard]] service::StationEvents events() const override;
-
-private:
-    class Logic;
-    const SupervisorStationOptions options_;
-    service::Reports& reports_;
-    const Clock& clock_;
-    service::SharedStatus status_;  // also before and after there is a logic
-    std::unique_ptr<messaging::StationLoop> loop_;
-    mutable std::mutex logic_mutex_;  // held while the logic comes or goes, and by who asks it from another thread
-    std::unique_ptr<Logic> logic_;    // while connected
 };
 
 }  // namespace weir::selection
