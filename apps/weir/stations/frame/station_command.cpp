@@ -5,16 +5,13 @@
 
 #include <algorithm>
 #include <boost/json/serialize.hpp>
-#include <csignal>
 
 #include "cli/output.hpp"
-#include "cli/process/signals.hpp"
 #include "stations/frame/sampled_object.hpp"
-#include "stations/frame/service_manager.hpp"
+#include "stations/frame/station_process.hpp"
 #include "weir/base/file.hpp"
 #include "weir/base/suggest.hpp"
 #include "weir/base/thread_trace.hpp"
-#include "weir/service/report_sinks.hpp"
 #include "weir/service/station_frame.hpp"
 
 namespace weir::app {
@@ -65,12 +62,12 @@ service::StationFrameOptions frame_options(const StationPlace& place, const std:
 }
 
 /// Until somebody wants the process to end; then the station's way down.
-Result<> live(service::StationFrame& frame, Signals& signals, const ServiceManager& manager,
-              std::chrono::milliseconds stop_deadline) {
+Result<> live(service::StationFrame& frame, StationProcess& process, std::chrono::milliseconds stop_deadline) {
+    const auto& manager = process.manager;
     manager.ready();
     const auto signalled = [&] {
         const ScopedWait wait(WaitCause::timer);
-        return signals.wait(50ms);
+        return process.signals.wait(50ms);
     };
     while (!signalled() && !frame.wait_for_exit(0ms)) manager.alive();
     manager.stopping();
@@ -133,36 +130,22 @@ int run_station(std::string_view command_name, StationKind kind, const StationOp
                 StationSettings& settings) {
     const auto place = read_station(kind, options, settings);
     if (!place) return fail_with(command_name, place.error());
-    std::signal(SIGPIPE, SIG_IGN);  // who reads the log may go away
-    std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of the write
-    Signals signals;                // before any thread begins
-    const auto manager = ServiceManager::from_environment();
-    const SystemClock clock;
-    service::Metrics metrics;
-    std::vector<std::unique_ptr<service::ReportSink>> sinks;
-    sinks.push_back(service::log_sink());
-    sinks.push_back(service::counter_sink(metrics));
-    service::Reports reports(place->name, clock, std::move(sinks));
-    ThreadAccounts threads(options.trace.empty() ? 0 : spans_of_a_trace);
-    const ThreadAccounts::Entry entry(threads, "main");
-    service::Timers timers(clock);
-    service::SampledEvents samples;
-    const service::StationServices services{clock, reports, metrics, threads, timers, samples};
-
-    auto station = settings.make(*place, services);
+    StationProcess process(place->name, options.trace.empty() ? 0 : spans_of_a_trace);
+    auto station = settings.make(*place, process.services);
     if (!station) return fail_with(command_name, station.error());
     Result<> ended;
     {
-        const auto frame = service::StationFrame::start(**station, frame_options(*place, options.control), services);
+        const auto frame =
+            service::StationFrame::start(**station, frame_options(*place, options.control), process.services);
         if (!frame) return fail_with(command_name, frame.error());
         print("{}\n", first_line(*place, **frame));
         flush_output();
-        ended = live(**frame, signals, manager, place->partition.stop_deadline);
+        ended = live(**frame, process, place->partition.stop_deadline);
         if (options.json) print("{}\n", to_json((*frame)->report()));
     }
     station->reset();
     if (!options.trace.empty()) {
-        if (auto written = write_thread_trace(threads, place->name, options.trace); !written)
+        if (auto written = write_thread_trace(process.threads, place->name, options.trace); !written)
             return fail_with(command_name, written.error());
     }
     return ended ? exit_good : fail_with(command_name, ended.error());

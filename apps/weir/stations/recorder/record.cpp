@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <csignal>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,16 +12,13 @@
 
 #include "cli/output.hpp"
 #include "cli/process/open_files.hpp"
-#include "cli/process/signals.hpp"
 #include "cli/progress.hpp"
 #include "files/recover.hpp"
-#include "stations/frame/service_manager.hpp"
+#include "stations/frame/station_process.hpp"
 #include "stations/recorder/commands.hpp"
 #include "stations/recorder/recorder_settings.hpp"
 #include "stations/recorder/recorder_station.hpp"
 #include "weir/recorder/recorder.hpp"
-#include "weir/service/report_sinks.hpp"
-#include "weir/service/reports.hpp"
 #include "weir/service/station_frame.hpp"
 
 namespace weir::app {
@@ -89,11 +85,12 @@ std::string status_line(const recorder::RecorderSummary& now, const recorder::Re
 }
 
 /// Until a signal comes: disks that fail or are full make the recorder wait, not end.
-void watch(const RecorderStation& station, Signals& signals, const ServiceManager& manager, const Clock& clock) {
-    ProgressLine line(clock);
+void watch(const RecorderStation& station, StationProcess& process) {
+    const auto& manager = process.manager;
+    ProgressLine line(process.clock);
     WritePathWatch write_path;
     auto before = station.summary();
-    while (!signals.wait(500ms)) {
+    while (!process.signals.wait(500ms)) {
         const auto now = station.summary();
         if (write_path.alive(now)) manager.alive();
         if (now.running - before.running < 1s) continue;
@@ -202,37 +199,23 @@ int run_record(RecordOptions& options) {
         return recover_directories_of(recorder_options->directories, recorder_options->recorder,
                                       recorder_options->catalogue, options.json);
 
-    std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of the write, which is dealt with
     leave_room_for_files(*recorder_options);
-    std::signal(SIGPIPE, SIG_IGN);  // who reads the log or the summary may go away; recording goes on
-    Signals signals;                // before any thread begins
-    const auto manager = ServiceManager::from_environment();
-    const SystemClock clock;
-    service::Metrics metrics;
-    std::vector<std::unique_ptr<service::ReportSink>> sinks;
-    sinks.push_back(service::log_sink());
-    sinks.push_back(service::counter_sink(metrics));
     const auto& name = options.settings.options.recorder;
-    service::Reports reports(name, clock, std::move(sinks));
-    ThreadAccounts threads;
-    const ThreadAccounts::Entry entry(threads, "main");
-    service::Timers timers(clock);
-    service::SampledEvents samples;
-    const service::StationServices services{clock, reports, metrics, threads, timers, samples};
-    RecorderStation station(*recorder_options, name, wire::StationId{1}, services, options.settings.stop_deadline);
-    const auto frame = service::StationFrame::start(station, frame_alone(options.settings), services);
+    StationProcess process(name);
+    RecorderStation station(*recorder_options, name, wire::StationId{1}, process.services,
+                            options.settings.stop_deadline);
+    const auto frame = service::StationFrame::start(station, frame_alone(options.settings), process.services);
     if (!frame) return fail_with(command_name, frame.error());
     if (const auto begun = begin(**frame); !begun) {
         static_cast<void>((*frame)->wind_down(as_long_as_it_takes));
         return fail_with(command_name, begun.error());
     }
-    if (const auto latched = reports.latched(); latched > 0)
-        complain(command_name, fmt::format("{} latched; see weir alarms", counted(latched, "alarm is", "alarms are")));
+    process.say_latched(command_name);
     say_what_began(*recorder_options, station.recorder(), (*frame)->control_address());
 
-    manager.ready();
-    watch(station, signals, manager, clock);
-    const auto stopped = end(**frame, station, manager);
+    process.manager.ready();
+    watch(station, process);
+    const auto stopped = end(**frame, station, process.manager);
     const auto summary = station.summary();
     if (options.json) {
         print_json(summary_json(summary));

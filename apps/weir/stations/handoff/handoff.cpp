@@ -7,18 +7,16 @@
 #include <memory>
 
 #include "cli/output.hpp"
-#include "cli/process/signals.hpp"
 #include "cli/progress.hpp"
-#include "handoff/commands.hpp"
-#include "handoff/handoff_metrics.hpp"
-#include "handoff/handoff_settings.hpp"
+#include "stations/frame/station_process.hpp"
+#include "stations/handoff/commands.hpp"
+#include "stations/handoff/handoff_metrics.hpp"
+#include "stations/handoff/handoff_settings.hpp"
 #include "weir/catalogue/catalogue_place.hpp"
 #include "weir/catalogue/hand_off_lock.hpp"
 #include "weir/handoff/hand_off.hpp"
 #include "weir/service/alarm_keeper.hpp"
 #include "weir/service/http_server.hpp"
-#include "weir/service/report_sinks.hpp"
-#include "weir/service/reports.hpp"
 
 namespace weir::app {
 namespace {
@@ -106,11 +104,11 @@ std::string status_line(const handoff::HandOffSummary& now, const handoff::HandO
 }
 
 /// Until a signal comes; with --once, until everything is done or given up.
-void watch(handoff::HandOff& hand_off, bool once, Signals& signals, service::Reports& reports, const Clock& clock) {
-    ProgressLine line(clock);
+void watch(handoff::HandOff& hand_off, bool once, StationProcess& process) {
+    ProgressLine line(process.clock);
     auto before = hand_off.summary();
-    while (!signals.wait(once ? 20ms : 250ms) && !(once && hand_off.wait_until_over(50ms))) {
-        reports.step();
+    while (!process.signals.wait(once ? 20ms : 250ms) && !(once && hand_off.wait_until_over(50ms))) {
+        process.reports.step();
         if (!line.due()) continue;
         const auto now = hand_off.summary();
         line.show(status_line(now, before));
@@ -151,13 +149,9 @@ int run_handoff(Options& options) {
     const auto lock = catalogue::HandOffLock::take(path);
     if (!lock) return fail_with(me, lock.error());
 
-    Signals signals;  // before any thread begins, those of XRootD's client too
-    const SystemClock clock;
-    service::Metrics metrics;
-    std::vector<std::unique_ptr<service::ReportSink>> sinks;
-    sinks.push_back(service::log_sink());
-    sinks.push_back(service::counter_sink(metrics));
-    service::Reports reports("handoff", clock, std::move(sinks));
+    StationProcess process("handoff");  // before any thread begins, those of XRootD's client too
+    auto& reports = process.reports;
+    const auto& clock = process.clock;
     const auto catalogue = catalogue::open_catalogue_beside_recorder(s.directory, s.catalogue, reports.reporter());
     if (!catalogue) return fail_with(me, catalogue.error());
     auto destinations = s.open_destinations(*to);
@@ -169,18 +163,17 @@ int run_handoff(Options& options) {
     const auto alarms =
         service::AlarmKeeper::start(reports, {.directory = s.directory, .station = service::hand_off_station});
     if (!alarms) return fail_with(me, alarms.error());
-    if (const auto latched = reports.latched(); latched > 0)
-        complain(me, fmt::format("{} latched; see weir alarms", counted(latched, "alarm is", "alarms are")));
-    std::optional collection = collect_handoff(metrics, **hand_off, **catalogue, reports, clock);
+    process.say_latched(me);
+    std::optional collection = collect_handoff(process.metrics, **hand_off, **catalogue, reports, clock);
     std::optional<service::HttpServer> server;
     if (!s.metrics.empty() && !once) {
-        auto started = service::HttpServer::start({.listen = s.metrics}, {service::metrics_route(metrics)});
+        auto started = service::HttpServer::start({.listen = s.metrics}, {service::metrics_route(process.metrics)});
         if (!started) return fail_with(me, started.error());
         server = std::move(*started);
         fmt::print(stderr, "weir handoff: metrics on port {}\n", server->port());
     }
     (*hand_off)->start();
-    watch(**hand_off, once, signals, reports, clock);
+    watch(**hand_off, once, process);
     const bool stopped = (*hand_off)->stop(tidy * 2 + 10s);
     if (!s.catalogue.empty()) {
         if (const auto waiting = catalogue::carried_over(**catalogue, carry_deadline)) complain(me, *waiting);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "handoff/handoff_metrics.hpp"
+#include "stations/handoff/handoff_metrics.hpp"
 
 namespace weir::app {
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stations/frame/station_process.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "cli/command_line.hpp"
+#include "cli/output.hpp"
+#include "weir/service/report_sinks.hpp"
+
+namespace weir::app {
+namespace {
+
+std::vector<std::unique_ptr<service::ReportSink>> sinks(service::Metrics& metrics) {
+    std::vector<std::unique_ptr<service::ReportSink>> all;
+    all.push_back(service::log_sink());
+    all.push_back(service::counter_sink(metrics));
+    return all;
+}
+
+}  // namespace
+
+StationProcess::StationProcess(const std::string& name, std::size_t spans_max)
+    : reports(name, clock, sinks(metrics)),
+      threads(spans_max),
+      main_(threads, "main"),
+      timers(clock),
+      services{clock, reports, metrics, threads, timers, samples} {
+    std::signal(SIGPIPE, SIG_IGN);  // who reads the log or the summary may go away
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error of the write
+}
+
+void StationProcess::say_latched(std::string_view command_name) const {
+    if (const auto latched = reports.latched(); latched > 0)
+        complain(command_name, fmt::format("{} latched; see weir alarms", counted(latched, "alarm is", "alarms are")));
+}
+
+}  // namespace weir::app

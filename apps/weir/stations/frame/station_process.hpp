@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process has around its station, or around what it does as one: signals, the service manager, the clock,
+// metrics, the path of its reports to log and counters, the time of its threads. Made first in a command, before any
+// thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/process/signals.hpp"
+#include "stations/frame/service_manager.hpp"
+#include "weir/service/station_services.hpp"
+
+namespace weir::app {
+
+class StationProcess {
+public:
+    /// `name`: of the station, in its reports. `spans_max`: kept of each thread for a trace; 0: none is written.
+    explicit StationProcess(const std::string& name, std::size_t spans_max = 0);
+    StationProcess(const StationProcess&) = delete;
+    StationProcess& operator=(const StationProcess&) = delete;
+
+    Signals signals;  // the first member: threads that begin later block them too
+    const ServiceManager manager = ServiceManager::from_environment();
+    const SystemClock clock{};
+    service::Metrics metrics{};
+    service::Reports reports;
+    ThreadAccounts threads;
+
+private:
+    const ThreadAccounts::Entry main_;
+
+public:
+    service::Timers timers;
+    service::SampledEvents samples{};
+    const service::StationServices services;
+
+    /// Alarms of an earlier process that nobody has acknowledged, on stderr.
+    void say_latched(std::string_view command_name) const;
+};
+
+}  // namespace weir::app
