@@ -157,7 +157,7 @@ Result<> BuilderStation::stop(std::chrono::milliseconds deadline) {
     loop_->end_run([&] {
         logic_->output().close();  // first: no answer comes any more
         logic_->collect();
-        logic_->builder().give_up();  // also what came while it was stopping: the DFM has given it to others
+        logic_->builder().reject_unfinished();  // also what came while it was stopping: the DFM has given it to others
     });
     return {};
 }

@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(BuildingSimulation, WithoutFaultsEveryEventIsBuiltOnceAndNothingIsAskedTwice) {
+TEST(BuildingSimulation, WithoutFaultsEveryEventIsBuiltOnceAndNothingIsReRequested) {
     Farm farm(1, {}, {.events = 500});
     ASSERT_TRUE(farm.run(20s));
     EXPECT_EQ(farm.exact(), 500U);

@@ -87,17 +87,17 @@ TEST_F(ReassemblyTest, NeverHoldsMoreThanItsTableAndGivesUpTheOldest) {
         EXPECT_EQ(add(message, whole, 0, 500, start + 1ms * message), more);
     }
     EXPECT_EQ(reassembly_.under_way(), 4U);
-    EXPECT_EQ(reassembly_.given_up(), 2U);
+    EXPECT_EQ(reassembly_.discarded(), 2U);
     EXPECT_EQ(add(3, whole, 500, 500, start + 10ms), complete);
     EXPECT_EQ(reassembly_.next_expiry(), start + 4ms + 100ms);
     reassembly_.expire(start + 105ms);
     EXPECT_EQ(reassembly_.under_way(), 1U);
-    EXPECT_EQ(reassembly_.given_up(), 4U);
+    EXPECT_EQ(reassembly_.discarded(), 4U);
     reassembly_.forget(wire::StationId{2});
     EXPECT_EQ(reassembly_.under_way(), 0U);
 }
 
-TEST_F(ReassemblyTest, SaysThatMemoryIsShort) {
+TEST_F(ReassemblyTest, ReportsThatMemoryIsShort) {
     const auto whole = some_bytes(600'000);
     EXPECT_EQ(add(1, whole, 0, 60'000), more);
     EXPECT_EQ(add(2, whole, 0, 60'000), no_memory);

@@ -96,7 +96,7 @@ public:
                            {"bytes_received", double(counts.data.bytes)},
                            {"missing_late", double(counts.data.missing_late)},
                            {"missing_gone", double(counts.data.missing_gone)},
-                           {"missing_nobody", double(counts.data.missing_nobody)},
+                           {"missing_nobody", double(counts.data.missing_no_readout)},
                            {"late_or_double", double(counts.data.late_or_double)},
                            {"collecting", double(counts.data.under_way)},
                            {"computing", double(counts.computing)},
@@ -118,7 +118,7 @@ public:
             hanging_.look(stuck, station_.selection_->name(), station_.reports_);
         }
         const auto stats = station_.loop_->stats();
-        status.counters["posts_resent"] = double(stats.endpoint.posts_resent);
+        status.counters["posts_resent"] = double(stats.endpoint.reliable_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
         station_.status_.write(std::move(status), unit_.idle() && told());
@@ -131,9 +131,9 @@ private:
         const auto& endpoint = station_.loop_->endpoint();
         const auto supervisor = unit_.supervisor();
         const auto results = unit_.results_to();
-        return (!supervisor || !endpoint.heard(*supervisor) || unit_.verdicts_told()) &&
-               (!results || !endpoint.heard(*results) ||
-                (unit_.results_told() && endpoint.posts_under_way(*results) == 0));
+        return (!supervisor || !endpoint.reachable(*supervisor) || unit_.verdicts_sent()) &&
+               (!results || !endpoint.reachable(*results) ||
+                (unit_.results_sent() && endpoint.reliable_in_flight(*results) == 0));
     }
     const Event* view(UnitItem& item) const {
         const auto& data = *item.task.data;
@@ -227,7 +227,7 @@ Result<> UnitStation::stop(std::chrono::milliseconds deadline) {
     logic_->stop_workers(idle ? 1000ms : std::max<std::chrono::milliseconds>(deadline / 10, 100ms));
     loop_->end_run([&] {
         logic_->forget_workers();
-        logic_->unit().give_up();  // also what came while it was stopping; others have it now
+        logic_->unit().reject_unfinished();  // also what came while it was stopping; others have it now
     });
     return {};
 }

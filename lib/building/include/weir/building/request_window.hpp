@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic shaping: how many bytes of answers may be on their way to a builder at once. Many sources that answer one
+// Traffic shaping: how many bytes of answers may be in flight to a builder. Many sources that answer one
 // builder at the same moment overflow the queue before it (in a switch, in its socket); what is lost there comes late,
 // if at all. So the window shrinks when answers get lost *and* trips get longer, which a full queue does and bad cables
 // do not, or when the kernel says that the socket overflowed; otherwise it grows again. Trips are also long where a
@@ -22,7 +22,7 @@ public:
     };
     explicit RequestWindow(const Limits& limits) noexcept : limits_(limits), size_(limits.most) {}
 
-    /// Room for an answer of that size? One may always be on its way.
+    /// Room for an answer of that size? One may always be in flight.
     [[nodiscard]] bool room(std::uint64_t bytes) const noexcept {
         return !limits_.shaping || on_their_way_ == 0 || on_their_way_ + bytes <= size_;
     }
