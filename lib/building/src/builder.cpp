@@ -330,7 +330,7 @@ Builder::Counts Builder::counts() const {
     auto counts = counts_;
     counts.in_hand = tickets_.size() + complete_.size() + held_ + (assemblies_.size() - free_.size());
     counts.window = window_.size();
-    counts.on_their_way = window_.on_their_way();
+    counts.in_flight = window_.in_flight();
     return counts;
 }
 

@@ -170,8 +170,8 @@ Builder::Lag Builder::patience(const Readout& readout, unsigned repetitions) con
     constexpr std::chrono::nanoseconds least = std::chrono::milliseconds(1);
     const auto most = std::max<std::chrono::nanoseconds>(least, 8 * options_.reask_min);
     // Readouts do not answer in exactly the order of the requests. What is in flight at once bounds the difference.
-    const auto on_their_way = window_.size() / (options_.request_events * expected_size(readout));
-    const auto least_requests = std::min<std::uint64_t>(on_their_way, readouts_.size() / 2);
+    const auto in_flight = window_.size() / (options_.request_events * expected_size(readout));
+    const auto least_requests = std::min<std::uint64_t>(in_flight, readouts_.size() / 2);
     const auto once = std::max(std::clamp(2 * longest_lag_.time, least, most), 2 * readout.lag.time);
     return {.time = std::min<std::chrono::nanoseconds>(once * (1 << std::min(repetitions, 10U)), options_.reask_max),
             .requests = std::max(2 * std::max(longest_lag_.requests, readout.lag.requests), least_requests)};

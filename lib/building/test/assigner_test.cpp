@@ -54,7 +54,6 @@ struct AssignerTest : testing::Test {
     }
     std::vector<std::uint32_t> assigned_to(wire::StationId builder) {
         std::vector<std::uint32_t> ids;
-        std::deque<Said> others;
         for (const auto& [to, message] : sent.take<wire::Assign>(DataflowType::assign)) {
             if (to != builder) continue;
             for (const auto& event : message.events) ids.push_back(number(event.level1_id));

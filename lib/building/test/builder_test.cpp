@@ -385,7 +385,7 @@ TEST_F(BuilderTest, AShiftedSourceIsCountedMarkedAndNamedAndNeverShiftedSilently
     EXPECT_NE(reports[0].find("0x520000"), std::string::npos) << reports[0];
 }
 
-TEST_F(BuilderTest, ShapingBoundsWhatIsOnItsWay) {
+TEST_F(BuilderTest, ShapingBoundsTheBytesInFlight) {
     options.window = {.shaping = true, .least = 4096, .most = 8192};  // two answers of the size that is expected
     make();
     assign(1, 8);
@@ -393,7 +393,7 @@ TEST_F(BuilderTest, ShapingBoundsWhatIsOnItsWay) {
     for (int i = 0; i < 20; ++i) {
         answer_all();
         step();
-        EXPECT_LE(builder->counts().on_their_way, 8192U);
+        EXPECT_LE(builder->counts().in_flight, 8192U);
     }
     EXPECT_EQ(sink.events.size(), 8U);
     options.window.shaping = false;

@@ -55,7 +55,7 @@ Reassembly::Index Reassembly::open(const wire::DatagramHeader& header) {
     message.missing = header.message_size;
     auto& head = buckets_[bucket(header.from, header.reliable, header.message)];
     message.chain = std::exchange(head, index);
-    ++under_way_;
+    ++incomplete_;
     return index;
 }
 
@@ -141,7 +141,7 @@ void Reassembly::close(Index index) {
     *at = message.chain;
     message.buffer.release();
     message.chain = std::exchange(free_, index);
-    --under_way_;
+    --incomplete_;
 }
 
 void Reassembly::discard(Index index) {

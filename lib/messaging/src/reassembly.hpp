@@ -35,7 +35,7 @@ public:
     [[nodiscard]] std::optional<SteadyTime> next_expiry() const;
 
     [[nodiscard]] std::uint64_t discarded() const noexcept { return discarded_; }
-    [[nodiscard]] std::size_t under_way() const noexcept { return under_way_; }
+    [[nodiscard]] std::size_t incomplete() const noexcept { return incomplete_; }
 
 private:
     using Index = std::uint32_t;
@@ -71,7 +71,7 @@ private:
     std::vector<Index> buckets_;
     Index free_ = none;
     Index oldest_ = none, newest_ = none;
-    std::size_t under_way_ = 0;
+    std::size_t incomplete_ = 0;
     std::uint64_t discarded_ = 0;
 };
 

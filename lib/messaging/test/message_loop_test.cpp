@@ -58,7 +58,7 @@ public:
         }
         return std::nullopt;
     }
-    [[nodiscard]] std::size_t under_way() {
+    [[nodiscard]] std::size_t in_flight() {
         std::atomic<std::size_t> open{~std::size_t{0}};
         loop->call([&] {
             open.store(loop->endpoint().reliable_in_flight() + (to_send - sent_count));
@@ -115,7 +115,7 @@ TEST_P(Links, CarryAThousandMessagesInBothDirections) {
         b.start();
         EXPECT_TRUE(wait_for([&] { return a.reliable == a.to_send && b.reliable == b.to_send; }))
             << a.reliable << " " << b.reliable;
-        EXPECT_TRUE(wait_for([&] { return a.under_way() == 0 && b.under_way() == 0; }));
+        EXPECT_TRUE(wait_for([&] { return a.in_flight() == 0 && b.in_flight() == 0; }));
         a.stop();
         b.stop();
         EXPECT_EQ(a.doubled + b.doubled, 0U);
@@ -144,7 +144,7 @@ TEST(MessageLoop, TakesEverythingThatGathers) {
     b.start();
     EXPECT_TRUE(wait_for([&] { return a.reliable == a.to_send && b.reliable == b.to_send; }))
         << a.reliable << " " << b.reliable;
-    EXPECT_TRUE(wait_for([&] { return a.under_way() == 0 && b.under_way() == 0; }));
+    EXPECT_TRUE(wait_for([&] { return a.in_flight() == 0 && b.in_flight() == 0; }));
     EXPECT_EQ(a.doubled + b.doubled, 0U);
 }
 

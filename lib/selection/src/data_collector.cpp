@@ -202,7 +202,7 @@ std::unique_ptr<CollectedEvent> DataCollector::take_ready() {
 
 DataCollector::Counts DataCollector::counts() const {
     auto counts = counts_;
-    counts.under_way = collections_.size();
+    counts.in_hand = collections_.size();
     return counts;
 }
 

@@ -98,7 +98,7 @@ public:
                            {"missing_gone", double(counts.data.missing_gone)},
                            {"missing_nobody", double(counts.data.missing_no_readout)},
                            {"late_or_double", double(counts.data.late_or_double)},
-                           {"collecting", double(counts.data.under_way)},
+                           {"collecting", double(counts.data.in_hand)},
                            {"computing", double(counts.computing)},
                            {"malformed", double(counts.malformed + counts.data.malformed)},
                            {"unexpected", double(counts.unexpected)},

@@ -92,7 +92,7 @@ TEST(DataCollector, LossReorderingAndDuplicatesCostRepetitionsAndNoFragment) {
         EXPECT_EQ(counts.complete, 50U) << "seed " << seed;
         EXPECT_EQ(counts.fragments, 150U) << "seed " << seed;
         EXPECT_GT(counts.re_requested, 0U) << "seed " << seed;
-        EXPECT_EQ(counts.begun, counts.complete + counts.incomplete + counts.under_way);
+        EXPECT_EQ(counts.begun, counts.complete + counts.incomplete + counts.in_hand);
         for (const auto& event : s.asker->ready)
             for (const auto& fragment : event->fragments) {
                 EXPECT_EQ(load_little<std::uint32_t>(fragment.bytes), number(fragment.source));

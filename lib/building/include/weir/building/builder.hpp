@@ -65,7 +65,7 @@ public:
         std::uint64_t re_requested = 0, not_yet = 0;
         std::uint64_t late_or_double = 0, unexpected = 0, malformed = 0, no_memory = 0;
         std::uint64_t robs_lost = 0, robs_bad = 0, level1_mismatches = 0;
-        std::uint64_t in_hand = 0, window = 0, on_their_way = 0;
+        std::uint64_t in_hand = 0, window = 0, in_flight = 0;
     };
 
     /// Outbox, pool and sink outlive the builder.

@@ -44,7 +44,7 @@ class DataCollector {
 public:
     struct Counts {
         std::uint64_t begun = 0;  // = complete + incomplete + dropped + in hand
-        std::uint64_t complete = 0, incomplete = 0, dropped = 0, under_way = 0;
+        std::uint64_t complete = 0, incomplete = 0, dropped = 0, in_hand = 0;
         std::uint64_t requests = 0, re_requested = 0, not_yet = 0;
         std::uint64_t fragments = 0, bytes = 0;
         std::uint64_t missing_late = 0;        // fragments that did not come within the limit
