@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stations around a supervisor and its units, as small as they can be, for a simulated network: a readout that
-// answers (or not yet, or never), a DFM that gives credit and remembers what it was decided, a unit whose workers need
+// answers (or not yet, or never), a DFM that gives credit and keeps the decisions, a unit whose workers need
 // no threads.
 #pragma once
 

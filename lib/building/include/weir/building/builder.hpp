@@ -237,7 +237,7 @@ private:
     // is slow, not lost.
     std::chrono::nanoseconds longest_trip_{};
     // When the latest asked of all that was answered had been asked for, and which request it was. This is the clock by
-    // which answers are missed: it stands still while no_readout answers, be it that the line, the machine or this
+    // which answers are missed: it stands still while no readout answers, be it that the line, the machine or this
     // builder is busy.
     std::chrono::nanoseconds newest_answered_{};
     std::uint64_t newest_request_ = 0;

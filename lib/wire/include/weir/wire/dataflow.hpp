@@ -143,7 +143,7 @@ struct Level2Decision {
     bool operator==(const Level2Decision&) const = default;
 };
 
-/// The findings of a selection, opaque: it becomes the data of one ROB of the pseudo-ROS.
+/// The findings of a selection, opaque: they become the data of one ROB of the pseudo-ROS.
 struct Level2Result {
     Level1Id level1_id{};
     GlobalEventId global_id{};
