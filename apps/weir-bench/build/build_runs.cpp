@@ -60,16 +60,16 @@ public:
 };
 
 /// To the DFM, which takes all that is posted; requests go out as they are.
-class ToDfm final : public messaging::Outbox {
+class ToDfm final : public messaging::MessageSender {
 public:
-    explicit ToDfm(messaging::Outbox& others) : others_(others) {}
+    explicit ToDfm(messaging::MessageSender& others) : others_(others) {}
     void send(wire::StationId to, wire::DataflowType type, std::span<const ConstData> pieces) override {
         others_.send(to, type, pieces);
     }
-    bool post(wire::StationId, wire::DataflowType, std::span<const ConstData>) override { return true; }
+    bool send_reliably(wire::StationId, wire::DataflowType, std::span<const ConstData>) override { return true; }
 
 private:
-    messaging::Outbox& others_;
+    messaging::MessageSender& others_;
 };
 
 /// The builder with a DFM that never runs out of events.
@@ -77,7 +77,7 @@ class Logic final : public messaging::MessageHandler {
 public:
     Logic(const BuildRun& run, messaging::MessageLoop& loop, memory::BufferPool& pool, std::vector<Peer> peers,
           const Clock& clock)
-        : run_(run), loop_(loop), outbox_(loop.endpoint()), builder_(options(run), outbox_, pool, sink(run)) {
+        : run_(run), loop_(loop), messages_(loop.endpoint()), builder_(options(run), messages_, pool, sink(run)) {
         peers.push_back({.name = "dfm", .kind = StationKind::assign, .id = dfm});
         builder_.set_peers(peers, clock.now());
         builder_.start_run(bench_run);
@@ -160,7 +160,7 @@ private:
     messaging::MessageLoop& loop_;
     Discard discard_;
     std::unique_ptr<building::DeliveryOutput> output_;
-    ToDfm outbox_;
+    ToDfm messages_;
     building::Builder builder_;
     std::uint64_t next_ = 0;
     SteadyTime begun_{};

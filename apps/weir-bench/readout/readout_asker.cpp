@@ -11,8 +11,8 @@ constexpr std::chrono::microseconds pace{200};  // at most so long between two l
 
 }  // namespace
 
-ReadoutAsker::ReadoutAsker(messaging::Outbox& outbox, const AskerOptions& options)
-    : outbox_(outbox), options_(options), events_(options.outstanding_max) {}
+ReadoutAsker::ReadoutAsker(messaging::MessageSender& messages, const AskerOptions& options)
+    : messages_(messages), options_(options), events_(options.outstanding_max) {}
 
 void ReadoutAsker::begin(SteadyTime now) {
     figures_ = {};
@@ -31,7 +31,7 @@ void ReadoutAsker::send(wire::RequestKind kind, std::uint32_t event) {
     }
     bytes_.clear();
     wire::encode(request_, bytes_);
-    outbox_.send(options_.readout, wire::DataflowType::data_request, ConstData(bytes_));
+    messages_.send(options_.readout, wire::DataflowType::data_request, ConstData(bytes_));
 }
 
 void ReadoutAsker::ask(std::uint32_t event, SteadyTime now) {
@@ -67,7 +67,7 @@ void ReadoutAsker::clear_done() {
     if (done_.size() < options_.clear_group) return;
     bytes_.clear();
     wire::encode(wire::Clear{.oldest = Level1Id{oldest_}, .events = done_}, bytes_);
-    if (outbox_.post(options_.readout, wire::DataflowType::clear, ConstData(bytes_))) done_.clear();
+    if (messages_.send_reliably(options_.readout, wire::DataflowType::clear, ConstData(bytes_))) done_.clear();
 }
 
 std::optional<SteadyTime> ReadoutAsker::step(SteadyTime now) {

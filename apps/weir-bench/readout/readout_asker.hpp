@@ -7,7 +7,7 @@
 #include <chrono>
 #include <vector>
 
-#include "weir/messaging/outbox.hpp"
+#include "weir/messaging/messages.hpp"
 #include "weir/wire/dataflow.hpp"
 
 namespace weir::app {
@@ -32,7 +32,7 @@ struct AskerFigures {
 
 class ReadoutAsker final : public messaging::MessageHandler {
 public:
-    ReadoutAsker(messaging::Outbox& outbox, const AskerOptions& options);
+    ReadoutAsker(messaging::MessageSender& messages, const AskerOptions& options);
 
     /// Counting begins afresh.
     void begin(SteadyTime now);
@@ -53,7 +53,7 @@ private:
     [[nodiscard]] Event& at(std::uint32_t event) noexcept { return events_[event % events_.size()]; }
     [[nodiscard]] bool builds(std::uint32_t event) const noexcept { return event % options_.events_per_build == 0; }
 
-    messaging::Outbox& outbox_;
+    messaging::MessageSender& messages_;
     const AskerOptions options_;
     AskerFigures figures_;
     std::vector<Event> events_;  // from oldest_ to next_

@@ -31,16 +31,16 @@ public:
     void on_message(const messaging::IncomingMessage&, SteadyTime) override {}
     void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime now) override {
-        if (told_) return now + 50ms;
+        if (sent_) return now + 50ms;
         std::vector<std::byte> bytes;
         encode(wire::AcceptCredit{.credit = std::uint64_t{1} << 60}, bytes);
-        told_ = endpoint_.post(supervisor_id, DataflowType::accept_credit, bytes);
+        sent_ = endpoint_.send_reliably(supervisor_id, DataflowType::accept_credit, bytes);
         return now + 1ms;
     }
 
 private:
     messaging::Endpoint& endpoint_;
-    bool told_ = false;
+    bool sent_ = false;
 };
 
 /// Answers each question after the same time, however many there are.

@@ -13,8 +13,8 @@ using wire::DataflowType;
 
 }  // namespace
 
-Assigner::Assigner(const AssignerOptions& options, messaging::Outbox& outbox, Reporter report)
-    : options_(options), outbox_(outbox), report_(std::move(report)) {}
+Assigner::Assigner(const AssignerOptions& options, messaging::MessageSender& messages, Reporter report)
+    : options_(options), messages_(messages), report_(std::move(report)) {}
 
 void Assigner::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     std::map<wire::StationId, Builder> builders;
@@ -29,14 +29,14 @@ void Assigner::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     builders_.swap(builders);
     readouts_.swap(readouts);
     for (const auto& [id, builder] : builders) {
-        if (!builders_.contains(id)) take_back(id, "is not part of the partition any more", now);
+        if (!builders_.contains(id)) unassign(id, "is not part of the partition any more", now);
     }
 }
 
 void Assigner::start_run() {
     counts_ = {};
     events_ = {};
-    accept_credit_told_ = decided_by_supervisor_ = 0;
+    accept_credit_sent_ = decided_by_supervisor_ = 0;
     waiting_.clear();
     assigned_.clear();
     for (auto& [id, builder] : builders_) builder = {};
@@ -59,9 +59,8 @@ void Assigner::on_message(const messaging::IncomingMessage& message, SteadyTime 
 
 void Assigner::on_peer(wire::StationId peer, PeerChange change, SteadyTime now) {
     if (const auto builder = builders_.find(peer); builder != builders_.end() && change != PeerChange::appeared) {
-        take_back(peer, change == PeerChange::restarted ? "was started again" : "is silent", now);
-        // What the silent one was given is counted against it until it says more: then its credit has grown by what it
-        // ended.
+        unassign(peer, change == PeerChange::restarted ? "was started again" : "is silent", now);
+        // The events of a silent builder still use up its credit. Its next message raises the credit by what it ended.
         if (change == PeerChange::restarted) builder->second = {};
         builder->second.alive = false;
     }
@@ -69,7 +68,7 @@ void Assigner::on_peer(wire::StationId peer, PeerChange change, SteadyTime now) 
         readout->second.silent = change == PeerChange::silent;
         if (change != PeerChange::silent) readout->second.lost_its_place = true;
     }
-    if (supervisor_ == peer && change == PeerChange::restarted) accept_credit_told_ = decided_by_supervisor_ = 0;
+    if (supervisor_ == peer && change == PeerChange::restarted) accept_credit_sent_ = decided_by_supervisor_ = 0;
 }
 
 void Assigner::accept(const wire::Accept& message, SteadyTime now) {
@@ -122,8 +121,8 @@ void Assigner::built(wire::StationId from, const wire::Built& message, SteadyTim
     }
 }
 
-/// What a builder holds goes to the front of those that wait, oldest first.
-void Assigner::take_back(wire::StationId builder, const char* why, SteadyTime now) {
+/// The events of a builder go to the front of those that wait, oldest first.
+void Assigner::unassign(wire::StationId builder, const char* why, SteadyTime now) {
     std::vector<Waiting> back;
     for (auto it = assigned_.begin(); it != assigned_.end();) {
         if (it->second.builder != builder) {
@@ -132,14 +131,14 @@ void Assigner::take_back(wire::StationId builder, const char* why, SteadyTime no
         }
         auto event = std::move(it->second);
         it = assigned_.erase(it);
-        if (event.builds >= options_.builds_max) {  // no builder lives through it, or none gets to its end
+        if (event.builds >= options_.builds_max) {  // every builder died with it, or none ended it
             --counts_.assigned;
             ++counts_.failed;
             events_.failed.insert(event.ticket.global_id);
             report_({.severity = Severity::warning,
-                     .what = fmt::format("event {} was given to {} builders and ended in none: given up",
+                     .what = fmt::format("event {} was assigned {} times and no builder ended it: it counts as failed",
                                          number(event.ticket.global_id), event.builds),
-                     .key = "event given up"});
+                     .key = "event failed"});
             done_with(event.ticket.level1_id, now);
             continue;
         }
@@ -151,15 +150,15 @@ void Assigner::take_back(wire::StationId builder, const char* why, SteadyTime no
     counts_.assigned -= back.size();
     counts_.waiting += back.size();
     counts_.reassigned += back.size();
-    report_.warning(fmt::format("builder {} {}: its {} events are given to others", number(builder), why, back.size()));
+    report_.warning(fmt::format("builder {} {}: its {} events are reassigned", number(builder), why, back.size()));
     for (auto& event : back) waiting_.push_front(std::move(event));
 }
 
 std::optional<SteadyTime> Assigner::step(SteadyTime now) {
     assign_what_can_be();
     send_clears(now);
-    tell_credit();
-    // What an outbox did not take now is tried again soon; groups of clears have a time of their own.
+    send_credit();
+    // Messages that were not taken now are retried soon; groups of clears have a time of their own.
     std::optional<SteadyTime> next;
     const auto at = [&](SteadyTime time) { next = next ? std::min(*next, time) : time; };
     for (const auto& [id, readout] : readouts_) {
@@ -199,7 +198,7 @@ void Assigner::assign_what_can_be() {
         for (std::size_t i = 0; i < count; ++i) assign.events.push_back(waiting_[i].ticket);
         buffer_.clear();
         encode(assign, buffer_);
-        if (!outbox_.post(id, DataflowType::assign, buffer_)) {
+        if (!messages_.send_reliably(id, DataflowType::assign, buffer_)) {
             builder.full = true;
             continue;
         }
@@ -215,13 +214,13 @@ void Assigner::assign_what_can_be() {
     }
 }
 
-/// Of the lowest place that is not done with; what is older can be forgotten by everyone.
+/// Marks the event as done: readouts can clear it.
 void Assigner::done_with(Level1Id id, SteadyTime now) {
     done_.insert(place(id));
     for (auto& [station, readout] : readouts_) {
         if (readout.to_clear.empty()) readout.since = now;
         if (readout.to_clear.size() < wire::clear_events_max)
-            readout.to_clear.push_back(id);  // beyond: `oldest` says it
+            readout.to_clear.push_back(id);  // beyond: `oldest` covers it
     }
 }
 
@@ -236,28 +235,28 @@ void Assigner::send_clears(SteadyTime now) {
         clear.events = readout.to_clear;
         buffer_.clear();
         encode(clear, buffer_);
-        if (!outbox_.post(station, DataflowType::clear, buffer_)) continue;
+        if (!messages_.send_reliably(station, DataflowType::clear, buffer_)) continue;
         ++counts_.clears_sent;
         readout.to_clear.clear();
         readout.since.reset();
-        readout.oldest_told = oldest;
+        readout.oldest_sent = oldest;
         readout.lost_its_place = false;
     }
 }
 
 /// A total that grows as events become final, so that a message that is lost or late does no harm.
-void Assigner::tell_credit() {
+void Assigner::send_credit() {
     if (!supervisor_) return;
     const auto final_events =
         decided_by_supervisor_ - std::min<std::uint64_t>(decided_by_supervisor_, counts_.waiting + counts_.assigned);
     const auto credit = final_events + options_.events_max;
-    const auto told = accept_credit_told_;
-    if (told != 0 && credit < told + options_.events_max / 16 &&
-        !(counts_.waiting + counts_.assigned == 0 && credit > told))
+    const auto sent = accept_credit_sent_;
+    if (sent != 0 && credit < sent + options_.events_max / 16 &&
+        !(counts_.waiting + counts_.assigned == 0 && credit > sent))
         return;
     buffer_.clear();
     encode(wire::AcceptCredit{.credit = credit}, buffer_);
-    if (outbox_.post(*supervisor_, DataflowType::accept_credit, buffer_)) accept_credit_told_ = credit;
+    if (messages_.send_reliably(*supervisor_, DataflowType::accept_credit, buffer_)) accept_credit_sent_ = credit;
 }
 
 Sequence Assigner::place(Level1Id id) noexcept {
@@ -270,12 +269,12 @@ Sequence Assigner::place(Level1Id id) noexcept {
     return Sequence{place + 1};
 }
 
-void Assigner::give_up() {
+void Assigner::reject_unfinished() {
     if (counts_.waiting + counts_.assigned > 0)
-        report_.warning(fmt::format("{} events were given up: the run had to end", counts_.waiting + counts_.assigned));
-    counts_.given_up += counts_.waiting + counts_.assigned;
-    for (const auto& event : waiting_) events_.given_up.insert(event.ticket.global_id);
-    for (const auto& [id, event] : assigned_) events_.given_up.insert(event.ticket.global_id);
+        report_.warning(fmt::format("{} events are unfinished, because the run had to end", counts_.waiting + counts_.assigned));
+    counts_.unfinished += counts_.waiting + counts_.assigned;
+    for (const auto& event : waiting_) events_.unfinished.insert(event.ticket.global_id);
+    for (const auto& [id, event] : assigned_) events_.unfinished.insert(event.ticket.global_id);
     counts_.waiting = counts_.assigned = 0;
     waiting_.clear();
     assigned_.clear();
@@ -301,7 +300,7 @@ service::StationLedger Assigner::ledger() const {
     reject("not selected", counts_.not_selected);
     reject("refused", counts_.refused);
     reject("failed", counts_.failed);
-    reject("given up", counts_.given_up);
+    reject("given up", counts_.unfinished);
     ledger.in_hand = counts_.waiting + counts_.assigned;
     return ledger;
 }

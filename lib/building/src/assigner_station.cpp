@@ -20,7 +20,7 @@ public:
         return {};
     }
     void start_run(RunNumber, SteadyTime) override { assigner_.start_run(); }
-    void end_run() override { assigner_.give_up(); }
+    void end_run() override { assigner_.reject_unfinished(); }
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         assigner_.on_message(message, now);
@@ -36,7 +36,7 @@ public:
                 {"rejected", events.rejected},
                 {"refused", events.refused},
                 {"failed", events.failed},
-                {"given up", events.given_up}};
+                {"given up", events.unfinished}};
     }
     void tell() override {
         const auto& counts = assigner_.counts();
@@ -48,7 +48,7 @@ public:
                            {"waiting", double(counts.waiting)},       {"assigned", double(counts.assigned)},
                            {"repeated", double(counts.repeated)}};
         const auto stats = loop_.stats();
-        status.counters["posts_resent"] = double(stats.endpoint.posts_resent);
+        status.counters["posts_resent"] = double(stats.endpoint.reliable_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
         status_.write(std::move(status), assigner_.idle() && heard_by_all());
@@ -58,8 +58,8 @@ private:
     /// What was said is known to those who go on and live. The supervisor has stopped by then: it takes no credit.
     [[nodiscard]] bool heard_by_all() {
         return std::ranges::all_of(peers_, [&](const Peer& peer) {
-            return peer.kind == StationKind::supervise || !loop_.endpoint().heard(peer.id) ||
-                   loop_.endpoint().posts_under_way(peer.id) == 0;
+            return peer.kind == StationKind::supervise || !loop_.endpoint().reachable(peer.id) ||
+                   loop_.endpoint().reliable_in_flight(peer.id) == 0;
         });
     }
 

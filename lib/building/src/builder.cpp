@@ -14,13 +14,13 @@ using wire::DataflowType;
 using wire::RobState;
 
 namespace {
-constexpr auto nobody = ~std::uint32_t{0};
+constexpr auto no_readout = ~std::uint32_t{0};
 }  // namespace
 
-Builder::Builder(const BuilderOptions& options, messaging::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink,
+Builder::Builder(const BuilderOptions& options, messaging::MessageSender& messages, memory::BufferPool& pool, BuiltSink& sink,
                  Reporter report)
     : options_(options),
-      outbox_(outbox),
+      messages_(messages),
       pool_(pool),
       sink_(sink),
       report_(std::move(report)),
@@ -41,7 +41,7 @@ void Builder::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     const bool same = std::ranges::equal(
         readouts, readouts_, [](const Readout& a, const Readout& b) { return a.id == b.id && a.sources == b.sources; });
     if (same && !readouts_.empty()) return;
-    // Another detector: what is being built for the old one is begun again.
+    // Another detector: events that are being built begin again.
     for (auto& assembly : assemblies_) {
         if (!assembly.active) continue;
         tickets_.push_front(std::move(assembly.ticket));
@@ -55,7 +55,7 @@ void Builder::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     rules_.clear();
     for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
         const std::size_t station = number(readouts_[i].id);
-        if (readout_of_.size() <= station) readout_of_.resize(station + 1, nobody);
+        if (readout_of_.size() <= station) readout_of_.resize(station + 1, no_readout);
         readout_of_[station] = i;
         for (const auto source : readouts_[i].sources) {
             sources_.push_back(source);
@@ -77,14 +77,14 @@ void Builder::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
 }
 
 void Builder::start_run(RunNumber run) {
-    give_up();
+    reject_unfinished();
     run_ = run;
     counts_ = {};
     tickets_.clear();
     ended_.clear();
     complete_.clear();
     held_ = 0;
-    credit_told_ = ended_count_ = 0;
+    credit_sent_ = ended_count_ = 0;
     lost_.assign(sources_.size(), 0);
     for (auto& readout : readouts_) {
         readout.suspect = false;
@@ -108,7 +108,7 @@ void Builder::on_message(const messaging::IncomingMessage& message, SteadyTime n
 }
 
 void Builder::on_peer(wire::StationId peer, PeerChange change, SteadyTime) {
-    if (dfm_ == peer && change == PeerChange::restarted) credit_told_ = 0;
+    if (dfm_ == peer && change == PeerChange::restarted) credit_sent_ = 0;
 }
 
 void Builder::assigned(const wire::Assign& message, SteadyTime now) {
@@ -188,14 +188,14 @@ std::optional<SteadyTime> Builder::step(SteadyTime now) {
         next_look_ = now + std::chrono::milliseconds(1);
     }
     ask(now);
-    tell(now);
+    send_outcomes(now);
     if (!begun_.empty() || !complete_.empty() || !tickets_.empty()) return next_look_;
-    return now + std::chrono::milliseconds(50);  // credit that a full outbox did not take
+    return now + std::chrono::milliseconds(50);  // to retry credit that was not taken
 }
 
 void Builder::answered(const messaging::IncomingMessage& message, SteadyTime now) {
-    const auto from = number(message.from) < readout_of_.size() ? readout_of_[number(message.from)] : nobody;
-    if (from == nobody) {
+    const auto from = number(message.from) < readout_of_.size() ? readout_of_[number(message.from)] : no_readout;
+    if (from == no_readout) {
         ++counts_.unexpected;
         return;
     }
@@ -241,7 +241,7 @@ void Builder::answered(const messaging::IncomingMessage& message, SteadyTime now
         return;
     }
     if (!store(assembly, readout, message)) {
-        ++counts_.no_memory;  // it stays asked for, and is asked again when its time is over
+        ++counts_.no_memory;  // it counts as missing, and is re-requested when its time is over
         return;
     }
     readout.answer_size =
@@ -253,7 +253,7 @@ void Builder::answered(const messaging::IncomingMessage& message, SteadyTime now
         note_answer(readout, slot);
     }
     slot_done(assembly, from);
-    while (!readout.asked.empty()) {  // what came in turn needs no look any more
+    while (!readout.asked.empty()) {  // answers that came in turn need no check any more
         const auto* first = find(readout.asked.front(), from);
         if (first != nullptr && first->state == SlotState::asked && first->request == readout.asked.front().request)
             break;
@@ -284,23 +284,23 @@ void Builder::ended(const wire::EventTicket& ticket, bool incomplete, wire::Even
     ++ended_count_;
 }
 
-/// Credit is what has ended and what may be in hand: it never falls, whatever gets lost.
-void Builder::tell(SteadyTime) {
+/// Credit is the number of events that have ended and that may be in hand: it never falls, also when messages get lost.
+void Builder::send_outcomes(SteadyTime) {
     if (!dfm_) return;
     const auto credit = ended_count_ + options_.events_max;
-    while (!ended_.empty() || credit_told_ < credit) {
+    while (!ended_.empty() || credit_sent_ < credit) {
         wire::Built built{.credit = credit};
         const auto count = std::min(ended_.size(), wire::tickets_max);
         built.events.assign(ended_.begin(), ended_.begin() + static_cast<std::ptrdiff_t>(count));
         buffer_.clear();
         encode(built, buffer_);
-        if (!outbox_.post(*dfm_, DataflowType::built, buffer_)) return;
+        if (!messages_.send_reliably(*dfm_, DataflowType::built, buffer_)) return;
         ended_.erase(ended_.begin(), ended_.begin() + static_cast<std::ptrdiff_t>(count));
-        credit_told_ = credit;
+        credit_sent_ = credit;
     }
 }
 
-void Builder::give_up() {
+void Builder::reject_unfinished() {
     std::uint64_t lost = tickets_.size() + complete_.size() + held_;
     for (auto& assembly : assemblies_) {
         if (!assembly.active) continue;
@@ -326,15 +326,15 @@ void Builder::give_up() {
     complete_.clear();
     held_ = 0;
     window_ = RequestWindow(options_.window);
-    counts_.given_up += lost;
-    if (lost > 0) report_.warning(fmt::format("{} events were given up: the run had to end", lost));
+    counts_.unfinished += lost;
+    if (lost > 0) report_.warning(fmt::format("{} events are unfinished, because the run had to end", lost));
 }
 
 Builder::Counts Builder::counts() const {
     auto counts = counts_;
     counts.in_hand = tickets_.size() + complete_.size() + held_ + (assemblies_.size() - free_.size());
     counts.window = window_.size();
-    counts.on_their_way = window_.on_their_way();
+    counts.in_flight = window_.in_flight();
     return counts;
 }
 
@@ -345,7 +345,7 @@ service::StationLedger Builder::ledger() const {
     ledger.stored = now.stored;
     ledger.rejected = now.rejected;
     if (now.failed > 0) ledger.rejected["failed"] = now.failed;
-    if (now.given_up > 0) ledger.rejected["given up"] = now.given_up;
+    if (now.unfinished > 0) ledger.rejected["given up"] = now.unfinished;
     ledger.in_hand = now.in_hand;
     return ledger;
 }

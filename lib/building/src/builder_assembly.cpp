@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers become an event: what of them is kept, what is checked of each ROB, what stands in place of those that are
+// Answers become an event: which parts are kept, how each ROB is checked, and what replaces those that are
 // lost.
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace weir::building {
 
 using wire::RobState;
 
-/// It is final already: it was given to another builder meanwhile, which was faster.
+/// It is final already: it was reassigned meanwhile, and the other builder was faster.
 void Builder::abandon(std::uint32_t index) {
     auto& assembly = assemblies_[index];
     ++counts_.failed;
@@ -36,7 +36,7 @@ void Builder::close(std::uint32_t index) {
     free_.push_back(index);
 }
 
-/// Fills in what the answer has of the readout's sources; what it should have and has not is lost.
+/// Takes the ROBs of the readout's sources from the answer; those that should be there and are not are lost.
 bool Builder::store(Assembly& assembly, Readout& readout, const messaging::IncomingMessage& message) {
     std::size_t at = message.body.size() - data_.data.size();  // of the ROB in the message
     ConstData bytes = message.body;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a builder asks: readouts take turns, several events go into one request, what is on its way is bounded, and what
-// does not come in time is asked for again.
+// The requests of a builder: readouts take turns, several events share one request, the bytes in flight are bounded,
+// and fragments that do not come in time are re-requested.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::uint64_t Builder::expected_size(const Readout& readout) const noexcept {
     return std::min(unknown, window_.size() / 2);
 }
 
-/// What is to be asked for goes into one request, for which room is waited for: as soon as there is some for one
+/// All events to ask for go into one request, for which room is waited for: as soon as there is some for one
 /// answer, each event would cost a request (RFC 1122, 4.2.3.3, is about the same). Of a small window a quarter.
 std::uint64_t Builder::next_request_bytes(const Readout& readout) const noexcept {
     const auto events = std::min<std::size_t>({readout.to_ask.size(), options_.request_events, wire::request_events_max,
@@ -83,14 +83,14 @@ std::size_t Builder::ask_one(Readout& readout, std::uint32_t index, SteadyTime n
     if (request_.events.empty()) return 0;
     buffer_.clear();
     encode(request_, buffer_);
-    outbox_.send(readout.id, DataflowType::data_request, buffer_);
+    messages_.send(readout.id, DataflowType::data_request, buffer_);
     ++next_request_;
     ++counts_.requests;
     counts_.asked += request_.events.size();
     return request_.events.size();
 }
 
-/// A slot that was asked is so no longer.
+/// The slot is not waiting for an answer any more.
 void Builder::end_asking(Readout& readout, Slot& slot) {
     window_.released(slot.booked);
     slot.booked = 0;
@@ -105,8 +105,8 @@ void Builder::run_on(SteadyTime now) {
     last_step_ = now;
 }
 
-/// Twice the longest trip, and for as long as reask_min the line may stand still. One slow readout holds up the asking
-/// again of the others by a bounded factor only.
+/// Twice the longest trip, and reask_min for a line that stands still. One slow readout delays the re-requests to the
+/// others by a bounded factor only.
 std::chrono::nanoseconds Builder::least_wait() const noexcept {
     const std::chrono::nanoseconds least = options_.reask_min,
                                    most = std::min<std::chrono::nanoseconds>(8 * least, options_.reask_max);
@@ -133,7 +133,7 @@ Builder::Lag Builder::lag_behind(std::chrono::nanoseconds asked, std::uint64_t r
     return {.time = newest_answered_ - asked, .requests = newest_request_ - request};
 }
 
-/// What an answer says of those that have not come: the readout was asked for them before this one.
+/// Counts an answer against older requests to the same readout that have no answer yet: they were overtaken.
 void Builder::note_order(Readout& readout, const Slot& slot, std::uint32_t assembly, std::uint64_t request) {
     constexpr std::uint32_t reordering_most = 64;
     const auto usual = [&](Lag lag) {
@@ -164,15 +164,14 @@ void Builder::note_order(Readout& readout, const Slot& slot, std::uint32_t assem
     }
 }
 
-/// Up to where an answer is only slow. One slow readout holds up the asking again of the others by a bounded factor
-/// only.
+/// How late an answer may be and only be slow. One slow readout delays the re-requests to the others by a bounded
+/// factor only.
 Builder::Lag Builder::patience(const Readout& readout, unsigned repetitions) const noexcept {
     constexpr std::chrono::nanoseconds least = std::chrono::milliseconds(1);
     const auto most = std::max<std::chrono::nanoseconds>(least, 8 * options_.reask_min);
-    // Readouts do not answer in exactly the order in which they are asked, but what is on its way at once bounds by how
-    // much.
-    const auto on_their_way = window_.size() / (options_.request_events * expected_size(readout));
-    const auto least_requests = std::min<std::uint64_t>(on_their_way, readouts_.size() / 2);
+    // Readouts do not answer in exactly the order of the requests. What is in flight at once bounds the difference.
+    const auto in_flight = window_.size() / (options_.request_events * expected_size(readout));
+    const auto least_requests = std::min<std::uint64_t>(in_flight, readouts_.size() / 2);
     const auto once = std::max(std::clamp(2 * longest_lag_.time, least, most), 2 * readout.lag.time);
     return {.time = std::min<std::chrono::nanoseconds>(once * (1 << std::min(repetitions, 10U)), options_.reask_max),
             .requests = std::max(2 * std::max(longest_lag_.requests, readout.lag.requests), least_requests)};
@@ -191,7 +190,7 @@ bool Builder::is_silent(const Readout& readout, const Ask& ask, unsigned repetit
     return silent >= readout.trip.wait(repetitions, least_wait(), options_.reask_max);
 }
 
-/// An answer at the first asking shows that the pause is over; one to a repetition that what was asked before it is
+/// An answer to a first request shows that the pause is over; one to a re-request, that the request before it is
 /// lost: then twice as many are tried, as in slow start (RFC 5681).
 void Builder::note_answer(Readout& readout, const Slot& slot) noexcept {
     if (slot.repeated) {
@@ -210,7 +209,7 @@ void Builder::look_for_losses(std::uint32_t index, SteadyTime now) {
         return slot != nullptr && slot->state == SlotState::asked && slot->request == ask.request ? slot : nullptr;
     };
     while (!readout.asked.empty() && asked_for(readout.asked.front()) == nullptr) readout.asked.pop_front();
-    // When nobody answers, the line or a machine stands still, or everything got lost: only a few are tried at a time.
+    // Without any answer, the line or a machine stands still, or everything got lost: only a few are tried at a time.
     if (ran_ - std::max(tried_at_, last_answer_) >= least_wait()) tries_left_ = tries_least;
     const auto seems_lost = [&](const Ask& ask, unsigned repetitions) {
         return was_overtaken(readout, ask, repetitions) || (tries_left_ > 0 && is_silent(readout, ask, repetitions));
@@ -278,7 +277,7 @@ void Builder::look_at_deadlines(SteadyTime now) {
     }
 }
 
-/// Nobody waits for this answer any more.
+/// This answer is not expected any more.
 void Builder::release(Assembly& assembly, std::uint32_t index, bool lost) {
     auto& slot = assembly.slots[index];
     auto& readout = readouts_[index];
@@ -293,7 +292,8 @@ void Builder::release(Assembly& assembly, std::uint32_t index, bool lost) {
     if (!readout.to_ask.empty()) queue(index);
 }
 
-/// What has not come of an event is lost: from all readouts, or only from those that have let events run out before.
+/// Fragments of an event that have not come are lost: from all readouts, or only from those that have missed deadlines
+/// before.
 void Builder::run_out(Assembly& assembly, SteadyTime, bool suspects_only) {
     for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
         auto& slot = assembly.slots[i];

@@ -38,7 +38,7 @@ public:
     void end_run() override {
         output_.close();  // first: no answer comes any more
         collect();
-        builder_.give_up();  // also what came while it was stopping: the DFM has given it to others
+        builder_.reject_unfinished();  // also what came while it was stopping: the DFM has given it to others
     }
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {

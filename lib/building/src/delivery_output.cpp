@@ -70,7 +70,7 @@ bool DeliveryOutput::take(std::unique_ptr<BuiltEvent>& event) {
         return true;
     }
     pieces.clear();
-    event = std::make_unique<BuiltEvent>(std::move(*shared));  // nobody else has it
+    event = std::make_unique<BuiltEvent>(std::move(*shared));  // no other owner
     return false;
 }
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "memory_outbox.hpp"
+#include "sent_messages.hpp"
 
 namespace weir::building {
 namespace {
@@ -15,10 +15,10 @@ using wire::DataflowType;
 constexpr wire::StationId supervisor{1}, sfi1{2}, sfi2{3}, ros{4};
 
 struct AssignerTest : testing::Test {
-    MemoryOutbox outbox;
+    SentMessages sent;
     AssignerOptions options{.events_max = 100, .clear_group = 4};
     std::vector<std::string> reports;
-    Assigner dfm{options, outbox, [this](const Report& report) { reports.push_back(report.what); }};
+    Assigner dfm{options, sent, [this](const Report& report) { reports.push_back(report.what); }};
     SteadyTime now{1h};
 
     void SetUp() override {
@@ -55,8 +55,7 @@ struct AssignerTest : testing::Test {
     }
     std::vector<std::uint32_t> assigned_to(wire::StationId builder) {
         std::vector<std::uint32_t> ids;
-        std::deque<Said> others;
-        for (const auto& [to, message] : outbox.take<wire::Assign>(DataflowType::assign)) {
+        for (const auto& [to, message] : sent.take<wire::Assign>(DataflowType::assign)) {
             if (to != builder) continue;
             for (const auto& event : message.events) ids.push_back(number(event.level1_id));
         }
@@ -66,7 +65,7 @@ struct AssignerTest : testing::Test {
 
 TEST_F(AssignerTest, NoEventGoesToABuilderWithoutCredit) {
     accept(1, 10);
-    EXPECT_TRUE(outbox.take<wire::Assign>(DataflowType::assign).empty());
+    EXPECT_TRUE(sent.take<wire::Assign>(DataflowType::assign).empty());
     credit(sfi1, 3);
     EXPECT_EQ(assigned_to(sfi1), (std::vector<std::uint32_t>{1, 2, 3}));
     credit(sfi1, 3);  // the same total again gives nothing
@@ -84,19 +83,19 @@ TEST_F(AssignerTest, EventsAreSharedByTheBuildersWithCredit) {
     EXPECT_EQ(builders[1].in_hand, 40U);
 }
 
-TEST_F(AssignerTest, ClearsGoOutInGroupsAndSayWhatIsTheOldest) {
+TEST_F(AssignerTest, ClearsGoOutInGroupsWithTheOldestEvent) {
     credit(sfi1, 40);
     accept(1, 8, {Level1Id{9}});
     credit(sfi1, 40, {2, 3, 5});
-    auto clears = outbox.take<wire::Clear>(DataflowType::clear);
+    auto clears = sent.take<wire::Clear>(DataflowType::clear);
     ASSERT_EQ(clears.size(), 1U);  // 9, 2, 3, 5: a group of four
     EXPECT_EQ(clears[0].first, ros);
     EXPECT_EQ(clears[0].second.oldest, Level1Id{1});  // 1 is still being built
     EXPECT_EQ(clears[0].second.events.size(), 4U);
     credit(sfi1, 40, {1});
-    EXPECT_TRUE(outbox.take<wire::Clear>(DataflowType::clear).empty());
+    EXPECT_TRUE(sent.take<wire::Clear>(DataflowType::clear).empty());
     step(25ms);
-    clears = outbox.take<wire::Clear>(DataflowType::clear);
+    clears = sent.take<wire::Clear>(DataflowType::clear);
     ASSERT_EQ(clears.size(), 1U);
     EXPECT_EQ(clears[0].second.oldest, Level1Id{4});
 }
@@ -109,7 +108,7 @@ TEST_F(AssignerTest, TheEventsOfABuilderThatDiedGoToAnotherAndAreMarked) {
     credit(sfi2, 40);
     dfm.on_peer(sfi1, PeerChange::restarted, now);
     step();
-    const auto again = outbox.take<wire::Assign>(DataflowType::assign);
+    const auto again = sent.take<wire::Assign>(DataflowType::assign);
     ASSERT_EQ(again.size(), 1U);
     EXPECT_EQ(again[0].first, sfi2);
     ASSERT_EQ(again[0].second.events.size(), 4U);
@@ -128,7 +127,7 @@ TEST_F(AssignerTest, ABuilderThatIsSilentHoldsUpNoOther) {
     dfm.on_peer(sfi1, PeerChange::silent, now);
     accept(1, 10);
     for (const auto& builder : dfm.builders()) EXPECT_EQ(builder.in_hand, builder.id == sfi2 ? 5U : 0U);
-    credit(sfi1, 40);  // it speaks again
+    credit(sfi1, 40);  // it sends again
     for (const auto& builder : dfm.builders()) EXPECT_EQ(builder.in_hand, 5U);
 }
 
@@ -154,7 +153,7 @@ TEST_F(AssignerTest, WhatASlowBuilderEndsAfterItsEventsWereGivenAwayCountsOnce) 
     EXPECT_TRUE(dfm.ledger().balances());
 }
 
-TEST_F(AssignerTest, AnEventThatNoBuilderEndsIsGivenUpByName) {
+TEST_F(AssignerTest, AnEventThatNoBuilderEndsFailsAndIsNamed) {
     credit(sfi1, 1);
     accept(1, 1);
     for (int death = 0; death < 5; ++death) {
@@ -167,19 +166,19 @@ TEST_F(AssignerTest, AnEventThatNoBuilderEndsIsGivenUpByName) {
     EXPECT_NE(reports.back().find("event 1 was given to 5 builders"), std::string::npos) << reports.back();
 }
 
-TEST_F(AssignerTest, ItSaysWhichEventsWereAcceptedRejectedRefusedFailedAndGivenUp) {
+TEST_F(AssignerTest, ItListsTheEventsThatWereAcceptedRejectedRefusedFailedAndUnfinished) {
     credit(sfi1, 20);
     accept(1, 10);
     credit(sfi1, 20, {1, 2, 3});
     credit(sfi1, 20, {4, 6}, wire::EventOutcome::rejected);
     credit(sfi1, 20, {5}, wire::EventOutcome::failed);
     credit(sfi1, 20, {7}, wire::EventOutcome::refused);
-    dfm.give_up();
+    dfm.reject_unfinished();
     EXPECT_EQ(dfm.events().accepted.text(), "1-10");
     EXPECT_EQ(dfm.events().rejected.text(), "4,6");
     EXPECT_EQ(dfm.events().failed.text(), "5");
     EXPECT_EQ(dfm.events().refused.text(), "7");
-    EXPECT_EQ(dfm.events().given_up.text(), "8-10");
+    EXPECT_EQ(dfm.events().unfinished.text(), "8-10");
     EXPECT_EQ(dfm.ledger().rejected.at("refused"), 1U);
     EXPECT_TRUE(dfm.ledger().balances());
     dfm.start_run();
@@ -188,7 +187,7 @@ TEST_F(AssignerTest, ItSaysWhichEventsWereAcceptedRejectedRefusedFailedAndGivenU
 
 TEST_F(AssignerTest, TheSupervisorsCreditGrowsAsEventsBecomeFinal) {
     step();
-    auto credits = outbox.take<wire::AcceptCredit>(DataflowType::accept_credit);
+    auto credits = sent.take<wire::AcceptCredit>(DataflowType::accept_credit);
     ASSERT_EQ(credits.size(), 1U);
     EXPECT_EQ(credits[0].second.credit, 100U);
     credit(sfi1, 100);
@@ -196,25 +195,25 @@ TEST_F(AssignerTest, TheSupervisorsCreditGrowsAsEventsBecomeFinal) {
     std::vector<std::uint32_t> all;
     for (std::uint32_t id = 1; id <= 50; ++id) all.push_back(id);
     credit(sfi1, 150, all);
-    credits = outbox.take<wire::AcceptCredit>(DataflowType::accept_credit);
+    credits = sent.take<wire::AcceptCredit>(DataflowType::accept_credit);
     ASSERT_FALSE(credits.empty());
     EXPECT_EQ(credits.back().second.credit, 150U);
 }
 
-TEST_F(AssignerTest, AReadoutThatComesBackHearsWhereTheRunIs) {
+TEST_F(AssignerTest, AReadoutThatRestartsIsSentTheOldestEventOfTheRun) {
     credit(sfi1, 100);
     accept(1, 6);
     credit(sfi1, 100, {1, 2, 3, 4, 5, 6});
-    static_cast<void>(outbox.take<wire::Clear>(DataflowType::clear));
+    static_cast<void>(sent.take<wire::Clear>(DataflowType::clear));
     dfm.on_peer(ros, PeerChange::restarted, now);
     step();
-    const auto clears = outbox.take<wire::Clear>(DataflowType::clear);
+    const auto clears = sent.take<wire::Clear>(DataflowType::clear);
     ASSERT_EQ(clears.size(), 1U);
     EXPECT_EQ(clears[0].second.oldest, Level1Id{7});
 }
 
 TEST_F(AssignerTest, TheLevel1CounterMayWrap) {
-    MemoryOutbox box;
+    SentMessages box;
     Assigner wrapping({.events_max = 100, .clear_group = 4, .first_level1 = Level1Id{0xffff'fffe}}, box);
     wrapping.set_peers({{.name = "sfi-1", .kind = StationKind::build, .id = sfi1},
                         {.name = "l2sv", .kind = StationKind::supervise, .id = supervisor},
@@ -230,12 +229,12 @@ TEST_F(AssignerTest, TheLevel1CounterMayWrap) {
     EXPECT_EQ(clears[0].second.oldest, Level1Id{2});
 }
 
-TEST_F(AssignerTest, WhatAFullOutboxDoesNotTakeIsSaidLater) {
-    outbox.full = true;
+TEST_F(AssignerTest, MessagesThatAreNotTakenAreSentLater) {
+    sent.full = true;
     credit(sfi1, 10);
     accept(1, 4);
-    EXPECT_TRUE(outbox.all.empty());
-    outbox.full = false;
+    EXPECT_TRUE(sent.all.empty());
+    sent.full = false;
     step(30ms);
     EXPECT_EQ(assigned_to(sfi1).size(), 4U);
 }

@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "memory_outbox.hpp"
+#include "sent_messages.hpp"
 #include "weir/event/event_view.hpp"
 #include "weir/event/rob_builder.hpp"
 #include "weir/event/rob_cursor.hpp"
@@ -32,7 +32,7 @@ public:
 };
 
 struct BuilderTest : testing::Test {
-    MemoryOutbox outbox;
+    SentMessages sent;
     memory::BufferPool pool{64_MiB};
     KeepingSink sink;
     BuilderOptions options;
@@ -43,7 +43,7 @@ struct BuilderTest : testing::Test {
 
     void SetUp() override { make(); }
     void make() {
-        builder = std::make_unique<Builder>(options, outbox, pool, sink,
+        builder = std::make_unique<Builder>(options, sent, pool, sink,
                                             [this](const Report& report) { reports.push_back(report.what); });
         builder->set_peers(
             {{.name = "dfm", .kind = StationKind::assign, .id = dfm},
@@ -95,13 +95,13 @@ struct BuilderTest : testing::Test {
     }
     /// Answers everything that was asked for.
     void answer_all(RobState state = RobState::here) {
-        for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+        for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
             for (const auto event : request.events) answer(to, request.request, number(event), state);
         }
     }
-    std::vector<wire::EventEnd> told() {
+    std::vector<wire::EventEnd> outcomes_sent() {
         std::vector<wire::EventEnd> all;
-        for (auto& [to, message] : outbox.take<wire::Built>(DataflowType::built))
+        for (auto& [to, message] : sent.take<wire::Built>(DataflowType::built))
             all.insert(all.end(), message.events.begin(), message.events.end());
         return all;
     }
@@ -127,24 +127,24 @@ TEST_F(BuilderTest, AnEventIsBuiltOfEveryRobBitForBit) {
 
 TEST_F(BuilderTest, SeveralEventsAreAskedForInOneMessage) {
     assign(1, 8);
-    const auto requests = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    const auto requests = sent.take<wire::DataRequest>(DataflowType::data_request);
     ASSERT_EQ(requests.size(), 2U);
     EXPECT_EQ(requests[0].second.events.size(), 8U);
 }
 
-TEST_F(BuilderTest, WhatIsFinalDownstreamIsToldOnceAndGivesCredit) {
+TEST_F(BuilderTest, AFinalEventIsReportedToTheDfmOnceAndGivesCredit) {
     step();
-    auto credit = outbox.take<wire::Built>(DataflowType::built);
+    auto credit = sent.take<wire::Built>(DataflowType::built);
     ASSERT_FALSE(credit.empty());
     EXPECT_EQ(credit.back().second.credit, options.events_max);
     assign(1, 2);
     answer_all();
     ASSERT_EQ(sink.events.size(), 2U);
-    EXPECT_TRUE(told().empty());  // not final yet
+    EXPECT_TRUE(outcomes_sent().empty());  // not final yet
     builder->ended(sink.events[0]->ticket, false, wire::EventOutcome::stored, "");
     builder->ended(sink.events[1]->ticket, false, wire::EventOutcome::rejected, "not_selected");
     step();
-    const auto built = outbox.take<wire::Built>(DataflowType::built);
+    const auto built = sent.take<wire::Built>(DataflowType::built);
     ASSERT_EQ(built.size(), 1U);
     EXPECT_EQ(built[0].second.credit, options.events_max + 2);
     EXPECT_EQ(built[0].second.events.size(), 2U);
@@ -152,9 +152,9 @@ TEST_F(BuilderTest, WhatIsFinalDownstreamIsToldOnceAndGivesCredit) {
     EXPECT_EQ(builder->ledger().rejected.at("not_selected"), 1U);
 }
 
-TEST_F(BuilderTest, AnAnswerThatIsLostIsAskedForAgain) {
+TEST_F(BuilderTest, ALostAnswerIsReRequested) {
     assign(1);
-    const auto first = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    const auto first = sent.take<wire::DataRequest>(DataflowType::data_request);
     ASSERT_EQ(first.size(), 2U);
     answer(first[0].first, first[0].second.request, 1);
     for (int i = 0; i < 100 && sink.events.empty(); ++i) {
@@ -166,10 +166,10 @@ TEST_F(BuilderTest, AnAnswerThatIsLostIsAskedForAgain) {
     EXPECT_EQ(builder->counts().re_requested, 1U);
 }
 
-TEST_F(BuilderTest, WhileAReadoutAnswersInTurnNothingIsAskedForAgain) {
+TEST_F(BuilderTest, WhileAReadoutAnswersInTurnNothingIsReRequested) {
     assign(1, 16);
     std::map<wire::StationId, std::vector<std::pair<std::uint64_t, std::uint32_t>>> asked;
-    for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+    for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
         for (const auto event : request.events) asked[to].emplace_back(request.request, number(event));
     }
     for (std::size_t i = 0; i < 16; ++i) {
@@ -189,9 +189,9 @@ TEST_F(BuilderTest, TheTimeInWhichTheBuilderStoodStillIsNotTheReadouts) {
     EXPECT_EQ(builder->counts().late_or_double, 0U);
 }
 
-TEST_F(BuilderTest, WhatThreeLaterAnswersOvertookIsAskedForAgainAtOnce) {
+TEST_F(BuilderTest, AnAnswerThatThreeLaterOnesOvertookIsReRequestedAtOnce) {
     assign(1, 8);
-    const auto requests = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    const auto requests = sent.take<wire::DataRequest>(DataflowType::data_request);
     const auto& [to, request] = requests.at(0);
     for (const auto event : {1U, 3U, 4U}) answer(to, request.request, event);
     step();
@@ -199,15 +199,15 @@ TEST_F(BuilderTest, WhatThreeLaterAnswersOvertookIsAskedForAgainAtOnce) {
     answer(to, request.request, 5);
     step();
     EXPECT_EQ(builder->counts().re_requested, 1U);
-    const auto again = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    const auto again = sent.take<wire::DataRequest>(DataflowType::data_request);
     ASSERT_EQ(again.size(), 1U);
     EXPECT_EQ(again[0].first, to);
     EXPECT_EQ(again[0].second.events, std::vector{Level1Id{2}});
 }
 
-TEST_F(BuilderTest, AReadoutThatAnswersInAnotherOrderIsAskedAgainForNothingTwiceOnly) {
+TEST_F(BuilderTest, AReadoutThatAnswersInAnotherOrderGetsTwoReRequestsAtMost) {
     assign(1, 32);
-    for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+    for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
         for (std::size_t i = 1; i < request.events.size(); ++i) answer(to, request.request, number(request.events[i]));
         step();
         answer(to, request.request, number(request.events[0]));  // it had to wait for its data
@@ -216,9 +216,9 @@ TEST_F(BuilderTest, AReadoutThatAnswersInAnotherOrderIsAskedAgainForNothingTwice
     EXPECT_EQ(builder->counts().re_requested, 2U * 2U) << "of four requests to each readout";
 }
 
-TEST_F(BuilderTest, AnAnswerThatComesBeforeItIsAskedForAgainTeachesTheSame) {
+TEST_F(BuilderTest, AnAnswerThatComesBeforeItsReRequestTeachesTheSame) {
     assign(1, 32);
-    for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+    for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
         for (std::size_t i = 1; i < request.events.size(); ++i) answer(to, request.request, number(request.events[i]));
         answer(to, request.request, number(request.events[0]));
     }
@@ -226,14 +226,14 @@ TEST_F(BuilderTest, AnAnswerThatComesBeforeItIsAskedForAgainTeachesTheSame) {
     EXPECT_EQ(builder->counts().re_requested, 2U * 2U) << "of four requests to each readout";
 }
 
-TEST_F(BuilderTest, WhatOthersOvertookIsAskedForAgainSoonerThanWhatIsOnlySilent) {
+TEST_F(BuilderTest, AnOvertakenAnswerIsReRequestedSoonerThanASilentOne) {
     options.building_max = options.events_max = 64;
     options.source_requests_max = 64;
     make();
     int steps = 0;
     for (std::uint32_t event = 1; event < 64 && builder->counts().re_requested == 0; ++event, ++steps) {
         assign(event);
-        for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+        for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
             if (to == ros2) answer(to, request.request, event);  // ros1 has not got one of them
         }
         step(1ms);
@@ -242,7 +242,7 @@ TEST_F(BuilderTest, WhatOthersOvertookIsAskedForAgainSoonerThanWhatIsOnlySilent)
     EXPECT_LT(steps, 8) << "and not the silence of 10 ms and more";
 }
 
-TEST_F(BuilderTest, WhileNobodyAnswersNothingIsOvertaken) {
+TEST_F(BuilderTest, WithoutAnyAnswerNothingIsOvertaken) {
     assign(1, 8);
     for (int ms = 0; ms < 9; ++ms) step(1ms);
     answer_all();
@@ -255,7 +255,7 @@ TEST_F(BuilderTest, AReadoutThatIsAwayIsAskedLessAndLessOften) {
     std::uint32_t event = 1;
     for (int ms = 0; ms < 2000; ++ms) {
         if (ms % 4 == 0) assign(++event);
-        for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+        for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
             for (const auto id : request.events) {
                 if (to == ros2) answer(to, request.request, number(id));
             }
@@ -271,7 +271,7 @@ TEST_F(BuilderTest, AnEventThatWaitsOnlyForWhatGotLostKeepsNoOtherFromBeginning)
     options.events_max = 4;
     make();
     assign(1, 4);
-    const auto first = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    const auto first = sent.take<wire::DataRequest>(DataflowType::data_request);
     for (const auto& [to, request] : first) {
         EXPECT_EQ(request.events.size(), 2U);
         if (to == ros1) answer(to, request.request, 1), answer(to, request.request, 2);
@@ -279,7 +279,7 @@ TEST_F(BuilderTest, AnEventThatWaitsOnlyForWhatGotLostKeepsNoOtherFromBeginning)
     std::vector<Level1Id> asked;
     for (int ms = 0; ms < 60 && asked.size() < 2; ++ms) {  // ros2's answers are lost
         step(1ms);
-        for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+        for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
             if (to == ros1) asked.insert(asked.end(), request.events.begin(), request.events.end());
         }
     }
@@ -289,7 +289,7 @@ TEST_F(BuilderTest, AnEventThatWaitsOnlyForWhatGotLostKeepsNoOtherFromBeginning)
 
 TEST_F(BuilderTest, AnAnswerThatComesTwiceIsCountedAndDoesNoHarm) {
     assign(1, 2);
-    const auto requests = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    const auto requests = sent.take<wire::DataRequest>(DataflowType::data_request);
     for (int twice = 0; twice < 2; ++twice) {
         for (const auto& [to, request] : requests) {
             for (const auto event : request.events) answer(to, request.request, number(event));
@@ -299,7 +299,7 @@ TEST_F(BuilderTest, AnAnswerThatComesTwiceIsCountedAndDoesNoHarm) {
     EXPECT_EQ(builder->counts().late_or_double, 4U);
 }
 
-TEST_F(BuilderTest, WhatHasNotComeToTheReadoutYetIsAskedForAgainLater) {
+TEST_F(BuilderTest, AFragmentThatIsNotYetAtTheReadoutIsReRequestedLater) {
     assign(1);
     answer_all(RobState::not_yet);
     EXPECT_TRUE(sink.events.empty());
@@ -317,7 +317,7 @@ TEST_F(BuilderTest, WhatStaysLostBecomesAnEmptyRobWithStatusBitsAndTheReadoutIsN
     make();
     assign(9);
     for (int i = 0; i < 1200 && sink.events.empty(); ++i) {
-        for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+        for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
             if (to == ros2) answer(to, request.request, 9);
         }
         step(1ms);
@@ -344,7 +344,7 @@ TEST_F(BuilderTest, AReadoutThatIsAwayHoldsUpTheNextEventsOnlyShortly) {
     make();
     assign(1);
     const auto only_ros2 = [&] {
-        for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+        for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
             for (const auto event : request.events) {
                 if (to == ros2) answer(to, request.request, number(event));
             }
@@ -365,7 +365,7 @@ TEST_F(BuilderTest, ASourceThatCountsAheadAndOneThatDoesNotCountAreMatchedByThei
     options.rules.sources[source_c] = {.level1_offset = 1};
     make();
     assign(4);
-    for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request))
+    for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request))
         answer(to, request.request, 4, RobState::here, to == ros2 ? 5 : 4);
     ASSERT_EQ(sink.events.size(), 1U);
     EXPECT_EQ(builder->counts().level1_mismatches, 0U);
@@ -373,7 +373,7 @@ TEST_F(BuilderTest, ASourceThatCountsAheadAndOneThatDoesNotCountAreMatchedByThei
 
 TEST_F(BuilderTest, AShiftedSourceIsCountedMarkedAndNamedAndNeverShiftedSilently) {
     assign(4);
-    for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request))
+    for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request))
         answer(to, request.request, 4, RobState::here, to == ros2 ? 5 : 4);
     ASSERT_EQ(sink.events.size(), 1U);
     EXPECT_EQ(builder->counts().level1_mismatches, 1U);
@@ -385,7 +385,7 @@ TEST_F(BuilderTest, AShiftedSourceIsCountedMarkedAndNamedAndNeverShiftedSilently
     EXPECT_NE(reports[0].find("0x520000"), std::string::npos) << reports[0];
 }
 
-TEST_F(BuilderTest, ShapingBoundsWhatIsOnItsWay) {
+TEST_F(BuilderTest, ShapingBoundsTheBytesInFlight) {
     options.window = {.shaping = true, .least = 4096, .most = 8192};  // two answers of the size that is expected
     make();
     assign(1, 8);
@@ -393,7 +393,7 @@ TEST_F(BuilderTest, ShapingBoundsWhatIsOnItsWay) {
     for (int i = 0; i < 20; ++i) {
         answer_all();
         step();
-        EXPECT_LE(builder->counts().on_their_way, 8192U);
+        EXPECT_LE(builder->counts().in_flight, 8192U);
     }
     EXPECT_EQ(sink.events.size(), 8U);
     options.window.shaping = false;
@@ -419,7 +419,7 @@ TEST_F(BuilderTest, OneLargeAnswerDoesNotForEverBoundWhatAnUnknownReadoutIsAsked
                         {.name = "ros-3", .kind = StationKind::readout, .id = ros3, .sources = {source_c}}},
                        now);
     assign(3000, 8);
-    const auto requests = outbox.take<wire::DataRequest>(DataflowType::data_request);
+    const auto requests = sent.take<wire::DataRequest>(DataflowType::data_request);
     ASSERT_EQ(requests.size(), 1U);
     EXPECT_EQ(requests[0].second.events.size(), 8U);
 }
@@ -429,14 +429,14 @@ TEST_F(BuilderTest, AFullOutputHoldsBackNewEventsAndLosesNone) {
     assign(1, 4);
     answer_all();
     assign(5, 4);
-    EXPECT_TRUE(outbox.take<wire::DataRequest>(DataflowType::data_request).empty());
+    EXPECT_TRUE(sent.take<wire::DataRequest>(DataflowType::data_request).empty());
     sink.full = false;
     step(1ms);
     answer_all();
     EXPECT_EQ(sink.events.size(), 8U);
 }
 
-TEST_F(BuilderTest, WithoutMemoryAnAnswerIsAskedForAgainWhenThereIsSome) {
+TEST_F(BuilderTest, WithoutMemoryAnAnswerIsReRequestedWhenThereIsSome) {
     std::vector<memory::Buffer> taken;
     assign(1);
     while (auto buffer = pool.try_take(1 << 20)) taken.push_back(std::move(*buffer));
@@ -455,15 +455,15 @@ TEST_F(BuilderTest, GivingUpCountsEverythingInHand) {
     assign(1, 6);
     answer_all();
     assign(7, 3);
-    builder->give_up();
+    builder->reject_unfinished();
     EXPECT_EQ(builder->ledger().rejected.at("given up"), 9U);
     EXPECT_TRUE(builder->ledger().balances());
     EXPECT_EQ(builder->ledger().in_hand, 0U);
 }
 
-TEST_F(BuilderTest, ARobThatIsNoneIsReplacedAndTheEventSaysSo) {
+TEST_F(BuilderTest, ARobThatIsNoneIsReplacedAndTheEventMarked) {
     assign(3);
-    for (const auto& [to, request] : outbox.take<wire::DataRequest>(DataflowType::data_request)) {
+    for (const auto& [to, request] : sent.take<wire::DataRequest>(DataflowType::data_request)) {
         if (to == ros1) {
             answer(to, request.request, 3);
             continue;

@@ -63,12 +63,12 @@ public:
             }
             std::vector<std::byte> bytes;
             encode(accept, bytes);
-            if (!outbox->post(dfm_id, wire::DataflowType::accept, bytes)) break;
+            if (!endpoint->send_reliably(dfm_id, wire::DataflowType::accept, bytes)) break;
             sent_ += count;
         }
         return now + std::chrono::milliseconds(5);
     }
-    messaging::Endpoint* outbox = nullptr;
+    messaging::Endpoint* endpoint = nullptr;
 
 private:
     std::uint64_t events_, credit_ = 0, sent_ = 0;
@@ -188,7 +188,7 @@ struct Farm {
             for (unsigned k = 0; k < shape.sources; ++k) peer.sources.push_back(source_id(i, k));
             peers.push_back(peer);
         }
-        supervisor.outbox = &net.add(supervisor_id, supervisor).endpoint();
+        supervisor.endpoint = &net.add(supervisor_id, supervisor).endpoint();
         net.add(dfm_id, [this](SimulatedStation& self) {
             auto made = std::make_unique<Assigner>(shape.assigner, self.endpoint());
             made->set_peers(peers, self.clock().now());

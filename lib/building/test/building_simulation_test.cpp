@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(BuildingSimulation, WithoutFaultsEveryEventIsBuiltOnceAndNothingIsAskedTwice) {
+TEST(BuildingSimulation, WithoutFaultsEveryEventIsBuiltOnceAndNothingIsReRequested) {
     Farm farm(1, {}, {.events = 500});
     ASSERT_TRUE(farm.run(20s));
     EXPECT_EQ(farm.exact(), 500U);
@@ -128,7 +128,7 @@ TEST(BuildingSimulation, AReadoutThatStaysDeadIsNamedItsRobsAreEmptyAndTheRunGoe
     EXPECT_EQ(farm.dfm->counts().incomplete, farm.store.incomplete);
 }
 
-TEST(BuildingSimulation, MemoryAndWhatIsOnItsWayStayBounded) {
+TEST(BuildingSimulation, MemoryAndBytesInFlightStayBounded) {
     FarmShape shape{.events = 300, .readouts = 40, .sources = 1, .words = 300};
     shape.builder.window = {.shaping = true, .least = 8 << 10, .most = 32 << 10};
     Farm farm(4, {.loss = 0.03}, shape);
@@ -136,7 +136,7 @@ TEST(BuildingSimulation, MemoryAndWhatIsOnItsWayStayBounded) {
     ASSERT_TRUE(farm.net.run_until(
         [&] {
             for (unsigned b = 0; b < 2; ++b) {
-                most = std::max(most, farm.builders[b]->counts().on_their_way);
+                most = std::max(most, farm.builders[b]->counts().in_flight);
                 memory = std::max(memory, farm.net.station(builder_id(b)).pool().stats().in_use.count());
             }
             return farm.finished();

@@ -17,8 +17,7 @@ using namespace std::chrono_literals;
 
 transport::ReservedPort any_port() { return transport::ReservedPort::take({"127.0.0.1", 0}).value(); }
 
-/// A filter that takes everything, and answers with what it is told to, or not at all. The first senders may be
-/// refused.
+/// A filter that takes everything, and answers as the test sets it, or not at all. The first senders may be refused.
 class FilterStandIn final : public delivery::EventSink {
 public:
     explicit FilterStandIn(bool answers, std::optional<wire::RejectReason> reason = {},

@@ -31,7 +31,7 @@ struct LineFaults {
     std::chrono::nanoseconds absence{0}, absence_every{0};  // the first readout does
 };
 
-class Line final : public messaging::Outbox, public BuiltSink {
+class Line final : public messaging::MessageSender, public BuiltSink {
 public:
     Line(std::uint64_t seed, const LineFaults& faults, std::uint32_t readouts, const BuilderOptions& options)
         : faults_(faults), options_(options), random_(seed), builder_(options_, *this, pool_, *this), built_(0) {
@@ -61,8 +61,8 @@ public:
     [[nodiscard]] std::uint64_t built() const noexcept { return built_; }
     [[nodiscard]] Builder::Counts counts() const { return builder_.counts(); }
 
-    using messaging::Outbox::post;
-    using messaging::Outbox::send;
+    using messaging::MessageSender::send;
+    using messaging::MessageSender::send_reliably;
     void send(wire::StationId to, DataflowType type, std::span<const ConstData> pieces) override {
         ASSERT_EQ(type, DataflowType::data_request);
         wire::DataRequest request;
@@ -77,7 +77,9 @@ public:
             line_.emplace(arrival(readout), Answer{readout, request.request, event});
         }
     }
-    [[nodiscard]] bool post(wire::StationId, DataflowType, std::span<const ConstData>) override { return true; }
+    [[nodiscard]] bool send_reliably(wire::StationId, DataflowType, std::span<const ConstData>) override {
+        return true;
+    }
     bool take(std::unique_ptr<BuiltEvent>& event) override {
         ++built_;
         done_.push_back({std::move(event->ticket), event->robs_lost > 0});
@@ -179,7 +181,7 @@ double goodput(const LineFaults& faults, std::uint32_t readouts, std::uint64_t s
     return static_cast<double>(bad.built() - before[1]) / static_cast<double>(good.built() - before[0]);
 }
 
-TEST(LossSimulation, WithoutLossTheLineIsFullAndNothingIsAskedTwice) {
+TEST(LossSimulation, WithoutLossTheLineIsFullAndNothingIsReRequested) {
     for (const auto readouts : {20U, 100U, 200U}) {
         Line line(1, {}, readouts, options());
         line.run_for(500ms);
@@ -233,7 +235,7 @@ TEST(LossSimulation, ABuilderThatStandsStillAsksForNothingTwice) {
     }
 }
 
-TEST(LossSimulation, AReadoutThatStandsStillForShortIsNotAskedTwice) {
+TEST(LossSimulation, AReadoutThatStandsStillForShortGetsNoReRequest) {
     Line line(1, {.absence = 4ms, .absence_every = 20ms}, 100, options());
     line.run_for(500ms);
     EXPECT_EQ(line.counts().re_requested, 0U);
@@ -255,20 +257,20 @@ TEST(LossSimulation, ALineThatStandsStillNowAndThenIsNoLoss) {
     EXPECT_EQ(line.counts().re_requested, 0U);
 }
 
-TEST(LossSimulation, OfALineThatStandsStillForLongAFewAreAskedForAgain) {
+TEST(LossSimulation, OfALineThatStandsStillForLongAFewAreReRequested) {
     Line line(1, {.stall = 70ms, .every = 100ms}, 100, options());
     line.run_for(1000ms);
     EXPECT_LE(line.counts().re_requested, 8U * 6U);
     EXPECT_GT(line.counts().asked, 50'000U);
 }
 
-TEST(LossSimulation, ReadoutsThatAreSlowerThanTheOthersAreNotAskedTwice) {
+TEST(LossSimulation, ReadoutsThatAreSlowerThanTheOthersGetNoReRequests) {
     Line line(1, {.late = 4ms}, 100, options());
     line.run_for(500ms);
     EXPECT_EQ(line.counts().re_requested, 0U);
 }
 
-TEST(LossSimulation, ReadoutsThatAreMuchSlowerThanTheOthersAreAskedTwiceAtTheBeginningOnly) {
+TEST(LossSimulation, ReadoutsThatAreMuchSlowerThanTheOthersGetReRequestsAtTheBeginningOnly) {
     Line line(1, {.late = 60ms}, 20, options());
     line.run_for(500ms);
     const auto first = line.counts().re_requested;

@@ -62,7 +62,7 @@ TEST(RequestWindow, StaysAtWhatAQueueHoldsThatLosesTheRest) {
     constexpr std::uint64_t queue = 1 << 20;
     std::uint64_t most = 0;
     for (int i = 0; i < 500; ++i) {
-        // What finds it full is on its way ten times as long as the others, until it counts as lost.
+        // An answer that finds it full takes ten times as long as the others, until it counts as lost.
         const double too_many = window.size() > queue ? static_cast<double>(window.size() - queue) / queue : 0;
         round(window, static_cast<int>(256 * too_many / (10 + too_many)), trip_of(window));
         if (i > 10) most = std::max(most, window.size());

@@ -184,7 +184,7 @@ private:
           before_{_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()},
           weighted_{_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512()} {}
 
-    /// What is more than whole turns, into the last column, and moves `at` behind it.
+    /// Adds the bytes that exceed whole turns to the last column, and moves `at` behind them.
     [[gnu::always_inline]] void take_first(const std::byte*& at, std::size_t size) noexcept {
         auto& sum = sums_[columns - 1];
         auto& weighted = weighted_[columns - 1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// adler32 over vectors: what all instruction sets share. A header with lanes includes it, and is included in
+// adler32 over vectors: the part that all instruction sets share. A header with lanes includes it, and is included in
 // the anonymous namespace of a file that defines a vector type, below WEIR_TARGET_BEGIN: so each
 // instruction set has its own copy, inlined as a whole.
 //
@@ -48,7 +48,7 @@ typename Lanes::Unit adler32_rest(ConstData data, std::size_t rest) noexcept {
     return Lanes::load(bytes);
 }
 
-/// How far behind what is loaded lines are asked for while there is more, where that helps
+/// The distance at which lines are prefetched ahead of the loads while there is more data, where that helps
 /// (CpuFeatures::prefetch_helps); less than a page ahead is slower.
 constexpr std::size_t adler32_prefetch_ahead = 4096;
 

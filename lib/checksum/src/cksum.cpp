@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The length at the end is data of up to eight bytes, so it is appended like a second part: the register is
-// multiplied by x^(8 * bytes), and the bytes' own sum is added. Both steps can be taken back.
+// multiplied by x^(8 * bytes), and the bytes' own sum is added. Both steps can be reversed.
 #include "weir/checksum/cksum.hpp"
 
 #include <array>
@@ -29,7 +29,7 @@ constexpr auto away = [] {  // away[n] = x^(-8n): n bytes taken away again
     return powers;
 }();
 
-/// What POSIX appends: the bytes that are needed to write the length, the lowest first.
+/// The part that POSIX appends: the bytes that are needed to write the length, the lowest first.
 std::size_t bytes_of(std::uint64_t length) noexcept {
     return (static_cast<std::size_t>(std::bit_width(length)) + 7) / 8;
 }
@@ -65,7 +65,7 @@ std::uint32_t cksum(ConstData data) noexcept { return cksum_finish(cksum_add(dat
 std::uint32_t cksum_combine(std::uint32_t a, std::uint64_t length_of_a, std::uint32_t b,
                             std::uint64_t length_of_b) noexcept {
     // Both lengths are taken away and that of the whole is appended, in one step for each part: what stands
-    // behind a part is so many bytes, whatever they are.
+    // behind a part is a number of bytes of any value.
     auto* const multiply = Chosen::multiply();
     const std::uint64_t length = length_of_a + length_of_b;
     const auto bytes = bytes_of(length);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands before the target's first whole line and behind its last goes by memcpy; between them every store
-// fills a line. Where there is a kernel that stores what it has just summed, the bytes are loaded once; elsewhere
+// The parts before the target's first whole line and behind its last are copied by memcpy; between them every store
+// fills a line. Where a kernel stores the bytes that it has just summed, the bytes are loaded once; elsewhere
 // blocks are summed and then copied, the second time from the cache.
 #include "weir/checksum/copy_and_sum.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores around the cache with what every x86-64 has.
+// Stores around the cache with instructions of every x86-64.
 #include "implementations.hpp"
 
 #if defined(__x86_64__)

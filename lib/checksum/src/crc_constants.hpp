@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What folding multiplies by, from the description of a CRC at compile time. Source: V. Gopal, E. Ozturk et
+// The factors of folding, made from the description of a CRC at compile time. Source: V. Gopal, E. Ozturk et
 // al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction" (Intel, 2009); the choice of
 // what is shifted into place beforehand is ours.
 //

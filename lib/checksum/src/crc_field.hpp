@@ -90,7 +90,7 @@ struct CrcField {
         return powers;
     }();
 
-    /// x^(8 * length): what the register of a is multiplied by when `length` bytes follow. The products form
+    /// x^(8 * length): the factor of the register of a when `length` bytes follow. The products form
     /// a tree, so that most do not wait for each other.
     template <class Multiply>
     [[nodiscard]] static Word shift_for(std::uint64_t length, Multiply&& product) noexcept {

@@ -83,7 +83,7 @@ struct CrcFold {
     struct alignas(width) Ahead {
         CrcPair lanes[width / Lane::width];
     };
-    /// What moves a vector ahead by so many bytes.
+    /// The factor that moves a vector ahead by so many bytes.
     [[nodiscard]] static constexpr Ahead ahead_by(std::size_t bytes) noexcept {
         Ahead ahead{};
         for (auto& lane : ahead.lanes) lane = Constants::ahead(bytes);

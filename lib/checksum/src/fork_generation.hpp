@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How often this process has become another one by fork(). A child has none of its parent's threads, so
-// whatever has threads remembers the generation it was made in and does without them in another.
+// an object with threads keeps the generation it was made in, and does not use them in another one.
 #pragma once
 
 #include <pthread.h>
@@ -12,9 +12,9 @@ namespace weir::checksum {
 /// Cheap enough for every call: one load of a variable that is written in a fork's child only.
 [[nodiscard]] inline unsigned fork_generation() noexcept {
     static std::atomic<unsigned> generation{0};
-    static const bool told =
+    static const bool registered =
         ::pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); }) == 0;
-    static_cast<void>(told);  // refused only for want of memory; then a child must not use what has threads
+    static_cast<void>(registered);  // refused only for want of memory; then a child must not use objects with threads
     return generation.load(std::memory_order_relaxed);
 }
 

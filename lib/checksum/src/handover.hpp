@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the parts of an event reach other threads and how the sums come back: one class per scheme, chosen
-// at run time. And what they share: a part, the splitting, the joining.
+// at run time. And their common parts: a part of an event, the splitting, the joining.
 #pragma once
 
 #include <array>
@@ -33,9 +33,9 @@ public:
 [[nodiscard]] std::unique_ptr<Handover> make_condition_handover(const ParallelOptions& options, SumFunction* kernel);
 [[nodiscard]] std::unique_ptr<Handover> make_spin_handover(std::shared_ptr<Workers> workers, SumFunction* kernel);
 
-/// A part of an event on the caller's stack. Where the caller waits for it busy (scheme iii), whoever sums it writes
-/// `sum`, then sets `done` (release) and does not touch it again: the caller, who reads `done` (acquire), may return
-/// at once.
+/// A part of an event on the caller's stack. Where the caller waits for it busy (scheme iii), the thread that sums it
+/// writes `sum`, then sets `done` (release) and does not touch it again: the caller, who reads `done` (acquire), may
+/// return at once.
 struct alignas(64) Part {
     void wait() const noexcept {
         spin_until([this] { return done.load(std::memory_order_acquire); });

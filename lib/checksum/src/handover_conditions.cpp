@@ -13,7 +13,7 @@ namespace {
 /// An event in work, on its caller's stack. Everything but the parts is guarded by the pool's mutex.
 struct Job {
     std::span<Part> parts;
-    std::size_t next = 1;  // the first part that nobody has begun; part 0 is the caller's
+    std::size_t next = 1;  // the first part that was not begun; part 0 is the caller's
     std::size_t unfinished = 0;
     Job* later = nullptr;  // the next job in the queue
     std::condition_variable finished;
@@ -87,7 +87,7 @@ private:
                 lock.lock();
             } else {
                 lock.lock();
-                // Under the lock: the caller cannot leave, and take the variable along, before we let go.
+                // Under the lock: the caller cannot return and destroy the variable before the lock is released.
                 if (--job.unfinished == 0) job.finished.notify_one();
             }
         }
@@ -97,7 +97,7 @@ private:
     const bool caller_spins_;
     std::mutex mutex_;
     std::condition_variable work_there_;
-    Job* first_ = nullptr;  // jobs with parts that nobody has begun, oldest first
+    Job* first_ = nullptr;  // jobs with parts that were not begun, oldest first
     Job* last_ = nullptr;
     bool stopping_ = false;
     unsigned pins_refused_ = 0;

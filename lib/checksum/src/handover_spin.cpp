@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scheme (iv): the parts go to the posts of a pool of workers (posts.hpp), which others may use beside us.
+// Scheme (iv): the parts go to the slots of a pool of workers (task_slots.hpp), which other callers may share.
 #include <algorithm>
 #include <chrono>
 #include <vector>
 
 #include "handover.hpp"
-#include "posts.hpp"
+#include "task_slots.hpp"
 #include "weir/checksum/adler32.hpp"
 
 namespace weir::checksum {
@@ -26,7 +26,7 @@ std::size_t size_worth_waking(SumFunction* kernel) {
     return value == 0 ? 0 : sample.size() * static_cast<std::size_t>(steps + 1);  // the sum is never 0
 }
 
-/// A part as it stands at a worker's post.
+/// A part as it stands in a worker's slot.
 struct PartTask {
     SumFunction* kernel;
     ConstData data;
@@ -41,10 +41,11 @@ public:
         : kernel_(kernel), size_worth_waking_(size_worth_waking(kernel)), workers_(std::move(workers)) {}
 
     std::uint32_t sum(ConstData data, std::uint32_t value) noexcept override {
-        auto* const posts = workers_->posts();
-        if (posts == nullptr) return kernel_(data, value);
-        // First see who is there, so that the event is cut into as many parts as will be summed side by side.
-        Helpers helpers(*posts, ParallelOptions::threads_max, data.size() >= size_worth_waking_);
+        auto* const slots = workers_->slots();
+        if (slots == nullptr) return kernel_(data, value);
+        // First the free workers are counted, so that the event is cut into as many parts as will be summed side by
+        // side.
+        Helpers helpers(*slots, ParallelOptions::threads_max, data.size() >= size_worth_waking_);
         const auto count = helpers.count();
         if (count == 0) return kernel_(data, value);
 
@@ -56,7 +57,7 @@ public:
         // From the back: the last offered is the least likely to be begun.
         std::array<bool, ParallelOptions::threads_max> at_work;
         for (std::size_t i = count; i > 0; --i) {
-            at_work[i - 1] = !helpers.take_back(i - 1);
+            at_work[i - 1] = !helpers.withdraw(i - 1);
             if (!at_work[i - 1]) parts[i].sum = kernel_(parts[i].data, parts[i].start);
         }
         for (std::size_t i = 0; i < count; ++i)
@@ -70,7 +71,7 @@ public:
 private:
     SumFunction* const kernel_;
     const std::size_t size_worth_waking_;
-    const std::shared_ptr<Workers> workers_;  // with whoever else was given the pool
+    const std::shared_ptr<Workers> workers_;  // shared with all users of the pool
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files that bind an algorithm to an instruction set offer to the lists in kernels.cpp. Each
-// may only be called on a processor that has what its line in the list asks for.
+// The functions of the files that bind an algorithm to an instruction set, for the lists in kernels.cpp. Each may only
+// be called on a processor with the features that its line in the list requires.
 #pragma once
 
 #include <cstddef>

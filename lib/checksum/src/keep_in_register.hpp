@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// "It is in a register here." Said of what a loop carries from turn to turn; without it g++ moves it to another
+// Marks values that a loop carries from turn to turn as being in a register; without it g++ moves them to another
 // register and back in each turn. Included by the files that bind an algorithm to an instruction set, within their
 // anonymous namespace and below WEIR_TARGET_BEGIN.
 #pragma once

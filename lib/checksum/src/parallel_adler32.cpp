@@ -73,7 +73,7 @@ void ParallelAdler32::split_by(std::unique_ptr<Handover> handover, std::size_t c
 }
 
 ParallelAdler32::~ParallelAdler32() {
-    // In a fork's child there is nobody to be stopped and joined, and a mutex may be held for ever.
+    // In a fork's child there are no threads to stop and join, and a mutex may be held for ever.
     if (born_ != fork_generation()) static_cast<void>(handover_.release());
 }
 

@@ -18,7 +18,7 @@ inline void pause_processor() noexcept {
 /// look.
 inline constexpr unsigned looks_a_pause = 4;
 
-/// Until done() says so; after a while lets other threads run in between, because whoever is to bring it about
+/// Until done() returns true. After a while it yields to other threads, because the one that is to make it true
 /// may be waiting for this very processor.
 template <class Done>
 void spin_until(const Done& done) noexcept {

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "fork_generation.hpp"
-#include "posts.hpp"
+#include "task_slots.hpp"
 
 namespace weir::checksum {
 namespace {
@@ -22,7 +22,7 @@ struct Job {
     const std::size_t pieces;
     Function* const function;
     const void* const work;
-    alignas(64) std::atomic<std::size_t> next{0};  // the first piece that nobody has begun
+    alignas(64) std::atomic<std::size_t> next{0};  // the first piece that was not begun
 };
 
 struct Help {
@@ -33,16 +33,17 @@ struct Help {
 
 }  // namespace
 
-Workers::Workers(const WorkerOptions& options) : posts_(std::make_unique<Posts>(options)), born_(fork_generation()) {}
+Workers::Workers(const WorkerOptions& options)
+    : slots_(std::make_unique<TaskSlots>(options)), born_(fork_generation()) {}
 
 Workers::~Workers() {
-    // In a fork's child there is nobody to be stopped and joined, and a mutex may be held for ever.
-    if (born_ != fork_generation()) static_cast<void>(posts_.release());
+    // In a fork's child there are no threads to stop and join, and a mutex may be held for ever.
+    if (born_ != fork_generation()) static_cast<void>(slots_.release());
 }
 
 void Workers::share(std::size_t pieces, bool lasts, Function* function, const void* work) noexcept {
     Job job{pieces, function, work};
-    auto* const here = posts();
+    auto* const here = slots();
     if (here == nullptr || pieces < 2) return job.take_pieces();
     Helpers helpers(*here, pieces - 1, lasts);
     // To wake a sleeper takes as long as some pieces: no further one when those before it leave nothing to do.
@@ -51,13 +52,13 @@ void Workers::share(std::size_t pieces, bool lasts, Function* function, const vo
         helpers.offer(asked, Help{&job});
     job.take_pieces();
     for (; asked > 0; --asked)
-        if (!helpers.take_back(asked - 1)) static_cast<void>(helpers.finished<Help>(asked - 1));
+        if (!helpers.withdraw(asked - 1)) static_cast<void>(helpers.finished<Help>(asked - 1));
 }
 
-unsigned Workers::threads() const noexcept { return born_ == fork_generation() ? posts_->workers() : 0; }
+unsigned Workers::threads() const noexcept { return born_ == fork_generation() ? slots_->workers() : 0; }
 
-unsigned Workers::pins_refused() const noexcept { return posts_->pins_refused(); }
+unsigned Workers::pins_refused() const noexcept { return slots_->pins_refused(); }
 
-Posts* Workers::posts() noexcept { return born_ == fork_generation() ? posts_.get() : nullptr; }
+TaskSlots* Workers::slots() noexcept { return born_ == fork_generation() ? slots_.get() : nullptr; }
 
 }  // namespace weir::checksum

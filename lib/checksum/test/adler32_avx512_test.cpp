@@ -2,7 +2,7 @@
 // The AVX-512 kernel on every x86-64: its own source is compiled once more here, with each vector
 // instruction replaced by the loop that its manual page describes. So its constants, the bounds of its
 // lanes and its order of bytes are tested on processors that could not run it. That the real
-// instructions do what their manual says is left to Kernels tests on a processor that has them.
+// instructions work as documented is left to Kernels tests on a processor that has them.
 #include <gtest/gtest.h>
 
 #if defined(__x86_64__)

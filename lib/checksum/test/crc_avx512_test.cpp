@@ -2,7 +2,7 @@
 // The AVX-512 kernels of the CRCs on every x86-64 with carry-less multiplication: their own source is compiled once
 // more here, with each instruction on four lanes replaced by what its manual page describes, lane by lane. So
 // constants, distances and the order of lanes are tested on processors that could not run it. That the real
-// instructions do what their manual says is left to the Crc tests on a processor that has them.
+// instructions work as documented is left to the Crc tests on a processor that has them.
 #include <gtest/gtest.h>
 
 #if defined(__x86_64__)

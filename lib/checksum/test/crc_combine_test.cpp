@@ -62,7 +62,7 @@ TEST_P(CrcCombine, ManyPartsInOrderJoinToTheSumOfTheWhole) {
     EXPECT_EQ(joined, crc.sum(bytes, 0));
 }
 
-TEST_P(CrcCombine, AnyLengthOfSixtyFourBitsShiftsAsTheDefinitionSays) {
+TEST_P(CrcCombine, AnyLengthOfSixtyFourBitsShiftsAsDefined) {
     const auto& crc = GetParam();
     std::mt19937_64 random{33};
     const auto check = [&](std::uint64_t length) {

@@ -139,7 +139,7 @@ TEST_P(Crc, TheBestUsableKernelIsTheLastOfItsList) {
     EXPECT_EQ(GetParam().kernels.front().first, "portable");
 }
 
-TEST(Crc32, IsWhatZlibSays) {
+TEST(Crc32, EqualsZlib) {
     std::mt19937_64 random{15};
     const auto bytes = random_bytes(100'000, 15);
     for (int round = 0; round < 200; ++round) {

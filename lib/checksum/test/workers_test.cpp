@@ -66,7 +66,7 @@ TEST(Workers, ThatSleepAreWokenForAJobThatLasts) {
     for (int job = 0; job < 9; ++job) {
         std::this_thread::sleep_for(job % 3 * 100us);
         std::atomic<int> begun{0};
-        workers.share(2, true, [&](std::size_t) {  // each piece ends only when somebody has begun the other
+        workers.share(2, true, [&](std::size_t) {  // each piece ends only when the other one was begun
             ++begun;
             while (begun < 2) std::this_thread::yield();
         });

@@ -15,7 +15,7 @@ using namespace weir::digest;
 
 constexpr std::size_t streams = 27;
 
-/// Two bytes say which stream and how much; the data of a part are repeated, so that short inputs fill blocks.
+/// Two bytes choose the stream and the size; the data of a part are repeated, so that short inputs fill blocks.
 void check_streams(Algorithm algorithm, ConstData input) {
     ManySums sums(algorithm, streams);
     std::vector<std::vector<std::byte>> whole(streams);

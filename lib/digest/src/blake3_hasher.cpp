@@ -107,7 +107,7 @@ void Hasher::add_chunks(ConstData data) noexcept {
 }
 
 /// Nodes of the chunks from chunks_ on. Pairs of them are
-/// joined in lanes, level by level, down to two; what has no partner here goes to the edge.
+/// joined in lanes, level by level, down to two; a value without a partner here goes to the edge.
 void Hasher::push_level(std::span<Node> nodes) noexcept {
     struct Right {
         Node node;

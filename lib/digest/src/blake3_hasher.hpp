@@ -17,7 +17,7 @@ namespace weir::digest::blake3 {
 /// Two of one size are joined only when more comes, because the topmost join is flagged as the root.
 class Edge {
 public:
-    /// Joins what waited: there is data from chunk number `first` on.
+    /// Joins the values that waited: there is data from chunk number `first` on.
     void settle(const Kernel& kernel, std::uint64_t first) noexcept;
     /// A node that stands above whole chunks from number `first` on.
     void push(const Kernel& kernel, const Node& node, std::uint64_t first) noexcept;
@@ -35,7 +35,7 @@ private:
 /// A chunk underway. Its last block waits, whole or not, because it is compressed with flags of its own.
 class Chunk {
 public:
-    /// At most what is missing of 1 KiB.
+    /// At most the missing bytes of 1 KiB.
     void add(const Kernel& kernel, ConstData data, std::uint64_t number) noexcept;
     /// Its node; `flags` is `root` when there is no other.
     [[nodiscard]] Node node(const Kernel& kernel, std::uint64_t number, std::uint32_t flags) const noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one list of implementations of BLAKE3: what chooses one, what tests and what measures them walk it.
-// The portable one, which says what is right, stands first, the best last.
+// The one list of implementations of BLAKE3: the choice of one, the tests and the benchmarks walk it.
+// The portable one, which defines what is right, stands first, the best last.
 #pragma once
 
 #include <cstddef>

@@ -52,7 +52,7 @@ private:
     struct Input {
         const std::byte* at[lanes];
         std::size_t size;                       // of each
-        std::size_t ahead;                      // what lies so far ahead is soon needed
+        std::size_t ahead;                      // the distance of bytes that are soon needed
         std::uint32_t low[lanes], high[lanes];  // halves of the counters
         std::uint32_t first_flag, last_flag;
     };

@@ -3,7 +3,7 @@
 // quad of a vector, so that the four columns, then the four diagonals, of a block are mixed at once. A
 // block has to wait for the one before, so what counts is the length of the chain, not the number of
 // instructions; a vector of several quads, and several vectors in turn, cost little more than one. This is for
-// what does not fill half the lanes of blake3_lanes.hpp. Included like vector_words.hpp.
+// data that do not fill half the lanes of blake3_lanes.hpp. Included like vector_words.hpp.
 //
 // Between columns and diagonals the rows are turned against row b, which is the last to be ready. The
 // words of the message lie as they are needed: those of the columns in `even` and `odd` (first and second

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What md5 (RFC 1321), sha1, sha256 and sha224, its shorter form (FIPS 180-4), have in common: a state of a few words
+// The common part of md5 (RFC 1321), sha1, sha256 and sha224, its shorter form (FIPS 180-4): a state of a few words
 // takes blocks of 64 bytes, one after the other, and the last ones are filled up with a bit, zeros and the length.
 #pragma once
 

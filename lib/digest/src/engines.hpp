@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who computes what. Each file binds the library, or our own code, that does it best.
+// The engine of each algorithm. Each file binds the library, or our own code, that does it best.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The known-answer tests over given lists: what self_test() does with ours. A test hands in a list with a wrong
+// The known-answer tests over given lists; self_test() does them with ours. A test hands in a list with a wrong
 // kernel, to see that it is found.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace weir::digest {
 /// The same for blake3. The first of the list is held against known answers only, the others also against it.
 [[nodiscard]] Result<> test_blake3(std::span<const blake3::Kernel* const> kernels, const CpuFeatures& features);
 
-/// What chooses its kernel itself, as libraries do, against the portable code. `engine` is new.
+/// An engine that chooses its kernel itself, as libraries do, against the portable code. `engine` is new.
 [[nodiscard]] Result<> test_engine(Algorithm algorithm, Engine& engine);
 
 }  // namespace weir::digest

@@ -51,7 +51,7 @@ constexpr LaneKernel sha256_list[] = {
 #endif
 };
 
-/// Nanoseconds for a block of each lane: the shortest of a few tries, because whoever takes the core makes them longer.
+/// Nanoseconds for a block of each lane: the shortest of a few tries, because other load on the core makes them longer.
 double measured(const LaneKernel& kernel, std::size_t words) {
     using SteadyClock = std::chrono::steady_clock;
     constexpr std::size_t blocks = 16;

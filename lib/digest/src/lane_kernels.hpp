@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one list of implementations of md5, sha1 and sha256 that take blocks of several streams at once.
-// What chooses one, what tests and what measures them walk it. The first one, OpenSSL's, takes a single
-// stream and says what is right.
+// The choice of one, the tests and the benchmarks walk it. The first one, OpenSSL's, takes a single
+// stream and defines what is right.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace weir::digest {
 
-/// What the kernels ask for.
+/// The features that the kernels require.
 struct LaneFeatures {
     CpuFeatures cpu;
     bool sha = false;  // the SHA instructions of x86
@@ -38,10 +38,10 @@ inline constexpr std::size_t lanes_max = 32;
 /// Of md5, sha1 or sha256; sha224 has those of sha256.
 [[nodiscard]] std::span<const LaneKernel> lane_kernels(Algorithm algorithm) noexcept;
 
-/// What each kernel of the list takes for a block of each of its lanes, whether all have a stream or not: nanoseconds,
-/// 0 of one that this processor cannot run. Measured at the first call, in less than a millisecond, because processors
-/// differ too much to be foretold: sha256 in 16 lanes of AVX-512 takes half of what the SHA instructions take on
-/// Emerald Rapids, but no less on Zen.
+/// The time that each kernel of the list takes for a block of each of its lanes, whether all have a stream or not:
+/// nanoseconds, 0 of one that this processor cannot run. Measured at the first call, in less than a millisecond,
+/// because processors differ too much to be predicted: sha256 in 16 lanes of AVX-512 takes half of what the SHA
+/// instructions take on Emerald Rapids, but no less on Zen.
 [[nodiscard]] std::span<const double> lane_costs(Algorithm algorithm);
 
 /// The one that takes the blocks of this many streams in the shortest time.

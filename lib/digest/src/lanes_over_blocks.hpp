@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// md5, sha1 and sha256 of many streams, each in a lane of a vector: what the three share. Included in the
+// md5, sha1 and sha256 of many streams, each in a lane of a vector: the code that the three share. Included in the
 // anonymous namespace of a file that binds them to an instruction set, below WEIR_TARGET_BEGIN.
 //
 // Hash<Set, groups> has words (of the state), order (of bytes in a word), Vector, and rounds(state, message),

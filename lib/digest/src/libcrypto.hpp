@@ -4,7 +4,7 @@
 // OpenSSL's own names, here in weir::digest; each is set once, by load_libcrypto().
 #pragma once
 
-#define OPENSSL_SUPPRESS_DEPRECATED  // lanes_openssl.cpp says why those that show their state are wanted
+#define OPENSSL_SUPPRESS_DEPRECATED  // for functions that show their state: the reason is in lanes_openssl.cpp
 #include <openssl/evp.h>
 #include <openssl/md5.h>
 #include <openssl/sha.h>

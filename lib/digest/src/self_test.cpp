@@ -114,7 +114,7 @@ Result<> test_engine(Algorithm algorithm, Engine& engine) {
 
 namespace {
 
-/// The same of what sums at once, which other code does for some.
+/// The same for sums of a whole message at once, which other code makes for some algorithms.
 Result<> test_at_once(Algorithm algorithm) {
     const auto portable = make_portable_engine(algorithm);
     for (const auto& sample : samples()) {

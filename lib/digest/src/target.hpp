@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every kernel of this library begins with.
+// The first lines of every kernel of this library.
 #pragma once
 
 #include "weir/base/target.hpp"

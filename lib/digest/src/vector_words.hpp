@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vectors of 32-bit words, one word a lane, with the compiler's vector extensions: + ^ & | ~ and shifts
-// are the language's, and what is missing stands here. The width is a template parameter, so one source
+// are the language's, and the missing ones stand here. The width is a template parameter, so one source
 // serves every instruction set. Included in the anonymous namespace of a file that binds it to one, below
 // WEIR_TARGET_BEGIN: so each set has its own copy, inlined as a whole.
 //
-// A Set says what the compiler should count on: width (lanes), rotates (there is an instruction to rotate
+// A Set describes the instructions that the compiler can use: width (lanes), rotates (there is an instruction to rotate
 // each lane), shuffles_bytes (there is one to permute bytes), and for md5 and sha ternary (there is one for any
 // function of three vectors).
 #pragma once

@@ -25,14 +25,14 @@ Result<> check_sum(const FragmentView& fragment, CheckReport& report) {
     return {};
 }
 
-/// What the ROD says about its event, against what the event and the rules say.
+/// Compares the ROD's fields about its event with the event and the rules.
 Result<> check_ids(const EventView& event, const FragmentView& rob, const RodView& rod, const RodRules& rules,
                    CheckReport& report) {
     const auto rule = rules.sources.find(rob.source());
     const auto source_rule = rule == rules.sources.end() ? SourceRule{} : rule->second;
     const auto expected = number(event.ids().level1_id) + static_cast<std::uint32_t>(source_rule.level1_offset);
-    const bool said = (rob.status() & status::level1_id) != 0;
-    if (!source_rule.exempt && !said && number(rod.level1_id()) != expected) {
+    const bool marked = (rob.status() & status::level1_id) != 0;
+    if (!source_rule.exempt && !marked && number(rod.level1_id()) != expected) {
         if (rules.reject_level1_mismatch)
             return fault(Errc::corrupt, Level::rod, rod.offset(),
                          fmt::format("level-1 id of source 0x{:06x} is {}, not {}", number(rob.source()),
@@ -59,7 +59,7 @@ Result<> check_ids(const EventView& event, const FragmentView& rob, const RodVie
 Result<> check_rob(const EventView& event, const FragmentView& rob, const RodRules& rules, CheckReport& report) {
     ++report.robs;
     WEIR_TRY(check_sum(rob, report));
-    if (rob.payload().empty() && rob.status() != 0) {  // a ROB that says why it has nothing
+    if (rob.payload().empty() && rob.status() != 0) {  // an empty ROB whose status has the reason
         ++report.robs_without_data;
         return {};
     }

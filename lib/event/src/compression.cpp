@@ -12,7 +12,7 @@
 namespace weir::event {
 namespace {
 
-// What zlib can blow one byte up to; a header that announces more is wrong before anything is unpacked.
+// The most bytes that zlib can make of one; a header that announces more is wrong before anything is unpacked.
 constexpr std::uint64_t expansion_max = 1032;
 
 Result<> check_announced(const EventView& event, std::uint64_t limit) {

@@ -19,7 +19,7 @@ Result<EventView> EventView::parse(ConstData data, Format format) {
     auto fragment = WEIR_TRY(FragmentView::parse(data, Level::event, format));
     if (fragment.bytes().size() != data.size())
         return fault(Errc::corrupt, Level::event, 0,
-                     fmt::format("says it has {} bytes where {} came", fragment.bytes().size(), data.size()));
+                     fmt::format("has a size of {} bytes where {} came", fragment.bytes().size(), data.size()));
     EventView view(fragment);
     view.format_ = format;
     view.uncompressed_payload_size_ = view.payload().size();

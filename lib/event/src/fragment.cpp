@@ -65,7 +65,7 @@ Result<FragmentView> FragmentView::parse(ConstData data, Level level, Format for
                      fmt::format("{} status words do not fit a header of {} words", status_count, header));
     if (total * word_bytes > data.size())
         return fault(too_short, level, offset,
-                     fmt::format("says it has {} bytes where {} are left", total * word_bytes, data.size()));
+                     fmt::format("has a size of {} bytes where {} are left", total * word_bytes, data.size()));
 
     FragmentView view;
     view.bytes_ = data.first(total * word_bytes);

@@ -11,7 +11,7 @@ namespace weir::event {
 inline constexpr std::uint32_t adler32_start = 1;
 inline constexpr std::uint32_t adler32_base = 65521;
 
-/// The sum of what `sum` covers followed by `data`.
+/// The sum of the bytes that `sum` covers, followed by `data`.
 [[nodiscard]] std::uint32_t payload_adler32(ConstData data, std::uint32_t sum = adler32_start) noexcept;
 
 /// The sum of `size` bytes after the 4 at `position` were changed from `before` to `after`, from the

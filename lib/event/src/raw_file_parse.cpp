@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reading side of the records: every length is held against a limit and against what is there.
+// The reading side of the records: every length is checked against a limit and against the bytes that are there.
 #include <fmt/format.h>
 
 #include <algorithm>

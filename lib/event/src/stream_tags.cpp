@@ -55,7 +55,7 @@ Result<StreamTag> decode_one(std::string_view text) {
         auto part = take(text, ' ');
         const bool robs = part.starts_with(robs_key);
         if (!robs && !part.starts_with(detectors_key)) return unknown(part);
-        if (robs ? !tag.robs.empty() : !tag.detectors.empty()) return unknown(whole);  // said twice
+        if (robs ? !tag.robs.empty() : !tag.detectors.empty()) return unknown(whole);  // stated twice
         part.remove_prefix(robs ? robs_key.size() : detectors_key.size());
         if (part.empty() || part.back() == ',') return unknown(whole);
         while (!part.empty()) {

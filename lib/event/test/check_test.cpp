@@ -27,7 +27,7 @@ TEST(Check, ItsDepthsHaveNamesThatAreReadBack) {
     EXPECT_EQ(parse_depth("deep"), std::nullopt);
 }
 
-TEST(Check, EachDepthSeesWhatItSaysAndNoMore) {
+TEST(Check, EachDepthFindsItsFaultsAndNoMore) {
     auto bytes = sample_event(Format::event_5_0);
     bytes[bytes.size() - 8] ^= std::byte{1};  // the last ROD's trailer
     EXPECT_TRUE(check_event(bytes, Format::event_5_0, Depth::none).has_value());
@@ -81,7 +81,7 @@ TEST(Check, ASourceMayCountWithAnOffsetOrNotAtAll) {
     EXPECT_EQ(check_event(bytes, Format::event_5_0, Depth::fragments, rules).value(), (CheckReport{.robs = 4}));
 }
 
-TEST(Check, AMismatchThatTheStatusAlreadyTellsIsNoSurprise) {
+TEST(Check, AMismatchThatTheStatusMarksIsNotCounted) {
     auto bytes = with_rod_word(0, rod_level1, 7);
     const auto rob = EventView::parse(bytes, Format::event_5_0).value().header().size();
     store_little(MutableData(bytes), rob + 6 * word_bytes, status::level1_id);
@@ -101,7 +101,7 @@ TEST(Check, ARunOrSourceThatDiffersIsCountedAndRejectedOnlyOnRequest) {
         check_event(source, Format::event_5_0, Depth::fragments, {.reject_source_mismatch = true}).has_value());
 }
 
-TEST(Check, ARobWithoutARodMustSayWhy) {
+TEST(Check, ARobWithoutARodNeedsAReasonInItsStatus) {
     std::vector<std::byte> rob;
     for (const std::uint32_t value : {rob_marker, 8U, 8U, version_5_0 << 16, 0x420001U, 1U, status::rob_lost, 0U})
         append_word(rob, value);

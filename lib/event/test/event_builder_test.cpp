@@ -99,7 +99,7 @@ TEST(EventBuilder, ADamagedOrWronglyAnnouncedCompressedEventIsCorrupt) {
     EXPECT_EQ(check_event(longer, Format::event_5_0, Depth::fragments).error().code, Errc::corrupt);
 }
 
-TEST(EventBuilder, ALostFragmentIsAnEmptyRobThatSaysSo) {
+TEST(EventBuilder, ALostFragmentIsAnEmptyRobThatIsMarked) {
     for (const auto format : {Format::event_5_0, Format::event_3_0}) {
         std::vector<std::byte> rob;
         const RodFields rod{.source = SourceId{0x420007}, .run = sample_ids.run, .level1_id = sample_ids.level1_id};

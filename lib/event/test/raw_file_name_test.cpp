@@ -83,7 +83,7 @@ TEST(RawFileName, APartThatCouldLeaveTheFolderOrBreakTheNameIsRefused) {
     EXPECT_EQ(name.check().error().code, Errc::usage);
 }
 
-TEST(RawFileName, ANameThatIsNotOneSaysWhichPart) {
+TEST(RawFileName, AWrongNameIsReportedWithItsWrongPart) {
     const std::pair<const char*, const char*> cases[] = {
         {"notes.txt", "seven"},
         {"data18.00357750.physics_Main.daq.ESD._lb0083._SFO-1._0001.data", "fifth"},

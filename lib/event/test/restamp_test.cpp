@@ -76,7 +76,7 @@ TEST(Restamp, ADistanceStaysAndSourcesThatDoNotCountAreLeftAlone) {
     EXPECT_EQ(load_little<std::uint32_t>(bytes, rods[3] + 4 * word_bytes), 0U);
 }
 
-TEST(Restamp, RulesSayWhichFarSourceMovesAndWhichNearOneDoesNot) {
+TEST(Restamp, RulesDecideWhichFarSourceMovesAndWhichNearOneDoesNot) {
     auto bytes = sample_event(Format::event_5_0);
     std::vector<std::size_t> rods;
     ASSERT_TRUE(for_each_rob(EventView::parse(bytes, Format::event_5_0).value(), [&](const FragmentView& rob) {

@@ -60,8 +60,8 @@ TEST(RobStamp, AnIdThatTheRulesDoNotExpectIsAMismatchAndKeepsItsDistanceOrItsWor
     const auto far = RobStamp::make(rob_with(Level1Id{5000}), Format::event_5_0, Level1Id{1000}).value();
     EXPECT_TRUE(far.mismatch());
     EXPECT_FALSE(far.follows());
-    const auto said = rob_with(Level1Id{1003}, {.status = status::level1_id});
-    EXPECT_FALSE(RobStamp::make(said, Format::event_5_0, Level1Id{1000}).value().mismatch());
+    const auto marked = rob_with(Level1Id{1003}, {.status = status::level1_id});
+    EXPECT_FALSE(RobStamp::make(marked, Format::event_5_0, Level1Id{1000}).value().mismatch());
 }
 
 TEST(RobStamp, WhatIsNoRobIsRefused) {

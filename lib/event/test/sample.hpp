@@ -99,7 +99,7 @@ inline std::vector<std::byte> read_file(const std::filesystem::path& path) {
     return {bytes.begin(), bytes.end()};
 }
 
-/// Tests of the real events; without the file they fail, unless the environment says that it may be absent.
+/// Tests of the real events; without the file they fail, unless the environment allows it to be absent.
 class RealFile : public testing::Test {
 protected:
     void SetUp() override {

@@ -30,7 +30,7 @@ constexpr std::size_t weir_size_max = 4096;
 constexpr std::int64_t untouched_slack_ns = 50'000'000;
 constexpr int set_tries = 5;
 
-// Not zcrc32 (zlib's crc32): servers store its bytes as they lie in memory or not, so a value says nothing for sure.
+// Not zcrc32 (zlib's crc32): servers store its bytes as they lie in memory or not, so a value is ambiguous.
 constexpr std::array<std::pair<Algorithm, std::string_view>, 6> xrootd_names{{
     {Algorithm::adler32, "adler32"},
     {Algorithm::cksum, "crc32"},
@@ -48,9 +48,9 @@ std::int64_t seconds_of(WallTime time) noexcept {
     return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
 }
 
-/// Tells an inode from a later one of the same number; 0 where the file system does not say.
+/// Distinguishes an inode from a later one of the same number; 0 where the file system has no generation.
 std::uint64_t generation_of(int fd) {
-    long generation = 0;  // the kernel writes an int, whatever the request's declaration says
+    long generation = 0;  // the kernel writes an int, whatever the request's declaration is
     return ::ioctl(fd, FS_IOC_GETVERSION, &generation) == 0 ? static_cast<std::uint32_t>(generation) : 0;
 }
 
@@ -127,7 +127,7 @@ Result<WeirSums> decode_weir(std::string_view text) {
     if (version != "v1") {
         if (version.starts_with('v'))
             return fail(Errc::unsupported,
-                        fmt::format("{} is of version {}; this weir knows v1", weir_attribute, version));
+                        fmt::format("{} is of version {}; this weir reads v1", weir_attribute, version));
         return corrupt();
     }
     WeirSums sums;
@@ -154,7 +154,7 @@ Result<WeirSums> decode_weir(std::string_view text) {
             const auto sum = Digest::parse(*algorithm, value);
             good = sum && value.size() == 2 * digest::digest_size(*algorithm);
             if (good) sums.sums.push_back(*sum);
-        }  // what a later version adds is passed over
+        }  // fields of a later version are passed over
         if (!good) return corrupt();
     }
     if (!has_size || !has_time) return corrupt();
@@ -225,7 +225,7 @@ bool write_attributes(int fd, std::span<const Digest> sums, const FileStamp& sta
             return false;
         again = true;
     }
-    // Last, and once more where the system was slow, so that the file's ctime is the moment that it says.
+    // Last, and once more where the system was slow, so that the file's ctime is the moment in it.
     for (int i = 0; i < set_tries; ++i) {
         if (again && !set_ours()) return false;
         const auto now = stamp_of(fd);

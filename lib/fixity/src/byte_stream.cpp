@@ -6,7 +6,7 @@
 
 namespace weir::fixity {
 
-/// Keeps what is unread, at the front. False: nothing was added.
+/// Keeps the unread bytes, at the front. False: nothing was added.
 bool ByteStream::fill() {
     if (over_) return false;
     if (at_ > 0) std::memmove(buffer_.data(), buffer_.data() + at_, end_ - at_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of a source one by one and as lines, with a look at what comes next.
+// Bytes of a source one by one and as lines, with a look ahead.
 #pragma once
 
 #include <optional>
@@ -27,13 +27,14 @@ public:
     /// As many of the next bytes as are there, up to `size` (a few): they stay.
     [[nodiscard]] std::string_view front(std::size_t size);
 
-    /// What was read and not taken, more of it when that is nothing; empty at the end or after an error. It stays.
+    /// The bytes that were read and not taken; reads more when there are none. Empty at the end or after an error. They
+    /// stay.
     [[nodiscard]] std::string_view piece();
     /// Takes the front of a piece.
     void skip(std::size_t size) noexcept { at_ += size; }
 
     enum class Line { whole, too_long, none };
-    /// Up to `end`, which is taken and not given; what is behind the limit of a line that is too long is dropped.
+    /// Up to `end`, which is taken and not returned; the part of a line beyond the limit is dropped.
     Line get_line(std::string& to, char end, std::size_t limit);
 
     /// Why there are no more bytes, when that is not the end.

@@ -86,7 +86,7 @@ private:
         return true;
     }
 
-    /// What follows it is a comma or the end of the record.
+    /// It is followed by a comma or the end of the record.
     bool take_field(std::string& field) {
         if (take('"')) {
             for (int byte = get(); byte != '"' || take('"'); byte = get()) {

@@ -24,7 +24,7 @@ bool says_one(const std::string& path) {
     return file && std::fgetc(file.get()) == '1';
 }
 
-/// The disk of a virtual machine. The kernel says of it that it rotates, because it cannot know.
+/// The disk of a virtual machine. The kernel reports it as rotating, because it cannot know.
 bool is_virtual(const std::string& place) {
     std::error_code none;
     const auto real = std::filesystem::canonical(place, none).native();

@@ -35,7 +35,7 @@ public:
     /// takes(work) holds, and there is room. Returns the file's place, which is its own until it has ended.
     std::size_t add(FileWork work);
     using Ended = std::function<void(std::size_t place, FileWork work, ReadOutcome outcome)>;
-    /// Reads and sums the next block of each file; gives those away that ended, in whatever way.
+    /// Reads and sums the next block of each file; removes and returns those that ended, in any way.
     void step(const Ended& ended);
 
 private:
@@ -47,9 +47,9 @@ private:
 
         FileWork work;
         PieceCursor cursor;     // in work.file: a File is never moved
-        digest::SumSet others;  // what has no lanes
+        digest::SumSet others;  // algorithms without lanes
         std::optional<BlockSummer> blocks;
-        std::uint64_t look_again_at = PieceCursor::window;  // whether what comes is in the page cache
+        std::uint64_t look_again_at = PieceCursor::window;  // whether the next bytes are in the page cache
         std::optional<Failure> failure;
     };
 

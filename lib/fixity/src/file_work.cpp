@@ -76,7 +76,7 @@ FileWork begin_file(Job job, const Reading& how) {
     }
     auto file = InputFile::open(result.path, job.origin, how);
     if (!file) {
-        // What recursion found was there a moment ago: that is no missing file but one that was taken away.
+        // A file that recursion found was there a moment ago: it is not missing, it was removed meanwhile.
         const bool absent = file.error().os_errno == ENOENT || file.error().os_errno == ENOTDIR;
         result.status = absent && job.origin != Origin::found ? Status::missing : Status::error;
         result.failure = std::move(file.error());
@@ -130,7 +130,7 @@ FileWork begin_file(Job job, const Reading& how) {
             const bool doubtful = contradictory(stored);
             if (doubtful)
                 result.attributes.warnings.push_back(
-                    "its attributes contradict each other; it was read, --xattr verify says which are wrong");
+                    "its attributes contradict each other; it was read, --xattr verify names the wrong ones");
             if (auto sums = taken_sums(work); sums && work.block == 0 && !doubtful) {
                 result.sums = std::move(*sums);
                 result.size = file->stamp().size;
@@ -139,7 +139,7 @@ FileWork begin_file(Job job, const Reading& how) {
                 return work;
             }
         } else {
-            // What is to be proven, or to stand beside what is new. A stale sum is not worth a reader's time, unless
+            // Sums to verify, or to keep beside new ones. A stale sum is not worth a reader's time, unless
             // it is to be replaced: then nothing wrong may stay behind.
             for (const auto& one : stored) {
                 if (one.current || work.attributes == AttributeUse::replace)
@@ -192,7 +192,7 @@ FileSum finish_file(FileWork work, ReadOutcome outcome, const Clock& clock) {
     }
     result.blocks = {work.block, std::move(outcome.block_sums)};
     judge(result, outcome.sums, work.attributes);
-    // Never over a current sum that says something else: that would make damage look good.
+    // Never over a current sum that differs: that would hide damage.
     if (writes_attributes(work.attributes) && (result.status == Status::ok || result.status == Status::unverified))
         result.attributes.not_stored =
             !write_attributes(file.fd(), outcome.sums, file.stamp(), clock, result.attributes.warnings);

@@ -20,7 +20,7 @@ struct FileWork {
     bool cross_check = false;  // read by one thread: sum_twice (cross_check.hpp)
 };
 
-/// What was read, or why not all of it.
+/// The bytes that were read, or the reason why not all were.
 struct ReadOutcome {
     std::expected<std::uint64_t, Failure> bytes;
     std::vector<digest::Digest> sums;  // as FileWork::algorithms

@@ -51,10 +51,9 @@ const char* kind_of(mode_t mode) {
     }
 }
 
-/// Whether somebody may write to the file through a mapping; true also when that cannot be known. A read lease is
-/// granted only while nobody has the file open for writing, and a mapping keeps it open. It is given back at once; an
-/// open() that comes just then waits for that, and what would be said about it is a signal that is ignored unless a
-/// program wants it.
+/// Whether a program may write to the file through a mapping; true also when that cannot be known. A read lease is
+/// granted only while no program has the file open for writing, and a mapping keeps it open. The lease is released at
+/// once. An open() at that moment waits for the release, and the signal about it is ignored by default.
 bool may_be_mapped_by_a_writer(int fd) {
     if (::fcntl(fd, F_SETSIG, SIGURG) != 0 || ::fcntl(fd, F_SETLEASE, F_RDLCK) != 0) return true;
     ::fcntl(fd, F_SETLEASE, F_UNLCK);
@@ -144,7 +143,7 @@ std::expected<std::size_t, Failure> InputFile::read(std::uint64_t offset, Mutabl
         if (got < 0) return std::unexpected(not_read(at, errno));
         if (got == 0) break;
         done += static_cast<std::size_t>(got);
-        // A direct read that ends off its grid has met the end of the file; asking again there is EINVAL.
+        // A direct read that ends off its grid has met the end of the file; reading again there is EINVAL.
         if (is_direct() && done % alignment != 0) break;
     }
     return done;
@@ -178,7 +177,7 @@ bool InputFile::is_cached(std::uint64_t offset) const noexcept {
         ::munmap(mapped, page);
         if (known && (resident & 1) == 0) return false;
     }
-    // The kernel calls every page of somebody else's file resident, so such a read has the last word.
+    // The kernel reports every page of another user's file as resident, so the read decides.
     std::byte byte;
     const struct iovec to{.iov_base = &byte, .iov_len = 1};
     return ::preadv2(fd_, &to, 1, static_cast<off_t>(offset), RWF_NOWAIT) >= 0 || errno != EAGAIN;

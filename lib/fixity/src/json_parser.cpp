@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manifest that is a JSON document: what `weir sum --json` prints, or several of them one behind the other.
-// Boost.JSON goes through the text piece by piece and calls what follows here, so that no document is held as a whole.
-// Fields that we do not know are passed over.
+// The manifest that is a JSON document, as `weir sum --json` prints it, or several of them one behind the other.
+// Boost.JSON goes through the text piece by piece and calls the functions below, so that no document is held as a
+// whole. Fields that we do not know are passed over.
 #include <fmt/format.h>
 
 #include <boost/json/basic_parser_impl.hpp>
@@ -37,8 +37,7 @@ public:
     static constexpr std::size_t max_object_size = static_cast<std::size_t>(-1);
     static constexpr std::size_t max_array_size = static_cast<std::size_t>(-1);
     static constexpr std::size_t max_key_size = text_max;
-    static constexpr std::size_t max_string_size = std::size_t{1}
-                                                   << 30;  // also of one that nobody wants and that is not kept
+    static constexpr std::size_t max_string_size = std::size_t{1} << 30;  // also of one that is not needed and not kept
 
     std::deque<Item> ready;
     std::uint64_t files = 0;

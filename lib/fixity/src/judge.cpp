@@ -15,7 +15,7 @@ Status against_manifest(const ManifestEntry& expected, const FileSum& found, std
     if (expected.size && *expected.size != found.size) return Status::mismatch;
     if (!std::ranges::all_of(expected.sums, is_made)) return Status::mismatch;
     if (!expected.one_of.empty() && std::ranges::none_of(expected.one_of, is_made)) return Status::mismatch;
-    // The map sees what a short sum may not.
+    // The map detects damage that a short sum may miss.
     if (!expected.blocks.empty() && expected.blocks != found.blocks) return Status::mismatch;
     const bool nothing = expected.sums.empty() && expected.one_of.empty() && expected.blocks.empty();
     return nothing ? Status::unverified : Status::ok;
@@ -43,7 +43,7 @@ void judge(FileSum& result, std::span<const digest::Digest> sums, AttributeUse u
     if (use == AttributeUse::none || use == AttributeUse::read) return;
     const auto status = against_attributes(result.attributes, sums);
     if (use == AttributeUse::replace) return;
-    if (use == AttributeUse::write) {  // none, or old ones, are what it is there for
+    if (use == AttributeUse::write) {  // the file has none, or old ones: they are to be written
         if (status == Status::mismatch) result.status = status;
         return;
     }

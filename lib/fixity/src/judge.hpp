@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a file what its manifest and its attributes say?
+// Compares a file's sums with its manifest and its attributes.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests of lines. The first line that is understood says of which form they are; neighbouring lines of
+// Manifests of lines. The first line that is understood decides the form; neighbouring lines of
 // one file are one entry, so that a file with three sums is read once.
 #include <fmt/format.h>
 
@@ -46,12 +46,12 @@ private:
         ++line_;
         if (got == ByteStream::Line::none) {
             over_ = true;
-            // What stood before a read error may have lost its last lines: it is not given.
+            // The entry before a read error may have lost its last lines: it is not returned.
             if (bytes_.error()) pending_.reset();
             return flush();
         }
         if (got == ByteStream::Line::too_long) return problem(fmt::format("has more than {} bytes", line_size_max));
-        // The first line says whether all end with CR LF: a CR at the end of one alone belongs to its name.
+        // The first line decides whether all end with CR LF: a CR at the end of one alone belongs to its name.
         if (line_ == 1) crlf_ = !options_.zero && text.ends_with('\r');
         std::string_view line = text;
         if (crlf_ && line.ends_with('\r')) line.remove_suffix(1);
@@ -138,7 +138,7 @@ private:
         };
         const auto whole = line;
         if (escapes) line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));  // as coreutils does
-        // Lines of these may stand in one manifest; each says which it is.
+        // Lines of these may stand in one manifest; each names its algorithm.
         if (auto parsed = as(Format::bsd, parse_bsd_line(line, escapes))) return parsed;
         if (auto parsed = as(Format::gnu, parse_deep_line(line, guess_))) return parsed;
         // Also a value and a name in the form with one blank, but then the name would begin with a number.

@@ -93,7 +93,7 @@ std::vector<Algorithm> candidates(std::size_t digits, const GnuGuess& guess) {
     const auto fits = [&](Algorithm a) {
         return 2 * digest::digest_size(a) == digits || (a == Algorithm::adler32 && digits >= 1 && digits < 8);
     };
-    if (guess.said) return fits(*guess.said) ? std::vector{*guess.said} : std::vector<Algorithm>{};
+    if (guess.stated) return fits(*guess.stated) ? std::vector{*guess.stated} : std::vector<Algorithm>{};
     if (guess.probable && fits(*guess.probable)) return {*guess.probable};
     std::vector<Algorithm> all;
     if (digits < 5) return all;  // four leading zeros are less likely than a line that is something else
@@ -123,8 +123,8 @@ std::optional<ParsedLine> parse_bsd_line(std::string_view line, bool escapes) {
 std::optional<ParsedLine> parse_gnu_line(std::string_view line, bool escapes, const GnuGuess& guess) {
     const bool escaped = take_escape_mark(line, escapes);
     auto own = guess;
-    if (constexpr std::string_view mark = "XXH3_"; line.starts_with(mark)) {  // xxhsum -H3 says it
-        own.said = Algorithm::xxh3_64;
+    if (constexpr std::string_view mark = "XXH3_"; line.starts_with(mark)) {  // written by xxhsum -H3
+        own.stated = Algorithm::xxh3_64;
         line.remove_prefix(mark.size());
     }
     const auto digits = line.find(' ');

@@ -13,12 +13,12 @@ namespace weir::fixity {
 
 struct ParsedLine {
     ManifestEntry entry;
-    std::string warning;  // worth saying; empty: nothing
+    std::string warning;  // empty: none
 };
 
-/// What lines of the form hex-and-name are taken for when they do not say it.
+/// The algorithm of lines of the form hex-and-name, which do not state it.
 struct GnuGuess {
-    std::optional<digest::Algorithm> said;      // by the user: nothing else is accepted
+    std::optional<digest::Algorithm> stated;    // by the user: nothing else is accepted
     std::optional<digest::Algorithm> probable;  // from the manifest's name: when it fits the digits
 };
 
@@ -36,12 +36,12 @@ struct GnuGuess {
 /// "name,1234,352441c2,", a row of cfv's table: crc32.
 [[nodiscard]] std::optional<ParsedLine> parse_cfv_line(std::string_view line);
 
-/// It is a line of that form with whatever algorithm, or begins like one of ours.
+/// It is a line of that form with any algorithm, or begins like one of ours.
 [[nodiscard]] bool looks_like_bsd(std::string_view line);
 /// Of a line of that form: its algorithm, when weir does not have it.
 [[nodiscard]] std::optional<std::string_view> unknown_tag(std::string_view line);
 
-/// The algorithm that a manifest's file name tells: "SHA256SUMS", "run7.md5", "adler32.txt".
+/// The algorithm that a manifest's file name implies: "SHA256SUMS", "run7.md5", "adler32.txt".
 [[nodiscard]] std::optional<digest::Algorithm> algorithm_of_file_name(std::string_view path);
 
 }  // namespace weir::fixity

@@ -44,7 +44,7 @@ const char* objection(Format format, bool zero, std::string_view name) {
     return "";
 }
 
-/// As coreutils: a backslash before the line says that the name has escapes.
+/// As coreutils: a backslash before the line marks a name with escapes.
 std::string escaped(std::string_view name) {
     std::string text;
     for (const char c : name) {
@@ -132,7 +132,7 @@ void ManifestWriter::add_lines(const ManifestEntry& entry, std::string& to) cons
                                escape ? escaped(entry.name) : entry.name, sum.hex(), line_end());
             break;
         case Format::gnu:
-            // xxhsum has two sums of 16 digits, and tells them by this.
+            // xxhsum has two sums of 16 digits, and distinguishes them by this.
             fmt::format_to(out, "{}{}{}  {}{}", escape ? "\\" : "",
                            sums.front().algorithm() == digest::Algorithm::xxh3_64 ? "XXH3_" : "", sums.front().hex(),
                            escape ? escaped(entry.name) : entry.name, line_end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where somebody is who reads a file piece by piece: what PieceReader and FileBatch have in common.
+// The position of a reader that takes a file piece by piece: shared by PieceReader and FileBatch.
 #pragma once
 
 #include <expected>
@@ -22,7 +22,7 @@ public:
 
     [[nodiscard]] std::uint64_t at() const noexcept { return at_; }
     [[nodiscard]] bool is_over() const noexcept { return at_ >= end_; }
-    /// What comes next is not in the page cache; a guess from one page in its midst. Never of a stream.
+    /// The next bytes are not in the page cache; a guess from one page in its midst. Never of a stream.
     [[nodiscard]] bool is_cold();
     /// The next bytes, read into `to` and as many as it holds; empty at the end.
     [[nodiscard]] std::expected<ConstData, Failure> next(MutableData to);

@@ -19,7 +19,7 @@ ReadAhead::ReadAhead(Read read, std::uint64_t begin, std::uint64_t end, std::siz
 
 /// The next piece; with fewer bytes than its buffer it is the last one.
 ReadAhead::Piece ReadAhead::read_into(std::size_t buffer) {
-    // A whole piece even at the end: a direct read wants its grid. What lies behind `end_` is not handed out.
+    // A whole piece even at the end: a direct read wants its grid. Bytes behind `end_` are not handed out.
     const auto to = buffers_[buffer].data();
     const auto got = read_(at_, to);
     const auto size = got ? static_cast<std::size_t>(std::min<std::uint64_t>(*got, end_ - at_)) : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that reads a file some pieces ahead of the one who uses them. Where the system has no thread for it, each
+// A thread that reads a file some pieces ahead of its user. Where the system has no thread for it, each
 // piece is read when it is asked for.
 #pragma once
 

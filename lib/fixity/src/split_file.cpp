@@ -78,7 +78,7 @@ ReadOutcome SplitFile::take_outcome() {
     const std::scoped_lock lock(mutex_);
     if (failure_) return {std::unexpected(*failure_), {}, {}};
     if (end_ < size_) {
-        // Sums of nothing, one each: the file counts as changed, and nobody sees them.
+        // Sums of nothing, one each: the file counts as changed, and they are not used.
         std::vector<digest::Digest> none;
         for (const auto algorithm : work_.algorithms) none.push_back(digest::sum(algorithm, {}));
         return {end_, std::move(none), {}};

@@ -20,7 +20,7 @@ public:
     /// `range` bytes at a time, made a multiple of the block.
     SplitFile(FileWork work, std::uint64_t range);
 
-    /// There is a range that nobody has begun.
+    /// There is a range that was not begun.
     [[nodiscard]] bool has_more() const noexcept { return next_.load(std::memory_order_relaxed) < ranges_; }
     /// Reads ranges until none is left. True for the one thread that finished the last: it calls take().
     [[nodiscard]] bool help(PieceReader& reader);

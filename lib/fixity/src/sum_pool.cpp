@@ -16,7 +16,7 @@ constexpr unsigned threads_max = 256;
 // A batch passes over a file that is not of its kind, but not for long: results come in order.
 constexpr std::uint64_t overtaken_max = 64;
 
-/// Half of what this process may have: the rest is for everybody else.
+/// Half of this process's limit: the rest is for other uses.
 std::size_t files_open_max() noexcept {
     struct rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1;
@@ -115,7 +115,7 @@ void SumPool::run() {
     }
 }
 
-/// One file, batch, or what is left of a split one. False: there is nothing to do now.
+/// One file, batch, or the rest of a split one. False: there is nothing to do now.
 bool SumPool::step(std::unique_lock<std::mutex>& lock, Tools& tools) {
     auto split = take_split();
     auto* slot = split ? nullptr : take_slot();
@@ -136,7 +136,7 @@ SumPool::Slot* SumPool::take_slot() {
     return take(found);
 }
 
-/// The next file for a batch that has `size` files. Nothing: it has its share, or somebody else should have a turn.
+/// The next file for a batch that has `size` files. Nothing: it has its share, or it is another one's turn.
 SumPool::Slot* SumPool::take_another(const Kind& kind, std::size_t size) {
     const std::scoped_lock lock(mutex_);
     const auto& device = devices_[kind.device];
@@ -186,7 +186,7 @@ void SumPool::work_on(Slot& slot, PieceReader& reader) {
     {
         const std::scoped_lock lock(mutex_);
         splits_.push_back(split);
-        // With one file there is one thread; it calls those who help.
+        // With a single file there is one thread so far; it adds helpers.
         for (auto n = idle_; n < split.helpers_left && threads_.size() < slot.limit; ++n) add_thread();
     }
     work_.notify_all();
@@ -203,7 +203,7 @@ void SumPool::help(const Split& split, PieceReader& reader) {
 
 /// Reads `first` and, as long as there are some, others of its kind.
 void SumPool::work_on_batch(Slot& first, std::optional<FileBatch>& batch) {
-    const Kind kind{first.device, first.limit, first.lanes};  // `first` may be given back before the others
+    const Kind kind{first.device, first.limit, first.lanes};  // `first` may be returned before the others
     if (!batch || batch->lanes() != kind.lanes)
         batch.emplace(kind.lanes, std::max<std::size_t>(files_open_max_ / kind.limit, 1), how_);
     std::vector<Slot*> slots(batch->room());
@@ -257,13 +257,13 @@ void SumPool::done(Slot& slot, FileSum result) {
 
 /// One reader of the device less.
 void SumPool::release(std::uint64_t device) {
-    bool somebody_waits;
+    bool worker_needed;
     {
         const std::scoped_lock lock(mutex_);
         --devices_[device].readers;
-        somebody_waits = idle_ > 0 && !waiting_.empty();
+        worker_needed = idle_ > 0 && !waiting_.empty();
     }
-    if (somebody_waits) work_.notify_one();
+    if (worker_needed) work_.notify_one();
 }
 
 }  // namespace weir::fixity

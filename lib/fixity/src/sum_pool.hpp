@@ -29,7 +29,7 @@ public:
     void add(Job job);
     /// The next outcome in order; nothing while it is not there yet. Waits up to `at_most`.
     [[nodiscard]] std::optional<FileSum> next(std::chrono::milliseconds at_most);
-    /// Files that were added and not given back.
+    /// Files that were added and not returned.
     [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
 
 private:
@@ -53,12 +53,12 @@ private:
         std::size_t waiting = 0;  // files for batches
         std::size_t batched = 0;  // files in batches
     };
-    /// What belongs to one thread.
+    /// The state of one thread.
     struct Tools {
         PieceReader reader;
         std::optional<FileBatch> batch;
     };
-    /// What the files of a batch have in common.
+    /// The common properties of the files of a batch.
     struct Kind {
         std::uint64_t device;
         unsigned limit;

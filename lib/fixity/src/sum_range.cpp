@@ -35,7 +35,7 @@ FileSum sum_range(const std::string& path, const ByteRange& range, std::span<con
     result.stamp = file->stamp();
     result.read_through = file->cache();
 
-    // A direct read begins on its grid; what lies before the range is passed over.
+    // A direct read begins on its grid; bytes before the range are passed over.
     const auto begin = file->is_direct() ? range.offset / InputFile::alignment * InputFile::alignment : range.offset;
     auto before = range.offset - begin;
     digest::SumSet sums(algorithms);

@@ -115,9 +115,9 @@ std::optional<WalkItem> TreeWalk::enter(std::string path) {
     std::ranges::sort(directory.order, [names](std::uint32_t a, std::uint32_t b) {
         return std::strcmp(names + a + 1, names + b + 1) < 0;
     });
-    auto said = problem == 0 ? std::nullopt : std::optional(failed(directory.path, problem));
+    auto error = problem == 0 ? std::nullopt : std::optional(failed(directory.path, problem));
     stack_.push_back(std::move(directory));
-    return said;
+    return error;
 }
 
 }  // namespace weir::fixity

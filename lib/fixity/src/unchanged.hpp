@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// May a check leave a file unread, because nobody has written to it since its sum was made?
+// Whether a check may leave a file unread, because it was not written since its sum was made.
 #pragma once
 
 #include "weir/fixity/file_sum.hpp"

@@ -64,11 +64,11 @@ TEST(WeirAttribute, AFileIsUntouchedWhenItsCtimeIsThatOfTheAttribute) {
     EXPECT_TRUE(is_untouched_since(sums, file));
     file.ctime_ns = sums.at_ns + 1'000'000'000;
     EXPECT_FALSE(is_untouched_since(sums, file));
-    sums.at_ns = 0;  // the attribute does not say
+    sums.at_ns = 0;  // not known from the attribute
     EXPECT_FALSE(is_untouched_since(sums, file));
 }
 
-TEST(WeirAttribute, WhatALaterVersionAddsIsPassedOverAndALaterVersionSaid) {
+TEST(WeirAttribute, FieldsOfALaterVersionAreSkippedAndTheVersionReported) {
     EXPECT_TRUE(decode_weir("v1 size=1 mtime_ns=2 ino-gen=3-4 at=5 colour=blue adler32=00000001"));
     const auto later = decode_weir("v2 size=1");
     ASSERT_FALSE(later);

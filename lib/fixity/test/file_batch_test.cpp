@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files whose sums share lanes, seen from outside: nobody can tell them from files that were read alone.
+// Files whose sums share lanes: their sums equal those of files that are read alone.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -124,7 +124,7 @@ TEST_F(FileBatches, AnySumsOfManyFilesOfAnySizeAreThoseOfEachAlone) {
         for (const auto cache : {Cache::keep, Cache::drop, Cache::direct}) {
             for (const auto overlap : {Overlap::never, Overlap::always, Overlap::automatic}) {
                 for (const unsigned threads : {1U, 3U}) {
-                    if (threads == 1 && cache != Cache::keep) continue;  // says nothing new
+                    if (threads == 1 && cache != Cache::keep) continue;  // covers nothing new
                     Reading how;
                     how.cache = cache;
                     how.overlap = overlap;

@@ -314,7 +314,7 @@ TEST(Manifest, ADocumentIsPassedOverWhereItIsNotOursAndBrokenWhereItIsWrong) {
     }
 }
 
-TEST(Manifest, ADocumentCutOffAtAnyByteIsSaidAndGivesNoOtherSum) {
+TEST(Manifest, ADocumentCutOffAtAnyByteIsReportedAndGivesNoOtherSum) {
     const std::string text =
         R"({"files":[{"path":"a","size":3,"sums":{"md5":"900150983cd24fb0d6963f7d28e17f72"}}],"ok":1})";
     for (std::size_t size = 1; size < text.size(); ++size) {

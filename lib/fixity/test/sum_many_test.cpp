@@ -105,7 +105,7 @@ TEST_F(SumMany, EveryWayOfReadingGivesTheSameSums) {
     }
 }
 
-TEST_F(SumMany, ThatTheSumsOfAStreamCannotBeStoredIsSaid) {
+TEST_F(SumMany, SumsOfAStreamThatCannotBeStoredAreReported) {
     for (const auto use : {AttributeUse::none, AttributeUse::read, AttributeUse::write, AttributeUse::replace}) {
         FileSum result;
         bool given = false;
@@ -224,7 +224,7 @@ TEST_F(SumMany, OutcomesComeInTheOrderOfTheSource) {
     EXPECT_EQ(seen, paths.size());
 }
 
-/// While it lives this process can make no thread: nobody has the memory for such a stack.
+/// While it exists this process can make no thread: there is not enough memory for such a stack.
 class NoThreads {
 public:
     NoThreads() {
@@ -244,7 +244,7 @@ private:
     pthread_attr_t before_;
 };
 
-TEST_F(SumMany, WithoutThreadsTheCallerDoesTheWorkAndIsToldSo) {
+TEST_F(SumMany, WithoutThreadsTheCallerDoesTheWorkAndItIsReported) {
     std::vector<std::string> paths;
     std::vector<std::string> right;
     for (const std::size_t size : {10'000'000UL, 0UL, 5UL, 100'000UL}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes are a document or one line that says why not; any text becomes a document that can be read.
+// Any bytes are a document or an error of one line; any text becomes a document that can be read.
 #include <boost/json/serialize.hpp>
 
 #include "weir/base/assert.hpp"

@@ -46,7 +46,7 @@ TEST(JsonFields, AllFieldsAreReadInARow) {
     EXPECT_TRUE(fields.result());
 }
 
-TEST(JsonFields, TheFirstThingThatIsWrongIsSaid) {
+TEST(JsonFields, TheFirstFaultIsReported) {
     const auto reason = [](const char* text, auto read) {
         const auto value = parse(text).value();
         Fields fields(value, "the request");

@@ -47,7 +47,7 @@ private:
     std::pmr::vector<std::pmr::string> names_;
 };
 
-/// Up to four batches on their way; an empty one is the last.
+/// Up to four batches in flight; an empty one is the last.
 class Handover {
 public:
     void give(std::deque<Event> batch) {

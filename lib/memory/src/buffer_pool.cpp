@@ -30,7 +30,7 @@ std::byte* map_aligned(std::size_t capacity) noexcept {
     return memory + before;
 }
 
-/// A mistake of the program, not of the pool: the buffers would give their memory back to what is gone.
+/// A mistake of the program, not of the pool: the buffers would release their memory to a pool that is gone.
 [[noreturn]] void ended_before_its_buffers(std::size_t bytes) noexcept {
     std::fprintf(stderr,
                  "weir: a BufferPool ends while buffers of %zu bytes that were taken from it are in use; destroy or "
@@ -43,7 +43,7 @@ std::byte* map_aligned(std::size_t capacity) noexcept {
 
 void Buffer::release() noexcept {
     if (memory_.data == nullptr) return;
-    pool_->give_back(std::exchange(memory_, {}));
+    pool_->release(std::exchange(memory_, {}));
     size_ = 0;
 }
 
@@ -124,17 +124,17 @@ std::optional<Buffer> BufferPool::try_take(std::size_t size) {
         }
     }
     ++refused_;
-    somebody_waits_ = true;
+    taker_refused_ = true;
     return std::nullopt;
 }
 
-void BufferPool::give_back(const BufferMemory& memory) noexcept {
+void BufferPool::release(const BufferMemory& memory) noexcept {
     {
         [[maybe_unused]] const auto lock = accounted_lock(mutex_);
         in_use_ -= memory.capacity;
         kept_ += memory.capacity;
         free_[class_of(memory.capacity)].push_back(memory);
-        if (!std::exchange(somebody_waits_, false)) return;
+        if (!std::exchange(taker_refused_, false)) return;
     }
     const std::scoped_lock lock(subscribers_mutex_);
     for (const auto& freed : subscribers_) {

@@ -15,7 +15,7 @@ namespace weir::memory {
 namespace {
 
 constexpr std::size_t slab_size = 16384;
-constexpr std::uint64_t piece = 32;  // blocks linked into the list at a time: as many cache misses may be under way
+constexpr std::uint64_t piece = 32;  // blocks linked into the list at a time: as many cache misses may be in flight
 
 [[nodiscard]] std::byte* aligned_up(std::byte* data, std::size_t alignment) noexcept {
     return data + (-reinterpret_cast<std::uintptr_t>(data) & (alignment - 1));
@@ -25,7 +25,7 @@ void fetch(BlockBatch& batch, std::uint64_t begin, std::uint64_t end) noexcept {
     for (std::uint64_t i = begin; i < end; ++i) __builtin_prefetch(batch.blocks()[i], 1);
 }
 
-// The blocks of a batch come from another processor's cache. A piece is linked while the next is on its way.
+// The blocks of a batch come from another processor's cache. A piece is linked while the next one is fetched.
 bool link_piece(PoolBin& bin) noexcept {
     BlockBatch* const batch = bin.batches;
     if (batch == nullptr || batch->count == 0) return false;
@@ -174,7 +174,8 @@ bool MigratingPool::refill(PoolBin& bin, std::size_t size_class, bool believe_hi
     if (!believe_hint || stock.may_have()) {
         const auto taken = stock.take(bin.batches, bin.batch);
         const std::uint64_t count = taken.batch != nullptr ? taken.batch->count : taken.chain.count;
-        if (taken.migrated) bin.give_at -= static_cast<std::int64_t>(count);  // it may all come back to this thread
+        if (taken.migrated)
+            bin.give_at -= static_cast<std::int64_t>(count);  // all of it may be released in this thread
         bin.head = taken.chain.head;
         if (taken.batch != nullptr) {
             bin.batches = taken.batch;
@@ -213,8 +214,8 @@ void* MigratingPool::take_slowly(std::size_t size_class) noexcept {
     return bin.take();
 }
 
-// Threads without a cache free to late_, above all those that come when there is no memory for one. What lies there
-// goes to the stock, and the stock is asked whatever its hint says.
+// Threads without a cache free to late_: mostly those that begin when there is no memory for a cache. The blocks there
+// are moved to the stock, and the stock is locked even if its hint is "empty".
 bool MigratingPool::refill_at_limit(PoolBin& bin, std::size_t size_class) noexcept {
     if (PoolBin& late = late_.bins[size_class]; &bin != &late) {
         const std::scoped_lock lock(late_mutex_);
@@ -223,14 +224,14 @@ bool MigratingPool::refill_at_limit(PoolBin& bin, std::size_t size_class) noexce
     return refill(bin, size_class, false);
 }
 
-void MigratingPool::give_back_slowly(void* data, std::size_t size_class) noexcept {
+void MigratingPool::release_slowly(void* data, std::size_t size_class) noexcept {
     PoolThreadCache* cache = PoolThreads::cache_of(*this, number_, life_);
     std::unique_lock lock(late_mutex_, std::defer_lock);
     if (cache == nullptr) {
         lock.lock();
         cache = &late_;
     }
-    if (cache->bins[size_class].give_back(data)) hand_over_surplus(cache->bins[size_class], size_class);
+    if (cache->bins[size_class].release(data)) hand_over_surplus(cache->bins[size_class], size_class);
 }
 
 BlockBatch* MigratingPool::empty_batch(PoolBin& bin, std::size_t size_class) noexcept {
@@ -245,7 +246,7 @@ void MigratingPool::hand_over_surplus(PoolBin& bin, std::size_t size_class) noex
     if (bin.too_much()) correct(bin, size_class);
 }
 
-// The surplus is two batches; one goes. So the next visit to the stock, in either direction, is a batch away.
+// The surplus is two batches; one is moved to the stock. So the next visit there, in either direction, is a batch away.
 void MigratingPool::correct(PoolBin& bin, std::size_t size_class) noexcept {
     bin.give_at += bin.batch;
     bin.look_after(bin.batch);
@@ -319,11 +320,11 @@ void* MigratingPool::take_large(std::size_t size, std::size_t alignment) noexcep
     return data;
 }
 
-void MigratingPool::give_back_large(void* data, std::size_t size, std::size_t alignment) noexcept {
+void MigratingPool::release_large(void* data, std::size_t size, std::size_t alignment) noexcept {
     options_.upstream->deallocate(data, size, alignment);
     const std::scoped_lock lock(memory_mutex_);
     from_upstream_ -= size;
-    ++large_given_back_;
+    ++large_released_;
 }
 
 MigratingPool::Stats MigratingPool::stats() const {
@@ -348,7 +349,7 @@ MigratingPool::Stats MigratingPool::stats() const {
     }
     const std::scoped_lock lock(memory_mutex_);
     sum.allocations += large_taken_;
-    sum.frees += large_given_back_;
+    sum.frees += large_released_;
     sum.large = large_taken_;
     sum.refused = refused_;
     sum.from_upstream = Bytes{from_upstream_};

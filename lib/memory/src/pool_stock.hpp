@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all threads of a MigratingPool share of one size class: blocks that threads with a surplus handed over, and what
-// threads left that ended. One lock a visit, and a visit moves a batch.
+// The blocks of one size class that all threads of a MigratingPool share: those that threads with a surplus handed
+// over, and those of threads that ended. One lock a visit, and a visit moves a batch.
 //
-// A batch travels as a list of addresses, not as a chain: who takes it can fetch many of its blocks from the other
+// A batch is a list of addresses, not a chain: the thread that takes it can fetch many of its blocks from the other
 // processor's cache at a time, where a chain would have to be followed miss by miss.
 #pragma once
 
@@ -44,7 +44,7 @@ struct FreshMemory {
 
 class alignas(128) PoolStock {
 public:
-    /// Blocks that came to a thread from elsewhere. Returns an empty batch for the next time, or nullptr.
+    /// Blocks that other threads had allocated. Returns an empty batch for the next time, or nullptr.
     [[nodiscard]] BlockBatch* put(BlockBatch* batch) noexcept;
     void put(BlockChain migrated) noexcept;  // likewise, where there is no memory for a batch
 
@@ -57,7 +57,8 @@ public:
     [[nodiscard]] Taken take(BlockBatch*& empty, std::uint64_t most) noexcept;
     [[nodiscard]] bool may_have() const noexcept { return filled_.load(std::memory_order_relaxed); }
 
-    /// What a thread has at its end: the part that came from elsewhere, its own, memory never used, a chain of batches.
+    /// The free memory of a thread that ends: blocks that others allocated, its own, memory never used, a chain of
+    /// batches.
     void leave(BlockChain migrated, BlockChain own, std::byte* fresh, std::size_t fresh_size,
                BlockBatch* batches) noexcept;
     [[nodiscard]] std::pair<std::byte*, std::size_t> take_fresh() noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which caches of which pools a thread has, and what happens when either ends. The pool and its threads share a
-// PoolLife: the thread that ends asks it whether the pool is still there, the pool that ends says there that it is not;
-// both under its lock, so that neither goes on with what the other has destroyed.
+// The caches of each thread, by pool, and the end of either. The pool and its threads share a PoolLife: a thread that
+// ends checks there whether the pool still exists, and a pool that ends clears its pointer there. Both hold its lock,
+// so that neither uses objects that the other has destroyed.
 #pragma once
 
 #include <cstdint>

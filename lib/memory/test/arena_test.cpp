@@ -78,7 +78,7 @@ TEST(Arena, ALargeEventIsNotHeldForEver) {
     EXPECT_GE(arena.stats().in_use_max, 10'000'000_B);
 }
 
-TEST(Arena, AtItsLimitItSaysSoAndResetMakesRoom) {
+TEST(Arena, AtItsLimitItRefusesAndResetMakesRoom) {
     Arena arena({.chunk = 64_KiB, .keep = 1_MiB, .limit = 1_MiB});
     std::size_t count = 0;
     while (arena.try_take(1000) != nullptr) ++count;

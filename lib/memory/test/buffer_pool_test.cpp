@@ -87,22 +87,22 @@ TEST(BufferPool, WhatNoMemoryHoldsIsRefusedAlsoWithoutALimit) {
     EXPECT_TRUE(pool.try_take(1).has_value());
 }
 
-TEST(BufferPool, WhoWasRefusedHearsOfTheNextFreedBufferOnce) {
+TEST(BufferPool, ARefusedCallerIsNotifiedOfTheNextReleasedBufferOnce) {
     BufferPool pool(8_KiB);
-    int heard = 0;
-    const auto ticket = pool.subscribe([&] { ++heard; });
+    int calls = 0;
+    const auto ticket = pool.subscribe([&] { ++calls; });
     auto a = pool.try_take(8192);
     a->release();
-    EXPECT_EQ(heard, 0);
+    EXPECT_EQ(calls, 0);
     a = pool.try_take(8192);
     EXPECT_FALSE(pool.try_take(1).has_value());
     a->release();
-    EXPECT_EQ(heard, 1);
+    EXPECT_EQ(calls, 1);
     pool.unsubscribe(ticket);
     a = pool.try_take(8192);
     EXPECT_FALSE(pool.try_take(1).has_value());
     a->release();
-    EXPECT_EQ(heard, 1);
+    EXPECT_EQ(calls, 1);
 }
 
 TEST(BufferPoolDeathTest, APoolThatEndsBeforeItsBuffersStopsTheProgram) {
@@ -115,7 +115,7 @@ TEST(BufferPoolDeathTest, APoolThatEndsBeforeItsBuffersStopsTheProgram) {
         "a BufferPool ends while buffers of 4096 bytes .* destroy or release them first");
 }
 
-TEST(BufferPool, BuffersFreedByOtherThreadsComeBack) {
+TEST(BufferPool, BuffersReleasedByOtherThreadsAreReused) {
     BufferPool pool(4_MiB);
     std::vector<std::jthread> threads;
     for (unsigned seed = 0; seed < 4; ++seed) {

@@ -69,7 +69,7 @@ TEST(MigratingPool, BlocksAreAlignedAndDistinct) {
             }
         }
     }
-    for (const auto& [data, block] : held) pool.give_back(block.data, block.size, block.alignment);
+    for (const auto& [data, block] : held) pool.release(block.data, block.size, block.alignment);
     EXPECT_EQ(pool.stats().allocations, held.size());
     EXPECT_EQ(pool.stats().frees, held.size());
 }
@@ -110,12 +110,12 @@ TEST(MigratingPool, ContainersAreMovedAndSwappedAcrossPools) {
     EXPECT_FALSE(one.is_equal(other));
 }
 
-TEST(MigratingPool, WhatWasGivenBackIsTakenAgainBeforeMoreIsAsked) {
+TEST(MigratingPool, ReleasedBlocksAreTakenAgainBeforeMoreIsAskedOfUpstream) {
     MigratingPool pool;
     std::vector<void*> held;
     for (int round = 0; round < 100; ++round) {
         for (int i = 0; i < 5000; ++i) held.push_back(pool.try_take(48));
-        for (void* data : held) pool.give_back(data, 48);
+        for (void* data : held) pool.release(data, 48);
         held.clear();
     }
     EXPECT_LE(pool.stats().from_upstream, 1_MiB);
@@ -132,7 +132,7 @@ TEST(MigratingPool, MorePoolsThanAThreadHasPlacesForAreStillDistinct) {
     std::swap(pools.front(), pools.back());
     std::swap(held.front(), held.back());
     for (std::size_t i = 0; i < pools.size(); ++i) {
-        pools[i]->give_back(held[i], 64);
+        pools[i]->release(held[i], 64);
         EXPECT_EQ(pools[i]->stats().allocations, 1U);
         EXPECT_EQ(pools[i]->stats().frees, 1U);
     }
@@ -180,9 +180,9 @@ TEST(MigratingPool, UpstreamMayTakeItsTimeForLargeBlocks) {
     MigratingPool pool({.limit = 1_MiB, .upstream = &upstream});
     upstream.pool = &pool;
     void* const block = pool.try_take(100'000);
-    EXPECT_EQ(upstream.seen, 100'000_B);  // reserved already, and nobody is locked out
+    EXPECT_EQ(upstream.seen, 100'000_B);  // reserved already, and no lock is held
     EXPECT_EQ(pool.try_take(1'000'000), nullptr);
-    pool.give_back(block, 100'000);
+    pool.release(block, 100'000);
     EXPECT_EQ(upstream.seen, 100'000_B);
     EXPECT_EQ(pool.stats().from_upstream, 0_B);
     upstream.has_more = false;
@@ -191,7 +191,7 @@ TEST(MigratingPool, UpstreamMayTakeItsTimeForLargeBlocks) {
     upstream.pool = nullptr;
 }
 
-TEST(MigratingPool, AtItsLimitItSaysSoAndGoesOnWhenSomethingComesBack) {
+TEST(MigratingPool, AtItsLimitItRefusesAndGoesOnWhenBlocksAreReleased) {
     MigratingPool pool({.limit = 1_MiB, .chunk = 256_KiB});
     std::vector<void*> held;
     while (void* data = pool.try_take(1000)) held.push_back(data);
@@ -201,10 +201,10 @@ TEST(MigratingPool, AtItsLimitItSaysSoAndGoesOnWhenSomethingComesBack) {
     EXPECT_THROW(static_cast<void>(pool.allocate(1000)), std::bad_alloc);
     EXPECT_THROW(static_cast<void>(pool.allocate(100'000)), std::bad_alloc);
     EXPECT_THROW(static_cast<void>(MigratingAllocator<char>(pool).allocate(1000)), std::bad_alloc);
-    pool.give_back(held.back(), 1000);
+    pool.release(held.back(), 1000);
     held.back() = pool.try_take(1000);
     EXPECT_NE(held.back(), nullptr);
-    for (void* data : held) pool.give_back(data, 1000);
+    for (void* data : held) pool.release(data, 1000);
 }
 
 TEST(MigratingPool, LargeSizesAreHeldOnlyWhileTheyAreInUse) {
@@ -213,7 +213,7 @@ TEST(MigratingPool, LargeSizesAreHeldOnlyWhileTheyAreInUse) {
         void* const data = pool.try_take(3'000'000);
         ASSERT_NE(data, nullptr);
         EXPECT_EQ(pool.try_take(3'000'000), nullptr);
-        pool.give_back(data, 3'000'000);
+        pool.release(data, 3'000'000);
     }
     EXPECT_EQ(pool.stats().large, 10U);
     EXPECT_LE(pool.stats().from_upstream, 1_MiB);
@@ -235,14 +235,13 @@ TEST(MigratingPoolDeathTest, APoolThatEndsBeforeItsBlocksStopsTheProgram) {
         "a MigratingPool ends while 1 blocks .* destroy the containers");
 }
 
-TEST(MigratingPool, NothingIsGivenBackForANullPointer) {
+TEST(MigratingPool, ReleasingANullPointerDoesNothing) {
     MigratingPool pool;
-    for (const std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{1} << 20})
-        pool.give_back(nullptr, size);
+    for (const std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{1} << 20}) pool.release(nullptr, size);
     EXPECT_EQ(pool.stats().frees, 0U);
     void* const data = pool.try_take(10);
     ASSERT_NE(data, nullptr);
-    pool.give_back(data, 10);
+    pool.release(data, 10);
 }
 
 #ifdef WEIR_POISONS
@@ -251,9 +250,9 @@ TEST(MigratingPoolDeathTest, UseAfterTheReturnIsFoundByTheAddressSanitizer) {
     auto* const data = static_cast<volatile char*>(pool.try_take(100));
     data[99] = 1;
     EXPECT_DEATH(data[100] = 1, "use-after-poison");
-    pool.give_back(const_cast<char*>(data), 100);
+    pool.release(const_cast<char*>(data), 100);
     EXPECT_DEATH(data[50] = 1, "use-after-poison");
-    EXPECT_DEATH(pool.give_back(const_cast<char*>(data), 100), "is_poisoned");
+    EXPECT_DEATH(pool.release(const_cast<char*>(data), 100), "is_poisoned");
 }
 #endif
 

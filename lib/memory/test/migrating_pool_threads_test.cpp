@@ -28,8 +28,8 @@ std::vector<void*> taken(MigratingPool& pool, std::size_t count) {
     for (auto& block : blocks) block = pool.try_take(size);
     return blocks;
 }
-void give_back(MigratingPool& pool, const std::vector<void*>& blocks) {
-    for (void* block : blocks) pool.give_back(block, size);
+void release(MigratingPool& pool, const std::vector<void*>& blocks) {
+    for (void* block : blocks) pool.release(block, size);
 }
 void in_a_thread(auto work) { std::jthread(std::move(work)).join(); }
 
@@ -60,11 +60,11 @@ private:
         std::fill_n(data, words, mark);
         return {data, words, alignment, mark};
     }
-    void give_back(const Held& held) {
+    void release(const Held& held) {
         const bool intact =
             std::all_of(held.data, held.data + held.words, [&](auto word) { return word == held.mark; });
         if (!intact) ++damaged;
-        pool.give_back(held.data, held.words * 4, held.alignment);
+        pool.release(held.data, held.words * 4, held.alignment);
     }
     bool leave(const Held& held) {
         const std::scoped_lock lock(mutex_);
@@ -94,11 +94,11 @@ private:
             }
             while (!mine.empty() && (mine.size() > 300 || random() % 2 == 0)) {
                 std::swap(mine[random() % mine.size()], mine.back());
-                give_back(mine.back());
+                release(mine.back());
                 mine.pop_back();
             }
         }
-        for (const auto& held : mine) give_back(held);
+        for (const auto& held : mine) release(held);
         if (thread < 2) {
             const std::scoped_lock lock(mutex_);
             --makers_;
@@ -129,7 +129,7 @@ TEST(MigratingPoolThreads, NothingIsCorrectedWhileNothingMigrates) {
         for (unsigned thread = 0; thread < 4; ++thread) {
             threads.emplace_back([&pool, thread] {
                 std::mt19937 random(thread);
-                for (int round = 0; round < 20; ++round) give_back(pool, taken(pool, random() % 10'000));
+                for (int round = 0; round < 20; ++round) release(pool, taken(pool, random() % 10'000));
             });
         }
     }
@@ -139,7 +139,7 @@ TEST(MigratingPoolThreads, NothingIsCorrectedWhileNothingMigrates) {
 
 TEST(MigratingPoolThreads, ThreadsThatInheritFromEndedOnesWorkPrivatelyToo) {
     MigratingPool pool;
-    for (int generation = 0; generation < 5; ++generation) in_a_thread([&] { give_back(pool, taken(pool, 10'000)); });
+    for (int generation = 0; generation < 5; ++generation) in_a_thread([&] { release(pool, taken(pool, 10'000)); });
     EXPECT_EQ(pool.stats().corrections, 0U);
     EXPECT_LE(pool.stats().from_upstream, 1_MiB);
 }
@@ -153,7 +153,7 @@ TEST(MigratingPoolThreads, AThreadThatOnlyFreesHandsOverOneBatchPerBatch) {
     std::jthread consumer([&] {
         for (std::size_t round = 0; round < rounds; ++round) {
             turn.wait(0);
-            give_back(pool, blocks);
+            release(pool, blocks);
             turn = 0;
             turn.notify_all();
         }
@@ -182,10 +182,10 @@ TEST(MigratingPoolThreads, ProducerAndConsumerChangePlacesAndMemoryStays) {
         std::vector<void*> blocks;
         if (round % 20 < 10) {
             blocks = taken(pool, 3000);
-            in_a_thread([&] { give_back(pool, blocks); });
+            in_a_thread([&] { release(pool, blocks); });
         } else {
             in_a_thread([&] { blocks = taken(pool, 3000); });
-            give_back(pool, blocks);
+            release(pool, blocks);
         }
         if (round == 12) early = pool.stats().from_upstream;
     }
@@ -196,8 +196,8 @@ TEST(MigratingPoolThreads, ThreadsThatComeAndGoLeaveTheirMemoryToTheNext) {
     MigratingPool pool;
     for (int i = 0; i < 300; ++i) {
         in_a_thread([&] {
-            for (std::size_t bytes = 16; bytes <= 8192; bytes *= 2) pool.give_back(pool.try_take(bytes), bytes);
-            give_back(pool, taken(pool, 100));
+            for (std::size_t bytes = 16; bytes <= 8192; bytes *= 2) pool.release(pool.try_take(bytes), bytes);
+            release(pool, taken(pool, 100));
         });
     }
     EXPECT_LE(pool.stats().from_upstream, 1_MiB);
@@ -210,7 +210,7 @@ TEST(MigratingPoolThreads, WhatAnEndedThreadTookIsFreedByOthers) {
     std::vector<void*> blocks;
     for (int i = 0; i < 50; ++i) {
         in_a_thread([&] { blocks = taken(pool, 2000); });
-        give_back(pool, blocks);
+        release(pool, blocks);
     }
     EXPECT_LE(pool.stats().from_upstream, 1_MiB);
     EXPECT_EQ(pool.stats().frees, 100'000U);
@@ -226,7 +226,7 @@ TEST(MigratingPoolThreads, AThreadEndsWhileAnotherStillFreesWhatItTook) {
             given.count_down();
         });
         given.wait();
-        give_back(pool, blocks);  // beside the maker's end
+        release(pool, blocks);  // beside the maker's end
     }
     EXPECT_EQ(pool.stats().frees, 60'000U);
 }
@@ -238,11 +238,11 @@ TEST(MigratingPoolThreads, ThePoolMayEndBeforeItsThreads) {
     std::vector<std::jthread> threads;
     for (int i = 0; i < 4; ++i) {
         threads.emplace_back([&] {
-            give_back(*pool, taken(*pool, 1000));
+            release(*pool, taken(*pool, 1000));
             used.count_down();
             gone.wait();
             MigratingPool own;  // finds none of the other's blocks
-            give_back(own, taken(own, 10));
+            release(own, taken(own, 10));
             EXPECT_EQ(own.stats().allocations, 10U);
         });
     }
@@ -258,7 +258,7 @@ TEST(MigratingPoolThreads, ThreadsAndPoolEndAtTheSameTime) {
         std::vector<std::jthread> threads;
         for (int thread = 0; thread < 2; ++thread) {
             threads.emplace_back([&] {
-                give_back(*pool, taken(*pool, 100));
+                release(*pool, taken(*pool, 100));
                 used.count_down();
             });
         }
@@ -272,17 +272,17 @@ MigratingPool& long_lived() {
     return pool;
 }
 
-TEST(MigratingPoolThreads, ObjectsOfAThreadMayFreeAfterTheThreadGaveEverythingBack) {
+TEST(MigratingPoolThreads, ObjectsOfAThreadMayFreeAfterTheThreadReleasedItsCache) {
     const auto before = long_lived().stats();
     in_a_thread([] {
-        // Made before the thread's first block, so it is destroyed after the thread's cache was given back.
+        // Made before the thread's first block, so it is destroyed after the thread's cache was released.
         static thread_local std::list<int, MigratingAllocator<int>> late{MigratingAllocator<int>(long_lived())};
         for (int i = 0; i < 3000; ++i) late.push_back(i);
     });
     const auto after = long_lived().stats();
     EXPECT_EQ(after.frees - before.frees, 3000U);
     EXPECT_EQ(after.threads, before.threads);
-    in_a_thread([] { give_back(long_lived(), taken(long_lived(), 3000)); });
+    in_a_thread([] { release(long_lived(), taken(long_lived(), 3000)); });
     EXPECT_LE(long_lived().stats().from_upstream, 1_MiB);
 }
 
@@ -300,7 +300,7 @@ TEST(MigratingPoolThreads, AtTheLimitWhatAnotherThreadFreesIsFound) {
         std::latch freed(1);
         std::latch looked(1);
         std::jthread consumer([&] {
-            give_back(pool, blocks);
+            release(pool, blocks);
             freed.count_down();
             looked.wait();
         });
@@ -312,10 +312,10 @@ TEST(MigratingPoolThreads, AtTheLimitWhatAnotherThreadFreesIsFound) {
         caches.insert(pool.stats().threads);
         looked.count_down();
         consumer.join();
-        give_back(pool, again);
+        release(pool, again);
         const auto last = all();
         EXPECT_EQ(last.size(), blocks.size());
-        give_back(pool, last);
+        release(pool, last);
     }
     EXPECT_EQ(caches.size(), 2U);  // both have been seen
 }

@@ -79,13 +79,13 @@ BENCHMARK(message_sent)->Arg(64)->Arg(1400)->Arg(60'000);
 BENCHMARK(message_received)->Arg(64)->Arg(1400)->Arg(60'000);
 BENCHMARK(crc)->Arg(64)->Arg(1400)->Arg(60'000);
 
-/// Messages of this size from one loop to another, a few hundred under way.
+/// Messages of this size from one loop to another, a few hundred in flight.
 void over_loopback(benchmark::State& state) {
     const auto input = static_cast<InputThread>(state.range(1));
     const std::vector<std::byte> message(static_cast<std::size_t>(state.range(0)));
     memory::BufferPool pool{Bytes{64U << 20}};
     SystemClock clock;
-    Count heard, nothing;
+    Count received, nothing;
     const auto open = [&](std::uint16_t id) {
         return MessageLoop::open({.datagram_max = 65'507, .input = input, .endpoint = identity(id)}, pool, clock)
             .value();
@@ -95,7 +95,7 @@ void over_loopback(benchmark::State& state) {
     b->endpoint().set_run(RunNumber{1});
     static_cast<void>(a->set_peers({{StationId{2}, {"127.0.0.1", b->port()}}}));
     static_cast<void>(b->set_peers({{StationId{1}, {"127.0.0.1", a->port()}}}));
-    std::jthread receiver([&](const std::stop_token& stop) { b->run(stop, heard); });
+    std::jthread receiver([&](const std::stop_token& stop) { b->run(stop, received); });
     std::jthread sender([&](const std::stop_token& stop) { a->run(stop, nothing); });
     constexpr std::uint64_t burst = 256;
     std::uint64_t sent = 0;
@@ -105,16 +105,16 @@ void over_loopback(benchmark::State& state) {
         });
         sent += burst;
         const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-        while (heard.messages.load(std::memory_order_relaxed) + 2 * burst < sent &&
+        while (received.messages.load(std::memory_order_relaxed) + 2 * burst < sent &&
                std::chrono::steady_clock::now() < patience)
             std::this_thread::yield();
     }
     state.SetItemsProcessed(static_cast<std::int64_t>(sent));
-    state.SetBytesProcessed(static_cast<std::int64_t>(heard.bytes.load()));
+    state.SetBytesProcessed(static_cast<std::int64_t>(received.bytes.load()));
     sender = {};
     receiver = {};
     const auto stats = b->stats();
-    state.counters["lost"] = static_cast<double>(sent - heard.messages.load());
+    state.counters["lost"] = static_cast<double>(sent - received.messages.load());
     state.counters["kernel_drops"] = static_cast<double>(stats.kernel_drops);
     state.counters["receive_calls"] = static_cast<double>(stats.receive_calls);
     state.counters["wakes"] = static_cast<double>(stats.wakes);

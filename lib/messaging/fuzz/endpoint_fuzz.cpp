@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An endpoint under any course of things: datagrams whose header says anything (the checksum is put right, or nothing
-// would get in), parts that contradict each other, acknowledgements of what was never sent, time that passes, peers and
-// runs that come and go, posts and messages in between. Counts balance after every datagram; at the end no memory is
-// held.
+// An endpoint under any sequence of inputs: datagrams with arbitrary headers (the checksum is corrected, or none would
+// be accepted), parts that contradict each other, acknowledgements of messages that were never sent, time that passes,
+// peers and runs that change, reliable and other messages in between. Counts balance after every datagram; at the end
+// no memory is held.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -30,7 +30,7 @@ public:
     bool carry(StationId, std::span<const ConstData> datagram) override {
         bytes_.clear();
         for (const auto piece : datagram) bytes_.insert(bytes_.end(), piece.begin(), piece.end());
-        require(wire::decode_datagram(bytes_, key).has_value());  // whatever came in, what goes out is well
+        require(wire::decode_datagram(bytes_, key).has_value());  // every datagram that goes out is valid
         return bytes_.size() % 7 != 0;
     }
     [[nodiscard]] std::size_t datagram_max(StationId) const override { return datagram_max_least; }
@@ -47,7 +47,7 @@ public:
         ++messages;
         require(message.body.size() <= wire::dataflow_message_max);
         for (const auto byte : message.body) sum += std::to_integer<unsigned>(byte);  // all of it can be read
-        if (sum % 3 == 0) static_cast<void>(endpoint_->post(message.from, DataflowType::built, message.body));
+        if (sum % 3 == 0) static_cast<void>(endpoint_->send_reliably(message.from, DataflowType::built, message.body));
         if (sum % 5 == 0) endpoint_->send(message.from, DataflowType::data, message.body);
     }
     void on_peer(StationId peer, PeerChange change, SteadyTime) override {
@@ -122,7 +122,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         Endpoint endpoint({.self = StationId{9},
                            .epoch = own_epoch,
                            .key = key,
-                           .posts_max = 64,
+                           .reliable_max = 64,
                            .reliable_bytes_max = Bytes{64U << 10},
                            .assemblies_max = 4},
                           link, pool);
@@ -141,9 +141,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 case 4: endpoint.remove_peer(peer); break;
                 case 5: {
                     const std::vector<std::byte> message(std::size_t{8} * in.byte());
-                    const auto before = endpoint.posts_under_way();
-                    const bool taken = endpoint.post(peer, DataflowType::clear, message);
-                    require(endpoint.posts_under_way() == before + (taken ? 1U : 0U) && before <= 4 * 64);
+                    const auto before = endpoint.reliable_in_flight();
+                    const bool taken = endpoint.send_reliably(peer, DataflowType::clear, message);
+                    require(endpoint.reliable_in_flight() == before + (taken ? 1U : 0U) && before <= 4 * 64);
                     break;
                 }
                 case 6: endpoint.receive(in.take(in.byte()), now, handler); break;  // any bytes

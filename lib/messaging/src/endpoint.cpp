@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receiving: what a datagram says of its sender, and what becomes of it.
+// Receiving: checks the sender of each datagram, then delivers, assembles or discards its part.
 #include "weir/messaging/endpoint.hpp"
 
 #include "endpoint_state.hpp"
@@ -10,7 +10,8 @@ namespace {
 
 using wire::DataflowType;
 
-constexpr std::size_t received_ranges_max = 65'536;  // gaps in what a peer has posted; it has far fewer posts under way
+constexpr std::size_t received_ranges_max =
+    65'536;  // gaps in a peer's reliable messages; it has far fewer of them in flight
 
 }  // namespace
 
@@ -41,11 +42,11 @@ void Endpoint::State::receive(ConstData datagram, MessageHandler& handler) {
         ++stats.unknown_station;
         return;
     }
-    if (!hear(*peer, *header, handler)) return;
+    if (!accept_sender(*peer, *header, handler)) return;
     const auto part = datagram.subspan(wire::datagram_header_size);
     if (header->type == DataflowType::probe || header->type == DataflowType::probe_answer)
         return on_probe(*peer, *header, part);
-    // The posts of a run that has not begun here are not acknowledged, so they come again.
+    // Reliable messages of a run that has not begun here are not acknowledged, so the sender repeats them.
     if (header->run != run || run == RunNumber{0}) {
         ++stats.foreign_run;
         return;
@@ -58,28 +59,29 @@ void Endpoint::State::receive(ConstData datagram, MessageHandler& handler) {
     on_part(*peer, *header, part, handler);
 }
 
-/// What the header says of its sender's process; false: the datagram is not for us, or of the past.
-bool Endpoint::State::hear(EndpointPeer& peer, const wire::DatagramHeader& header, MessageHandler& handler) {
+/// Compares the epochs in the header with what is known of the peer. False: the datagram comes from an earlier process,
+/// or is for one.
+bool Endpoint::State::accept_sender(EndpointPeer& peer, const wire::DatagramHeader& header, MessageHandler& handler) {
     if (header.epoch < peer.epoch) {
         ++stats.stale_epoch;
         return false;
     }
-    peer.last_heard = now;
+    peer.last_received = now;
     if (header.epoch > peer.epoch) {
         const bool known = peer.epoch != wire::Epoch{0};
-        forget_peers_process(peer);
+        reset_process(peer);
         peer.epoch = header.epoch;
-        peer.heard = true;
+        peer.reachable = true;
         peer.wanted = false;
         handler.on_peer(peer.id, known ? PeerChange::restarted : PeerChange::appeared, now);
-    } else if (!peer.heard) {
-        peer.heard = true;
+    } else if (!peer.reachable) {
+        peer.reachable = true;
         peer.wanted = false;
         resend_all(peer);
         handler.on_peer(peer.id, PeerChange::appeared, now);
     }
     if (header.to_epoch == options.epoch || header.to_epoch == wire::Epoch{0}) return true;
-    // Meant for our predecessor: its sender is told that there is another process now.
+    // For the process before this one: a probe shows its sender our epoch.
     ++stats.stale_epoch;
     if (now - peer.last_probe >= options.resend_min) probe_now(peer);
     return false;
@@ -92,19 +94,21 @@ void Endpoint::State::on_probe(EndpointPeer& peer, const wire::DatagramHeader& h
         return;
     }
     ++stats.messages_received;
-    // What the peer does not send any more is no gap. Only in this run, and if it means this process.
-    if (probe->floor > 1 && wire::valid(Sequence{probe->floor}) && run != RunNumber{0} && header.run == run &&
+    // Messages that the peer no longer sends are no gap. Only in this run, and only if the probe is for this process.
+    if (probe->first_open > 1 && wire::valid(Sequence{probe->first_open}) && run != RunNumber{0} && header.run == run &&
         header.to_epoch == options.epoch)
-        peer.received.insert({Sequence{1}, Sequence{probe->floor - 1}});
+        peer.received.insert({Sequence{1}, Sequence{probe->first_open - 1}});
     if (header.type == DataflowType::probe) {
         const auto size = wire::datagram_header_size + body.size();
         send_probe(peer, DataflowType::probe_answer,
-                   {.token = probe->token, .floor = peer.posts.floor(), .heard = static_cast<std::uint32_t>(size)},
+                   {.token = probe->token,
+                    .first_open = peer.reliable.first_open(),
+                    .received_size = static_cast<std::uint32_t>(size)},
                    wire::datagram_header_size + Probe::size);
         return;
     }
     if (header.to_epoch != options.epoch) return;
-    peer.probed = std::max<std::size_t>(peer.probed, probe->heard);
+    peer.probed = std::max<std::size_t>(peer.probed, probe->received_size);
     if (probe->token == peer.probe_token && probe->token != 0) {
         peer.round_trip.sample(now - peer.last_probe);
         peer.probe_token = 0;
@@ -118,20 +122,20 @@ void Endpoint::State::on_ack(EndpointPeer& peer, ConstData body) {
         return;
     }
     ++stats.messages_received;
-    const auto open = peer.posts.open();
+    const auto open = peer.reliable.open();
     const auto acknowledge = [&](wire::SequenceRange range) {
-        if (const auto needed = peer.posts.acknowledge(range, now)) peer.round_trip.sample(*needed);
+        if (const auto needed = peer.reliable.acknowledge(range, now)) peer.round_trip.sample(*needed);
     };
     if (ack->cumulative > 0) acknowledge({Sequence{1}, Sequence{ack->cumulative}});
     for (std::size_t i = 0; i < ack->count(); ++i) acknowledge(ack->range(i));
-    posts_open -= open - peer.posts.open();
+    reliable_open -= open - peer.reliable.open();
     if (!std::exchange(peer.run_confirmed, true)) resend_all(peer);  // it has just begun this run
 }
 
-/// True: the post is new. False: it was here before, or cannot be kept track of.
-bool Endpoint::State::accept_post(EndpointPeer& peer, std::uint64_t post) {
-    const Sequence sequence{post};
-    if (peer.received.intervals().size() >= received_ranges_max && post > number(peer.received.highest()) + 1) {
+/// True: the message is new. False: it is a duplicate, or there are too many gaps to record its number.
+bool Endpoint::State::accept_reliable(EndpointPeer& peer, std::uint64_t message) {
+    const Sequence sequence{message};
+    if (peer.received.intervals().size() >= received_ranges_max && message > number(peer.received.highest()) + 1) {
         ++stats.inconsistent;
         return false;
     }
@@ -146,7 +150,7 @@ void Endpoint::State::on_part(EndpointPeer& peer, const wire::DatagramHeader& he
     IncomingMessage message{.from = header.from, .type = header.type, .run = header.run, .body = part};
     memory::Buffer memory;
     if (header.part_size == header.message_size) {
-        if (header.reliable && !accept_post(peer, header.message)) return;
+        if (header.reliable && !accept_reliable(peer, header.message)) return;
     } else {
         const auto lately = !header.reliable && peer.completed[header.message % 64] == header.message;
         if (lately || (header.reliable && peer.received.contains(Sequence{header.message}))) {
@@ -162,7 +166,7 @@ void Endpoint::State::on_part(EndpointPeer& peer, const wire::DatagramHeader& he
             case Reassembly::Outcome::complete: break;
         }
         if (!header.reliable) peer.completed[header.message % 64] = header.message;
-        else if (!accept_post(peer, header.message)) return;
+        else if (!accept_reliable(peer, header.message)) return;
         message.body = memory.data();
         message.memory = &memory;
     }
@@ -170,8 +174,8 @@ void Endpoint::State::on_part(EndpointPeer& peer, const wire::DatagramHeader& he
     handler.on_message(message, now);
 }
 
-void Endpoint::State::forget_peers_process(EndpointPeer& peer) {
-    posts_open -= peer.posts.restart();
+void Endpoint::State::reset_process(EndpointPeer& peer) {
+    reliable_open -= peer.reliable.restart();
     peer.received = {};
     peer.completed = {};
     peer.probed = 0;
@@ -179,19 +183,19 @@ void Endpoint::State::forget_peers_process(EndpointPeer& peer) {
     peer.ack_due = false;
     peer.acks_from = 0;
     peer.run_confirmed = false;
-    reassembly.forget(peer.id);
+    reassembly.discard_from(peer.id);
 }
 
-std::size_t Endpoint::posts_under_way() const noexcept { return state_->posts_open; }
+std::size_t Endpoint::reliable_in_flight() const noexcept { return state_->reliable_open; }
 
-std::size_t Endpoint::posts_under_way(wire::StationId id) const noexcept {
+std::size_t Endpoint::reliable_in_flight(wire::StationId id) const noexcept {
     const auto* peer = state_->member(id);
-    return peer != nullptr ? peer->posts.open() : 0;
+    return peer != nullptr ? peer->reliable.open() : 0;
 }
 
-bool Endpoint::heard(wire::StationId id) const noexcept {
+bool Endpoint::reachable(wire::StationId id) const noexcept {
     const auto* peer = state_->member(id);
-    return peer != nullptr && peer->heard;
+    return peer != nullptr && peer->reachable;
 }
 
 std::size_t Endpoint::probed(wire::StationId id) const noexcept {

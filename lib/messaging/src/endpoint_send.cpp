@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sending: messages into datagrams, posts, acknowledgements, probes.
+// Sending: messages into datagrams, reliable messages, acknowledgements, probes.
 #include <algorithm>
 
 #include "endpoint_state.hpp"
@@ -19,7 +19,7 @@ std::size_t size_of(std::span<const ConstData> pieces) noexcept {
     return size;
 }
 
-bool of_the_exchange(DataflowType type) noexcept {
+bool of_the_endpoint(DataflowType type) noexcept {
     return type == DataflowType::probe || type == DataflowType::probe_answer || type == DataflowType::ack;
 }
 
@@ -28,7 +28,7 @@ bool of_the_exchange(DataflowType type) noexcept {
 void Endpoint::send(wire::StationId to, DataflowType type, std::span<const ConstData> pieces) {
     auto& state = *state_;
     const auto size = size_of(pieces);
-    WEIR_ASSERT(!of_the_exchange(type) && size <= wire::dataflow_message_max);
+    WEIR_ASSERT(!of_the_endpoint(type) && size <= wire::dataflow_message_max);
     auto* peer = state.member(to);
     if (peer == nullptr || state.run == RunNumber{0}) {
         ++state.stats.not_carried;
@@ -38,33 +38,33 @@ void Endpoint::send(wire::StationId to, DataflowType type, std::span<const Const
     state.transmit(*peer, {.type = type, .message = peer->next_message++}, pieces, size);
 }
 
-bool Endpoint::post(wire::StationId to, DataflowType type, std::span<const ConstData> pieces) {
+bool Endpoint::send_reliably(wire::StationId to, DataflowType type, std::span<const ConstData> pieces) {
     auto& state = *state_;
     const auto size = size_of(pieces);
-    WEIR_ASSERT(!of_the_exchange(type) && size <= wire::dataflow_message_max);
+    WEIR_ASSERT(!of_the_endpoint(type) && size <= wire::dataflow_message_max);
     auto* peer = state.member(to);
     if (peer == nullptr || state.run == RunNumber{0}) return false;
-    if (!peer->heard) {
+    if (!peer->reachable) {
         state.want(*peer);
         return false;
     }
-    if (!peer->posts.has_room(size)) return false;
-    // One that was not minded may have been quiet for long; its silence counts from now.
-    if (!peer->minded()) peer->last_heard = std::max(peer->last_heard, state.now);
-    const auto post = peer->posts.push(type, pieces, size);
-    ++state.posts_open;
+    if (!peer->reliable.has_room(size)) return false;
+    // The silence of a peer that did not matter until now counts from now.
+    if (!peer->minded()) peer->last_received = std::max(peer->last_received, state.now);
+    const auto sequence = peer->reliable.push(type, pieces, size);
+    ++state.reliable_open;
     ++state.stats.messages_sent;
-    auto& slot = *peer->posts.find(post);
+    auto& slot = *peer->reliable.find(sequence);
     slot.sent = state.now;
     slot.due = state.now + peer->round_trip.wait(0, state.options.resend_min, state.options.resend_max);
-    state.resends.set(slot.due, std::uint64_t{number(peer->id)} << 48 | post);
-    state.transmit_post(*peer, post, slot);
+    state.resends.set(slot.due, std::uint64_t{number(peer->id)} << 48 | sequence);
+    state.transmit_reliable(*peer, sequence, slot);
     return true;
 }
 
-void Endpoint::State::transmit_post(EndpointPeer& peer, std::uint64_t post, PostWindow::Slot& slot) {
+void Endpoint::State::transmit_reliable(EndpointPeer& peer, std::uint64_t sequence, ReliableWindow::Slot& slot) {
     const ConstData bytes(slot.bytes);
-    transmit(peer, {.type = slot.type, .reliable = true, .message = post}, std::span(&bytes, 1), bytes.size());
+    transmit(peer, {.type = slot.type, .reliable = true, .message = sequence}, std::span(&bytes, 1), bytes.size());
 }
 
 void Endpoint::State::transmit(EndpointPeer& peer, wire::DatagramHeader header, std::span<const ConstData> pieces,
@@ -122,14 +122,14 @@ void Endpoint::State::want(EndpointPeer& peer) {
 void Endpoint::State::probe_now(EndpointPeer& peer) {
     peer.last_probe = now;
     peer.probe_token = peer.next_message;  // unlike the one before
-    send_probe(peer, DataflowType::probe, {.token = peer.probe_token, .floor = peer.posts.floor()},
+    send_probe(peer, DataflowType::probe, {.token = peer.probe_token, .first_open = peer.reliable.first_open()},
                wire::datagram_header_size + Probe::size);
 }
 
 void Endpoint::probe(wire::StationId id, std::size_t datagram_size) {
     auto* peer = state_->member(id);
     if (peer == nullptr) return;
-    state_->send_probe(*peer, DataflowType::probe, {.floor = peer->posts.floor()}, datagram_size);
+    state_->send_probe(*peer, DataflowType::probe, {.first_open = peer->reliable.first_open()}, datagram_size);
 }
 
 void Endpoint::State::send_probe(EndpointPeer& peer, DataflowType type, Probe probe, std::size_t datagram_size) {
@@ -150,18 +150,18 @@ void Endpoint::State::send_acks(EndpointPeer& peer) {
     const auto room = link.datagram_max(peer.id) - wire::datagram_header_size - Ack::fixed_size;
     const auto most = std::min(room / Ack::range_size, ack_ranges_max);
     const auto ranges = peer.received.ranges();
-    // When the ranges are too many, each acknowledgement goes on where the one before ended.
+    // When there are too many ranges for one acknowledgement, the next one continues where it ended.
     const auto next = std::ranges::lower_bound(ranges, Sequence{peer.acks_from}, {}, &wire::SequenceRange::first);
     auto at = static_cast<std::size_t>(next - ranges.begin());
-    for (std::size_t told = 0, i = 0; i < acks_at_once; ++i) {
+    for (std::size_t sent = 0, i = 0; i < acks_at_once; ++i) {
         if (at >= ranges.size()) at = 0;
-        const auto count = std::min({most, ranges.size() - at, ranges.size() - told});
+        const auto count = std::min({most, ranges.size() - at, ranges.size() - sent});
         Ack::encode(number(peer.received.cumulative()), ranges.subspan(at, count), ack_bytes);
         const ConstData body(ack_bytes);
         transmit(peer, {.type = DataflowType::ack, .message = peer.next_message++}, std::span(&body, 1), body.size());
         at += count;
-        told += count;
-        if (told == ranges.size()) break;
+        sent += count;
+        if (sent == ranges.size()) break;
     }
     peer.acks_from = at < ranges.size() ? number(ranges[at].first) : 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is due: posts again, acknowledgements, probes, silence; and peers and runs that come and go.
+// What is due: retries, acknowledgements, probes, silence. Also changes of peers and runs.
 #include <algorithm>
 
 #include "endpoint_state.hpp"
@@ -23,8 +23,8 @@ void Endpoint::add_peer(wire::StationId id, bool watched) {
     }
     peer->watched = watched;
     if (std::exchange(peer->member, true)) return;
-    peer->heard = false;
-    peer->last_heard = state.now;
+    peer->reachable = false;
+    peer->last_received = state.now;
     peer->last_probe = {};
     state.next_look = {};
 }
@@ -32,15 +32,15 @@ void Endpoint::add_peer(wire::StationId id, bool watched) {
 void Endpoint::remove_peer(wire::StationId id) {
     auto* peer = state_->member(id);
     if (peer == nullptr) return;
-    state_->drop_posts(*peer);
-    state_->reassembly.forget(id);
-    peer->member = peer->heard = peer->wanted = false;
+    state_->discard_reliable(*peer);
+    state_->reassembly.discard_from(id);
+    peer->member = peer->reachable = peer->wanted = false;
 }
 
 void Endpoint::set_run(RunNumber run) {
     auto& state = *state_;
     if (run == state.run) return;
-    for (const auto id : state.ids) state.drop_posts(*state.find(id));
+    for (const auto id : state.ids) state.discard_reliable(*state.find(id));
     state.reassembly.clear();
     if (run != RunNumber{0}) {
         const bool again = run == state.last_run;  // numbers go on, as they do at the peers
@@ -50,26 +50,26 @@ void Endpoint::set_run(RunNumber run) {
             auto& peer = *state.find(id);
             if (!again) state.begin_run(peer);
             peer.run_confirmed = false;
-            // Says that this station is in the run now, so that what it could not take yet comes at once.
-            if (peer.member && peer.heard) state.owe_ack(peer);
+            // Shows that this station is in the run now, so that the peer retries its messages at once.
+            if (peer.member && peer.reachable) state.owe_ack(peer);
         }
     }
     state.run = run;
 }
 
 void Endpoint::State::begin_run(EndpointPeer& peer) {
-    posts_open -= peer.posts.restart();
+    reliable_open -= peer.reliable.restart();
     peer.received = {};
     peer.completed = {};
     peer.acks_from = 0;
 }
 
 void Endpoint::State::advance(SteadyTime to) {
-    // When this process itself was away, what was not heard meanwhile says nothing of the peers.
+    // When this process itself stood still, the peers were not silent: nothing was received.
     if (to - now > options.silent_after / 4) {
         for (const auto id : ids) {
             auto& peer = *find(id);
-            peer.last_heard = std::max(peer.last_heard, to - options.silent_after / 2);
+            peer.last_received = std::max(peer.last_received, to - options.silent_after / 2);
         }
     }
     now = to;
@@ -86,11 +86,11 @@ SteadyTime Endpoint::step(SteadyTime now, MessageHandler& handler) {
         state.send_acks(peer);
     }
     state.acks_due.clear();
-    const bool told = now >= state.next_look && state.look_at_peers(handler);
+    const bool notified = now >= state.next_look && state.look_at_peers(handler);
     state.reassembly.expire(now);
-    state.stats.assemblies_given_up = state.reassembly.given_up();
+    state.stats.assemblies_discarded = state.reassembly.discarded();
     state.link.flush();
-    again = told ? now : std::min(again, state.next_look);  // the logic has something new to act upon
+    again = notified ? now : std::min(again, state.next_look);  // the logic has to act on the change
     if (const auto expiry = state.reassembly.next_expiry()) again = std::min(again, *expiry);
     return again;
 }
@@ -100,24 +100,24 @@ void Endpoint::State::resend(SteadyTime& again) {
         const auto token = resends.take_due(now);
         if (!token) break;
         auto* peer = find(wire::StationId{static_cast<std::uint16_t>(*token >> 48)});
-        const auto post = *token & ((std::uint64_t{1} << 48) - 1);
-        auto* slot = peer != nullptr ? peer->posts.find(post) : nullptr;
+        const auto sequence = *token & ((std::uint64_t{1} << 48) - 1);
+        auto* slot = peer != nullptr ? peer->reliable.find(sequence) : nullptr;
         if (slot == nullptr || slot->due > now)
-            continue;                // acknowledged, or an entry of an earlier post of this number
-        if (!peer->heard) continue;  // all of them when it is heard again
+            continue;                    // acknowledged, or an entry of an earlier message with this number
+        if (!peer->reachable) continue;  // all of them when it is reachable again
         ++slot->tries;
         slot->due = now + peer->round_trip.wait(slot->tries, options.resend_min, options.resend_max);
         resends.set(slot->due, *token);
-        ++stats.posts_resent;
+        ++stats.reliable_resent;
         ++count;
-        transmit_post(*peer, post, *slot);
+        transmit_reliable(*peer, sequence, *slot);
     }
     if (const auto next = resends.next()) again = std::min(again, *next);
 }
 
-/// True: the handler was told of a change.
+/// True: the handler was notified of a change.
 bool Endpoint::State::look_at_peers(MessageHandler& handler) {
-    bool told = false;
+    bool notified = false;
     const auto heartbeat = std::chrono::nanoseconds(options.heartbeat);
     next_look = now + heartbeat;
     stats.round_trip = {};
@@ -126,35 +126,36 @@ bool Endpoint::State::look_at_peers(MessageHandler& handler) {
         if (!peer.member) continue;
         stats.round_trip = std::max(stats.round_trip, peer.round_trip.smoothed());
         if (!peer.minded()) continue;
-        if (peer.heard && now - peer.last_heard >= options.silent_after) {
+        if (peer.reachable && now - peer.last_received >= options.silent_after) {
             mark_silent(peer, handler);
-            told = true;
+            notified = true;
         }
-        // The one that talks need not be asked whether it is there.
+        // A peer that sends datagrams needs no probe.
         const auto every = peer.wanted ? std::min<std::chrono::nanoseconds>(heartbeat, want_probe) : heartbeat;
-        const auto last = peer.heard ? std::max(peer.last_probe, std::min(peer.last_heard, now)) : peer.last_probe;
+        const auto last =
+            peer.reachable ? std::max(peer.last_probe, std::min(peer.last_received, now)) : peer.last_probe;
         if (peer.last_probe == SteadyTime{} || now - last >= every) probe_now(peer);
         next_look = std::min(next_look, now + every);
-        const auto silent_at = std::max(peer.last_heard + options.silent_after, now + options.resend_min);
-        if (peer.heard) next_look = std::min(next_look, silent_at);
+        const auto silent_at = std::max(peer.last_received + options.silent_after, now + options.resend_min);
+        if (peer.reachable) next_look = std::min(next_look, silent_at);
     }
-    return told;
+    return notified;
 }
 
-/// What could not arrive until now is sent at once, instead of when its pause is over.
+/// Messages that could not arrive until now are retried at once, not when their wait is over.
 void Endpoint::State::resend_all(EndpointPeer& peer) {
-    peer.posts.for_each_open([&](std::uint64_t post, PostWindow::Slot& slot) {
+    peer.reliable.for_each_open([&](std::uint64_t sequence, ReliableWindow::Slot& slot) {
         if (slot.tries == 0 && slot.due > now) return;
         slot.due = now;
-        resends.set(now, std::uint64_t{number(peer.id)} << 48 | post);
+        resends.set(now, std::uint64_t{number(peer.id)} << 48 | sequence);
     });
 }
 
-/// It may only be standing still: what was posted to it is kept, and sent again when it is heard again.
+/// The peer may only stand still: its reliable messages are kept, and retried when it is reachable again.
 void Endpoint::State::mark_silent(EndpointPeer& peer, MessageHandler& handler) {
-    peer.heard = false;
+    peer.reachable = false;
     peer.run_confirmed = false;
-    reassembly.forget(peer.id);
+    reassembly.discard_from(peer.id);
     handler.on_peer(peer.id, PeerChange::silent, now);
 }
 

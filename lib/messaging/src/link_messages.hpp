@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bodies of the datagrams that exchanges say to each other for themselves: probes, their answers, acknowledgements.
+// The bodies of the datagrams between endpoints: probes, their answers, acknowledgements.
 #pragma once
 
 #include <array>
@@ -17,15 +17,15 @@ namespace weir::messaging {
 /// A probe, or the answer to one; padding may follow.
 struct Probe {
     static constexpr std::size_t size = 24;
-    std::uint64_t token = 0;  // of the asker; comes back
-    std::uint64_t floor = 0;  // posts of the sender below this number are not under way any more
-    std::uint32_t heard = 0;  // in an answer: bytes of the datagram that the probe was
+    std::uint64_t token = 0;          // of the probing endpoint; its answer repeats it
+    std::uint64_t first_open = 0;     // no reliable message of the sender below this number is in flight
+    std::uint32_t received_size = 0;  // in an answer: size of the probe's datagram in bytes
 
     [[nodiscard]] std::array<std::byte, size> encode() const noexcept {
         std::array<std::byte, size> bytes{};
         store_little(bytes, 0, token);
-        store_little(bytes, 8, floor);
-        store_little(bytes, 16, heard);
+        store_little(bytes, 8, first_open);
+        store_little(bytes, 16, received_size);
         return bytes;
     }
     [[nodiscard]] static std::optional<Probe> decode(ConstData body) noexcept {
@@ -35,7 +35,7 @@ struct Probe {
     }
 };
 
-/// Posts that have come: all up to `cumulative`, and ranges above it.
+/// Reliable messages that were received: all up to `cumulative`, and ranges above it.
 struct Ack {
     static constexpr std::size_t fixed_size = 16;
     static constexpr std::size_t range_size = 16;
@@ -59,7 +59,7 @@ struct Ack {
             store_little(into, fixed_size + range_size * i + 8, number(ranges[i].last));
         }
     }
-    /// Nothing: these bytes are none.
+    /// Nothing: these bytes are no acknowledgement.
     [[nodiscard]] static std::optional<Ack> decode(ConstData body) noexcept {
         if (body.size() < fixed_size) return std::nullopt;
         const Ack ack{load_little<std::uint64_t>(body, 0), body.subspan(fixed_size)};

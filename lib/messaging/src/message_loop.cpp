@@ -23,10 +23,11 @@ using namespace std::chrono_literals;
 constexpr std::uint64_t udp_token = 0;
 constexpr std::size_t input_batches = 4;    // in hand at most, with an input thread
 constexpr std::size_t batches_at_once = 4;  // before the logic's step
-constexpr auto others_every = 1ms;     // between two looks at what else is ready while datagrams come without a pause
-constexpr std::size_t flow_least = 4;  // datagrams after a wake-up that promise more
-constexpr auto drops_every = 10ms;     // between two looks at what the kernel has dropped
-constexpr int ports_tried = 16;        // for one that is free for both protocols
+constexpr auto others_every =
+    1ms;  // between two checks of other sockets and events while datagrams come without a pause
+constexpr std::size_t flow_least = 4;                 // datagrams after a wake-up that promise more
+constexpr auto drops_every = 10ms;                    // between two reads of the kernel's count of drops
+constexpr int ports_tried = 16;                       // for one that is free for both protocols
 constexpr std::size_t ethernet = 1472, jumbo = 8972;  // datagrams that common networks carry: MTU less 28
 
 }  // namespace
@@ -115,7 +116,7 @@ private:
     bool do_calls();
     void look_at_drops(SteadyTime now);
     [[nodiscard]] std::string describe(StationId id) const;
-    [[nodiscard]] bool speaks_from(StationId id, const transport::Address& address) const noexcept;
+    [[nodiscard]] bool has_address(StationId id, const transport::Address& address) const noexcept;
 
     const MessageLoopOptions options_;
     const Clock& clock_;
@@ -128,9 +129,9 @@ private:
     std::vector<const Target*> by_id_;                 // those in targets_; null: no peer
     std::unique_ptr<transport::DatagramBatch> batch_;  // without an input thread
     bool udp_ready_ = false;
-    bool flowing_ = false;  // datagrams come faster than this thread would fall asleep
+    bool flowing_ = false;  // datagrams come without a pause: the thread need not wait for them
     SteadyTime look_at_others_{};
-    bool more_ = false;  // waits already: the next turn does not wait
+    bool more_ = false;  // work is pending: the next turn does not wait
     SteadyTime turn_began_{}, next_turn_{};
     std::uint32_t last_drops_ = 0;
     SteadyTime next_look_at_drops_{};
@@ -140,7 +141,7 @@ private:
     mutable std::mutex mutex_;
     std::vector<std::function<void()>> calls_;         // with mutex_
     MessageLoopStats shown_;                           // with mutex_
-    std::unique_ptr<transport::DatagramInput> input_;  // last: its thread uses what stands above
+    std::unique_ptr<transport::DatagramInput> input_;  // last: its thread uses the members above
 };
 
 Result<> MessageLoop::Wiring::set_peers(const std::vector<LinkPeer>& peers) {
@@ -151,12 +152,12 @@ Result<> MessageLoop::Wiring::set_peers(const std::vector<LinkPeer>& peers) {
         const auto addresses = WEIR_TRY(transport::resolve(peer.address, false));
         const auto found = std::ranges::find(addresses, family, &transport::Address::family);
         if (found == addresses.end())
-            return fail(Errc::usage, fmt::format("station {} at {} speaks another version of IP than this one",
+            return fail(Errc::usage, fmt::format("station {} at {} uses another version of IP than this one",
                                                  number(peer.id), to_string(peer.address)));
         targets.insert_or_assign(peer.id, Target{*found, peer.link});
         if (peer.link == LinkKind::tcp) tcp.insert_or_assign(peer.id, *found);
     }
-    flush();  // what is held back refers to the old addresses
+    flush();  // queued datagrams refer to the old addresses
     for (const auto& [id, target] : targets_) {
         if (!targets.contains(id)) endpoint_.remove_peer(id);
     }
@@ -175,7 +176,7 @@ Result<> MessageLoop::Wiring::set_peers(const std::vector<LinkPeer>& peers) {
 
 void MessageLoop::Wiring::take(const transport::DatagramBatch& batch, SteadyTime now, MessageHandler& handler) {
     batch.for_each([&](ConstData datagram, const transport::Address& from) {
-        if (speaks_from(wire::claimed_sender(datagram), from)) endpoint_.receive(datagram, now, handler);
+        if (has_address(wire::claimed_sender(datagram), from)) endpoint_.receive(datagram, now, handler);
         else ++foreign_address_;
     });
 }
@@ -189,8 +190,8 @@ void MessageLoop::Wiring::look_at_drops(SteadyTime now) {
     last_drops_ = drops;
 }
 
-/// A station sends from the socket that it listens on. Who is no peer is for the endpoint to count.
-bool MessageLoop::Wiring::speaks_from(StationId id, const transport::Address& address) const noexcept {
+/// A station sends from the socket that it listens on. Senders that are no peers are counted by the endpoint.
+bool MessageLoop::Wiring::has_address(StationId id, const transport::Address& address) const noexcept {
     const auto* peer = target_of(id);
     return peer == nullptr || (peer->link == LinkKind::udp && peer->address == address);
 }
@@ -202,7 +203,7 @@ void MessageLoop::Wiring::receive(MessageHandler& handler) {
             auto* batch = input_->take();
             if (batch == nullptr) return;
             take(*batch, clock_.now(), handler);
-            input_->give_back(batch);
+            input_->release(batch);
         }
         more_ = true;
         return;

@@ -36,7 +36,7 @@ Reassembly::Index Reassembly::find(const wire::DatagramHeader& header) const noe
 Reassembly::Index Reassembly::open(const wire::DatagramHeader& header) {
     auto buffer = pool_.try_take(header.message_size);
     if (!buffer) return none;
-    if (free_ == none && messages_.size() == messages_max_) give_up(oldest_);
+    if (free_ == none && messages_.size() == messages_max_) discard(oldest_);
     Index index = free_;
     if (index != none) {
         free_ = messages_[index].chain;
@@ -55,11 +55,11 @@ Reassembly::Index Reassembly::open(const wire::DatagramHeader& header) {
     message.missing = header.message_size;
     auto& head = buckets_[bucket(header.from, header.reliable, header.message)];
     message.chain = std::exchange(head, index);
-    ++under_way_;
+    ++incomplete_;
     return index;
 }
 
-/// Whether the part can be one of this message's: learns the size of the parts from the first that is not the last.
+/// Whether the part fits this message. The first part that is not the last sets the size of the parts.
 bool Reassembly::settle_unit(Message& message, const wire::DatagramHeader& header) const {
     const bool last = header.offset + header.part_size == header.message_size;
     if (message.unit == 0 && !last) {
@@ -141,28 +141,28 @@ void Reassembly::close(Index index) {
     *at = message.chain;
     message.buffer.release();
     message.chain = std::exchange(free_, index);
-    --under_way_;
+    --incomplete_;
 }
 
-void Reassembly::give_up(Index index) {
+void Reassembly::discard(Index index) {
     close(index);
-    ++given_up_;
+    ++discarded_;
 }
 
-void Reassembly::forget(wire::StationId from) {
+void Reassembly::discard_from(wire::StationId from) {
     for (auto index = oldest_; index != none;) {
         const auto newer = messages_[index].newer;
-        if (messages_[index].from == from) give_up(index);
+        if (messages_[index].from == from) discard(index);
         index = newer;
     }
 }
 
 void Reassembly::clear() {
-    while (oldest_ != none) give_up(oldest_);
+    while (oldest_ != none) discard(oldest_);
 }
 
 void Reassembly::expire(SteadyTime now) {
-    while (oldest_ != none && now - messages_[oldest_].touched >= timeout_) give_up(oldest_);
+    while (oldest_ != none && now - messages_[oldest_].touched >= timeout_) discard(oldest_);
 }
 
 std::optional<SteadyTime> Reassembly::next_expiry() const {

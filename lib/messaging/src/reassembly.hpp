@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages of several parts while their parts come, in any order, some of them twice. All parts but the last have one
-// size (docs/formats/dataflow-protocol.md), so what has come is a bit for each. Nothing here grows: a table of a fixed
-// number of messages, memory from a pool, and the message that has waited longest for its next part gives way.
+// size (docs/formats/dataflow-protocol.md), so one bit records each part. Memory is bounded: a table of a fixed number
+// of messages, and buffers from a pool. When the table is full, the message that has waited longest for its next part
+// is discarded.
 #pragma once
 
 #include <chrono>
@@ -27,14 +28,14 @@ public:
     [[nodiscard]] Outcome add(const wire::DatagramHeader& header, ConstData part, SteadyTime now,
                               memory::Buffer& complete);
 
-    void forget(wire::StationId from);
+    void discard_from(wire::StationId from);
     void clear();
-    /// Gives up what has waited too long for its next part.
+    /// Discards messages that have waited too long for their next part.
     void expire(SteadyTime now);
     [[nodiscard]] std::optional<SteadyTime> next_expiry() const;
 
-    [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
-    [[nodiscard]] std::size_t under_way() const noexcept { return under_way_; }
+    [[nodiscard]] std::uint64_t discarded() const noexcept { return discarded_; }
+    [[nodiscard]] std::size_t incomplete() const noexcept { return incomplete_; }
 
 private:
     using Index = std::uint32_t;
@@ -61,17 +62,17 @@ private:
     void touch(Index index, SteadyTime now);
     void unlink_age(Index index);
     void close(Index index);
-    void give_up(Index index);
+    void discard(Index index);
 
     const std::uint32_t messages_max_;
     const std::chrono::milliseconds timeout_;
     memory::BufferPool& pool_;
-    std::vector<Message> messages_;  // grows up to messages_max_, with what its members have taken
+    std::vector<Message> messages_;  // grows up to messages_max_; entries keep their memory
     std::vector<Index> buckets_;
     Index free_ = none;
     Index oldest_ = none, newest_ = none;
-    std::size_t under_way_ = 0;
-    std::uint64_t given_up_ = 0;
+    std::size_t incomplete_ = 0;
+    std::uint64_t discarded_ = 0;
 };
 
 }  // namespace weir::messaging

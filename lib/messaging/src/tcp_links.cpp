@@ -9,8 +9,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t input_room = 4 * wire::datagram_size_max;
-constexpr std::size_t strangers_max = 64;         // connections that have not said yet who they are
-constexpr std::chrono::seconds stranger_time{5};  // in which they have to
+constexpr std::size_t unidentified_max = 64;         // connections without a first datagram
+constexpr std::chrono::seconds identify_timeout{5};  // for the first datagram
 constexpr std::chrono::milliseconds pause_min = 20ms, pause_max = 1000ms;
 
 }  // namespace
@@ -52,7 +52,8 @@ void TcpLinks::flush() {
         auto* connection = find(peer.connection);
         if (connection == nullptr || connection->connecting || connection->interest.write || connection->out.empty())
             continue;
-        static_cast<void>(write(peer.connection, *connection));  // one that fails is closed when the loop says so
+        static_cast<void>(
+            write(peer.connection, *connection));  // a connection that fails is closed when the loop reports it
     }
 }
 
@@ -68,7 +69,7 @@ bool TcpLinks::write(std::uint64_t token, Connection& connection) {
         connection.out.clear();
         connection.out_done = 0;
     } else if (connection.out_done > queue_max_) {
-        // Whole datagrams that have gone leave, so that the vector stays within twice the bound.
+        // Removes whole datagrams that were sent, so that the vector stays within twice the bound.
         std::size_t gone = 0;
         while (true) {
             const auto size = wire::datagram_size(ConstData(connection.out).subspan(gone, wire::datagram_header_size));
@@ -108,15 +109,15 @@ void TcpLinks::accept(SteadyTime now) {
     for (int i = 0; i < 16; ++i) {
         auto socket = listener_.accept();
         if (!socket) {
-            // Out of descriptors: it would be ready for ever. step() looks again.
+            // Out of descriptors: the listener would stay ready. step() tries again.
             accept_paused_ = loop_.change(listener_.fd(), {}, listener_token).has_value();
             return;
         }
         if (!*socket) return;
-        const auto strangers = std::count_if(connections_.begin(), connections_.end(), [](const auto& entry) {
+        const auto unidentified = std::count_if(connections_.begin(), connections_.end(), [](const auto& entry) {
             return entry.second->peer == wire::StationId{0};
         });
-        if (static_cast<std::size_t>(strangers) >= strangers_max) continue;
+        if (static_cast<std::size_t>(unidentified) >= unidentified_max) continue;
         auto connection = std::make_unique<Connection>();
         connection->socket = std::move(**socket);
         connection->opened = now;
@@ -152,7 +153,7 @@ void TcpLinks::read(std::uint64_t token, SteadyTime now, const Listeners& listen
     if (!take_datagrams(token, *connection, listeners)) close(token, now);
 }
 
-/// False: these are no datagrams, or of a station that is not expected here.
+/// False: these bytes are no datagrams, or come from a station that is not expected on this connection.
 bool TcpLinks::take_datagrams(std::uint64_t token, Connection& connection, const Listeners& listeners) {
     ConstData rest = ConstData(connection.in).first(connection.in_size);
     while (rest.size() >= wire::datagram_header_size) {
@@ -222,8 +223,8 @@ SteadyTime TcpLinks::step(SteadyTime now) {
         const auto& connection = *(at++)->second;
         const bool waits = connection.connecting || connection.peer == wire::StationId{0};
         if (!waits) continue;
-        if (now - connection.opened >= stranger_time) close(token, now);
-        else again = std::min(again, connection.opened + stranger_time);
+        if (now - connection.opened >= identify_timeout) close(token, now);
+        else again = std::min(again, connection.opened + identify_timeout);
     }
     return again;
 }

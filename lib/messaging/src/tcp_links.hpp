@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TCP connections to peers, carrying the same datagrams one behind the other. The station with the lower id connects,
-// and again after a pause when the connection is lost; the other learns from the first datagram who it is. What waits
-// to be sent on a connection is bounded.
+// and reconnects after a pause when the connection is lost; the other one identifies it by its first datagram. The
+// queue of a connection is bounded.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,13 @@
 
 namespace weir::messaging {
 
-/// A peer that vanished is noticed by its silence long before this; it only ends what TCP would keep.
+/// The silence of a peer that vanished is detected long before this; it only closes the connection.
 inline constexpr transport::SocketOptions tcp_link_options{.peer_timeout = std::chrono::milliseconds(10'000)};
 
 class TcpLinks {
 public:
-    /// One datagram that has come, or nothing: this peer's connection has just begun, and should be told who we are.
+    /// `datagram`: a datagram was received. `connected`: the connection to this peer was established; the first
+    /// datagram on it has to identify this station.
     struct Listeners {
         std::function<void(ConstData)> datagram;
         std::function<void(wire::StationId)> connected;
@@ -55,7 +56,7 @@ public:
 private:
     struct Connection {
         transport::Socket socket;
-        wire::StationId peer{};  // 0: it has not said yet
+        wire::StationId peer{};  // 0: not identified yet
         bool connecting = false;
         SteadyTime opened{};
         transport::Interest interest{};

@@ -30,38 +30,39 @@ std::vector<std::byte> numbered(std::uint64_t value, std::size_t size = 8) {
     return bytes;
 }
 
-/// Counts what it hears; posts `to_post` numbers to one peer as fast as they are taken.
-class Talker final : public MessageHandler {
+/// Counts what it receives; sends `to_send` reliable messages to one peer as fast as they are taken.
+class NumberSender final : public MessageHandler {
 public:
     void on_message(const IncomingMessage& message, SteadyTime) override {
         const auto value = load_little<std::uint64_t>(message.body);
         EXPECT_TRUE(std::ranges::equal(message.body, numbered(value, message.body.size())));
         EXPECT_EQ(message.memory != nullptr, message.body.size() > 1472 - wire::datagram_header_size);
-        ++heard[value];
+        ++received[value];
         last_run = message.run;
     }
     void on_peer(StationId, PeerChange change, SteadyTime) override { changes.push_back(change); }
     std::optional<SteadyTime> step(SteadyTime now) override {
-        if (endpoint == nullptr || posted == to_post) return std::nullopt;
-        while (posted < to_post && endpoint->post(peer, DataflowType::built, numbered(posted, size_of(posted))))
-            ++posted;
+        if (endpoint == nullptr || sent == to_send) return std::nullopt;
+        while (sent < to_send && endpoint->send_reliably(peer, DataflowType::built, numbered(sent, size_of(sent))))
+            ++sent;
         return now + 1ms;
     }
     [[nodiscard]] std::size_t size_of(std::uint64_t value) const { return value % 50 == 49 ? large : 8 + value % 90; }
-    [[nodiscard]] bool heard_each_once(std::uint64_t count) const {
-        return heard.size() == count && std::ranges::all_of(heard, [](const auto& entry) { return entry.second == 1; });
+    [[nodiscard]] bool received_each_once(std::uint64_t count) const {
+        return received.size() == count &&
+               std::ranges::all_of(received, [](const auto& entry) { return entry.second == 1; });
     }
 
-    std::map<std::uint64_t, int> heard;
+    std::map<std::uint64_t, int> received;
     std::vector<PeerChange> changes;
     RunNumber last_run{};
     Endpoint* endpoint = nullptr;
     StationId peer = two;
-    std::uint64_t to_post = 0, posted = 0;
+    std::uint64_t to_send = 0, sent = 0;
     std::size_t large = 5000;
 };
 
-/// Two stations that talk over one network: `a` posts to `b`.
+/// Two stations on one network: `a` sends reliable messages to `b`.
 struct Pair {
     explicit Pair(std::uint64_t seed = 1, const NetworkFaults& faults = {}, const EndpointOptions& options = {})
         : net(seed, faults, options) {
@@ -69,20 +70,20 @@ struct Pair {
         net.add(two, b);
     }
 
-    Talker a, b;
+    NumberSender a, b;
     SimulatedNetwork net;
 };
 
-TEST(Endpoint, PostsArriveExactlyOnceUnderLossDoublingReorderingAndDamage) {
+TEST(Endpoint, ReliableMessagesArriveExactlyOnceUnderLossDuplicationReorderingAndDamage) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         SCOPED_TRACE(seed);
         Pair pair(seed, bad);
         auto& [a, b, net] = pair;
         net.start_run(run);
-        a.to_post = 1000;
-        ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.endpoint->posts_under_way() == 0; }, 60s));
-        EXPECT_TRUE(b.heard_each_once(1000));
-        EXPECT_GT(a.endpoint->stats().posts_resent, 100U);
+        a.to_send = 1000;
+        ASSERT_TRUE(net.run_until([&] { return a.sent == a.to_send && a.endpoint->reliable_in_flight() == 0; }, 60s));
+        EXPECT_TRUE(b.received_each_once(1000));
+        EXPECT_GT(a.endpoint->stats().reliable_resent, 100U);
         EXPECT_GT(net.endpoint(two).stats().duplicates, 0U);
         EXPECT_GT(net.endpoint(two).stats().malformed, 0U);
         EXPECT_EQ(net.endpoint(two).stats().inconsistent, 0U);
@@ -90,14 +91,14 @@ TEST(Endpoint, PostsArriveExactlyOnceUnderLossDoublingReorderingAndDamage) {
     }
 }
 
-TEST(Endpoint, APostIsSentOnceWhereNothingIsLost) {
+TEST(Endpoint, AReliableMessageIsSentOnceWhereNothingIsLost) {
     Pair pair;
     auto& [a, b, net] = pair;
     net.start_run(run);
-    a.to_post = 10'000;
-    ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.endpoint->posts_under_way() == 0; }, 60s));
-    EXPECT_TRUE(b.heard_each_once(10'000));
-    EXPECT_EQ(a.endpoint->stats().posts_resent, 0U);
+    a.to_send = 10'000;
+    ASSERT_TRUE(net.run_until([&] { return a.sent == a.to_send && a.endpoint->reliable_in_flight() == 0; }, 60s));
+    EXPECT_TRUE(b.received_each_once(10'000));
+    EXPECT_EQ(a.endpoint->stats().reliable_resent, 0U);
     EXPECT_LT(a.endpoint->stats().round_trip, 1ms);
 }
 
@@ -113,9 +114,9 @@ TEST(Endpoint, MessagesInManyPartsArriveBitExactOrNotAtAll) {
         net.run_for(1ms);
     }
     net.run_for(3s);
-    EXPECT_GT(b.heard.size(), 50U);
-    EXPECT_LT(b.heard.size(), 100U);
-    EXPECT_EQ(net.endpoint(two).stats().assemblies_given_up, 100 - b.heard.size());
+    EXPECT_GT(b.received.size(), 50U);
+    EXPECT_LT(b.received.size(), 100U);
+    EXPECT_EQ(net.endpoint(two).stats().assemblies_discarded, 100 - b.received.size());
     EXPECT_EQ(net.station(two).pool().stats().in_use, Bytes{0});
 }
 
@@ -131,7 +132,7 @@ TEST(Endpoint, KeepsAMessageOfManyPartsWithoutACopy) {
         memory::Buffer kept;
         ConstData body;
     };
-    Talker a;
+    NumberSender a;
     SimulatedNetwork net(1);
     Keeper b;
     auto& endpoint = net.add(one, a).endpoint();
@@ -144,20 +145,20 @@ TEST(Endpoint, KeepsAMessageOfManyPartsWithoutACopy) {
     b.kept.release();
 }
 
-TEST(Endpoint, WhatIsPostedBeforeTheOtherHasBegunTheRunArrivesWhenItDoes) {
+TEST(Endpoint, AReliableMessageSentBeforeThePeerBeginsTheRunArrivesWhenItDoes) {
     Pair pair;
     auto& [a, b, net] = pair;
     net.run_for(100ms);
     net.start_run(one, run);
-    a.to_post = 100;
+    a.to_send = 100;
     net.run_for(3s);
-    EXPECT_TRUE(b.heard.empty());
-    EXPECT_EQ(a.endpoint->posts_under_way(), 100U);
+    EXPECT_TRUE(b.received.empty());
+    EXPECT_EQ(a.endpoint->reliable_in_flight(), 100U);
     EXPECT_EQ(std::ranges::count(a.changes, PeerChange::silent), 0) << "it answers probes";
     net.start_run(two, run);
     net.run_for(5ms);
-    EXPECT_TRUE(b.heard_each_once(100)) << "at once, not when the pauses are over";
-    EXPECT_EQ(a.endpoint->posts_under_way(), 0U);
+    EXPECT_TRUE(b.received_each_once(100)) << "at once, not when the pauses are over";
+    EXPECT_EQ(a.endpoint->reliable_in_flight(), 0U);
 }
 
 TEST(Endpoint, MessagesOfAnotherRunAreDroppedAndCounted) {
@@ -167,31 +168,31 @@ TEST(Endpoint, MessagesOfAnotherRunAreDroppedAndCounted) {
     net.run_for(10ms);
     net.start_run(two, RunNumber{8});
     a.endpoint->send(two, DataflowType::data, numbered(1));
-    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(2)));
+    EXPECT_TRUE(a.endpoint->send_reliably(two, DataflowType::built, numbered(2)));
     net.run_for(100ms);
-    EXPECT_TRUE(b.heard.empty());
+    EXPECT_TRUE(b.received.empty());
     EXPECT_GE(net.endpoint(two).stats().foreign_run, 2U);
-    EXPECT_EQ(a.endpoint->posts_under_way(), 1U);
+    EXPECT_EQ(a.endpoint->reliable_in_flight(), 1U);
     net.start_run(one, RunNumber{8});
-    EXPECT_EQ(a.endpoint->posts_under_way(), 0U) << "those of the run before are given up";
+    EXPECT_EQ(a.endpoint->reliable_in_flight(), 0U) << "those of the run before are discarded";
     net.run_for(1ms);
-    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(3)));
+    EXPECT_TRUE(a.endpoint->send_reliably(two, DataflowType::built, numbered(3)));
     net.run_for(100ms);
-    EXPECT_TRUE(b.heard_each_once(1));
+    EXPECT_TRUE(b.received_each_once(1));
     EXPECT_EQ(b.last_run, RunNumber{8});
 }
 
-TEST(Endpoint, PostsOfManyRunsArriveThoughEachNumbersThemFromOne) {
+TEST(Endpoint, ReliableMessagesOfManyRunsArriveThoughEachNumbersThemFromOne) {
     Pair pair(5, bad);
     auto& [a, b, net] = pair;
     for (std::uint32_t r = 1; r <= 20; ++r) {
         net.start_run(r % 2 == 0 ? one : two, RunNumber{r});
         net.run_for(3ms);
         net.start_run(RunNumber{r});
-        a.to_post += 50;
-        ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.endpoint->posts_under_way() == 0; }, 20s));
+        a.to_send += 50;
+        ASSERT_TRUE(net.run_until([&] { return a.sent == a.to_send && a.endpoint->reliable_in_flight() == 0; }, 20s));
     }
-    EXPECT_TRUE(b.heard_each_once(1000));
+    EXPECT_TRUE(b.received_each_once(1000));
 }
 
 TEST(Endpoint, ARunThatIsTakenUpAgainGoesOnWithItsNumbers) {
@@ -199,73 +200,73 @@ TEST(Endpoint, ARunThatIsTakenUpAgainGoesOnWithItsNumbers) {
     auto& [a, b, net] = pair;
     for (int round = 0; round < 5; ++round) {
         net.start_run(run);
-        a.to_post += 50;
-        ASSERT_TRUE(net.run_until([&] { return a.posted == a.to_post && a.endpoint->posts_under_way() == 0; }, 20s));
+        a.to_send += 50;
+        ASSERT_TRUE(net.run_until([&] { return a.sent == a.to_send && a.endpoint->reliable_in_flight() == 0; }, 20s));
         net.start_run(RunNumber{0});
     }
-    EXPECT_TRUE(b.heard_each_once(250));
+    EXPECT_TRUE(b.received_each_once(250));
 }
 
-TEST(Endpoint, AProcessThatRestartsIsNoticedAndWhatWasUnderWayIsGivenUp) {
+TEST(Endpoint, AProcessThatRestartsIsNoticedAndMessagesInFlightToItAreDiscarded) {
     Pair pair;
     auto& [a, b, net] = pair;
     net.start_run(run);
     net.run_for(10ms);
     net.kill(two);
-    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(1)));
+    EXPECT_TRUE(a.endpoint->send_reliably(two, DataflowType::built, numbered(1)));
     net.run_for(10ms);
-    EXPECT_EQ(a.endpoint->posts_under_way(), 1U);
+    EXPECT_EQ(a.endpoint->reliable_in_flight(), 1U);
     net.restart(two);
     net.run_for(10ms);
     EXPECT_EQ(a.changes, (std::vector{PeerChange::appeared, PeerChange::restarted}));
-    EXPECT_EQ(a.endpoint->posts_under_way(), 0U);
-    EXPECT_TRUE(b.heard.empty()) << "a post is for one process, not for its successor";
-    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(2)));
+    EXPECT_EQ(a.endpoint->reliable_in_flight(), 0U);
+    EXPECT_TRUE(b.received.empty()) << "a message is for one process, not for the next one";
+    EXPECT_TRUE(a.endpoint->send_reliably(two, DataflowType::built, numbered(2)));
     net.run_for(10ms);
-    EXPECT_TRUE(b.heard_each_once(1));
+    EXPECT_TRUE(b.received_each_once(1));
 }
 
-TEST(Endpoint, APeerThatFallsSilentIsToldItsPostsAreKeptAndNoNewOnesAreTaken) {
+TEST(Endpoint, ASilentPeerIsReportedItsReliableMessagesAreKeptAndNoNewOnesAreTaken) {
     Pair pair;
     auto& [a, b, net] = pair;
     net.start_run(run);
     net.run_for(10ms);
     net.kill(two);
-    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(1)));
+    EXPECT_TRUE(a.endpoint->send_reliably(two, DataflowType::built, numbered(1)));
     net.run_for(1900ms);
-    EXPECT_EQ(a.endpoint->posts_under_way(), 1U);
+    EXPECT_EQ(a.endpoint->reliable_in_flight(), 1U);
     net.run_for(600ms);
-    EXPECT_EQ(a.endpoint->posts_under_way(), 1U);
-    EXPECT_FALSE(a.endpoint->heard(two));
+    EXPECT_EQ(a.endpoint->reliable_in_flight(), 1U);
+    EXPECT_FALSE(a.endpoint->reachable(two));
     EXPECT_EQ(a.changes, (std::vector{PeerChange::appeared, PeerChange::silent}));
-    EXPECT_FALSE(a.endpoint->post(two, DataflowType::built, numbered(1)));
+    EXPECT_FALSE(a.endpoint->send_reliably(two, DataflowType::built, numbered(1)));
 }
 
 TEST(Endpoint, TheLogicActsAtOnceOnASilence) {
     struct Logic final : MessageHandler {
         void on_message(const IncomingMessage&, SteadyTime) override {}
         void on_peer(StationId, PeerChange change, SteadyTime now) override {
-            if (change == PeerChange::silent) told = now;
+            if (change == PeerChange::silent) notified = now;
         }
         std::optional<SteadyTime> step(SteadyTime now) override {
-            if (told && !acted) acted = now;
+            if (notified && !acted) acted = now;
             return std::nullopt;
         }
-        std::optional<SteadyTime> told, acted;
+        std::optional<SteadyTime> notified, acted;
     };
     Logic a;
-    Talker b;
+    NumberSender b;
     SimulatedNetwork net(1);
     net.add(one, a);
     net.add(two, b);
     net.run_for(10ms);
     net.kill(two);
     net.run_for(3s);
-    ASSERT_TRUE(a.told && a.acted);
-    EXPECT_LE(*a.acted - *a.told, 1us);
+    ASSERT_TRUE(a.notified && a.acted);
+    EXPECT_LE(*a.acted - *a.notified, 1us);
 }
 
-TEST(Endpoint, AWatchedPeerIsNotSilentJustBecauseNothingIsSaid) {
+TEST(Endpoint, AWatchedPeerWithoutMessagesIsNotSilent) {
     Pair pair(1, {.loss = 0.2});
     auto& [a, b, net] = pair;
     net.run_for(60s);
@@ -274,24 +275,24 @@ TEST(Endpoint, AWatchedPeerIsNotSilentJustBecauseNothingIsSaid) {
 }
 
 TEST(Endpoint, ABlackOutIsRecoveredFrom) {
-    for (const auto dark : {1500ms, 4000ms}) {  // shorter and longer than it takes to be given up
+    for (const auto dark : {1500ms, 4000ms}) {  // shorter and longer than silent_after
         Pair pair;
         auto& [a, b, net] = pair;
         net.start_run(run);
         net.run_for(10ms);
-        a.to_post = 100;
+        a.to_send = 100;
         net.run_for(10ms);
         net.black_out(one, two);
         net.black_out(two, one);
-        a.to_post = 200;
+        a.to_send = 200;
         net.run_for(dark);
         net.black_out(one, two, false);
         net.black_out(two, one, false);
-        a.to_post = 300;
+        a.to_send = 300;
         net.run_for(2s);
-        EXPECT_EQ(a.posted, 300U);
-        EXPECT_EQ(a.endpoint->posts_under_way(), 0U);
-        EXPECT_TRUE(b.heard_each_once(300)) << b.heard.size();
+        EXPECT_EQ(a.sent, 300U);
+        EXPECT_EQ(a.endpoint->reliable_in_flight(), 0U);
+        EXPECT_TRUE(b.received_each_once(300)) << b.received.size();
         EXPECT_EQ(a.changes.size(), dark > 2s ? 3U : 1U);
     }
 }
@@ -305,31 +306,31 @@ TEST(Endpoint, AStationThatStoodStillDoesNotTakeTheOthersForSilent) {
     net.run_for(10s);
     EXPECT_EQ(a.changes.back(), PeerChange::silent);
     net.pause(two, false);
-    a.to_post = 10;
+    a.to_send = 10;
     net.run_for(1s);
     EXPECT_EQ(b.changes, std::vector{PeerChange::appeared});
-    EXPECT_TRUE(b.heard_each_once(10));
+    EXPECT_TRUE(b.received_each_once(10));
 }
 
-TEST(Endpoint, PostsUnderWayAreBounded) {
-    Pair pair(1, {}, {.posts_max = 100, .reliable_bytes_max = Bytes{10'000}});
+TEST(Endpoint, ReliableMessagesInFlightAreBounded) {
+    Pair pair(1, {}, {.reliable_max = 100, .reliable_bytes_max = Bytes{10'000}});
     auto& [a, b, net] = pair;
     net.start_run(run);
     net.run_for(10ms);
     net.black_out(one, two);
     std::uint64_t taken = 0;
-    while (taken < 1000 && a.endpoint->post(two, DataflowType::built, numbered(taken))) ++taken;
+    while (taken < 1000 && a.endpoint->send_reliably(two, DataflowType::built, numbered(taken))) ++taken;
     EXPECT_EQ(taken, 100U);
     net.black_out(one, two, false);
     net.run_for(100ms);
-    EXPECT_EQ(a.endpoint->posts_under_way(), 0U);
-    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(1000, 9'000)));
-    EXPECT_FALSE(a.endpoint->post(two, DataflowType::built, numbered(1001, 2'000)));
+    EXPECT_EQ(a.endpoint->reliable_in_flight(), 0U);
+    EXPECT_TRUE(a.endpoint->send_reliably(two, DataflowType::built, numbered(1000, 9'000)));
+    EXPECT_FALSE(a.endpoint->send_reliably(two, DataflowType::built, numbered(1001, 2'000)));
     net.run_for(100ms);
-    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(1001, 20'000)))
+    EXPECT_TRUE(a.endpoint->send_reliably(two, DataflowType::built, numbered(1001, 20'000)))
         << "alone it may be as large as it is";
     net.run_for(100ms);
-    EXPECT_TRUE(b.heard_each_once(102));
+    EXPECT_TRUE(b.received_each_once(102));
 }
 
 TEST(Endpoint, APeerThatIsNotWatchedIsProbedWhenItIsFirstNeeded) {
@@ -341,22 +342,22 @@ TEST(Endpoint, APeerThatIsNotWatchedIsProbedWhenItIsFirstNeeded) {
     a.endpoint->add_peer(two, false);
     net.start_run(run);
     net.run_for(1s);
-    EXPECT_EQ(net.stats().carried, 0U) << "nobody says anything";
-    EXPECT_FALSE(a.endpoint->post(two, DataflowType::built, numbered(1)));
+    EXPECT_EQ(net.stats().carried, 0U) << "no datagrams";
+    EXPECT_FALSE(a.endpoint->send_reliably(two, DataflowType::built, numbered(1)));
     net.run_for(1ms);
-    EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(1)));
+    EXPECT_TRUE(a.endpoint->send_reliably(two, DataflowType::built, numbered(1)));
     net.run_for(1ms);
-    EXPECT_TRUE(b.heard_each_once(1));
+    EXPECT_TRUE(b.received_each_once(1));
 }
 
-TEST(Endpoint, AStationThatWasNotIntroducedIsNotListenedTo) {
+TEST(Endpoint, DatagramsOfAStationThatIsNoPeerAreDiscarded) {
     Pair pair;
     auto& [a, b, net] = pair;
     net.start_run(run);
     net.endpoint(two).remove_peer(one);
     a.endpoint->send(two, DataflowType::data, numbered(1));
     net.run_for(10ms);
-    EXPECT_TRUE(b.heard.empty());
+    EXPECT_TRUE(b.received.empty());
     EXPECT_GT(net.endpoint(two).stats().unknown_station, 0U);
 }
 
@@ -366,16 +367,16 @@ TEST(Endpoint, APeerThatIsRemovedAndComesBackGoesOn) {
     net.start_run(run);
     net.run_for(10ms);
     for (std::uint64_t i = 0; i < 5; ++i) {
-        EXPECT_TRUE(a.endpoint->post(two, DataflowType::built, numbered(i)));
+        EXPECT_TRUE(a.endpoint->send_reliably(two, DataflowType::built, numbered(i)));
         net.run_for(10ms);
         a.endpoint->remove_peer(two);
         a.endpoint->add_peer(two, true);
         net.run_for(10ms);
     }
-    EXPECT_TRUE(b.heard_each_once(5));
+    EXPECT_TRUE(b.received_each_once(5));
 }
 
-TEST(Endpoint, AProbeWithPaddingTellsWhatSizeGetsThrough) {
+TEST(Endpoint, AProbeWithPaddingShowsWhatSizeArrives) {
     Pair pair(1, {.datagram_max = 9000});
     auto& [a, b, net] = pair;
     net.run_for(10ms);
@@ -385,25 +386,25 @@ TEST(Endpoint, AProbeWithPaddingTellsWhatSizeGetsThrough) {
     EXPECT_EQ(a.endpoint->probed(two), 8972U);
 }
 
-TEST(Endpoint, ManyStationsTalkToEachOtherOverABadNetwork) {
+TEST(Endpoint, ManyStationsSendToEachOtherOverABadNetwork) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
         SCOPED_TRACE(seed);
         SimulatedNetwork net(seed, bad);
-        std::vector<Talker> talkers(6);
-        for (std::size_t i = 0; i < talkers.size(); ++i) {
+        std::vector<NumberSender> stations(6);
+        for (std::size_t i = 0; i < stations.size(); ++i) {
             const auto id = StationId{static_cast<std::uint16_t>(i + 1)};
-            talkers[i].endpoint = &net.add(id, talkers[i]).endpoint();
-            talkers[i].peer = StationId{static_cast<std::uint16_t>((i + 1) % talkers.size() + 1)};
-            talkers[i].to_post = 100;
+            stations[i].endpoint = &net.add(id, stations[i]).endpoint();
+            stations[i].peer = StationId{static_cast<std::uint16_t>((i + 1) % stations.size() + 1)};
+            stations[i].to_send = 100;
         }
         net.start_run(run);
         ASSERT_TRUE(net.run_until(
             [&] {
                 return std::ranges::all_of(
-                    talkers, [](auto& t) { return t.posted == 100 && t.endpoint->posts_under_way() == 0; });
+                    stations, [](auto& t) { return t.sent == 100 && t.endpoint->reliable_in_flight() == 0; });
             },
             60s));
-        for (const auto& talker : talkers) EXPECT_TRUE(talker.heard_each_once(100));
+        for (const auto& station : stations) EXPECT_TRUE(station.received_each_once(100));
     }
 }
 

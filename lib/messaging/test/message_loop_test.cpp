@@ -22,7 +22,7 @@ using wire::StationId;
 constexpr StationId one{1}, two{2};
 constexpr RunNumber run{7};
 
-/// A station on loopback: posts and sends numbers to the other, and counts what it hears.
+/// A station on loopback: sends numbers to the other one, reliably and once, and counts what it receives.
 class Node final : public MessageHandler {
 public:
     explicit Node(StationId self, MessageLoopOptions options = {}) : id(self), other(self == one ? two : one) {
@@ -40,7 +40,7 @@ public:
     void stop() { thread = {}; }
     void on_message(const IncomingMessage& message, SteadyTime) override {
         if (pause.load()) std::this_thread::sleep_for(30ms);
-        (message.type == DataflowType::built ? posts : sent).fetch_add(1);
+        (message.type == DataflowType::built ? reliable : sent).fetch_add(1);
         bytes.fetch_add(message.body.size());
         if (message.type != DataflowType::built) return;
         if (!numbers.insert(load_little<std::uint64_t>(message.body)).second) doubled.fetch_add(1);
@@ -49,19 +49,19 @@ public:
         if (change == PeerChange::appeared) appeared.store(true);
     }
     std::optional<SteadyTime> step(SteadyTime now) override {
-        while (posted < to_post) {
+        while (sent_count < to_send) {
             std::vector<std::byte> message(size);
-            store_little(message, 0, posted);
-            if (!loop->endpoint().post(other, DataflowType::built, message)) return now + 1ms;
+            store_little(message, 0, sent_count);
+            if (!loop->endpoint().send_reliably(other, DataflowType::built, message)) return now + 1ms;
             loop->endpoint().send(other, DataflowType::data, message);
-            ++posted;
+            ++sent_count;
         }
         return std::nullopt;
     }
-    [[nodiscard]] std::size_t under_way() {
+    [[nodiscard]] std::size_t in_flight() {
         std::atomic<std::size_t> open{~std::size_t{0}};
         loop->call([&] {
-            open.store(loop->endpoint().posts_under_way() + (to_post - posted));
+            open.store(loop->endpoint().reliable_in_flight() + (to_send - sent_count));
             open.notify_one();
         });
         open.wait(~std::size_t{0});
@@ -75,9 +75,9 @@ public:
     SystemClock clock;
     memory::BufferPool pool{Bytes{64U << 20}};
     std::unique_ptr<MessageLoop> loop;
-    std::uint64_t to_post = 0, posted = 0;
+    std::uint64_t to_send = 0, sent_count = 0;
     std::size_t size = 100;
-    std::atomic<std::uint64_t> posts{0}, sent{0}, bytes{0}, doubled{0};
+    std::atomic<std::uint64_t> reliable{0}, sent{0}, bytes{0}, doubled{0};
     std::atomic<bool> pause{false}, appeared{false};
     std::set<std::uint64_t> numbers;
     std::jthread thread;
@@ -109,13 +109,13 @@ TEST_P(Links, CarryAThousandMessagesInBothDirections) {
         options_.datagram_max = 1472;
         Node a(one, options_), b(two, options_);
         introduce(a, b, link_);
-        a.to_post = b.to_post = size == 100 ? 1000 : 50;
+        a.to_send = b.to_send = size == 100 ? 1000 : 50;
         a.size = b.size = size;
         a.start();
         b.start();
-        EXPECT_TRUE(wait_for([&] { return a.posts == a.to_post && b.posts == b.to_post; }))
-            << a.posts << " " << b.posts;
-        EXPECT_TRUE(wait_for([&] { return a.under_way() == 0 && b.under_way() == 0; }));
+        EXPECT_TRUE(wait_for([&] { return a.reliable == a.to_send && b.reliable == b.to_send; }))
+            << a.reliable << " " << b.reliable;
+        EXPECT_TRUE(wait_for([&] { return a.in_flight() == 0 && b.in_flight() == 0; }));
         a.stop();
         b.stop();
         EXPECT_EQ(a.doubled + b.doubled, 0U);
@@ -139,11 +139,12 @@ TEST(MessageLoop, TakesEverythingThatGathers) {
     options.gather = 50us;
     Node a(one, options), b(two, options);
     introduce(a, b, LinkKind::udp);
-    a.to_post = b.to_post = 5000;
+    a.to_send = b.to_send = 5000;
     a.start();
     b.start();
-    EXPECT_TRUE(wait_for([&] { return a.posts == a.to_post && b.posts == b.to_post; })) << a.posts << " " << b.posts;
-    EXPECT_TRUE(wait_for([&] { return a.under_way() == 0 && b.under_way() == 0; }));
+    EXPECT_TRUE(wait_for([&] { return a.reliable == a.to_send && b.reliable == b.to_send; }))
+        << a.reliable << " " << b.reliable;
+    EXPECT_TRUE(wait_for([&] { return a.in_flight() == 0 && b.in_flight() == 0; }));
     EXPECT_EQ(a.doubled + b.doubled, 0U);
 }
 
@@ -163,14 +164,14 @@ TEST(MessageLoop, ReportsWhatTheKernelDroppedWhileTheLogicWasBusy) {
     ASSERT_TRUE(wait_for([&] { return b.sent > 0; }));
     b.pause = false;
     EXPECT_TRUE(wait_for([&] {
-        // What was dropped is told with what comes next.
+        // The kernel's count is read when the next datagrams come.
         a.loop->call([&] { a.loop->endpoint().send(two, DataflowType::data, ConstData{}); });
         return b.loop->stats().kernel_drops > 0;
     }));
     EXPECT_LT(b.sent, 2000U);
 }
 
-TEST(MessageLoop, TakesAPortOnceAndSaysSoInOneLine) {
+TEST(MessageLoop, TakesAPortOnceAndReportsASecondUseInOneLine) {
     Node a(one);
     MessageLoopOptions options{.listen = {"127.0.0.1", a.loop->port()}};
     options.endpoint.self = two;
@@ -227,8 +228,7 @@ TEST(MessageLoop, ConnectsAgainWhenAPeerIsReplaced) {
     EXPECT_TRUE(wait_for([&] { return again->appeared.load(); }));
 }
 
-/// A probe of station `from` in a process that begins after all others, as an enemy or a confused program would send
-/// it.
+/// A probe of station `from` with the highest epoch, as an attacker or a misconfigured program would send it.
 std::vector<std::byte> probe_of_a_later_process(StationId from, std::uint32_t key) {
     const std::vector<std::byte> body(24);
     std::vector<std::byte> datagram(wire::datagram_header_size + body.size());
@@ -244,15 +244,15 @@ std::vector<std::byte> probe_of_a_later_process(StationId from, std::uint32_t ke
     return datagram;
 }
 
-TEST(MessageLoop, DoesNotBelieveADatagramThatComesFromElsewhereThanTheStationItNames) {
+TEST(MessageLoop, DiscardsADatagramFromAnotherAddressThanThatOfTheStationItNames) {
     Node a(one), b(two);
     introduce(a, b, LinkKind::udp);
     a.start();
     b.start();
     ASSERT_TRUE(wait_for([&] { return a.appeared.load() && b.appeared.load(); }));
 
-    auto stranger = transport::open_udp({"127.0.0.1", 0}, {}).value();
-    transport::DatagramSender sender(stranger.fd(), 1, false);
+    auto foreign = transport::open_udp({"127.0.0.1", 0}, {}).value();
+    transport::DatagramSender sender(foreign.fd(), 1, false);
     const transport::Address to = transport::resolve({"127.0.0.1", a.loop->port()}, false).value().front();
     const auto forged = probe_of_a_later_process(two, 0);
     const ConstData piece = forged;
@@ -260,11 +260,11 @@ TEST(MessageLoop, DoesNotBelieveADatagramThatComesFromElsewhereThanTheStationItN
     sender.flush();
     ASSERT_TRUE(wait_for([&] { return a.loop->stats().foreign_address == 1; }));
 
-    b.loop->call([&] { b.to_post = 100; });  // what the real one says goes on being heard
-    EXPECT_TRUE(wait_for([&] { return a.posts.load() == 100; }));
+    b.loop->call([&] { b.to_send = 100; });  // messages of the real station still arrive
+    EXPECT_TRUE(wait_for([&] { return a.reliable.load() == 100; }));
 }
 
-TEST(MessageLoop, SpeaksOverTcpBetweenTwoAddressesOfOneMachine) {
+TEST(MessageLoop, ConnectsByTcpBetweenTwoAddressesOfOneMachine) {
     Node a(one, {.listen = {"127.0.0.2", 0}}), b(two, {.listen = {"127.0.0.1", 0}});
     ASSERT_TRUE(a.loop->set_peers({{two, {"127.0.0.1", b.loop->port()}, LinkKind::tcp, true}}).has_value());
     ASSERT_TRUE(b.loop->set_peers({{one, {"127.0.0.2", a.loop->port()}, LinkKind::tcp, true}}).has_value());
@@ -273,20 +273,20 @@ TEST(MessageLoop, SpeaksOverTcpBetweenTwoAddressesOfOneMachine) {
     EXPECT_TRUE(wait_for([&] { return a.appeared.load() && b.appeared.load(); }));
 }
 
-TEST(MessageLoop, ClosesAConnectionOnWhichAnotherStationSpeaks) {
+TEST(MessageLoop, ClosesAConnectionWithDatagramsOfAnotherStation) {
     Node a(one);
     ASSERT_TRUE(
         a.loop->set_peers({{two, {"127.0.0.1", 1}, LinkKind::udp}, {StationId{3}, {"127.0.0.1", 2}, LinkKind::tcp}})
             .has_value());
     a.start();
     const transport::Address to = transport::resolve({"127.0.0.1", a.loop->port()}, false).value().front();
-    auto stranger = transport::begin_connect(to, {}).value();
-    pollfd ready{stranger.fd(), POLLOUT, 0};
+    auto foreign = transport::begin_connect(to, {}).value();
+    pollfd ready{foreign.fd(), POLLOUT, 0};
     ASSERT_EQ(::poll(&ready, 1, 5000), 1);
-    auto bytes = probe_of_a_later_process(StationId{3}, 0);  // it may say so: its host is right
+    auto bytes = probe_of_a_later_process(StationId{3}, 0);  // accepted: its host is right
     const auto forged = probe_of_a_later_process(two, 0);
     bytes.insert(bytes.end(), forged.begin(), forged.end());
-    ASSERT_TRUE(stranger.write(bytes).has_value());
+    ASSERT_TRUE(foreign.write(bytes).has_value());
     EXPECT_TRUE(wait_for([&] { return a.loop->stats().foreign_address == 1; }));
     EXPECT_TRUE(wait_for([&] { return a.loop->stats().tcp_connections == 0; }));
 }

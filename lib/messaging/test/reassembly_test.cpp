@@ -57,7 +57,7 @@ TEST_F(ReassemblyTest, PutsPartsTogetherInAnyOrderAndTakesEachOnce) {
         }
         ASSERT_TRUE(std::ranges::equal(complete_.data(), whole));
         complete_.release();
-        EXPECT_EQ(reassembly_.under_way(), 0U);
+        EXPECT_EQ(reassembly_.incomplete(), 0U);
     }
     EXPECT_EQ(pool_.stats().in_use, Bytes{0});
 }
@@ -66,7 +66,7 @@ TEST_F(ReassemblyTest, RefusesPartsThatContradictEachOther) {
     const auto whole = some_bytes(1000);
     EXPECT_EQ(add(1, whole, 0, 100), inconsistent) << "too small for one that is not the last";
     EXPECT_EQ(add(1, whole, 0, 1000), inconsistent) << "all of it is no part";
-    EXPECT_EQ(reassembly_.under_way(), 0U);
+    EXPECT_EQ(reassembly_.incomplete(), 0U);
     EXPECT_EQ(add(1, whole, 0, 400), more);
     EXPECT_EQ(add(1, whole, 300, 300), inconsistent) << "other bounds";
     EXPECT_EQ(add(1, whole, 400, 300), inconsistent) << "smaller, and not the last";
@@ -81,27 +81,27 @@ TEST_F(ReassemblyTest, RefusesPartsThatContradictEachOther) {
     EXPECT_EQ(add(2, whole, 400, 400), more);
 }
 
-TEST_F(ReassemblyTest, NeverHoldsMoreThanItsTableAndGivesUpTheOldest) {
+TEST_F(ReassemblyTest, NeverHoldsMoreThanItsTableAndDiscardsTheOldest) {
     const auto whole = some_bytes(1000);
     for (unsigned message = 1; message <= 6; ++message) {
         EXPECT_EQ(add(message, whole, 0, 500, start + 1ms * message), more);
     }
-    EXPECT_EQ(reassembly_.under_way(), 4U);
-    EXPECT_EQ(reassembly_.given_up(), 2U);
+    EXPECT_EQ(reassembly_.incomplete(), 4U);
+    EXPECT_EQ(reassembly_.discarded(), 2U);
     EXPECT_EQ(add(3, whole, 500, 500, start + 10ms), complete);
     EXPECT_EQ(reassembly_.next_expiry(), start + 4ms + 100ms);
     reassembly_.expire(start + 105ms);
-    EXPECT_EQ(reassembly_.under_way(), 1U);
-    EXPECT_EQ(reassembly_.given_up(), 4U);
-    reassembly_.forget(wire::StationId{2});
-    EXPECT_EQ(reassembly_.under_way(), 0U);
+    EXPECT_EQ(reassembly_.incomplete(), 1U);
+    EXPECT_EQ(reassembly_.discarded(), 4U);
+    reassembly_.discard_from(wire::StationId{2});
+    EXPECT_EQ(reassembly_.incomplete(), 0U);
 }
 
-TEST_F(ReassemblyTest, SaysThatMemoryIsShort) {
+TEST_F(ReassemblyTest, ReportsThatMemoryIsShort) {
     const auto whole = some_bytes(600'000);
     EXPECT_EQ(add(1, whole, 0, 60'000), more);
     EXPECT_EQ(add(2, whole, 0, 60'000), no_memory);
-    EXPECT_EQ(reassembly_.under_way(), 1U);
+    EXPECT_EQ(reassembly_.incomplete(), 1U);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ public:
     }
     [[nodiscard]] bool post_to(StationId other) {
         bool posted = false;
-        loop->in_loop([&] { posted = loop->endpoint().post(other, DataflowType::built, ConstData{}); });
+        loop->in_loop([&] { posted = loop->endpoint().send_reliably(other, DataflowType::built, ConstData{}); });
         return posted;
     }
 
@@ -91,7 +91,7 @@ TEST_F(TwoNodes, HandOverMessagesWhileARunGoesOnAndNoOthers) {
     ASSERT_TRUE(a.post_to(two));
     ASSERT_TRUE(eventually([&] {
         std::size_t under_way = 0;
-        a.loop->in_loop([&] { under_way = a.loop->endpoint().posts_under_way(two); });
+        a.loop->in_loop([&] { under_way = a.loop->endpoint().reliable_in_flight(two); });
         return under_way == 0;
     }));
     b.loop->end_run();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as each message that a readout takes from outside: nothing may be read or kept that was not checked, and
-// whatever comes is counted.
+// every message is counted.
 #include <cstdint>
 
 #include "readout_node.hpp"
@@ -13,7 +13,7 @@ namespace {
 using namespace weir;
 using namespace weir::readout;
 
-struct Sink final : messaging::Outbox {
+struct Sink final : messaging::MessageSender {
     void send(wire::StationId, wire::DataflowType type, std::span<const ConstData> pieces) override {
         WEIR_ASSERT(type == wire::DataflowType::data);
         std::vector<std::byte> whole;
@@ -21,7 +21,7 @@ struct Sink final : messaging::Outbox {
         wire::DataView view;
         WEIR_ASSERT(wire::decode(whole, view).has_value());
     }
-    bool post(wire::StationId, wire::DataflowType, std::span<const ConstData>) override { return true; }
+    bool send_reliably(wire::StationId, wire::DataflowType, std::span<const ConstData>) override { return true; }
 };
 
 }  // namespace

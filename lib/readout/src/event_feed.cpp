@@ -43,7 +43,7 @@ EventFeed::Step EventFeed::step_on_demand(SteadyTime now) {
             event = queue_.front().event;
             queue_.pop_front();
             remembered_[number(event) & (store_.ring_size() - 1)] =
-                0;  // a full store forgets it: asked again, it comes
+                0;  // a full store does not keep it: a re-request brings it
         }
         step.due.reset();
         static_cast<void>(store_.put_event(event, maker_.make(event)));
@@ -82,7 +82,7 @@ void EventFeed::run(const std::stop_token& stop, const Clock& clock) {
         const ScopedWait wait(made.due ? WaitCause::timer : WaitCause::queue);
         std::unique_lock lock(mutex_);
         const auto due_before = queue_.empty() ? std::optional<SteadyTime>{} : std::optional(queue_.front().due);
-        if (due_before != made.due) continue;  // somebody asked meanwhile
+        if (due_before != made.due) continue;  // it was asked for meanwhile
         if (made.due) {
             asked_.wait_until(lock, stop, until, [] { return false; });
         } else {

@@ -3,12 +3,13 @@
 
 namespace weir::readout {
 
-ReadoutNode::ReadoutNode(RobStore& store, RobInput& input, messaging::Outbox& outbox, const ReadoutNodeOptions& options)
-    : store_(store), input_(input), outbox_(outbox), options_(options) {}
+ReadoutNode::ReadoutNode(RobStore& store, RobInput& input, messaging::MessageSender& messages,
+                         const ReadoutNodeOptions& options)
+    : store_(store), input_(input), messages_(messages), options_(options) {}
 
 void ReadoutNode::send(const Answer& answer) {
     const std::array<ConstData, 2> pieces{answer.head, answer.data};
-    outbox_.send(answer.to, wire::DataflowType::data, pieces);
+    messages_.send(answer.to, wire::DataflowType::data, pieces);
     add(answers_);
     add(bytes_, answer.data.size());
     for (std::size_t i = 0; i < robs_.size(); ++i)

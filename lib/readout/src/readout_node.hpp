@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A readout as the network sees it: requests, clears and fragments come in, answers go out. What is here is answered at
-// once by the thread that received the request; what must be waited for goes to request handlers, when there are any.
+// A readout as the network sees it: requests, clears and fragments come in, answers go out. Data that are here are sent
+// at once by the thread that received the request; requests that have to wait go to request handlers, when there are
+// any.
 #pragma once
 
 #include <atomic>
@@ -9,14 +10,14 @@
 #include <vector>
 
 #include "rob_input.hpp"
-#include "weir/messaging/outbox.hpp"
+#include "weir/messaging/messages.hpp"
 #include "weir/readout/answer.hpp"
 #include "weir/readout/request_handlers.hpp"
 
 namespace weir::readout {
 
 struct ReadoutNodeOptions {
-    bool direct = true;      // what is here is answered without a handler
+    bool direct = true;      // data that are here are sent without a handler
     bool fragments = false;  // takes ReadoutInput messages
     bool results = false;    // takes Level2Result messages: a pseudo-ROS
 };
@@ -37,7 +38,8 @@ struct ReadoutNodeStats {
 class ReadoutNode final : public messaging::MessageHandler {
 public:
     /// All outlive the node.
-    ReadoutNode(RobStore& store, RobInput& input, messaging::Outbox& outbox, const ReadoutNodeOptions& options);
+    ReadoutNode(RobStore& store, RobInput& input, messaging::MessageSender& messages,
+                const ReadoutNodeOptions& options);
 
     /// From now on requests that must wait go there; nullptr: they are answered "not yet" at once. The handlers'
     /// answers are sent by flush().
@@ -56,7 +58,7 @@ private:
 
     RobStore& store_;
     RobInput& input_;
-    messaging::Outbox& outbox_;
+    messaging::MessageSender& messages_;
     const ReadoutNodeOptions options_;
     RequestHandlers* handlers_ = nullptr;
 

@@ -53,11 +53,11 @@ struct ReadoutStation::Run {
     NamedThread feeder{};
 
     Run(const RobStoreOptions& store_options, const RobInputOptions& input_options,
-        std::function<void(const Level1Mismatch&)> mismatched, messaging::Outbox& outbox,
+        std::function<void(const Level1Mismatch&)> mismatched, messaging::MessageSender& messages,
         const ReadoutNodeOptions& node_options)
         : store(store_options),
           input(store, input_options, std::move(mismatched)),
-          node(store, input, outbox, node_options) {}
+          node(store, input, messages, node_options) {}
 };
 
 ReadoutStation::ReadoutStation(ReadoutStationOptions options, const Clock& clock, service::Reports& reports)
@@ -290,7 +290,7 @@ service::StationStatus ReadoutStation::status() const {
         add("handler_requests", handlers.handled);
         add("handler_waits", handlers.waits);
         add("handler_not_yet", handlers.not_yet);
-        add("requests_given_up", handlers.given_up);
+        add("requests_given_up", handlers.discarded);
         add("requests_queued", run->handlers->waiting_requests());
     }
     if (open_loop) {

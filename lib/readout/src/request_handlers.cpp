@@ -152,7 +152,7 @@ void RequestHandlers::take_made(AnswerMemory& into) {
     std::swap(into, made_);
 }
 
-void RequestHandlers::give_back(AnswerMemory& answers) {
+void RequestHandlers::release(AnswerMemory& answers) {
     {
         const std::scoped_lock lock(answers_mutex_);
         for (auto& answer : answers) free_.push_back(std::move(answer));
@@ -167,7 +167,7 @@ void RequestHandlers::stop() {
     store_.stop_waiting();
     threads_.clear();  // joined
     const std::scoped_lock lock(jobs_mutex_);
-    given_up_ += job_count_;
+    discarded_ += job_count_;
     job_count_ = 0;
 }
 
@@ -180,7 +180,7 @@ RequestHandlerStats RequestHandlers::stats() const {
         stats.not_yet += worker->not_yet.load(std::memory_order_relaxed);
     }
     const std::scoped_lock lock(jobs_mutex_);
-    stats.given_up = given_up_;
+    stats.discarded = discarded_;
     return stats;
 }
 

@@ -34,7 +34,7 @@ void RobInput::take_fragment(ConstData message) {
     if (!rob || rob->bytes().size() != bytes.size() || rob->source() != input.source)
         return refuse(RobReject::malformed);
     if (!store_.knows(input.source)) return refuse(RobReject::unknown_source);
-    if (rob->payload().empty()) {  // says by its status why it has nothing
+    if (rob->payload().empty()) {  // its status has the reason
         if (rob->status() == 0) return refuse(RobReject::malformed);
         return put(input.level1_id, {input.source, bytes});
     }
@@ -43,8 +43,8 @@ void RobInput::take_fragment(ConstData message) {
     const auto rule = options_.rules.sources.find(input.source);
     const auto source_rule = rule == options_.rules.sources.end() ? event::SourceRule{} : rule->second;
     const Level1Id expected{number(input.level1_id) + static_cast<std::uint32_t>(source_rule.level1_offset)};
-    const bool said = (rob->status() & event::status::level1_id) != 0;
-    if (!source_rule.exempt && !said && rod->level1_id() != expected) {
+    const bool marked = (rob->status() & event::status::level1_id) != 0;
+    if (!source_rule.exempt && !marked && rod->level1_id() != expected) {
         refuse(RobReject::level1_mismatch);
         store_.mark_lost(input.level1_id, input.source);
         if (mismatched_) mismatched_({input.source, expected, rod->level1_id()});

@@ -14,7 +14,7 @@
 
 namespace weir::readout {
 
-/// The source of the ROB that holds what the second level found: sub-detector 7b, "L2".
+/// The source of the ROB that holds the second level's result: sub-detector 7b, "L2".
 inline constexpr SourceId level2_result_source{0x7b0000};
 
 struct RobInputOptions {

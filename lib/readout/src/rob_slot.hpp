@@ -30,7 +30,7 @@ struct alignas(64) RobStore::Slot {
     std::uint32_t waiters = 0;
     Level1Id event{};
     SlotUse use = SlotUse::free;
-    bool whole = false;  // nothing more comes: what is not here is lost
+    bool whole = false;  // nothing more comes: ROBs that are not here are lost
     std::size_t here = 0;
     std::size_t used = 0;       // bytes of the last buffer
     std::vector<KeptRob> robs;  // by place of the source

@@ -73,11 +73,11 @@ TEST(EventFeed, WithALatencyAnEventComesThatLongAfterItWasAskedFor) {
     EXPECT_EQ(state(store, 9, 0x10), RobState::not_yet);
     EXPECT_EQ(feed.step(start + 700us).events, 1U);
     EXPECT_EQ(state(store, 9, 0x10), RobState::here);
-    feed.ask(Level1Id{100'000}, start);  // outside the window: nobody remembers
+    feed.ask(Level1Id{100'000}, start);  // outside the window: not kept
     EXPECT_EQ(feed.step(start + 1s).events, 0U);
 }
 
-TEST(EventFeed, ItsThreadSleepsWhileThereIsNoRoomAndEndsWhenTold) {
+TEST(EventFeed, ItsThreadSleepsWhileThereIsNoRoomAndEndsOnRequest) {
     auto options = sample_options();
     options.events_max = 8;
     RobStore store(options);

@@ -19,7 +19,7 @@ using wire::StationId;
 
 constexpr StationId readout_id{1}, asker_id{2};
 
-/// Keeps what it is told.
+/// Keeps what it receives.
 class Asker final : public messaging::MessageHandler {
 public:
     void on_message(const messaging::IncomingMessage& message, SteadyTime) override {
@@ -39,9 +39,9 @@ public:
 /// A readout with its feed, in the thread of the test.
 class FedNode final : public messaging::MessageHandler {
 public:
-    FedNode(RobStore& store, RobInput& input, messaging::Outbox& outbox, EventFeed* feed,
+    FedNode(RobStore& store, RobInput& input, messaging::MessageSender& messages, EventFeed* feed,
             const ReadoutNodeOptions& options)
-        : node(store, input, outbox, options), feed_(feed) {}
+        : node(store, input, messages, options), feed_(feed) {}
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
         node.on_message(message, now);
     }
@@ -72,11 +72,11 @@ protected:
     }
 
     template <class Message>
-    void send(wire::DataflowType type, const Message& message, bool post = false) {
+    void send(wire::DataflowType type, const Message& message, bool reliable = false) {
         std::vector<std::byte> bytes;
         wire::encode(message, bytes);
-        if (post) {
-            ASSERT_TRUE(net.endpoint(asker_id).post(readout_id, type, bytes));
+        if (reliable) {
+            ASSERT_TRUE(net.endpoint(asker_id).send_reliably(readout_id, type, bytes));
         } else {
             net.endpoint(asker_id).send(readout_id, type, ConstData(bytes));
         }
@@ -165,7 +165,7 @@ protected:
     LossyNode() : Node({.loss = 0.1, .duplicate = 0.05, .corrupt = 0.02, .jitter = 100us}) {}
 };
 
-TEST_F(LossyNode, OverABadNetworkWhoeverAsksAgainGetsEveryEventAsItIs) {
+TEST_F(LossyNode, OverABadNetworkReRequestsGetEveryEventAsItIs) {
     std::map<std::uint32_t, std::string> got;
     for (int round = 0; round < 50 && got.size() < 60; ++round) {
         std::vector<Level1Id> missing;

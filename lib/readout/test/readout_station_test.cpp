@@ -76,7 +76,8 @@ public:
             loop_->call([&] {
                 std::vector<std::byte> bytes;
                 wire::encode(wire::Clear{.oldest = oldest, .events = {}}, bytes);
-                done.set_value(loop_->endpoint().post(readout_id, wire::DataflowType::clear, ConstData(bytes)));
+                done.set_value(
+                    loop_->endpoint().send_reliably(readout_id, wire::DataflowType::clear, ConstData(bytes)));
             });
             reliable = done.get_future().get();
         }
@@ -168,15 +169,15 @@ TEST_F(ReadoutOverSockets, StopEndsWhileHandlersWaitForDataThatNeverComes) {
     }
 }
 
-TEST_F(ReadoutOverSockets, WhatCannotBeServedIsSaidAtConfigure) {
+TEST_F(ReadoutOverSockets, WhatCannotBeServedIsReportedAtConfigure) {
     auto absent = options();
     absent.feed = FeedKind::file;
     absent.replay.file = "/nowhere.raw";
     EXPECT_NE(ReadoutStation(absent, clock, reports).configure().error().message().find("/nowhere.raw"),
               std::string::npos);
-    auto nobody = options();
-    nobody.feed = FeedKind::network;
-    EXPECT_EQ(ReadoutStation(nobody, clock, reports).configure().error().code, Errc::usage);
+    auto no_input = options();
+    no_input.feed = FeedKind::network;
+    EXPECT_EQ(ReadoutStation(no_input, clock, reports).configure().error().code, Errc::usage);
     auto twice = options();
     twice.sources = {SourceId{0x10}, SourceId{0x10}};
     EXPECT_EQ(ReadoutStation(twice, clock, reports).configure().error().code, Errc::usage);
@@ -193,7 +194,7 @@ TEST_F(ReadoutOverSockets, WhatCannotBeServedIsSaidAtConfigure) {
 
 class RealStation : public event::RealFile {};
 
-TEST_F(RealStation, AFileWhoseSourcesCountInAnotherWayThanThePartitionSaysRaisesAnAlarm) {
+TEST_F(RealStation, AFileWhoseSourcesCountInAnotherWayThanConfiguredRaisesAnAlarm) {
     SystemClock clock;
     service::Reports reports{"ros-1", clock, {}};
     ReadoutStationOptions options;

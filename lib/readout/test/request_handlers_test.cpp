@@ -100,7 +100,7 @@ TEST_F(Handlers, AnEventBeyondTheWindowIsNotWaitedFor) {
     EXPECT_EQ(handlers->stats().waits, 0U);
 }
 
-TEST_F(Handlers, AFullQueueSaysSoAndStopEndsAllThatWaits) {
+TEST_F(Handlers, AFullQueueRefusesAndStopEndsAllThatWaits) {
     for (const auto strategy : all_strategies) {
         const auto handlers = make({.handlers = 2, .strategy = strategy, .wait_max = 1h, .requests_max = 3});
         int taken = 0;
@@ -112,14 +112,14 @@ TEST_F(Handlers, AFullQueueSaysSoAndStopEndsAllThatWaits) {
         EXPECT_LE(taken, 5);
         handlers->stop();
         const auto stats = handlers->stats();
-        EXPECT_EQ(stats.handled + stats.given_up, static_cast<std::uint64_t>(taken));
+        EXPECT_EQ(stats.handled + stats.discarded, static_cast<std::uint64_t>(taken));
         store.reset(Level1Id{1});
         while (made.try_acquire()) {
         }
     }
 }
 
-TEST_F(Handlers, StopEndsHandlersWhoseAnswersNobodyTakes) {
+TEST_F(Handlers, StopEndsHandlersWhoseAnswersAreNotTaken) {
     const auto handlers = make({.handlers = 2, .requests_max = 1000});
     for (int i = 0; i < 500; ++i) {
         auto request = request_of(1, {Level1Id{1'000'000}});
@@ -129,7 +129,7 @@ TEST_F(Handlers, StopEndsHandlersWhoseAnswersNobodyTakes) {
     handlers->stop();
     const auto stats = handlers->stats();
     EXPECT_LE(stats.answers, 24U);  // as many as there is memory for
-    EXPECT_EQ(stats.handled + stats.given_up, 500U);
+    EXPECT_EQ(stats.handled + stats.discarded, 500U);
 }
 
 TEST_F(Handlers, ManyRequestsThroughAFeedWithLatencyAreAllAnsweredWithEachStrategy) {

@@ -80,7 +80,7 @@ TEST_F(Input, AnIdThatSlippedIsRefusedAndReportedNeverShifted) {
     EXPECT_EQ(state(store, 5, number(plain)), RobState::here);
 }
 
-TEST_F(Input, ARobThatSaysItselfThatItsIdIsWrongIsKept) {
+TEST_F(Input, ARobThatIsMarkedWithAWrongIdIsKept) {
     send(5, plain, rob(plain, 6, event::status::level1_id));
     EXPECT_EQ(state(store, 5, number(plain)), RobState::here);
 }

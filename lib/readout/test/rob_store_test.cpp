@@ -149,7 +149,7 @@ TEST(RobStore, AJumpFarAheadEmptiesTheWindow) {
     EXPECT_EQ(put(store, 1'000'000, 0x10, "a"), PutResult::stored);
 }
 
-TEST(RobStore, AnAnswerThatWouldBeTooLargeSaysNotYetOfTheRest) {
+TEST(RobStore, AnAnswerThatWouldBeTooLargeHasNotYetForTheRest) {
     RobStore store(sample_options());
     ASSERT_EQ(put(store, 1, 0x10, "0123456789"), PutResult::stored);
     std::vector<wire::RobPart> parts;
@@ -172,7 +172,7 @@ TEST(RobStore, AtStopWhatIsHeldIsRejectedByName) {
     EXPECT_EQ(state(store, 1, 0x10), RobState::not_yet);
 }
 
-TEST(RobStore, WhoeverWaitsIsWokenByTheRobByAClearByTheEndAndByTime) {
+TEST(RobStore, AWaitEndsWithTheRobAClearTheEndOrTheTime) {
     RobStore store(sample_options());
     const std::vector<SourceId> one{SourceId{0x10}};
     const auto soon = [] { return std::chrono::steady_clock::now() + std::chrono::seconds(20); };
@@ -189,7 +189,7 @@ TEST(RobStore, WhoeverWaitsIsWokenByTheRobByAClearByTheEndAndByTime) {
     }
 }
 
-/// What the store promises, told in the simplest way.
+/// The store's promise as the simplest model.
 struct Model {
     std::map<std::uint64_t, std::map<std::uint32_t, std::string>> events;  // by unwrapped id
     std::set<std::uint64_t> cleared;

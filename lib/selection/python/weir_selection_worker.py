@@ -3,7 +3,7 @@
 """Runs a Python selection for `weir select` and `weir filter`: weir_selection_worker.py FILE.py
 
 FILE.py has a function select(event). It is started by a station with a socket (3) and shared memory (4);
-lib/selection/src/worker_messages.hpp says what goes through them, docs/selections.md what a selection sees and answers.
+lib/selection/src/worker_messages.hpp describes the messages, docs/selections.md the input and output of a selection.
 """
 import collections.abc
 import ctypes
@@ -127,7 +127,7 @@ def encoded(answer):
     return b"".join(out) + result + struct.pack(f"<{len(words)}I", *words)
 
 
-def say(link, kind, body=b""):
+def send(link, kind, body=b""):
     link.sendall(struct.pack("<3I", ANSWER_MAGIC, kind, len(body)) + body)
 
 
@@ -156,10 +156,10 @@ def serve(link, select):
             memory = mmap.mmap(4, 0, prot=mmap.PROT_READ)
         try:
             body = encoded(select(Event(memory, size)))
-        except Exception as error:  # whatever somebody's function throws is for the station to report
-            say(link, FAILED, reason(error))
+        except Exception as error:  # the station reports any exception of the function
+            send(link, FAILED, reason(error))
         else:
-            say(link, DECISION, body)
+            send(link, DECISION, body)
 
 
 def main():
@@ -174,9 +174,9 @@ def main():
         plugin = os.path.splitext(os.path.basename(sys.argv[1]))[0]
         select = load(sys.argv[1])
     except BaseException as error:
-        say(link, FAILED, reason(error))
+        send(link, FAILED, reason(error))
         sys.exit(1)
-    say(link, READY)
+    send(link, READY)
     serve(link, select)
 
 

@@ -28,7 +28,7 @@ void DataCollector::begin(wire::EventTicket ticket, const std::vector<SourceId>&
         collection.event->fragments.push_back({rob, FragmentState::missing, {}});
         const auto holder = holder_.find(number(rob));
         if (holder == holder_.end()) {
-            settle_missing(collection, position, counts_.missing_nobody);
+            settle_missing(collection, position, counts_.missing_no_readout);
             continue;
         }
         auto part = std::ranges::find(collection.parts, holder->second, &Part::readout);
@@ -51,7 +51,7 @@ void DataCollector::ask(std::uint64_t request, Collection& collection, std::uint
     for (const auto position : part.wanted) request_.robs.push_back(collection.event->fragments[position].source);
     buffer_.clear();
     encode(request_, buffer_);
-    outbox_.send(part.readout, wire::DataflowType::data_request, buffer_);
+    messages_.send(part.readout, wire::DataflowType::data_request, buffer_);
     ++counts_.requests;
     arm(request, part, index, now + trips_[part.readout].wait(part.tries, options_.reask_min, options_.reask_max));
 }
@@ -76,7 +76,7 @@ void DataCollector::on_data(const messaging::IncomingMessage& message, SteadyTim
         ++counts_.late_or_double;
         return;
     }
-    // An answer to the first of several questions cannot be told from one to the last: it is not measured.
+    // After a re-request it is not known which request an answer belongs to: it is not measured.
     if (part->tries == 0 && part->not_yet == 0) trips_[part->readout].sample(now - part->asked);
     auto& event = *collection.event;
     std::vector<std::byte>* memory = nullptr;
@@ -202,7 +202,7 @@ std::unique_ptr<CollectedEvent> DataCollector::take_ready() {
 
 DataCollector::Counts DataCollector::counts() const {
     auto counts = counts_;
-    counts.under_way = collections_.size();
+    counts.in_hand = collections_.size();
     return counts;
 }
 

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 /// The formats have the same names there.
 wire::EventFormat on_the_wire(event::Format format) { return wire::parse_event_format(event::name(format)).value(); }
 
-/// An event on its way to a recorder: its buffer, and its header when that was made anew.
+/// An event that is sent to a recorder: its buffer, and its header when that was made anew.
 struct Sent {
     delivery::IncomingEvent incoming;
     std::vector<std::byte> stamped;
@@ -72,7 +72,7 @@ public:
 
     void done(FilterItem&& item, Judgement&& judgement, const std::stop_token& stop) {
         if (!item.malformed.empty()) return reject(item.answer(), wire::RejectReason::malformed_event, item.malformed);
-        if (judgement.trouble == Trouble::stopped) return;  // given back: it has no answer
+        if (judgement.trouble == Trouble::stopped) return;  // returned: it has no answer
         if (judgement.trouble != Trouble::none) {
             count_trouble(judgement.trouble);
             auto text = fmt::format("on event {}, which goes to a debug stream: {}",
@@ -100,7 +100,7 @@ public:
         }
         if (options_.sampled) options_.sampled(piece.data);
         selected_.fetch_add(1, std::memory_order_relaxed);
-        static_cast<void>(output_->send(event, std::span(&piece, 1), stop));  // false: given back, the run ends
+        static_cast<void>(output_->send(event, std::span(&piece, 1), stop));  // false: returned, the run ends
     }
 
     Result<> start(RunNumber run, const Selection& selection, const std::vector<Peer>& peers) {
@@ -154,12 +154,12 @@ public:
             report_.warning(fmt::format("the selection {} hangs: its threads were left behind", selection_name_));
         care_ = {};
         output_->close();
-        given_back_ = in_hand();
+        returned_ = in_hand();
         return drained;
     }
 
     void answered(delivery::Answer answer, std::optional<wire::RejectReason> rejected) {
-        if (rejected) return reject(answer, *rejected, "said by the recorder");
+        if (rejected) return reject(answer, *rejected, "reported by the recorder");
         stored_.fetch_add(1, std::memory_order_relaxed);
         receiver_->acknowledge(std::span(&answer, 1));
     }
@@ -192,8 +192,8 @@ public:
         for (std::size_t i = 0; i < rejected_.size(); ++i)
             final += stats.rejected[i] = rejected_[i].load(std::memory_order_relaxed);
         stats.received = std::max(final, received_.load(std::memory_order_relaxed));
-        stats.given_back = given_back_.load(std::memory_order_relaxed);
-        stats.in_hand = stats.received - final - std::min(stats.given_back, stats.received - final);
+        stats.returned = returned_.load(std::memory_order_relaxed);
+        stats.in_hand = stats.received - final - std::min(stats.returned, stats.received - final);
         stats.selected = selected_.load(std::memory_order_relaxed);
         stats.threw = threw_.load(std::memory_order_relaxed);
         stats.timed_out = timed_out_.load(std::memory_order_relaxed);
@@ -222,7 +222,7 @@ public:
     std::string selection_name_;
     // Counters of several threads, for statistics only: relaxed.
     std::atomic<std::uint64_t> received_{0}, bytes_{0}, stored_{0}, selected_{0}, threw_{0}, timed_out_{0}, crashed_{0},
-        given_back_{0};
+        returned_{0};
     std::array<std::atomic<std::uint64_t>, wire::reject_reason_count> rejected_{};
     std::atomic<bool> full_{false};  // the receiver waits for retry()
     std::unique_ptr<delivery::Receiver> receiver_;

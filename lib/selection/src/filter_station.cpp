@@ -23,7 +23,7 @@ service::StationStatus status_of(const FilterStats& stats) {
         if (const auto count = stats.rejected[wire::index(reason)]; count > 0)
             status.ledger.rejected[wire::name(reason)] = count;
     if (stats.rejected[0] > 0) status.ledger.rejected["unknown"] = stats.rejected[0];
-    if (stats.given_back > 0) status.ledger.rejected["given back"] = stats.given_back;
+    if (stats.returned > 0) status.ledger.rejected["given back"] = stats.returned;
     status.ledger.in_hand = stats.in_hand;
     status.counters = {{"bytes_received", double(stats.bytes)},
                        {"selected", double(stats.selected)},
@@ -128,7 +128,7 @@ Result<> FilterStation::start_again(RunNumber run) {
 
 Result<> FilterStation::stop(std::chrono::milliseconds deadline) {
     if (!filter_->stop(deadline)) {
-        const auto left = filter_->stats().given_back;
+        const auto left = filter_->stats().returned;
         reports_.reporter().warning(
             fmt::format("{} events were not final at the stop; their builders still have them", left));
     }

@@ -24,7 +24,7 @@ Result<SelectFunction*> load_library(const std::filesystem::path& path) {
     const auto* face = static_cast<const LibraryFace*>(::dlsym(library, "weir_selection"));
     if (face == nullptr)
         return fail(Errc::usage,
-                    fmt::format("{} is a library, but no selection: it says WEIR_SELECTION nowhere", path.string()));
+                    fmt::format("{} is a library, but no selection: it has no WEIR_SELECTION", path.string()));
     const LibraryFace ours{};
     if (face->version != ours.version || face->event_size != ours.event_size ||
         face->decision_size != ours.decision_size || face->select == nullptr)
@@ -34,7 +34,7 @@ Result<SelectFunction*> load_library(const std::filesystem::path& path) {
 }
 
 Result<Decision> call_selection(const std::function<SelectFunction>& function, const Event& event) {
-    // A plug-in is somebody else's code: what it throws ends here.
+    // A plug-in is foreign code: its exceptions end here.
     try {
         Decision decision;
         function(event, decision);

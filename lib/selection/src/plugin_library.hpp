@@ -13,7 +13,7 @@ namespace weir::selection {
 /// Error: it cannot be loaded, is no selection, or was built against another weir.
 [[nodiscard]] Result<SelectFunction*> load_library(const std::filesystem::path& path);
 
-/// Calls a selection; what it throws, or decides beyond the limits, is an error with its reason.
+/// Calls a selection. An exception, or a decision beyond the limits, is an error with its reason.
 [[nodiscard]] Result<Decision> call_selection(const std::function<SelectFunction>& function, const Event& event);
 
 }  // namespace weir::selection

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A selection that fails is an alarm of its station: one for each way to fail, whatever the number of events. One that
-// has perhaps ended the station's process before this one runs in processes from then on, and that is said.
+// has perhaps ended the station's process before this one runs in processes from then on, and that is reported.
 #pragma once
 
 #include <fmt/format.h>

@@ -25,13 +25,13 @@ bool is_pseudo_readout(const Peer& peer) noexcept {
                                [](SourceId source) { return (number(source) >> 16 & 0xff) == level2_detector; });
 }
 
-SelectionUnit::SelectionUnit(const UnitOptions& options, messaging::Outbox& outbox, UnitWorkers& workers,
+SelectionUnit::SelectionUnit(const UnitOptions& options, messaging::MessageSender& messages, UnitWorkers& workers,
                              Reporter report)
     : options_(options),
-      outbox_(outbox),
+      messages_(messages),
       workers_(workers),
       report_(std::move(report)),
-      collector_(options.collector, outbox) {}
+      collector_(options.collector, messages) {}
 
 void SelectionUnit::set_peers(const std::vector<Peer>& peers) {
     supervisor_.reset();
@@ -50,16 +50,16 @@ void SelectionUnit::start_run() {
     counts_ = {};
 }
 
-void SelectionUnit::give_up() { drop_session(); }
+void SelectionUnit::reject_unfinished() { drop_session(); }
 
-/// Nobody waits any more for what is in hand; what workers still compute is forgotten when it comes.
+/// The supervisor no longer waits for the events in hand; judgements that workers still compute are discarded.
 void SelectionUnit::drop_session() {
     ++session_;
     counts_.dropped += in_hand_;
     collector_.drop_all();
     verdicts_.clear();
     results_.clear();
-    in_hand_ = ended_ = credit_told_ = 0;
+    in_hand_ = ended_ = credit_sent_ = 0;
 }
 
 void SelectionUnit::on_message(const messaging::IncomingMessage& message, SteadyTime now) {
@@ -95,9 +95,9 @@ void SelectionUnit::given(wire::Level2Task& task, SteadyTime now) {
 std::optional<SteadyTime> SelectionUnit::step(SteadyTime now) {
     auto next = collector_.step(now);
     hand_out();
-    tell();
-    // What the outbox did not take, and the first credit to a supervisor that was never heard of.
-    if (!verdicts_.empty() || !results_.empty() || (supervisor_ && credit_told_ < credit()))
+    send_verdicts();
+    // To retry messages that were not taken, and the first credit to a supervisor that is not reachable yet.
+    if (!verdicts_.empty() || !results_.empty() || (supervisor_ && credit_sent_ < credit()))
         next = std::min(next.value_or(now + 10ms), now + 10ms);
     return next;
 }
@@ -132,8 +132,8 @@ void SelectionUnit::judged(UnitTask task, Judgement judgement) {
              .level2_words = std::move(decision.level2_words)});
 }
 
-/// Memory is bounded: when the pseudo readout takes none, older results lose their bytes, and it still hears that they
-/// are empty, because builders wait for them.
+/// Memory is bounded: when the pseudo readout takes none, older results lose their bytes, and are sent
+/// empty, because builders wait for them.
 void SelectionUnit::give_result(wire::Level2Result result) {
     if (!results_to_) return;
     results_.push_back(std::move(result));
@@ -152,22 +152,22 @@ void SelectionUnit::verdict(wire::Level2Verdict verdict) {
     verdicts_.push_back(std::move(verdict));
 }
 
-void SelectionUnit::tell() {
+void SelectionUnit::send_verdicts() {
     while (!results_.empty() && results_to_) {
         buffer_.clear();
         encode(results_.front(), buffer_);
-        if (!outbox_.post(*results_to_, DataflowType::level2_result, buffer_)) break;
+        if (!messages_.send_reliably(*results_to_, DataflowType::level2_result, buffer_)) break;
         ++counts_.results_sent;
         results_.pop_front();
     }
-    while (supervisor_ && (!verdicts_.empty() || credit_told_ < credit())) {
+    while (supervisor_ && (!verdicts_.empty() || credit_sent_ < credit())) {
         const auto events = static_cast<std::ptrdiff_t>(std::min(verdicts_.size(), decision_events));
         decision_.credit = credit();
         decision_.events.assign(verdicts_.begin(), verdicts_.begin() + events);
         buffer_.clear();
         encode(decision_, buffer_);
-        if (!outbox_.post(*supervisor_, DataflowType::level2_decision, buffer_)) return;
-        credit_told_ = decision_.credit;
+        if (!messages_.send_reliably(*supervisor_, DataflowType::level2_decision, buffer_)) return;
+        credit_sent_ = decision_.credit;
         verdicts_.erase(verdicts_.begin(), verdicts_.begin() + events);
     }
 }

@@ -154,7 +154,7 @@ Result<std::vector<std::string>> worker_command(const SelectionSpec& spec, const
     return std::vector<std::string>{program.string(), file.string()};
 }
 
-/// What is not built in is a file, here, of one of two kinds.
+/// A selection that is not built in is a file, here, of one of two kinds.
 Result<> check_file(const std::string& selection) {
     std::error_code error;
     const auto file = fs::absolute(selection, error);
@@ -227,7 +227,7 @@ Result<Selection> Selection::open(const SelectionSpec& spec) {
             },
             unsafe);
     }
-    // Tried once, here, where a mistake can still be said to the one who made it.
+    // Tried once, here, where the operator still sees a mistake at once.
     auto tried = WorkerProcess::start(*command, std::chrono::steady_clock::now() + spec.start_limit, {});
     if (!tried)
         return fail(Errc::usage, fmt::format("the selection {} cannot be loaded: {}", spec.selection,

@@ -18,12 +18,12 @@ using messaging::PeerChange;
 using wire::DataflowType;
 
 constexpr auto dead_time_max = 100ms;  // how far behind its rate the trigger may fall before it skips
-constexpr std::uint32_t told_max = 65'536;
+constexpr std::uint32_t sent_max = 65'536;
 
 }  // namespace
 
-Supervisor::Supervisor(const SupervisorOptions& options, messaging::Outbox& outbox, const Clock& clock, Reporter report)
-    : options_(options), outbox_(outbox), clock_(clock), report_(std::move(report)) {}
+Supervisor::Supervisor(const SupervisorOptions& options, messaging::MessageSender& messages, const Clock& clock, Reporter report)
+    : options_(options), messages_(messages), clock_(clock), report_(std::move(report)) {}
 
 void Supervisor::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     std::map<wire::StationId, Unit> units;
@@ -46,7 +46,7 @@ void Supervisor::set_peers(const std::vector<Peer>& peers, SteadyTime now) {
     sources_.erase(same.begin(), same.end());
     units_.swap(units);
     for (auto& [id, unit] : units)
-        if (!units_.contains(id)) take_back(id, unit, "is not part of the partition any more", now);
+        if (!units_.contains(id)) unassign(id, unit, "is not part of the partition any more", now);
     if (pass()) {
         while (!to_give_.empty()) {
             accept_unjudged(to_give_.front(), false);
@@ -63,9 +63,9 @@ void Supervisor::start_run(SteadyTime now) {
     accepted_.clear();
     rejected_.clear();
     no_result_.clear();
-    told_.clear();
+    sent_.clear();
     accepted_ids_ = service::EventIds{};
-    assigner_credit_ = assigner_told_ = 0;
+    assigner_credit_ = assigner_sent_ = 0;
     window_ = 0;
     for (auto& [id, unit] : units_) unit = {.name = unit.name};
     began_ = now;
@@ -86,7 +86,7 @@ void Supervisor::on_message(const messaging::IncomingMessage& message, SteadyTim
             ++counts_.malformed;
             return;
         }
-        if (window_ == 0) window_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(credit_.credit, told_max));
+        if (window_ == 0) window_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(credit_.credit, sent_max));
         assigner_credit_ = std::max(assigner_credit_, credit_.credit);
     } else {
         ++counts_.unexpected;
@@ -95,7 +95,7 @@ void Supervisor::on_message(const messaging::IncomingMessage& message, SteadyTim
 
 void Supervisor::on_peer(wire::StationId peer, PeerChange change, SteadyTime now) {
     if (assigner_ == peer) {
-        if (change == PeerChange::restarted) tell_again();
+        if (change == PeerChange::restarted) resend_decisions();
     }
     const auto found = units_.find(peer);
     if (found == units_.end()) return;
@@ -104,7 +104,7 @@ void Supervisor::on_peer(wire::StationId peer, PeerChange change, SteadyTime now
         unit.alive = true;
         return;
     }
-    take_back(peer, unit, change == PeerChange::restarted ? "was started again" : "is silent", now);
+    unassign(peer, unit, change == PeerChange::restarted ? "was started again" : "is silent", now);
     if (change == PeerChange::restarted) {
         unit = {.name = unit.name};
     } else {
@@ -126,13 +126,13 @@ std::optional<SteadyTime> Supervisor::step(SteadyTime now) {
     look_at_deadlines(now);
     make(now);
     give(now);
-    tell_results();
-    tell();
+    send_results();
+    send_decisions();
     std::optional<SteadyTime> next;
     const auto at = [&next](SteadyTime time) { next = next ? std::min(*next, time) : time; };
     if (!deadlines_.empty()) at(deadlines_.front().at);
     if (makes_ && options_.rate > 0) at(std::max(next_at_, now + 100us));
-    // What an outbox did not take is offered again soon.
+    // Messages that were not taken are retried soon.
     const bool stuck = std::ranges::any_of(units_, [](const auto& unit) { return unit.second.full; });
     if (stuck || !accepted_.empty() || !rejected_.empty() || !no_result_.empty()) at(now + 5ms);
     return next;
@@ -142,7 +142,7 @@ bool Supervisor::may_make(SteadyTime now) {
     if (!makes_ || (options_.events != 0 && counts_.made >= options_.events)) return false;
     if (options_.rate > 0 && next_at_ > now) return false;
     const auto in_hand = open_.size() + accepted_.size() + rejected_.size();
-    if (!assigner_ || assigner_told_ + in_hand >= assigner_credit_ || in_hand >= options_.in_hand_max) {
+    if (!assigner_ || assigner_sent_ + in_hand >= assigner_credit_ || in_hand >= options_.in_hand_max) {
         ++counts_.waits_for_assigner;
         return false;
     }
@@ -204,7 +204,7 @@ wire::EventTicket Supervisor::ticket(std::uint64_t index, SteadyTime now) const 
     return made;
 }
 
-void Supervisor::tell() {
+void Supervisor::send_decisions() {
     while (assigner_ && (!accepted_.empty() || !rejected_.empty())) {
         const auto accepts = std::min<std::size_t>({accepted_.size(), options_.batch, wire::tickets_max});
         const auto rejects = std::min(rejected_.size(), wire::clear_events_max);
@@ -213,7 +213,7 @@ void Supervisor::tell() {
         for (std::size_t i = 0; i < rejects; ++i) accept_.rejected.push_back(rejected_[i].level1_id);
         buffer_.clear();
         encode(accept_, buffer_);
-        if (!outbox_.post(*assigner_, DataflowType::accept, buffer_)) return;
+        if (!messages_.send_reliably(*assigner_, DataflowType::accept, buffer_)) return;
         for (auto* list : {&accepted_, &rejected_}) {
             const bool good = list == &accepted_;
             for (std::size_t i = 0; i < (good ? accepts : rejects); ++i) {
@@ -221,27 +221,27 @@ void Supervisor::tell() {
                 list->pop_front();
             }
         }
-        assigner_told_ += accepts + rejects;
+        assigner_sent_ += accepts + rejects;
     }
 }
 
 void Supervisor::remember(const wire::EventTicket& ticket, bool accepted) {
     ++(accepted ? counts_.accepted : counts_.rejected);
     if (accepted) accepted_ids_.insert(ticket.global_id);
-    told_.push_back({ticket, accepted});
-    while (told_.size() > window_) told_.pop_front();
+    sent_.push_back({ticket, accepted});
+    while (sent_.size() > window_) sent_.pop_front();
 }
 
-/// A DFM that was started again knows nothing: it hears the latest decisions again, as many as it can have had in hand.
-void Supervisor::tell_again() {
-    assigner_credit_ = assigner_told_ = 0;
-    counts_.told_again += told_.size();
-    for (auto it = told_.rbegin(); it != told_.rend(); ++it) {
+/// A DFM that was started again has no events: it gets the latest decisions again, as many as it can have had in hand.
+void Supervisor::resend_decisions() {
+    assigner_credit_ = assigner_sent_ = 0;
+    counts_.resent += sent_.size();
+    for (auto it = sent_.rbegin(); it != sent_.rend(); ++it) {
         it->ticket.reassigned = true;
         --(it->accepted ? counts_.accepted : counts_.rejected);
         (it->accepted ? accepted_ : rejected_).push_front(std::move(it->ticket));
     }
-    told_.clear();
+    sent_.clear();
 }
 
 void Supervisor::force_all(SteadyTime) {
@@ -250,8 +250,8 @@ void Supervisor::force_all(SteadyTime) {
     std::ranges::sort(ids);
     for (const auto id : ids) accept_unjudged(id, true);
     to_give_.clear();
-    tell_results();
-    tell();
+    send_results();
+    send_decisions();
 }
 
 bool Supervisor::finished() const noexcept { return options_.events != 0 && counts_.made >= options_.events && idle(); }

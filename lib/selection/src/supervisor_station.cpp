@@ -58,12 +58,12 @@ public:
         status.counters = {{"accepted", double(counts.accepted)},
                            {"rejected", double(counts.rejected)},
                            {"forced", double(counts.forced)},
-                           {"given_again", double(counts.given_again)},
+                           {"given_again", double(counts.reassigned)},
                            {"timed_out", double(counts.timed_out)},
                            {"units_lost", double(counts.units_lost)},
                            {"late_verdicts", double(counts.late_verdicts)},
                            {"empty_results", double(counts.empty_results)},
-                           {"told_again", double(counts.told_again)},
+                           {"told_again", double(counts.resent)},
                            {"at_units", double(counts.at_units)},
                            {"waits_for_units", double(counts.waits_for_units)},
                            {"waits_for_assigner", double(counts.waits_for_assigner)},
@@ -71,7 +71,7 @@ public:
                            {"unexpected", double(counts.unexpected)},
                            {"malformed", double(counts.malformed)}};
         const auto stats = loop_.stats();
-        status.counters["posts_resent"] = double(stats.endpoint.posts_resent);
+        status.counters["posts_resent"] = double(stats.endpoint.reliable_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
         status_.write(std::move(status), supervisor_.idle() && heard());
@@ -84,9 +84,9 @@ private:
         const auto& endpoint = loop_.endpoint();
         const auto assigner = supervisor_.assigner();
         const auto results = supervisor_.results_to();
-        return (!assigner || endpoint.posts_under_way(*assigner) == 0) &&
-               (!results || !endpoint.heard(*results) ||
-                (supervisor_.results_told() && endpoint.posts_under_way(*results) == 0));
+        return (!assigner || endpoint.reliable_in_flight(*assigner) == 0) &&
+               (!results || !endpoint.reachable(*results) ||
+                (supervisor_.results_sent() && endpoint.reliable_in_flight(*results) == 0));
     }
 
     messaging::StationLoop& loop_;

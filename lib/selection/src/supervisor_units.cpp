@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The supervisor and its processing units: what is given to which, and what becomes of it.
+// The supervisor and its processing units: which unit gets an event, and how the event ends.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void Supervisor::decided(const wire::Level2Decision& message, wire::StationId fr
         const auto id = number(verdict.global_id);
         unit.has.erase(id);
         const auto found = open_.find(id);
-        if (found == open_.end() || found->second.unit != from) {  // it was taken back before
+        if (found == open_.end() || found->second.unit != from) {  // it was unassigned before
             ++counts_.late_verdicts;
             continue;
         }
@@ -63,11 +63,11 @@ void Supervisor::give_empty_result(Level1Id level1_id, GlobalEventId global_id) 
     no_result_.push_back({.level1_id = level1_id, .global_id = global_id, .result = {}});
 }
 
-void Supervisor::tell_results() {
+void Supervisor::send_results() {
     while (results_to_ && !no_result_.empty()) {
         buffer_.clear();
         encode(no_result_.front(), buffer_);
-        if (!outbox_.post(*results_to_, DataflowType::level2_result, buffer_)) return;
+        if (!messages_.send_reliably(*results_to_, DataflowType::level2_result, buffer_)) return;
         ++counts_.empty_results;
         no_result_.pop_front();
     }
@@ -79,11 +79,11 @@ void Supervisor::lost(std::uint64_t id, SteadyTime) {
     found->second.unit = {};
     if (options_.lost_decision == LostDecision::accept || found->second.gives >= options_.gives_max || pass())
         return accept_unjudged(id, true);
-    ++counts_.given_again;
+    ++counts_.reassigned;
     to_give_.push_front(id);
 }
 
-void Supervisor::take_back(wire::StationId, Unit& unit, const char* why, SteadyTime now) {
+void Supervisor::unassign(wire::StationId, Unit& unit, const char* why, SteadyTime now) {
     if (!unit.alive) return;
     ++counts_.units_lost;
     for (const auto& judged : std::exchange(unit.judged, {}))
@@ -91,8 +91,8 @@ void Supervisor::take_back(wire::StationId, Unit& unit, const char* why, SteadyT
     auto ids = std::vector<std::uint64_t>(unit.has.begin(), unit.has.end());
     report_.warning(fmt::format(
         "processing unit {} {}; {} events of it are {}", unit.name, why, ids.size(),
-        options_.lost_decision == LostDecision::accept ? "accepted without a decision" : "given to others"));
-    // Its credit is used up by them until it answers: when it comes back it still gets what it was given.
+        options_.lost_decision == LostDecision::accept ? "accepted without a decision" : "reassigned"));
+    // They use up its credit until it answers: when it is reachable again it still has them.
     unit.has.clear();
     std::ranges::sort(ids, std::greater<>());  // the oldest is given first
     for (const auto id : ids)
@@ -110,7 +110,7 @@ void Supervisor::look_at_deadlines(SteadyTime now) {
         deadlines_.pop_front();
         if (decided) continue;
         ++counts_.timed_out;
-        // The unit still has it, and says so one day: it keeps its place there.
+        // The unit still has it and will answer: the event keeps its place there.
         lost(deadline.id, now);
     }
 }
@@ -148,7 +148,7 @@ bool Supervisor::give_to(wire::StationId id, Unit& unit, std::size_t events, Ste
     }
     buffer_.clear();
     encode(task_, buffer_);
-    if (!outbox_.post(id, DataflowType::level2_task, buffer_)) return false;
+    if (!messages_.send_reliably(id, DataflowType::level2_task, buffer_)) return false;
     for (std::size_t i = 0; i < events; ++i) {
         const auto event = to_give_.front();
         to_give_.pop_front();

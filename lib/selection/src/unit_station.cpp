@@ -61,7 +61,7 @@ public:
     void end_run() override {
         collect();
         workers_.reset();
-        unit_.give_up();  // also what came while it was stopping; others have it now
+        unit_.reject_unfinished();  // also what came while it was stopping; others have it now
     }
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override {
@@ -106,9 +106,9 @@ public:
                            {"bytes_received", double(counts.data.bytes)},
                            {"missing_late", double(counts.data.missing_late)},
                            {"missing_gone", double(counts.data.missing_gone)},
-                           {"missing_nobody", double(counts.data.missing_nobody)},
+                           {"missing_nobody", double(counts.data.missing_no_readout)},
                            {"late_or_double", double(counts.data.late_or_double)},
-                           {"collecting", double(counts.data.under_way)},
+                           {"collecting", double(counts.data.in_hand)},
                            {"computing", double(counts.computing)},
                            {"malformed", double(counts.malformed + counts.data.malformed)},
                            {"unexpected", double(counts.unexpected)},
@@ -128,7 +128,7 @@ public:
             hanging_.look(stuck, selection_.name(), report_);
         }
         const auto stats = loop_.stats();
-        status.counters["posts_resent"] = double(stats.endpoint.posts_resent);
+        status.counters["posts_resent"] = double(stats.endpoint.reliable_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
         status_.write(std::move(status), unit_.idle() && told());
@@ -149,9 +149,9 @@ private:
         const auto& endpoint = loop_.endpoint();
         const auto supervisor = unit_.supervisor();
         const auto results = unit_.results_to();
-        return (!supervisor || !endpoint.heard(*supervisor) || unit_.verdicts_told()) &&
-               (!results || !endpoint.heard(*results) ||
-                (unit_.results_told() && endpoint.posts_under_way(*results) == 0));
+        return (!supervisor || !endpoint.reachable(*supervisor) || unit_.verdicts_sent()) &&
+               (!results || !endpoint.reachable(*results) ||
+                (unit_.results_sent() && endpoint.reliable_in_flight(*results) == 0));
     }
     const Event* view(UnitItem& item) const {
         const auto& data = *item.task.data;

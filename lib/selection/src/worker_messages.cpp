@@ -29,7 +29,7 @@ void put(MutableData to, std::size_t at, ConstData bytes) noexcept {
     if (!bytes.empty()) std::memcpy(to.data() + at, bytes.data(), bytes.size());
 }
 
-/// Takes values from the front; everything after the end is zero, and said at the end.
+/// Takes values from the front. A value beyond the end is zero; ran_short() is then true.
 class Reader {
 public:
     explicit Reader(ConstData data) : data_(data) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a station and a worker process say to each other: one event as bytes in memory that they share, and answers.
+// The messages between a station and a worker process: one event as bytes in shared memory, and answers.
 // Both ends belong to the same build of weir (the Python end is lib/selection/python/weir_selection_worker.py), so
 // there is one version only; but a plug-in may have overwritten its process's memory: what comes back is checked like
 // any bytes from outside.
@@ -39,7 +39,7 @@ inline constexpr std::size_t tag_robs_max = 4096;
 /// `to` holds shared_event_size(event) bytes at least.
 void write_event(const Event& event, MutableData to) noexcept;
 
-/// What a view of an event needs besides the shared memory.
+/// The data of a view of an event besides the shared memory.
 struct EventParts {
     std::vector<Fragment> fragments;
     std::vector<std::uint32_t> level1_words, level2_words;

@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds stop_check{50};  // how late a wait notices that it shall stop
 constexpr int child_socket = 3, child_memory = 4;
 
-/// Above the numbers that the child's descriptors get, so that none overwrites another on the way.
+/// Above the numbers that the child's descriptors get, so that none overwrites another.
 void lift(Descriptor& descriptor) noexcept {
     const int lifted = ::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 10);
     if (lifted >= 0) descriptor = Descriptor(lifted);
@@ -45,7 +45,7 @@ Result<pid_t> spawn(const std::vector<std::string>& command, int socket, int mem
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawnattr_init(&attributes);
     ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions, 2, 1);  // what a plug-in prints is no document of the station
+    ::posix_spawn_file_actions_adddup2(&actions, 2, 1);  // output of a plug-in must not mix with the station's stdout
     ::posix_spawn_file_actions_adddup2(&actions, socket, child_socket);
     ::posix_spawn_file_actions_adddup2(&actions, memory, child_memory);
     sigset_t none, all;
@@ -144,7 +144,8 @@ WorkerProcess::Answer WorkerProcess::listen(SteadyTime until, const std::stop_to
     }
     auto decision = read_decision(body_);
     if (!decision) {
-        // What is well formed and not allowed is the mistake of the selection, as when it throws; its process is sound.
+        // A well-formed decision that is not allowed is a mistake of the selection, as an exception is; its process is
+        // sound.
         const bool well_formed = decision.error().code == Errc::limit || decision.error().code == Errc::usage;
         return {well_formed ? Kind::failed : Kind::nonsense, {}, decision.error().context};
     }

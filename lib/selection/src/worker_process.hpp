@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One process that runs a plug-in: started, given one event at a time through shared memory, listened to for a limited
-// time, killed when it does not answer. It may do with its own memory what it likes.
+// time, killed when it does not answer. It may damage its own memory only.
 #pragma once
 
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads that run a selection on one item after another. Each has a Selector of its own. A plug-in that never returns
-// holds up its thread, and nobody else: it can be seen by stuck(), and is left behind when the station stops.
+// holds up its thread only: stuck() shows it, and it is left behind when the station stops.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,8 @@ template <class Item>
 class WorkerThreads {
 public:
     struct Calls {
-        /// What the selection sees; nullptr: there is nothing to select, `done` gets a judgement without trouble.
+        /// The event that the selection gets; nullptr: there is nothing to select, `done` gets a judgement without
+        /// trouble.
         std::function<const Event*(Item&)> view;
         /// Whether it goes through Selector::select_apart(); without it none does.
         std::function<bool(const Item&)> apart{};
@@ -95,8 +96,8 @@ public:
         return all;
     }
 
-    /// Ends the threads; what is queued is released. False: some hang in their selection, and were left behind with the
-    /// events that they have. What `done` uses is not touched by them any more.
+    /// Ends the threads; queued items are released. False: some hang in their selection, and were left behind with the
+    /// events that they have. They do not use objects of `done` any more.
     bool stop(std::chrono::milliseconds deadline) {
         if (threads_.empty()) return true;
         state_->stop.request_stop();
@@ -170,7 +171,7 @@ private:
                 worker.since.store(0, std::memory_order_release);
                 worker.restarts.store(worker.selector->restarts(), std::memory_order_relaxed);
                 lock.lock();
-                if (state.abandoned) {  // what the item lies in may be gone: it is leaked
+                if (state.abandoned) {  // the item's memory may be gone: it is leaked
                     static_cast<void>(new Item(std::move(item)));
                     break;
                 }

@@ -92,7 +92,7 @@ TEST(DataCollector, LossReorderingAndDuplicatesCostRepetitionsAndNoFragment) {
         EXPECT_EQ(counts.complete, 50U) << "seed " << seed;
         EXPECT_EQ(counts.fragments, 150U) << "seed " << seed;
         EXPECT_GT(counts.re_requested, 0U) << "seed " << seed;
-        EXPECT_EQ(counts.begun, counts.complete + counts.incomplete + counts.under_way);
+        EXPECT_EQ(counts.begun, counts.complete + counts.incomplete + counts.in_hand);
         for (const auto& event : s.asker->ready)
             for (const auto& fragment : event->fragments) {
                 EXPECT_EQ(load_little<std::uint32_t>(fragment.bytes), number(fragment.source));
@@ -101,7 +101,7 @@ TEST(DataCollector, LossReorderingAndDuplicatesCostRepetitionsAndNoFragment) {
     }
 }
 
-TEST(DataCollector, WhatIsNotThereYetIsAskedForAgainAfterAPause) {
+TEST(DataCollector, AFragmentThatIsNotThereYetIsReRequestedAfterAPause) {
     Simulation s(1, {}, 3);
     s.begin(5, both);
     ASSERT_TRUE(s.collected(1, 100ms));
@@ -128,10 +128,10 @@ TEST(DataCollector, ASilentReadoutCostsItsFragmentsAfterTheTimeLimitOnly) {
 
 TEST(DataCollector, WhatIsLostOrUnknownIsMissingAtOnce) {
     Simulation s(1);
-    s.begin(5, {SourceId{1000}, SourceId{77}});  // nobody has 77
+    s.begin(5, {SourceId{1000}, SourceId{77}});  // no readout has 77
     ASSERT_TRUE(s.collected(1, 10ms));
     EXPECT_EQ(s.asker->ready[0]->missing, 1U);
-    EXPECT_EQ(s.asker->collector.counts().missing_nobody, 1U);
+    EXPECT_EQ(s.asker->collector.counts().missing_no_readout, 1U);
     s.begin(6, {SourceId{77}});
     s.begin(7, {});
     ASSERT_TRUE(s.collected(3, 10ms));

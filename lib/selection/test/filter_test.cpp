@@ -52,7 +52,7 @@ std::vector<std::byte> sample_event(std::uint32_t id, event::Format format = eve
 
 transport::ReservedPort any_port() { return transport::ReservedPort::take({"127.0.0.1", 0}).value(); }
 
-/// A recorder that keeps what it gets, and acknowledges it at once or when told.
+/// A recorder that keeps what it gets, and acknowledges it at once or when the test asks for it.
 class Recorder final : public delivery::EventSink {
 public:
     explicit Recorder(const transport::ReservedPort& at = any_port(), Bytes event_size_max = 64_MiB) : pool(64_MiB) {
@@ -145,7 +145,7 @@ struct Bench {
         const std::scoped_lock lock(mutex);
         return answers.size();
     }
-    /// Every event is final, and its answer was heard.
+    /// Every event is final, and its answer was received.
     [[nodiscard]] bool all_answered() {
         return builder->flush(30s).value_or(false) &&
                eventually([&] { return answered() == builder->stats().accepted; });
@@ -159,7 +159,7 @@ struct Bench {
         const auto stats = filter->stats();
         std::uint64_t rejected = 0;
         for (const auto count : stats.rejected) rejected += count;
-        EXPECT_EQ(stats.received, stats.stored + rejected + stats.given_back + stats.in_hand);
+        EXPECT_EQ(stats.received, stats.stored + rejected + stats.returned + stats.in_hand);
     }
 
     memory::BufferPool pool;
@@ -436,7 +436,7 @@ TEST(Filter, AHangingThreadIsNamedAndDoesNotKeepTheFilterFromEnding) {
     const auto begin = std::chrono::steady_clock::now();
     EXPECT_FALSE(bench->filter->stop(100ms));
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
-    EXPECT_EQ(bench->filter->stats().given_back, 1U);
+    EXPECT_EQ(bench->filter->stats().returned, 1U);
     bench->expect_balance();
     bench->builder->close();
 }

@@ -55,7 +55,7 @@ TEST(Selector, BuiltInSelectionsDecideByTheirArgument) {
     EXPECT_NEAR(kept, 1000, 100);
 }
 
-TEST(Selector, AWrongArgumentIsSaidWhenItIsOpened) {
+TEST(Selector, AWrongArgumentIsReportedWhenItIsOpened) {
     for (const auto* text :
          {"fraction:2", "fraction:x", "size:10 apples", "busy:", "sometimes", "nothing.so", "nothing.py", ""}) {
         const auto opened = Selection::open({.selection = text});
@@ -94,7 +94,7 @@ TEST(Selector, ALibraryDecidesAndWhatItThrowsIsItsReason) {
     }
 }
 
-TEST(Selector, AProcessThatHangsOrCrashesIsReplacedAndSaysWhy) {
+TEST(Selector, AProcessThatHangsOrCrashesIsReplacedAndReported) {
     const test::SampleEvent sample;
     auto hanging = selector_of(impatient(WEIR_FAULTY_SELECTION, WorkersAre::processes));
     const auto hung = hanging->select(sample.event(2), {});
@@ -232,7 +232,7 @@ TEST(Selector, PythonSeesFragmentsAsWordsAndDecides) {
     EXPECT_EQ(selector->restarts(), 1U);
 }
 
-TEST(Selector, ADecisionBeyondTheLimitsInPythonIsSaidAndItsProcessGoesOn) {
+TEST(Selector, ADecisionBeyondTheLimitsInPythonIsReportedAndItsProcessGoesOn) {
     if (const auto why = test::why_no_python()) GTEST_SKIP() << *why;
     const test::SampleEvent sample;
     auto spec = quick(WEIR_FAULTY_PYTHON, WorkersAre::processes);
@@ -251,7 +251,7 @@ TEST(Selector, ADecisionBeyondTheLimitsInPythonIsSaidAndItsProcessGoesOn) {
     EXPECT_EQ(selector->restarts(), 0U);
 }
 
-TEST(Selector, APythonFileThatCannotBeLoadedSaysWhy) {
+TEST(Selector, APythonFileThatCannotBeLoadedIsReportedWithTheReason) {
     if (const auto why = test::why_no_python()) GTEST_SKIP() << *why;
     const auto opened = Selection::open(quick(std::string(WEIR_PLUGINS) + "/broken_selection.py", WorkersAre::threads));
     ASSERT_FALSE(opened.has_value());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stations around a supervisor and its units, as small as they can be, for a simulated network: a readout that
-// answers (or not yet, or never), a DFM that gives credit and remembers what it was told, a unit whose workers need no
-// threads.
+// answers (or not yet, or never), a DFM that gives credit and keeps the decisions, a unit whose workers need
+// no threads.
 #pragma once
 
 #include <algorithm>
@@ -85,12 +85,12 @@ public:
         wire::Accept accept;
         if (message.type != wire::DataflowType::accept || !decode(message.body, accept)) return;
         for (const auto& ticket : accept.accepted) {
-            ++told;
+            ++decided;
             accepted[number(ticket.global_id)] = ticket;
             level1.insert(number(ticket.level1_id));
         }
         for (const auto id : accept.rejected) {
-            ++told;
+            ++decided;
             rejected.insert(number(id));
             level1.insert(number(id));
         }
@@ -98,15 +98,16 @@ public:
     void on_peer(StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime now) override {
         if (frozen) return now + std::chrono::milliseconds(1);
-        if (credit_ != told + room_) {
+        if (credit_ != decided + room_) {
             std::vector<std::byte> bytes;
-            encode(wire::AcceptCredit{told + room_}, bytes);
-            if (endpoint_.post(supervisor_id, wire::DataflowType::accept_credit, bytes)) credit_ = told + room_;
+            encode(wire::AcceptCredit{decided + room_}, bytes);
+            if (endpoint_.send_reliably(supervisor_id, wire::DataflowType::accept_credit, bytes))
+                credit_ = decided + room_;
         }
         return now + std::chrono::milliseconds(1);
     }
 
-    std::uint64_t told = 0;
+    std::uint64_t decided = 0;
     bool frozen = false;  // ends no event
     std::map<std::uint64_t, wire::EventTicket> accepted;
     std::set<std::uint32_t> rejected, level1;
@@ -214,7 +215,7 @@ struct SimulatedPartition {
     }
 
     [[nodiscard]] bool finished() {
-        return supervisor->finished() && net.endpoint(supervisor_id).posts_under_way() == 0;
+        return supervisor->finished() && net.endpoint(supervisor_id).reliable_in_flight() == 0;
     }
     /// Every id was decided, once for each: nothing lost, nothing invented.
     [[nodiscard]] bool all_decided(std::uint64_t events) const { return assigner->level1.size() == events; }

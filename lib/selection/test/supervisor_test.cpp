@@ -18,7 +18,7 @@ testing::NetworkFaults bad_network() {
 TEST(Supervisor, EveryEventIsDecidedOnceAndInOrderOfItsIds) {
     SimulatedPartition p(1, {}, {.events = 500}, 3);
     ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 10s));
-    EXPECT_EQ(p.assigner->told, 500U);
+    EXPECT_EQ(p.assigner->decided, 500U);
     EXPECT_EQ(p.assigner->accepted.size(), 250U);
     EXPECT_EQ(p.assigner->rejected.size(), 250U);
     for (const auto& [id, ticket] : p.assigner->accepted) {
@@ -58,7 +58,7 @@ TEST(Supervisor, NeverMoreEventsAreInHandThanTheAssignerHasRoomFor) {
     p.assigner->frozen = true;
     p.net.run_for(2s);
     const auto made = p.supervisor->counts().made;
-    EXPECT_LE(made, p.assigner->told + 50);
+    EXPECT_LE(made, p.assigner->decided + 50);
     p.net.run_for(1s);
     EXPECT_EQ(p.supervisor->counts().made, made);
     p.assigner->frozen = false;
@@ -82,7 +82,7 @@ TEST(Supervisor, TicketsComeAtTheRateThatIsAskedFor) {
     EXPECT_NEAR(static_cast<double>(p.supervisor->counts().made - made), 1000, 20);
 }
 
-TEST(Supervisor, TheHeadersOfRecordedEventsAreSaidInTurn) {
+TEST(Supervisor, TheHeadersOfRecordedEventsAreUsedInTurn) {
     SupervisorOptions options{.events = 4};
     options.headers = {{.trigger_type = 1, .seconds = 100, .level1_words = {9}},
                        {.trigger_type = 2, .seconds = 200, .level1_words = {8}}};
@@ -100,14 +100,14 @@ TEST(Supervisor, ABadNetworkCostsTimeAndNoEventForAnySeed) {
         SimulatedPartition p(seed, bad_network(), {.events = 300}, 3);
         ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 120s)) << "seed " << seed;
         ASSERT_TRUE(p.all_decided(300)) << "seed " << seed;
-        EXPECT_EQ(p.assigner->told, 300U) << "seed " << seed;
+        EXPECT_EQ(p.assigner->decided, 300U) << "seed " << seed;
         EXPECT_TRUE(p.supervisor->ledger().balances()) << "seed " << seed;
     }
 }
 
 TEST(Supervisor, EventsOfAUnitThatDiesAreGivenToAnotherForAnySeed) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        SimulatedPartition p(seed, bad_network(), {.events = 300, .lost_decision = LostDecision::give_again}, 3);
+        SimulatedPartition p(seed, bad_network(), {.events = 300, .lost_decision = LostDecision::reassign}, 3);
         p.net.run_for(5ms);
         p.net.kill(unit_id);
         p.net.run_for(20ms);
@@ -161,23 +161,23 @@ TEST(Supervisor, ASilentAssignerStopsTheTicketsAndGetsThemAllWhenItIsBack) {
         p.net.pause(assigner_id, false);
         ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 120s)) << "seed " << seed;
         ASSERT_TRUE(p.all_decided(2000)) << "seed " << seed;
-        EXPECT_EQ(p.assigner->told, 2000U) << "seed " << seed;
+        EXPECT_EQ(p.assigner->decided, 2000U) << "seed " << seed;
     }
 }
 
-TEST(Supervisor, AnAssignerThatWasStartedAgainHearsTheLatestDecisionsAgain) {
+TEST(Supervisor, AnAssignerThatWasStartedAgainGetsTheLatestDecisionsAgain) {
     SimulatedPartition p(5, bad_network(), {.events = 1000}, 2, 100);
-    ASSERT_TRUE(p.net.run_until([&] { return p.assigner->told > 300; }, 60s));
+    ASSERT_TRUE(p.net.run_until([&] { return p.assigner->decided > 300; }, 60s));
     const auto before = p.assigner->level1;
     p.net.kill(assigner_id);
     p.net.restart(assigner_id);
     ASSERT_TRUE(p.net.run_until([&] { return p.finished(); }, 120s));
     auto all = p.assigner->level1;
-    const auto heard_again = all.size();
+    const auto received_again = all.size();
     all.insert(before.begin(), before.end());
     EXPECT_EQ(all.size(), 1000U);
-    EXPECT_GE(heard_again, 700U);  // and up to a hundred that the first had heard, too
-    EXPECT_GT(p.supervisor->counts().told_again, 0U);
+    EXPECT_GE(received_again, 700U);  // and up to a hundred that the first one had received, too
+    EXPECT_GT(p.supervisor->counts().resent, 0U);
     EXPECT_TRUE(p.supervisor->ledger().balances());
 }
 
@@ -246,18 +246,18 @@ TEST(Supervisor, APseudoReadoutThatIsAwayHoldsUpNothingAndGetsTheResultsWhenItCo
 
 TEST(Supervisor, TheSameSeedDrawsTheSameRegions) {
     const auto regions_of = [](std::uint64_t seed) {
-        struct Outbox final : messaging::Outbox {
+        struct Tasks final : messaging::MessageSender {
             void send(StationId, wire::DataflowType, std::span<const ConstData>) override {}
-            bool post(StationId, wire::DataflowType type, std::span<const ConstData> pieces) override {
+            bool send_reliably(StationId, wire::DataflowType type, std::span<const ConstData> pieces) override {
                 wire::Level2Task task;
                 if (type == wire::DataflowType::level2_task && decode(pieces[0], task))
                     for (const auto& event : task.events) all.push_back(event.regions);
                 return true;
             }
             std::vector<std::vector<SourceId>> all;
-        } outbox;
+        } tasks;
         ManualClock clock;
-        Supervisor supervisor({.events = 50, .regions = 3, .seed = seed}, outbox, clock);
+        Supervisor supervisor({.events = 50, .regions = 3, .seed = seed}, tasks, clock);
         supervisor.set_peers(partition(1), clock.now());
         supervisor.start_run(clock.now());
         std::vector<std::byte> bytes;
@@ -269,7 +269,7 @@ TEST(Supervisor, TheSameSeedDrawsTheSameRegions) {
         supervisor.on_message({.from = unit_id, .type = wire::DataflowType::level2_decision, .body = bytes},
                               clock.now());
         static_cast<void>(supervisor.step(clock.now()));
-        return outbox.all;
+        return tasks.all;
     };
     const auto first = regions_of(1);
     ASSERT_EQ(first.size(), 50U);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir-selection-worker FILE.so: runs a C++ selection in a process of its own, for `workers_are = "processes"`. Started
-// by a station with a socket (3) and shared memory (4); src/worker_messages.hpp says what goes through them.
+// by a station with a socket (3) and shared memory (4); src/worker_messages.hpp describes their contents.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

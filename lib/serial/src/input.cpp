@@ -53,7 +53,7 @@ const std::byte* Input::bad_frame(const std::byte* at, std::string_view what) {
                 fmt::format("its byte count is {}, and the one around it leaves {}", size, left(at) - 4));
 }
 
-/// Offsets and references have no numbers for what follows. Nothing is there to be read then.
+/// Offsets and references cannot number so many bytes, so nothing of the buffer is read.
 const std::byte* Input::too_large() {
     fail(begin_, Errc::limit, "it",
          fmt::format("it has {} bytes, a buffer has at most {}: read it in parts", size(), buffer_size_max));
@@ -78,7 +78,7 @@ const std::byte* Input::unknown_version(const std::byte* at, std::string_view wh
                                         std::uint32_t ours) {
     const auto theirs = version == 0 ? std::string("a checksum") : fmt::format("version {}", version);
     return fail(at, Errc::unsupported, what,
-                fmt::format("{}, and the class here is version {}: its description says nothing of the other one; say "
+                fmt::format("{}, and the class here is version {}: its description does not name the other one; state "
                             "it there with since() or older(), or pass over it with Unknown::skip",
                             theirs, ours));
 }
@@ -123,7 +123,8 @@ const std::byte* Input::read_class(const std::byte* at, std::string_view& name) 
     return zero + 1;
 }
 
-/// What this call has read is forgotten; objects that point at each other in a ring would never be freed otherwise.
+/// The objects that this call has read are forgotten; objects that point at each other in a ring would never be freed
+/// otherwise.
 void Input::forget() {
     const auto late = [this](const auto& each) { return each.offset >= position_ + reference_offset; };
     auto& [objects, classes, error] = *seen_;

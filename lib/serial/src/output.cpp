@@ -90,7 +90,7 @@ std::byte* Output::fail_depth() noexcept {
     return fail_limit();
 }
 
-/// What was written since the last call that succeeded.
+/// The bytes that were written since the last call that succeeded.
 void Output::forget() {
     written.forget_from(static_cast<std::uint32_t>(size_) + reference_offset);
     depth = nesting = 0;

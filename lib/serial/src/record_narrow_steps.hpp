@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Record plans in steps of 16 bytes, where loads and stores always move 16. What a store writes behind its step is
-// mended by the next one, so steps go in order, and stop where a window would leave the data: the rest goes through a
-// room with a margin, or by fields. A reader can do that only when the objects have no gaps. Included by the files that
-// bind it to an instruction set, inside their unnamed namespace. `Simd` has the instructions; its shuffle gives 0 where
-// bit 7 of an index is set.
+// Record plans in steps of 16 bytes, where loads and stores always move 16. The next step overwrites the
+// bytes that a store writes behind its own, so steps go in order, and stop where a window would leave the data: the
+// rest goes through a room with a margin, or by fields. A reader can do that only when the objects have no gaps.
+// Included by the files that bind it to an instruction set, inside their unnamed namespace. `Simd` has the
+// instructions; its shuffle gives 0 where bit 7 of an index is set.
 
 inline std::size_t whole_rounds(const RecordSteps<16>& set, std::size_t count) noexcept {
     return set.records == 1 ? count : count / set.records;
@@ -128,7 +128,7 @@ inline std::size_t read_narrow(const RecordPlan& plan, const std::byte* wire, st
         const auto size = last * plan.wire_size;
         std::memcpy(room.wire, wire + done * plan.wire_size, size);
         Simd::store(room.wire + size, Simd::zero());
-        if (read_rounds<Simd>(plan, room.wire, rest, room.objects)) {  // else fields say where
+        if (read_rounds<Simd>(plan, room.wire, rest, room.objects)) {  // else the fields locate the fault
             std::memcpy(objects + done * plan.object_size, room.objects, last * plan.object_size);
             done += last;
         }

@@ -72,7 +72,7 @@ bool right(const RecordPlan& plan, const std::byte* wire, std::size_t count) noe
     return true;
 }
 
-/// A bool that holds another number than 0 and 1 must not be looked at; whoever was refused still owns these.
+/// A bool that holds another number than 0 and 1 must not be read; after an error the caller still owns these.
 void make_flags_bools(const RecordPlan& plan, std::byte* objects, std::size_t count) noexcept {
     for (const auto& field : plan.fields)
         if (field.does == Does::flag)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes change, and bytes of older and newer programs meet: what is read of them, what is not, and who is told.
+// Classes change, and bytes of older and newer programs meet: what is read of them, what is not, and what is reported.
 #include <gtest/gtest.h>
 
 #include "streaming.hpp"
@@ -37,7 +37,7 @@ struct CellV2 {  // a member has come in between
     int b = -1;
     float c = 0;
 };
-struct SilentCell {  // the same, and its description says nothing of version 1
+struct SilentCell {  // the same, and its description does not name version 1
     int a = 0;
     int b = -1;
     float c = 0;
@@ -269,7 +269,7 @@ TEST_P(Evolution, InColumnsABaseThatMayHaveChangedTooIsNotGuessed) {
     if (GetParam() == Mode::member_wise) {
         EXPECT_EQ(refusal<Event<DerivedV2<BaseV2>>>(changed).code, Errc::unsupported);
     } else {
-        EXPECT_EQ(read<Event<DerivedV2<BaseV2>>>(changed).hits.at(1).d, 4);  // the base says its version there
+        EXPECT_EQ(read<Event<DerivedV2<BaseV2>>>(changed).hits.at(1).d, 4);  // the base states its version there
     }
 }
 
@@ -283,12 +283,12 @@ TEST_P(Evolution, AMapThatIsReadAgainHoldsOnlyTheLast) {
     }
 }
 
-TEST(EvolutionMemberWise, OfAnotherVersionUnderOneByteCountNobodyKnowsWhereTheSecondCollectionBegins) {
+TEST(EvolutionMemberWise, OfAnotherVersionUnderOneByteCountTheStartOfTheSecondCollectionIsUnknown) {
     const auto one = written(Event<NewHitV>{{{1, 2, {3}}}, 9}, Mode::member_wise);
     EXPECT_EQ(read<Event<OldHitV>>(one).number, 9);
 
     const auto known = written(Rows<OldHitV>{{{{1}}, {{2}}}, 9}, Mode::member_wise);
-    EXPECT_EQ(read<Rows<NewHitV>>(known).rows[1].at(0).channel, 2);  // since() says how many columns there are
+    EXPECT_EQ(read<Rows<NewHitV>>(known).rows[1].at(0).channel, 2);  // since() decides how many columns there are
 
     const auto rows = written(Rows<NewHitV>{{{{1, 1, {}}}, {{2, 2, {}}}}, 9}, Mode::member_wise);
     const auto refused = refusal<Rows<OldHitV>>(rows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes that nobody should send: every one of them ends as an error that says where, or as an object; no count is
-// believed. (ROOT returns objects for most of these, and a line on stderr.)
+// Hostile bytes: every input ends as an error with its place, or as an object; no count is used unchecked. (ROOT
+// returns objects for most of these, and a line on stderr.)
 #include <gtest/gtest.h>
 
 #include <random>

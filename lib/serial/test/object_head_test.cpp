@@ -20,7 +20,7 @@ std::vector<std::byte> two_things() {
     return {writer.data().begin(), writer.data().end()};
 }
 
-TEST(ObjectHead, SaysClassAndSizeAlsoWhenTheClassWasNamedBefore) {
+TEST(ObjectHead, HasClassAndSizeAlsoWhenTheClassWasNamedBefore) {
     const auto buffer = two_things();
     const auto first = object_head(buffer);
     ASSERT_TRUE(first) << first.error().message();

@@ -84,7 +84,7 @@ TEST(RecordPlan, TablesAreWorkedOutByTheCompiler) {
     static_assert(flag.plan().turned == 0);
 }
 
-TEST(RecordPlan, EveryKernelWritesWhatTheDefinitionSaysAndNothingOutside) {
+TEST(RecordPlan, EveryKernelWritesAsDefinedAndNothingOutside) {
     const auto seed = testing::drawn_seed();
     SCOPED_TRACE(testing::again(seed));
     Random random{seed};
@@ -105,7 +105,7 @@ TEST(RecordPlan, EveryKernelWritesWhatTheDefinitionSaysAndNothingOutside) {
     }
 }
 
-TEST(RecordPlan, EveryKernelReadsWhatTheDefinitionSaysAndLeavesOtherBytesAlone) {
+TEST(RecordPlan, EveryKernelReadsAsDefinedAndLeavesOtherBytesAlone) {
     const auto seed = testing::drawn_seed();
     SCOPED_TRACE(testing::again(seed));
     Random random{seed};

@@ -125,7 +125,7 @@ TEST(References, AWriterThatIsClearedHasSeenNothing) {
     EXPECT_EQ(as_text(writer.data()), bytes);
 }
 
-TEST(References, AVariableThatIsWrittenInALoopIsANewObjectEachTimeWhenThatIsSaid) {
+TEST(References, AVariableThatIsWrittenInALoopIsANewObjectEachTimeOnRequest) {
     Writer writer;
     for (int i = 0; i < 3; ++i) {
         Ring ring{i, std::make_shared<Ring>(Ring{10 + i, nullptr})};  // its next may lie where the last one's did

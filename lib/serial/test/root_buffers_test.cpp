@@ -26,7 +26,7 @@ std::string file(const std::string& name) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// One buffer both ways: `name` is a file's without its last part, which says the call.
+/// One buffer both ways: `name` is a file's without its last part, which names the call.
 template <class T>
 void check(const std::string& name, const T& object, Mode mode, bool any, std::set<std::string>& checked) {
     SCOPED_TRACE(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the streamer say often: bytes from hex, objects to bytes, bytes to objects.
+// Helpers of the streamer's tests: bytes from hex, objects to bytes, bytes to objects.
 #pragma once
 
 #include <gtest/gtest.h>

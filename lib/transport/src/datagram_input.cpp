@@ -28,7 +28,7 @@ DatagramBatch* DatagramInput::take() {
     return batch;
 }
 
-void DatagramInput::give_back(DatagramBatch* batch) {
+void DatagramInput::release(DatagramBatch* batch) {
     {
         const std::scoped_lock lock(mutex_);
         free_.push_back(batch);

@@ -26,7 +26,7 @@ int as_int(std::uint64_t value) noexcept {
     return static_cast<int>(std::min<std::uint64_t>(value, std::numeric_limits<int>::max()));
 }
 
-/// What a failed read or write means: ordinary answers, or an error of the system.
+/// The meaning of a failed read or write: ordinary answers, or an error of the system.
 Result<Transfer> transfer_failed(int os_errno, const char* doing, const Socket& socket) {
     switch (os_errno) {
         case EAGAIN: return Transfer{Transfer::State::would_block, 0};
@@ -78,7 +78,7 @@ void Socket::close() noexcept {
 
 void Socket::finish_sending() noexcept {
     if (tls_) tls_->finish();
-    if (fd_ >= 0) static_cast<void>(::shutdown(fd_, SHUT_WR));  // a peer that is gone need not be told
+    if (fd_ >= 0) static_cast<void>(::shutdown(fd_, SHUT_WR));  // fails when the peer is gone, which is no error
 }
 
 Result<Transfer> Socket::read(MutableData target) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every TCP socket of ours is told before use, and what is said of a port that cannot be had.
+// The options of every TCP socket, and the error for a port that cannot be opened.
 #pragma once
 
 #include "weir/transport/socket.hpp"
@@ -13,7 +13,7 @@ void set_buffers(int fd, const SocketOptions& options) noexcept;
 /// are underway or not.
 void set_connection(int fd, const SocketOptions& options) noexcept;
 
-/// In one line, with what to do.
+/// In one line, with the remedy.
 [[nodiscard]] std::unexpected<Error> cannot_listen(const HostPort& where, int os_errno);
 
 }  // namespace weir::transport

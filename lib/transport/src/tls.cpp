@@ -15,7 +15,7 @@
 namespace weir::transport {
 namespace {
 
-constexpr std::size_t read_buffer_size = 64 * 1024;  // several records a system call; given back while idle
+constexpr std::size_t read_buffer_size = 64 * 1024;  // several records a system call; released while idle
 
 std::unexpected<Error> bad_file(const char* what, const std::filesystem::path& path, const char* advice) {
     const auto error = ERR_peek_error();  // the first: the others follow from it
@@ -65,7 +65,7 @@ Result<TlsContext> TlsContext::open(const TlsFiles& files, bool server) {
         return bad_file("the key", files.key, "it is not the key of that certificate");
     if (SSL_CTX_load_verify_locations(context.get(), files.authority.c_str(), nullptr) != 1)
         return bad_file("the authority", files.authority, "give a PEM file with --tls-ca");
-    if (server) {  // clients are told whose certificates are taken
+    if (server) {  // the authorities whose certificates are accepted are sent to clients
         auto* names = SSL_load_client_CA_file(files.authority.c_str());
         if (names == nullptr) return bad_file("the authority", files.authority, "give a PEM file with --tls-ca");
         SSL_CTX_set_client_CA_list(context.get(), names);
@@ -86,7 +86,7 @@ WallTime TlsContext::certificate_ends() const {
     std::tm ends{};
     const auto* certificate = SSL_CTX_get0_certificate(context_.get());
     if (certificate == nullptr || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &ends) != 1) return WallTime::max();
-    // The year 9999 of a certificate without an end is beyond what nanoseconds since 1970 reach.
+    // The year 9999 of a certificate without an end is beyond the range of nanoseconds since 1970.
     const auto seconds = static_cast<std::int64_t>(::timegm(&ends));
     if (seconds > std::chrono::floor<std::chrono::seconds>(WallTime::max()).time_since_epoch().count())
         return WallTime::max();

@@ -20,9 +20,9 @@ namespace {
 constexpr std::size_t piece_size = 16 * 1024;          // of a TLS record, at most
 constexpr std::size_t encrypted_at_once = 256 * 1024;  // before it is sent
 constexpr std::size_t unsent_max =
-    512 * 1024;  // then a peer who makes us talk while it does not read is not read either
+    512 * 1024;  // beyond it, a peer that causes answers and does not read them is not read either
 
-/// Why OpenSSL says that it cannot go on, in words for the one who set up the certificates.
+/// OpenSSL's reason for a failure, in words for the person who set up the certificates.
 std::string reason_of(SSL* ssl, unsigned long error) {
     if (const auto verified = SSL_get_verify_result(ssl); verified != X509_V_OK)
         return fmt::format("its certificate is not taken: {}", X509_verify_cert_error_string(verified));
@@ -104,17 +104,17 @@ TlsSession::Flushed TlsSession::flush() noexcept {
     return Flushed::yes;
 }
 
-/// What a call of OpenSSL that brought nothing means.
+/// The meaning of a call of OpenSSL that returned no data.
 Result<Transfer> TlsSession::failed(int result, const char* doing) {
     const int kind = SSL_get_error(ssl_, result);
     const auto error = ERR_peek_error();
     const bool cut = ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
     if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE) return Transfer{Transfer::State::would_block, 0};
     if (kind == SSL_ERROR_ZERO_RETURN || kind == SSL_ERROR_SYSCALL || cut) return Transfer{Transfer::State::closed, 0};
-    static_cast<void>(flush());  // the alert that tells the other side
+    static_cast<void>(flush());  // sends the alert to the other side
     if (SSL_is_server(ssl_) != 0 && ERR_GET_REASON(error) == SSL_R_WRONG_VERSION_NUMBER &&
         SSL_is_init_finished(ssl_) == 0) {
-        // OpenSSL tells nothing to who speaks no TLS. Alert, TLS 1.0 framing, fatal, protocol_version (RFC 8446, 5.1
+        // OpenSSL sends no alert to a peer without TLS. Alert, TLS 1.0 framing, fatal, protocol_version (RFC 8446, 5.1
         // and 6).
         constexpr std::array<unsigned char, 7> alert{21, 3, 1, 0, 2, 2, 70};
         static_cast<void>(::send(fd_, alert.data(), alert.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
@@ -148,7 +148,7 @@ Result<Transfer> TlsSession::read(std::span<const iovec> targets) {
                 if (flush() == Flushed::blocked && SSL_is_init_finished(ssl_) == 0) read_wants_write_ = true;
                 if (SSL_is_init_finished(ssl_) != 0) write_wants_read_ = false;
                 if (total == 0) return outcome;
-                // What came before is delivered; a failure is told by the next read.
+                // Data before the failure is delivered; the next read reports it.
                 if (!outcome) failure_ = std::move(outcome.error());
                 return Transfer{Transfer::State::done, total};
             }

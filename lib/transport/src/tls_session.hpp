@@ -29,10 +29,10 @@ public:
     [[nodiscard]] Result<Transfer> read(std::span<const iovec> targets);
     /// After would_block the caller comes again with the same bytes in front: some of them are encrypted already.
     [[nodiscard]] Result<Transfer> write(std::span<const iovec> sources);
-    /// Says that nothing more will come, as far as the socket takes it.
+    /// Sends the end of the data, as far as the socket takes it.
     void finish() noexcept;
 
-    /// Bytes were read from the socket and wait here, so that the kernel does not say "readable".
+    /// Bytes were read from the socket and wait here, so that the kernel does not report the socket as readable.
     [[nodiscard]] bool unread() const noexcept { return failure_ || (more_ && SSL_has_pending(ssl_) != 0); }
     [[nodiscard]] Interest waits_for(Interest wanted) const noexcept;
     [[nodiscard]] std::vector<std::string> peer_names() const;
@@ -50,7 +50,7 @@ private:
     BIO* encrypted_ = nullptr;       // what SSL wants to send; owned by ssl_
     std::size_t sent_ = 0;           // of its front
     std::size_t accepted_ = 0;       // bytes of a write whose encrypted form is not sent yet
-    std::optional<Error> failure_;   // to be told by the next read
+    std::optional<Error> failure_;   // to be reported by the next read
     bool more_ = false;              // the last read stopped for want of room, not of bytes
     bool read_wants_write_ = false;  // the last read could not go on before encrypted bytes leave
     bool write_wants_read_ = false;  // the last write waits for the handshake

@@ -99,7 +99,8 @@ std::size_t DatagramBatch::receive(int fd) {
     do {
         count = ::recvmmsg(fd, headers_.data(), static_cast<unsigned>(headers_.size()), MSG_DONTWAIT, nullptr);
     } while (count < 0 && errno == EINTR);
-    // An error that waited at the socket (an ICMP message) was told by this; the datagrams come with the next call.
+    // This call returned an error that was pending at the socket (an ICMP message); the next call returns the
+    // datagrams.
     count_ = count > 0 ? static_cast<std::size_t>(count) : 0;
     for (std::size_t i = 0; i < count_; ++i) read_control(i);
     return count_;

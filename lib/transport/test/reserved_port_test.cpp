@@ -18,7 +18,7 @@ TEST(ReservedPort, IsListenedOnSeveralTimesOneAfterTheOther) {
     }
 }
 
-TEST(ReservedPort, IsNobodyElsesBeforeAndAfterItIsListenedOn) {
+TEST(ReservedPort, IsReservedBeforeAndAfterItIsListenedOn) {
     const auto port = ReservedPort::take({"127.0.0.1", 0});
     ASSERT_TRUE(port) << port.error().message();
     EXPECT_FALSE(Listener::open(port->address())) << "another program took it before its first use";
@@ -57,7 +57,7 @@ TEST(ReservedPort, CanBeListenedOnAgainWhileConnectionsOfTheFirstTimeAreStillOpe
     EXPECT_TRUE(again) << again.error().message();
 }
 
-TEST(ReservedPort, OnWhichSomebodyListensIsAnError) {
+TEST(ReservedPort, ThatIsInUseIsAnError) {
     const auto listener = Listener::open({"127.0.0.1", 0});
     ASSERT_TRUE(listener);
     const auto port = ReservedPort::take({"127.0.0.1", listener->port()});

@@ -35,7 +35,7 @@ Pair connected_pair(const SocketOptions& options = {}) {
     return pair;
 }
 
-TEST(Socket, CarriesBytesBothWaysAndSaysWhenItWouldBlock) {
+TEST(Socket, CarriesBytesBothWaysAndReturnsWouldBlock) {
     const auto pair = connected_pair();
     std::array<std::byte, 16> room{};
     EXPECT_EQ(pair.server.read(room).value().state, Transfer::State::would_block);
@@ -105,7 +105,7 @@ TEST(Socket, IsSetUpForSmallMessagesAndDeadPeers) {
     }
 }
 
-TEST(Listener, OnAPortInUseSaysWhatToDo) {
+TEST(Listener, OnAPortInUseFailsWithTheRemedy) {
     const auto first = Listener::open({"127.0.0.1", 0}).value();
     const auto second = Listener::open({"127.0.0.1", first.port()});
     ASSERT_FALSE(second.has_value());
@@ -114,13 +114,13 @@ TEST(Listener, OnAPortInUseSaysWhatToDo) {
                                             "with --listen");
 }
 
-TEST(Listener, OnAnAddressOfAnotherMachineSaysSo) {
+TEST(Listener, OnAnAddressOfAnotherMachineFailsWithTheReason) {
     const auto listener = Listener::open({"192.0.2.1", 0});  // a documentation address (RFC 5737)
     ASSERT_FALSE(listener.has_value());
     EXPECT_NE(listener.error().message().find("no such address"), std::string::npos) << listener.error().message();
 }
 
-TEST(Listener, WithNobodyWaitingHasNothing) {
+TEST(Listener, WithoutAConnectionHasNothing) {
     auto listener = Listener::open({"127.0.0.1", 0}).value();
     const auto accepted = listener.accept();
     ASSERT_TRUE(accepted.has_value());

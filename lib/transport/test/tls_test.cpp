@@ -41,14 +41,14 @@ Pair secure_pair(const TlsFiles& client, const TlsFiles& server, const std::stri
     return pair;
 }
 
-/// One side of a conversation: has bytes to say and takes what comes, until it fails or the other side ends.
+/// One side of a connection: sends its bytes and takes what comes, until it fails or the other side ends.
 struct Side {
     Socket& socket;
-    std::string to_say{};
-    std::string heard{};
+    std::string to_send{};
+    std::string received{};
     std::string failure{};
     bool ended = false;
-    std::size_t said = 0;
+    std::size_t sent = 0;
 
     void step() {
         if (ended || !failure.empty()) return;
@@ -63,23 +63,23 @@ struct Side {
             }
             if (read->state == Transfer::State::closed) ended = true;
             if (read->state != Transfer::State::done) break;
-            heard.append(b.data(), std::min(read->count, b.size()));
-            if (read->count > b.size()) heard.append(a.data(), read->count - b.size());
+            received.append(b.data(), std::min(read->count, b.size()));
+            if (read->count > b.size()) received.append(a.data(), read->count - b.size());
         } while (socket.unread());
-        while (said < to_say.size()) {
-            const auto half = (to_say.size() - said) / 2;
-            const std::array<iovec, 2> pieces{iovec{to_say.data() + said, half},
-                                              iovec{to_say.data() + said + half, to_say.size() - said - half}};
+        while (sent < to_send.size()) {
+            const auto half = (to_send.size() - sent) / 2;
+            const std::array<iovec, 2> pieces{iovec{to_send.data() + sent, half},
+                                              iovec{to_send.data() + sent + half, to_send.size() - sent - half}};
             const auto written = socket.write(pieces);
             if (!written) failure = written.error().message();
             if (!written || written->state != Transfer::State::done) return;
-            said += written->count;
+            sent += written->count;
         }
     }
 };
 
-/// Steps both until the condition holds; waits only as epoll would, for what they say that they wait for.
-bool talk(Side& one, Side& other, const std::function<bool()>& until) {
+/// Steps both until the condition holds; waits only as epoll would, for what waits_for() returns.
+bool transfer(Side& one, Side& other, const std::function<bool()>& until) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (std::chrono::steady_clock::now() < deadline) {
         one.step();
@@ -87,7 +87,7 @@ bool talk(Side& one, Side& other, const std::function<bool()>& until) {
         if (until()) return true;
         std::array<pollfd, 2> both{};
         for (auto [side, at] : {std::pair{&one, 0U}, std::pair{&other, 1U}}) {
-            const auto wanted = side->socket.waits_for({.read = true, .write = side->said < side->to_say.size()});
+            const auto wanted = side->socket.waits_for({.read = true, .write = side->sent < side->to_send.size()});
             const bool over = side->ended || !side->failure.empty();
             both[at] = {over ? -1 : side->socket.fd(),
                         static_cast<short>((wanted.read ? POLLIN : 0) | (wanted.write ? POLLOUT : 0)), 0};
@@ -108,54 +108,54 @@ TEST(Tls, CarriesMuchBothWaysAtOnceThroughSmallBuffers) {
     const Authority authority("weir test");
     auto pair = secure_pair(authority.files("sender"), authority.files("recorder"));
     Side client{pair.client, text_of(3'000'000)}, server{pair.server, text_of(2'000'001)};
-    EXPECT_TRUE(
-        talk(client, server, [&] { return client.heard.size() >= 2'000'001 && server.heard.size() >= 3'000'000; }))
+    EXPECT_TRUE(transfer(client, server,
+                         [&] { return client.received.size() >= 2'000'001 && server.received.size() >= 3'000'000; }))
         << client.failure << server.failure;
-    EXPECT_TRUE(client.heard == server.to_say);
-    EXPECT_TRUE(server.heard == client.to_say);
+    EXPECT_TRUE(client.received == server.to_send);
+    EXPECT_TRUE(server.received == client.to_send);
     pair.client.finish_sending();
-    EXPECT_TRUE(talk(client, server, [&] { return server.ended; }));
+    EXPECT_TRUE(transfer(client, server, [&] { return server.ended; }));
 }
 
 TEST(Tls, ManySmallPiecesGoOutTogether) {
     const Authority authority("weir test");
     auto pair = secure_pair(authority.files("sender"), authority.files("recorder"));
     Side client{pair.client, "x"}, server{pair.server};
-    ASSERT_TRUE(talk(client, server, [&] { return server.heard == "x"; }));
+    ASSERT_TRUE(transfer(client, server, [&] { return server.received == "x"; }));
     const auto text = text_of(40'000);
     std::vector<iovec> pieces;
     for (std::size_t at = 0; at < text.size(); at += 100) pieces.push_back({const_cast<char*>(text.data()) + at, 100});
     EXPECT_EQ(pair.client.write(pieces).value().count, text.size());
-    ASSERT_TRUE(talk(client, server, [&] { return server.heard.size() > text.size(); }));
-    EXPECT_TRUE(server.heard == "x" + text);
+    ASSERT_TRUE(transfer(client, server, [&] { return server.received.size() > text.size(); }));
+    EXPECT_TRUE(server.received == "x" + text);
 }
 
 struct Refused {
     std::string client, server;
 };
 
-/// Both try to say a word; nothing may be heard, and somebody says why.
+/// Both try to send a word; nothing may be received, and at least one side has an error.
 Refused refused(const TlsFiles& client_files, const TlsFiles& server_files, const std::string& host = "127.0.0.1") {
     auto pair = secure_pair(client_files, server_files, host);
     Side client{pair.client, "hello"}, server{pair.server, "hello"};
-    static_cast<void>(talk(client, server, [&] {
+    static_cast<void>(transfer(client, server, [&] {
         if (!client.failure.empty()) pair.client.close(), client.ended = true;
         if (!server.failure.empty()) pair.server.close(), server.ended = true;
         return client.ended && server.ended;
     }));
-    EXPECT_EQ(server.heard, "");
+    EXPECT_EQ(server.received, "");
     return {client.failure, server.failure};
 }
 
-TEST(Tls, ASenderOfAnotherAuthorityOrWithAnExpiredCertificateIsNotHeard) {
+TEST(Tls, NothingIsReceivedFromASenderOfAnotherAuthorityOrWithAnExpiredCertificate) {
     const Authority ours("ours"), theirs("theirs");
-    auto stranger = theirs.files("stranger");
-    stranger.authority = ours.files("x").authority;  // it knows us; we do not know it
-    EXPECT_THAT(refused(stranger, ours.files("recorder")).server, HasSubstr("certificate is not taken"));
+    auto foreign = theirs.files("stranger");
+    foreign.authority = ours.files("x").authority;  // it knows us; we do not know it
+    EXPECT_THAT(refused(foreign, ours.files("recorder")).server, HasSubstr("certificate is not taken"));
     EXPECT_THAT(refused(ours.files("old", -10), ours.files("recorder")).server, HasSubstr("certificate has expired"));
 }
 
-TEST(Tls, ASenderTalksOnlyToARecorderOfItsAuthorityUnderItsOwnName) {
+TEST(Tls, ASenderConnectsOnlyToARecorderOfItsAuthorityUnderItsOwnName) {
     const Authority ours("ours"), theirs("theirs");
     EXPECT_THAT(refused(ours.files("sender"), theirs.files("recorder")).client, HasSubstr("certificate is not taken"));
     EXPECT_THAT(refused(ours.files("sender"), ours.files("old", -10)).client, HasSubstr("certificate has expired"));
@@ -171,36 +171,36 @@ TEST(Tls, PlainBytesAreRefusedAndNamedOnBothSides) {
         auto pair = connected_pair();
         ASSERT_TRUE(TlsContext::for_server(authority.files("recorder")).value().accept(pair.server));
         Side client{pair.client, "WEIR plain bytes on a port that wants TLS"}, server{pair.server};
-        EXPECT_TRUE(talk(client, server, [&] { return !server.failure.empty(); }));
+        EXPECT_TRUE(transfer(client, server, [&] { return !server.failure.empty(); }));
         EXPECT_THAT(server.failure, HasSubstr("does not speak TLS"));
     }
     auto pair = connected_pair();
     ASSERT_TRUE(TlsContext::for_client(authority.files("sender")).value().connect(pair.client, "localhost"));
     Side client{pair.client, "hello"}, server{pair.server, "WEIR plain answer of a recorder without TLS"};
-    EXPECT_TRUE(talk(client, server, [&] { return !client.failure.empty(); }));
+    EXPECT_TRUE(transfer(client, server, [&] { return !client.failure.empty(); }));
     EXPECT_THAT(client.failure, HasSubstr("does not speak TLS"));
 }
 
 TEST(Tls, AHandshakeCutShortOrChangedAtAnyByteNeverBecomesData) {
     const Authority authority("weir test");
     const auto files = authority.files("sender");
-    // What a client says first, as the bytes of its handshake.
+    // The first bytes of a client: its handshake.
     auto recorded = connected_pair();
     ASSERT_TRUE(TlsContext::for_client(files).value().connect(recorded.client, "localhost"));
-    Side speaker{recorded.client, "hello"}, listener{recorded.server};
-    ASSERT_TRUE(talk(speaker, listener, [&] { return listener.heard.size() > 100; }));
+    Side sender{recorded.client, "hello"}, recipient{recorded.server};
+    ASSERT_TRUE(transfer(sender, recipient, [&] { return recipient.received.size() > 100; }));
     const auto context = TlsContext::for_server(files).value();
-    for (std::size_t at = 0; at <= listener.heard.size(); ++at) {
+    for (std::size_t at = 0; at <= recipient.received.size(); ++at) {
         auto pair = connected_pair();
         ASSERT_TRUE(context.accept(pair.server));
-        auto bytes = listener.heard.substr(0, at);
-        if (at % 2 == 1) bytes = listener.heard, bytes[at - 1] = static_cast<char>(bytes[at - 1] ^ 0x41);
+        auto bytes = recipient.received.substr(0, at);
+        if (at % 2 == 1) bytes = recipient.received, bytes[at - 1] = static_cast<char>(bytes[at - 1] ^ 0x41);
         Side client{pair.client, bytes}, server{pair.server};
-        ASSERT_TRUE(talk(client, server, [&] {
-            if (client.said == bytes.size()) pair.client.finish_sending();
+        ASSERT_TRUE(transfer(client, server, [&] {
+            if (client.sent == bytes.size()) pair.client.finish_sending();
             return server.ended || !server.failure.empty();
         })) << at;
-        EXPECT_EQ(server.heard, "");
+        EXPECT_EQ(server.received, "");
     }
 }
 
@@ -232,7 +232,7 @@ TEST(Tls, RenegotiationIsRefusedAndBringsNoData) {
     ASSERT_TRUE(agreed()) << server.failure;
     ASSERT_EQ(SSL_renegotiate(client.get()), 1);
     EXPECT_FALSE(agreed());
-    EXPECT_EQ(server.heard, "");
+    EXPECT_EQ(server.received, "");
 }
 
 TEST(Tls, ACertificateWithoutAnEndEndsAfterEveryTimeThatThereIs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes to the messages of the dataflow. A count is checked against its limit and the bytes that are there before
-// anything grows; what is decoded into keeps the memory of the message before.
+// anything grows; the target keeps the memory of the message before.
 #include <fmt/format.h>
 
 #include "dataflow_layout.hpp"

@@ -17,7 +17,7 @@ constexpr std::size_t from_at = 8;
 constexpr std::uint16_t flag_reliable = 1;
 constexpr auto last_type = static_cast<std::uint8_t>(DataflowType::readout_input);
 
-/// What can be said before the checksum is known to be right: whose bytes they are, and how many.
+/// Sender and size of a datagram, before its checksum is verified.
 Result<std::uint32_t> check_lengths(ConstData data) {
     if (data.size() < datagram_header_size)
         return fail(Errc::truncated, fmt::format("{} bytes are no datagram, the header alone has {}", data.size(),
@@ -27,7 +27,7 @@ Result<std::uint32_t> check_lengths(ConstData data) {
                     fmt::format("no datagram begins with {:#010x}; does another program send to this port?", magic));
     if (const auto version = load_little<std::uint8_t>(data, 4); version != datagram_version)
         return fail(Errc::unsupported,
-                    fmt::format("a datagram of version {}, this program speaks version {}", version, datagram_version));
+                    fmt::format("a datagram of version {}, this program reads version {}", version, datagram_version));
     const auto message = load_little<std::uint32_t>(data, 40);
     const auto offset = load_little<std::uint32_t>(data, 44);
     const auto part = load_little<std::uint32_t>(data, 48);
@@ -91,7 +91,7 @@ Result<DatagramHeader> decode_datagram(ConstData data, std::uint32_t key) {
         return fail(Errc::corrupt, fmt::format("a datagram of station {}, epoch {}, message {}; none of them can be 0",
                                                number(header.from), number(header.epoch), header.message));
     if (header.reliable && header.to_epoch == Epoch{0})
-        return fail(Errc::corrupt, "a reliable message does not say which process it is for");
+        return fail(Errc::corrupt, "a reliable message does not name the process it is for");
     return header;
 }
 

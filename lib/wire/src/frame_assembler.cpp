@@ -71,7 +71,7 @@ FrameAssembler::Step FrameAssembler::feed(ConstData& input) {
         return partial_.size() == size;
     };
     if (partial_.size() < frame_header_size) {
-        // A foreign protocol is told by its first bytes; it need not send 24.
+        // A foreign protocol is recognised by its first bytes; it need not send 24.
         const bool whole = gather(frame_header_size);
         const auto known = std::min(partial_.size(), frame_magic.size());
         if (!whole &&

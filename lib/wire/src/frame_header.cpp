@@ -29,7 +29,7 @@ Result<FrameHeader> decode_header(ConstData data) {
                                                load_little<std::uint8_t>(data, 2), load_little<std::uint8_t>(data, 3)));
     if (const auto version = load_little<std::uint8_t>(data, 4); version != frame_version)
         return fail(Errc::unsupported,
-                    fmt::format("framing version {} is not known (this program speaks {})", version, frame_version));
+                    fmt::format("framing version {} is not known (this program reads {})", version, frame_version));
     FrameHeader header;
     header.type = load_little<std::uint8_t>(data, 5);
     header.flags = load_little<std::uint16_t>(data, 6);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes to values. Every length is checked against what is really there before it is used, and nothing
+// Bytes to values. Every length is checked against the bytes that are there before it is used, and nothing
 // is allocated for a number that the bytes do not back.
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@ std::unexpected<Error> too_short(const char* message, ConstData meta) {
     return fail(Errc::truncated, fmt::format("{} ends before its last field (meta of {} bytes)", message, meta.size()));
 }
 
-/// `count` ranges, ascending above `floor`.
-Result<std::vector<SequenceRange>> take_ranges(FieldReader& in, std::uint32_t count, Sequence floor) {
+/// `count` ranges, ascending above `last`.
+Result<std::vector<SequenceRange>> take_ranges(FieldReader& in, std::uint32_t count, Sequence last) {
     if (count > message_ranges_max)
         return fail(Errc::corrupt, fmt::format("{} ranges are announced, {} is the most", count, message_ranges_max));
     const auto bytes = in.take_bytes(std::size_t{count} * 16);
@@ -27,10 +27,10 @@ Result<std::vector<SequenceRange>> take_ranges(FieldReader& in, std::uint32_t co
     for (std::size_t i = 0; i < count; ++i) {
         const SequenceRange range{Sequence{load_little<std::uint64_t>(bytes, 16 * i)},
                                   Sequence{load_little<std::uint64_t>(bytes, 16 * i + 8)}};
-        if (!valid(range.first) || !valid(range.last) || range.first > range.last || range.first <= floor)
+        if (!valid(range.first) || !valid(range.last) || range.first > range.last || range.first <= last)
             return fail(Errc::corrupt, fmt::format("sequences {} to {} are no range above {}", number(range.first),
-                                                   number(range.last), number(floor)));
-        floor = range.last;
+                                                   number(range.last), number(last)));
+        last = range.last;
         ranges.push_back(range);
     }
     return ranges;
@@ -72,7 +72,7 @@ Result<Hello> decode_hello(ConstData meta) {
     if (!in.ok()) return too_short("HELLO", meta);
     hello.any_run = hello.protocol >= 2 && (flags & hello_any_run) != 0;
     if (hello.any_run) hello.session.run = RunNumber{};
-    if (hello.protocol == 0) return fail(Errc::corrupt, "HELLO speaks protocol version 0; there is none");
+    if (hello.protocol == 0) return fail(Errc::corrupt, "HELLO has protocol version 0; there is none");
     if (!valid_sender_name(sender))
         return fail(Errc::corrupt,
                     fmt::format("HELLO has a sender name of {} bytes that is not 1 to {} letters, digits "
@@ -98,7 +98,7 @@ Result<Welcome> decode_welcome(ConstData meta) {
     const auto cumulative = check_cumulative(in.take<std::uint64_t>());
     if (!in.ok()) return too_short("WELCOME", meta);
     if (!cumulative) return std::unexpected(cumulative.error());
-    if (welcome.protocol == 0) return fail(Errc::corrupt, "WELCOME speaks protocol version 0; there is none");
+    if (welcome.protocol == 0) return fail(Errc::corrupt, "WELCOME has protocol version 0; there is none");
     const auto ranges = WEIR_TRY(take_ranges(in, count, *cumulative));
     if (welcome.protocol >= 2) {
         welcome.run = RunNumber{in.take<std::uint32_t>()};
@@ -134,7 +134,7 @@ Result<EventMeta> decode_event(ConstData meta, std::uint16_t flags) {
     in.take<std::uint16_t>();
     event.sent_elsewhere = (flags & flag_sent_elsewhere) != 0;
     if (!in.ok()) return too_short("EVENT", meta);
-    // A message that is whole but asks for too much is told apart from one that is broken, so all tags
+    // A whole message that exceeds a limit is distinguished from a broken one, so all tags
     // are walked even when they are too many to be kept.
     std::optional<Error> refused;
     if (tags > tags_max)

@@ -88,7 +88,7 @@ bool valid_sender_name(std::string_view text) noexcept {
 }
 
 std::string to_string(const SessionKey& key) {
-    // Whoever knows the incarnation can speak for the session, so no log shows more of it than tells two apart.
+    // A program that has the incarnation can act for the session, so logs show only as much of it as distinguishes two.
     const auto mark = static_cast<std::uint16_t>((key.incarnation * 0x9E3779B97F4A7C15U) >> 48);
     return fmt::format("{}/#{:04x}/{} run {}", key.sender, mark, key.connection, number(key.run));
 }

@@ -74,7 +74,7 @@ TEST(Message, OfProtocol1IsUnderstoodAndWhatItLacksIsEmpty) {
     hello.any_run = true;
     EXPECT_TRUE(decode_hello(meta_of(bytes_of(hello))).value().any_run);
     EXPECT_EQ(decode_hello(meta_of(bytes_of(hello))).value().session.run, RunNumber{});
-    hello.protocol = 1;  // the flag is a zero that nobody looks at
+    hello.protocol = 1;  // the flag is a zero that is not checked
     EXPECT_FALSE(decode_hello(meta_of(bytes_of(hello))).value().any_run);
 }
 

@@ -44,7 +44,7 @@ public:
 
     void add(PreparedEvent event) {
         all_.push_back(std::make_unique<PreparedEvent>(std::move(event)));
-        put_back(*all_.back());
+        release(*all_.back());
     }
 
     [[nodiscard]] PreparedEvent* take(std::size_t kind) {
@@ -56,7 +56,7 @@ public:
         return event;
     }
 
-    void put_back(PreparedEvent& event) {
+    void release(PreparedEvent& event) {
         const std::scoped_lock lock(mutex_);
         at_hand_[event.kind].push_back(&event);
     }
@@ -75,7 +75,7 @@ SyntheticSource::SyntheticSource(const SyntheticOptions& options)
       shelf_(std::make_shared<Shelf>(2 * options.profile.streams.size())) {
     for (const auto& stream : options.profile.streams) rate_hz_ += stream.rate_hz;
 
-    // The plans say which kind comes when, and what sizes each kind has.
+    // The plans decide the order of the kinds and the sizes of each.
     Sampler sampler(options.profile, options.seed);
     std::vector<std::vector<PlannedEvent>> plans(2 * options.profile.streams.size());
     const auto count = std::clamp<std::uint64_t>(options.events.value_or(plans_max), 1, plans_max);
@@ -172,7 +172,7 @@ std::optional<SourcedEvent> SyntheticSource::make(std::uint64_t n) {
                         .tags = event->tags,
                         .data = event->bytes,
                         .owner = std::shared_ptr<const void>(
-                            event->bytes.data(), [shelf = shelf_, event](const void*) { shelf->put_back(*event); })};
+                            event->bytes.data(), [shelf = shelf_, event](const void*) { shelf->release(*event); })};
 }
 
 }  // namespace weir::workload

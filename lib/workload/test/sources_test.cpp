@@ -26,7 +26,7 @@ event::EventView view_of(const SourcedEvent& event, event::Format format) {
     return std::move(*view);
 }
 
-/// Every fragment is right, and the event says inside what its description says outside.
+/// Every fragment is right, and the event's headers agree with its description.
 void expect_consistent(const SourcedEvent& event, const EventSource& source) {
     const auto checked =
         event::check_event(event.data, source.format(), event::Depth::fragments,
@@ -171,7 +171,7 @@ protected:
 
     static void append(std::vector<std::byte>& to, ConstData data) { to.insert(to.end(), data.begin(), data.end()); }
 
-    /// A raw file with those events, closed as it should be unless `end` says not.
+    /// A raw file with those events, closed as it should be unless `end` is false.
     fs::path write(const std::string& name, event::Format format, const std::vector<std::vector<std::byte>>& events,
                    RunNumber run, bool end = true) const {
         event::FileHead head;
@@ -292,7 +292,7 @@ TEST_F(Replay, OpaqueEventsAreCountedAndGoToTheStreamOfTheFile) {
               (std::vector<std::byte>{std::byte{2}, std::byte{3}}));
 }
 
-TEST_F(Replay, AFileWithoutItsEndIsReplayedAndSaidToBeShort) {
+TEST_F(Replay, AFileWithoutItsEndIsReplayedAndReportedAsShort) {
     const auto path = write("a.data", event::Format::opaque, {{std::byte{1}}}, RunNumber{44}, false);
     auto source = ReplaySource::open({.files = {path}});
     ASSERT_TRUE(source.has_value()) << source.error().message();

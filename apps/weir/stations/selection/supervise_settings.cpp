@@ -103,7 +103,7 @@ Result<selection::SupervisorStationOptions> SuperviseSettings::to_options(const 
     options.supervisor.first_global = GlobalEventId{first_global_};
     options.supervisor.first_level1 = Level1Id{place.partition.data.first_level1_id};
     options.supervisor.lost_decision =
-        lost_decision_ == "accept" ? selection::LostDecision::accept : selection::LostDecision::give_again;
+        lost_decision_ == "accept" ? selection::LostDecision::accept : selection::LostDecision::reassign;
     if (source_ == "file" && place.sources.empty())
         return fail(Errc::usage, "source = \"file\": name the raw file with --source");
     options.loop = loop_options(place, listen_);

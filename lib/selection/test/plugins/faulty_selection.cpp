@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A selection with every fault that people write: which one is said by the global id.
+// A selection with every fault that authors make: the global id selects one.
 #include <unistd.h>
 
 #include <cstdlib>

@@ -22,7 +22,7 @@
 #ifndef WEIR_DESCRIBE_HIDDEN  // private members can only be described inside of their class
 #define WEIR_DESCRIBE_HIDDEN
 #endif
-/// ROOT reads what a plain pointer points at into a new object, which nobody owns; weir's classes own it.
+/// ROOT reads what a plain pointer points at into a new object without an owner; weir's classes own it.
 #ifdef WEIR_WITH_ROOT
 template <class T>
 using Pointer = T*;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classes of root_classes.hpp as weir is told about them: the one line per class that a user writes too.
+// The descriptions of root_classes.hpp for weir: the one line per class that a user writes too.
 #pragma once
 
 #define WEIR_DESCRIBE_HIDDEN                                                                                         \

@@ -70,8 +70,8 @@ private:
     }
 };
 
-/// A file with one object of each class, and so with the descriptions of all classes: what other readers learn them
-/// from.
+/// A file with one object of each class, and so with the descriptions of all classes: the source of them for other
+/// readers.
 int write_classes(const char* path) {
     TFile file(path, "RECREATE", "", 509);  // zlib: every reader has it
     int number = 0;

@@ -33,7 +33,7 @@ void BadNetwork::run(const std::stop_token& stop) {
         watched.assign({{listener_.fd(), POLLIN, 0}});
         for (auto& pair : pairs_) {
             for (const int end : {0, 1}) {
-                // An end is read again when what it said before has been passed on.
+                // An end is read again when its earlier bytes have been passed on.
                 const bool reads = !pair.over[end] && !pair.doomed && pair.underway[1 - end].empty();
                 const bool writes = !pair.underway[end].empty();
                 const auto events = static_cast<short>((reads ? POLLIN : 0) | (writes ? POLLOUT : 0));

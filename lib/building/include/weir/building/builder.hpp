@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event builder (SFI): asks the readouts for the fragments of the events that it was assigned, asks again for what
-// got lost on the way, puts events together, and says what became of them. What stays lost becomes an empty ROB with
-// status bits, never a gap. How much is on its way at once is shaped (request_window.hpp).
+// The event builder (SFI): requests the fragments of its assigned events from the readouts, re-requests what got lost,
+// builds the events, and sends the DFM their outcomes. A fragment that stays lost becomes an empty ROB with status
+// bits, never a gap. A window bounds the bytes in flight (request_window.hpp).
 //
-// Logic only: messages and time come in, messages go out through the outbox. One thread makes all calls.
+// Logic only: messages and time come in, messages go out through a MessageSender. One thread makes all calls.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@
 #include "weir/building/request_window.hpp"
 #include "weir/event/check.hpp"
 #include "weir/event/format.hpp"
-#include "weir/messaging/outbox.hpp"
+#include "weir/messaging/messages.hpp"
 #include "weir/messaging/round_trip.hpp"
 #include "weir/service/station.hpp"
 #include "weir/wire/dataflow.hpp"
@@ -38,11 +38,11 @@ struct BuilderOptions {
     SourceId source{0x00790000};     // of the event: an SFI
     std::uint32_t events_max = 128;  // in hand: asked for, complete, or not final downstream. Its credit at the DFM
     std::uint32_t building_max =
-        32;  // of these, asked for at once; those that wait only for what got lost do not count
+        32;  // of these, requested at once; those that wait only for lost fragments do not count
     RequestWindow::Limits window{};
     std::uint32_t source_requests_max = 32;            // events that one readout is asked for at once
     std::uint32_t request_events = 8;                  // in one message
-    std::chrono::milliseconds event_deadline{10'000};  // then what is missing is lost
+    std::chrono::milliseconds event_deadline{10'000};  // then missing fragments are lost
     std::chrono::milliseconds suspect_deadline{
         200};  // of a readout that has let an event run out of time, until it answers
     std::chrono::milliseconds reask_min{10};
@@ -50,15 +50,14 @@ struct BuilderOptions {
     std::chrono::microseconds not_yet_wait{500};  // before the first repetition; doubles
 };
 
-/// What a builder's message loop does best with (MessageLoopOptions::gather): it has many answers on their way at once,
-/// so that none of them is urgent.
+/// The best MessageLoopOptions::gather for a builder: it has many answers in flight, and none of them is urgent.
 inline constexpr std::chrono::microseconds answers_gather{50};
 
 class Builder final : public messaging::MessageHandler {
 public:
     struct Counts {
-        std::uint64_t received = 0;  // events assigned to us = stored + rejected + failed + given up + in hand
-        std::uint64_t stored = 0, failed = 0, given_up = 0;
+        std::uint64_t received = 0;  // events assigned to us = stored + rejected + failed + unfinished + in hand
+        std::uint64_t stored = 0, failed = 0, unfinished = 0;
         std::map<std::string, std::uint64_t> rejected{};  // downstream, by reason
         std::uint64_t incomplete = 0;                     // of those built
         std::uint64_t built = 0, bytes_built = 0;
@@ -67,11 +66,11 @@ public:
         std::uint64_t re_requested = 0, not_yet = 0;
         std::uint64_t late_or_double = 0, unexpected = 0, malformed = 0, no_memory = 0;
         std::uint64_t robs_lost = 0, robs_bad = 0, level1_mismatches = 0;
-        std::uint64_t in_hand = 0, window = 0, on_their_way = 0;
+        std::uint64_t in_hand = 0, window = 0, in_flight = 0;
     };
 
-    /// Outbox, pool and sink outlive the builder.
-    Builder(const BuilderOptions& options, messaging::Outbox& outbox, memory::BufferPool& pool, BuiltSink& sink,
+    /// Messages, pool and sink outlive the builder.
+    Builder(const BuilderOptions& options, messaging::MessageSender& messages, memory::BufferPool& pool, BuiltSink& sink,
             Reporter report = {});
     ~Builder() override;
 
@@ -83,13 +82,13 @@ public:
     void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override;
     [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now) override;
 
-    /// What became of an event that the sink took. `reason` names a rejection.
+    /// The outcome of an event that the sink took. `reason` names a rejection.
     void ended(const wire::EventTicket& ticket, bool incomplete, wire::EventOutcome outcome, const std::string& reason);
     /// The sink has room again, or a socket overflowed.
     void overflowed() noexcept { window_.overflowed(); }
 
-    /// Everything that is not final is given up and counted.
-    void give_up();
+    /// Rejects every event that is not final, and counts it as unfinished.
+    void reject_unfinished();
 
     [[nodiscard]] Counts counts() const;
     [[nodiscard]] service::StationLedger ledger() const;
@@ -104,11 +103,11 @@ private:
     struct Slot {
         SlotState state = SlotState::wanted;
         std::uint8_t tries = 0;
-        std::uint8_t not_yet = 0;           // answers so far that said so
-        bool repeated = false;              // asked for again, because it seemed lost
+        std::uint8_t not_yet = 0;           // answers so far with this state
+        bool repeated = false;              // re-requested, because it seemed lost
         std::uint32_t booked = 0;           // bytes in the window
         std::uint64_t request = 0;          // the latest
-        SteadyTime at{};                    // asked, or to be asked again
+        SteadyTime at{};                    // of the last request, or of the next one
         std::chrono::nanoseconds before{};  // asked the time before, if it was repeated: see ran_
         std::uint64_t request_before = 0;   // then
         std::uint32_t overtaken = 0;        // then: see Ask
@@ -131,7 +130,7 @@ private:
         std::uint32_t assembly = 0, generation = 0;
         std::uint64_t request = 0;
         std::chrono::nanoseconds ran{};  // when it was asked: see ran_
-        std::uint32_t overtaken = 0;     // answers to what the readout was asked for later that came before
+        std::uint32_t overtaken = 0;     // answers to later requests to the readout that came first
     };
     /// How much later other things were asked for that had been answered before: in time and in requests, to all
     /// readouts.
@@ -149,7 +148,7 @@ private:
         std::vector<SourceId> sources{};
         std::deque<Ask> to_ask{};
         std::deque<Ask> asked{};    // in the order of asking
-        std::deque<Ask> resting{};  // said "not yet"
+        std::deque<Ask> resting{};  // answered "not yet"
         std::uint32_t outstanding = 0;
         bool queued = false;  // stands in ready_
         bool suspect = false;
@@ -192,14 +191,14 @@ private:
     void abandon(std::uint32_t assembly);
     void release(Assembly& assembly, std::uint32_t readout, bool lost);
     void offer();
-    void tell(SteadyTime now);
+    void send_outcomes(SteadyTime now);
     [[nodiscard]] Slot* find(const Ask& ask, std::uint32_t readout) noexcept;
     [[nodiscard]] std::uint64_t expected_size(const Readout& readout) const noexcept;
     [[nodiscard]] std::uint64_t next_request_bytes(const Readout& readout) const noexcept;
     [[nodiscard]] bool may_begin() noexcept;
 
     const BuilderOptions options_;
-    messaging::Outbox& outbox_;
+    messaging::MessageSender& messages_;
     memory::BufferPool& pool_;
     BuiltSink& sink_;
     const Reporter report_;  // a readout is silent, an event cannot be built
@@ -207,7 +206,7 @@ private:
     RunNumber run_{};
     std::optional<wire::StationId> dfm_;
     std::vector<Readout> readouts_;
-    std::vector<std::uint32_t> readout_of_;  // by station; nobody: it is none
+    std::vector<std::uint32_t> readout_of_;  // by station; no_readout: it is none
     std::vector<SourceId> sources_;          // by position
     std::vector<std::uint64_t> lost_;        // by position
     std::vector<event::SourceRule> rules_;   // by position
@@ -221,8 +220,8 @@ private:
     std::deque<Ask> begun_;                                       // in the order of beginning, for deadlines
     std::unordered_map<std::uint32_t, std::uint32_t> by_level1_;  // of the active ones
     std::deque<std::unique_ptr<BuiltEvent>> complete_;            // the sink was full
-    std::vector<wire::EventEnd> ended_;                           // not told
-    std::uint64_t credit_told_ = 0, ended_count_ = 0;
+    std::vector<wire::EventEnd> ended_;                           // outcomes not sent
+    std::uint64_t credit_sent_ = 0, ended_count_ = 0;
     std::uint64_t held_ = 0;  // by the sink
     std::uint64_t next_request_ = 1;
     std::uint32_t turn_ = 0;               // which readout an event begins with
@@ -237,13 +236,13 @@ private:
     // is slow, not lost.
     std::chrono::nanoseconds longest_trip_{};
     // When the latest asked of all that was answered had been asked for, and which request it was. This is the clock by
-    // which answers are missed: it stands still while nobody answers, be it that the line, the machine or this builder
-    // is busy.
+    // which answers are missed: it stands still while no readout answers, be it that the line, the machine or this
+    // builder is busy.
     std::chrono::nanoseconds newest_answered_{};
     std::uint64_t newest_request_ = 0;
     Lag longest_lag_{};  // about that of the last quarter of a second
-    // Of anybody: the last answer, and the first after a pause (see ran_); how many may be asked again for silence, and
-    // when some were.
+    // Of all readouts: the last answer, and the first after a pause (see ran_); how many may be re-requested for
+    // silence, and when some were.
     std::chrono::nanoseconds last_answer_{}, resumed_{}, tried_at_{};
     std::uint32_t tries_left_ = tries_least;
     SteadyTime last_step_{};

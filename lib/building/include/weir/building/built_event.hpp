@@ -14,13 +14,12 @@ namespace weir::building {
 struct BuiltEvent {
     wire::EventTicket ticket{};
     std::uint32_t robs = 0;       // of sources, the empty ones included
-    std::uint32_t robs_lost = 0;  // empty ROBs that stand for what did not come
+    std::uint32_t robs_lost = 0;  // empty ROBs in place of lost fragments
     event::EventPieces pieces{};  // lie in `memory` and in themselves
     FragmentMemory memory{};
 };
 
-/// What takes built events. It says later, from any thread, what became of each: Builder::ended() in the builder's
-/// thread.
+/// Takes built events. The outcome of each comes later, by Builder::ended() in the builder's thread.
 class BuiltSink {
 public:
     virtual ~BuiltSink() = default;

@@ -25,7 +25,7 @@ namespace weir::building {
 struct DeliveryOutputOptions {
     std::string name = "builder";  // of the sender: the station
     wire::EventFormat format = wire::EventFormat::event_5_0;
-    std::vector<StreamTag> tags{};  // what filters choose instead of; recorders get these
+    std::vector<StreamTag> tags{};  // filters choose others; recorders get these
     Bytes window{256ULL << 20};     // of all receivers together
 };
 
@@ -46,7 +46,7 @@ public:
     ~DeliveryOutput() override;
 
     /// From now on to the filters among the peers, or to the recorders when there are none. A new run begins with new
-    /// senders, and what the old ones hold is released. Error: an address cannot be used.
+    /// senders, and the events of the old ones are released. Error: an address cannot be used.
     [[nodiscard]] Result<> set_peers(const std::vector<Peer>& peers, RunNumber run);
 
     [[nodiscard]] bool take(std::unique_ptr<BuiltEvent>& event) override;
@@ -66,7 +66,7 @@ private:
     const Reporter report_;
     std::mutex mutex_;  // of ended_
     std::vector<EndedEvent> ended_;
-    std::atomic<bool> waiting_{false};  // take() said no: release there, acquire in the senders' threads
+    std::atomic<bool> waiting_{false};  // take() returned false: release there, acquire in the senders' threads
     RunNumber run_{};
     std::unique_ptr<delivery::SenderGroup> group_;  // the last member: its threads call into the others
 };

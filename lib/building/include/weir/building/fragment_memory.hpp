@@ -17,7 +17,7 @@ namespace weir::building {
 
 class FragmentMemory {
 public:
-    /// `chunk`: what is taken from the pool at once.
+    /// `chunk`: the size that is taken from the pool at once.
     void begin(memory::BufferPool& pool, std::size_t chunk) {
         pool_ = &pool;
         chunk_ = chunk;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic shaping: how many bytes of answers may be on their way to a builder at once. Many sources that answer one
+// Traffic shaping: how many bytes of answers may be in flight to a builder. Many sources that answer one
 // builder at the same moment overflow the queue before it (in a switch, in its socket); what is lost there comes late,
 // if at all. So the window shrinks when answers get lost *and* trips get longer, which a full queue does and bad cables
 // do not, or when the kernel says that the socket overflowed; otherwise it grows again. Trips are also long where a
@@ -22,11 +22,11 @@ public:
     };
     explicit RequestWindow(const Limits& limits) noexcept : limits_(limits), size_(limits.most) {}
 
-    /// Room for an answer of that size? One may always be on its way.
+    /// Room for an answer of that size? One may always be in flight.
     [[nodiscard]] bool room(std::uint64_t bytes) const noexcept {
-        return !limits_.shaping || on_their_way_ == 0 || on_their_way_ + bytes <= size_;
+        return !limits_.shaping || in_flight_ == 0 || in_flight_ + bytes <= size_;
     }
-    void asked(std::uint64_t bytes) noexcept { on_their_way_ += bytes; }
+    void asked(std::uint64_t bytes) noexcept { in_flight_ += bytes; }
     void answered(std::uint64_t bytes, std::chrono::nanoseconds trip) noexcept {
         released(bytes);
         ++answered_;
@@ -35,7 +35,7 @@ public:
         if (answered_ + lost_ >= round) evaluate();
     }
     /// Neither answered in a time that was measured nor lost.
-    void released(std::uint64_t bytes) noexcept { on_their_way_ -= std::min(bytes, on_their_way_); }
+    void released(std::uint64_t bytes) noexcept { in_flight_ -= std::min(bytes, in_flight_); }
     void lost(std::uint64_t bytes) noexcept {
         released(bytes);
         ++lost_;
@@ -45,7 +45,7 @@ public:
     void overflowed() noexcept { overflowed_ = true; }
 
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-    [[nodiscard]] std::uint64_t on_their_way() const noexcept { return on_their_way_; }
+    [[nodiscard]] std::uint64_t in_flight() const noexcept { return in_flight_; }
 
 private:
     static constexpr std::uint64_t round = 256;  // answers between two decisions
@@ -88,7 +88,7 @@ private:
 
     Limits limits_;
     std::uint64_t size_;
-    std::uint64_t on_their_way_ = 0, answered_ = 0, lost_ = 0;
+    std::uint64_t in_flight_ = 0, answered_ = 0, lost_ = 0;
     std::uint64_t usual_ = 0;        // lost of a round, when its size was found not to be the cause
     std::uint64_t shrunk_from_ = 0;  // what it was before loss began
     std::uint64_t compared_ = 0,

@@ -30,7 +30,7 @@ struct ChosenFrom<Value(Arguments...) noexcept> {
             return best(kernels(), CpuFeatures::detect());
         }
 
-        /// What run() calls from the second time on, for callers that keep it.
+        /// The function that run() calls from the second time on, for callers that keep it.
         [[nodiscard]] static Function* function() noexcept {
             auto* const kept = function_.load(std::memory_order_relaxed);
             return kept == choose_and_run ? choose() : kept;

@@ -4,7 +4,7 @@
 // leading zeros, and all is inverted; so cksum("123456789") is 0x377a6011.
 //
 // The length is why there are two kinds of value here. A *running* value is the sum of bytes alone: it
-// continues and joins like every CRC. A *finished* value is what is stored and compared; it holds the length
+// continues and joins like every CRC. A *finished* value is stored and compared; it holds the length
 // as well, so joining two of them needs both lengths.
 #pragma once
 

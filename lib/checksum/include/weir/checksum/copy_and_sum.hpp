@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves bytes to their place and sums them on the way, in one loop: a byte is loaded once where there is AVX-512, and
+// Copies bytes to their place and sums them in the same loop: a byte is loaded once where there is AVX-512, and
 // else a second time from the cache (blocks of 4 KiB: summed, then copied). With stores that go around the cache the
 // sum is free: the loop runs at the speed of the copy alone, and the copy is faster than memcpy, which reads the
 // target's lines before it writes them.
@@ -15,7 +15,7 @@ namespace weir::checksum {
 
 enum class Stores {
     ordinary,     // the copy stays in the cache: right when another core reads it at once
-    non_temporal  // around the cache: right when a disk or a network card reads it next, or nobody soon
+    non_temporal  // around the cache: right when a disk or a network card reads it next, or it is not read soon
 };
 
 inline constexpr std::size_t copy_block_size = 4096;

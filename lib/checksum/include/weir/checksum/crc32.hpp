@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CRC-32 (ISO 3309, ITU-T V.42, RFC 1952; zlib's crc32, XRootD's zcrc32): polynomial 0x04c11db7, bits
-// reflected, inverted before and after, so crc32("123456789") is 0xcbf43926. What XRootD calls crc32 is
+// reflected, inverted before and after, so crc32("123456789") is 0xcbf43926. The crc32 of XRootD is
 // another sum: cksum.hpp.
 #pragma once
 

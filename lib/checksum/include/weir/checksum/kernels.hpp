@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one list of implementations. What chooses a kernel, what tests kernels and what measures them all
-// walk these lists, so none can be forgotten. Each list begins with the portable kernel, which says what
-// is right and runs everywhere; the best one stands last.
+// The one list of implementations. The choice of a kernel, the tests and the benchmarks all walk these
+// lists, so none can be omitted. Each list begins with the portable kernel, which defines what is right
+// and runs everywhere; the best one stands last.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +80,7 @@ template <class Function>
 /// The same of one algorithm alone, for a program that makes no other sum.
 [[nodiscard]] Result<> self_test_of(std::string_view algorithm, const CpuFeatures& features = CpuFeatures::detect());
 
-/// The same over given lists: what self_test() does with ours. Algorithms are "adler32", "crc32", "crc32c",
+/// The same over given lists; self_test() does it with ours. Algorithms are "adler32", "crc32", "crc32c",
 /// "cksum" (running values), "crc64-xz", "crc64-nvme", "crc64-ecma182"; all but the first have products.
 [[nodiscard]] Result<> self_test_sums(std::string_view algorithm, std::span<const SumKernel> kernels,
                                       const CpuFeatures& features);

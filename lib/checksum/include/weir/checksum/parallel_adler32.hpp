@@ -3,9 +3,9 @@
 // summed side by side, the sums joined. All hand-over schemes of the paper are kept, so that its figures
 // can be drawn again, and one is ours.
 //
-// What decides is the price of a hand-over. Starting a thread or waking a sleeping one costs tens of
-// microseconds; a worker that is already waiting with open eyes takes over in the time that a cache line
-// travels. With a fast kernel most events are summed sooner than anybody else could begin: below the
+// The cost of a hand-over decides. Starting a thread or waking a sleeping one costs tens of
+// microseconds; a worker that is spinning takes over in the time that a cache line
+// travels. With a fast kernel most events are summed sooner than another thread could begin: below the
 // cutoff a call is the plain call. Spend further threads on other events first.
 #pragma once
 
@@ -34,7 +34,7 @@ enum class Scheme {
 /// Whose loop sums the parts.
 enum class AdlerKernel {
     ours,  // the best of adler32_kernels()
-    zlib,  // what programs use that know nothing of us; the paper's
+    zlib,  // used by programs without weir; the paper's
 };
 
 [[nodiscard]] std::string_view name(Scheme scheme) noexcept;
@@ -77,7 +77,7 @@ public:
         return split(data, value);
     }
 
-    /// Bytes from which a call is split: what was set or measured; ParallelOptions::never when off, or when
+    /// Bytes from which a call is split, as set or measured; ParallelOptions::never when off, or when
     /// splitting did not win at any size.
     [[nodiscard]] std::size_t cutoff() const noexcept { return cutoff_; }
 

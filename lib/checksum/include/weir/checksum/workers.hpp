@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pool of threads for everything in memory that is summed by several: the parts of an event (ParallelAdler32).
-// Workers help callers; a caller whom nobody helps does
-// everything itself, so a busy pool, a small one or none at all costs it no more than having asked.
+// One pool of threads for data in memory that several threads sum: the parts of an event (ParallelAdler32). Workers
+// help callers. A caller without help does everything itself, so a busy pool, a small one or none at all costs it no
+// more than the offer.
 //
-// A worker without work looks out for a bounded time before it sleeps: what it sees then it begins within some
-// hundred nanoseconds, while waking it costs tens of microseconds. So this is no place for what blocks in the
-// kernel: who reads files has threads of its own.
+// A worker without work spins for a bounded time before it sleeps: it begins a task that comes then within some hundred
+// nanoseconds, while waking it costs tens of microseconds. So tasks must not block in the kernel: code that reads files
+// has threads of its own.
 #pragma once
 
 #include <chrono>
@@ -25,14 +25,14 @@ struct WorkerOptions {
     std::chrono::nanoseconds spin{50'000};  // a worker without work looks out that long
 };
 
-class Posts;
+class TaskSlots;
 
 /// Any number of threads may call at once, also a worker from within its work. Destroy it when no call is in
 /// progress: workers are stopped and joined. In a child of fork(), which has no workers, callers do everything
 /// themselves.
 class Workers {
 public:
-    /// What lasts longer than this for one thread alone is worth waking workers for: a waking takes 20 to 50 us.
+    /// Work that lasts longer than this for one thread alone is worth waking workers: a waking takes 20 to 50 us.
     static constexpr std::chrono::microseconds worth_waking{60};
 
     /// At most WorkerOptions::threads_max threads.
@@ -41,8 +41,8 @@ public:
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;
 
-    /// Calls work(0) to work(pieces - 1), each once, side by side, and returns when all are done. Whoever is
-    /// free takes the next piece: nobody waits for one who began late longer than one piece takes. `lasts`: one
+    /// Calls work(0) to work(pieces - 1), each once, side by side, and returns when all are done. A free
+    /// thread takes the next piece, so the wait for a thread that began late is one piece at most. `lasts`: one
     /// thread alone would need longer than worth_waking; if not, workers that sleep are only woken when such
     /// calls follow closely on each other. `work` does not throw.
     template <class Work>
@@ -58,14 +58,14 @@ public:
     [[nodiscard]] unsigned pins_refused() const noexcept;
 
     /// Where the workers are met; null in a child of fork(). For the hand-over of lib/checksum.
-    [[nodiscard]] Posts* posts() noexcept;
+    [[nodiscard]] TaskSlots* slots() noexcept;
 
 private:
     using Function = void(const void* work, std::size_t piece);
 
     void share(std::size_t pieces, bool lasts, Function* function, const void* work) noexcept;
 
-    std::unique_ptr<Posts> posts_;
+    std::unique_ptr<TaskSlots> slots_;
     unsigned born_;  // fork_generation() of the process that has the workers
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value of a sum: what is printed, compared and stored. Values are compared as bytes, never as text,
-// so a missing leading zero is nobody's mismatch.
+// The value of a sum, as it is printed, compared and stored. Values are compared as bytes, never as text,
+// so a missing leading zero is no mismatch.
 #pragma once
 
 #include <array>

@@ -2,7 +2,7 @@
 // Sums of many streams at once: of files that one thread reads block by block in turn, or of many events. md5,
 // sha1 and sha256 are chains that cannot be split, but those of different streams fit into the lanes of
 // vector instructions: md5 of 24 streams costs what two or three alone cost. The other algorithms are fast
-// alone and are simply done one after the other, so a caller need not tell them apart.
+// alone and are simply done one after the other, so a caller need not distinguish them.
 //
 //     ManySums sums(algorithm, n);           // n >= ManySums::useful_streams(algorithm) fills the lanes
 //     loop: read a block (64 KiB or more) of each open file
@@ -29,7 +29,7 @@ class LaneStreams;
 /// One thread at a time.
 class ManySums {
 public:
-    /// What follows in a stream.
+    /// The next bytes of a stream.
     struct Part {
         std::size_t stream;
         ConstData data;     // may be empty

@@ -38,7 +38,7 @@ public:
     /// To be given the bytes of this part. Any thread, and it is that thread's. Of blake3 its value is that of a
     /// node within the tree, which means nothing alone.
     [[nodiscard]] std::unique_ptr<Engine> begin(std::uint64_t index) const;
-    /// What that engine made of all bytes of the part; each part once. Neighbours are joined when both are there,
+    /// The engine's result for all bytes of the part; each part once. Neighbours are joined when both are there,
     /// so memory grows with the gaps only.
     void add(std::uint64_t index, const Digest& value);
     /// Of the whole; none while a part is missing.

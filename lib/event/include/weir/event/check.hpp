@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is this event what it says it is? How deep one looks is a matter of what it may cost. What breaks
-// the structure or a checksum is an error. What a detector merely says differently (its level-1 id, a
-// run number left at 0) is counted, and an error only where the rules ask for it: real detectors do
+// Checks an event against its own headers, to a depth that is chosen by cost. A fault of the structure
+// or of a checksum is an error. A field that a detector fills differently (its level-1 id, a run number
+// left at 0) is counted, and an error only where the rules ask for it: real detectors do
 // all of this every day.
 #pragma once
 
@@ -38,15 +38,15 @@ struct RodRules {
     bool reject_source_mismatch = false;  // ROD source differs from its ROB's
     Bytes uncompressed_max = 64_MiB;      // fragments of a compressed event
 
-    /// What real events of BES III need: one source counts one ahead, the event filter's does not count.
+    /// The rules for real events of BES III: one source counts one ahead, the event filter's does not count.
     [[nodiscard]] static RodRules bes3();
 };
 
-/// What was seen; filled at Depth::fragments only.
+/// The findings; filled at Depth::fragments only.
 struct CheckReport {
     std::uint32_t robs = 0;
     std::uint32_t robs_without_data = 0;  // ROBs that stand for a lost fragment
-    std::uint32_t level1_mismatches = 0;  // against the rules, and not already said by the ROB's status
+    std::uint32_t level1_mismatches = 0;  // against the rules, and not marked in the ROB's status
     std::uint32_t run_mismatches = 0;
     std::uint32_t source_mismatches = 0;
     std::uint32_t checksums_verified = 0;

@@ -12,7 +12,7 @@
 
 namespace weir::event {
 
-/// Everything an event says besides its fragments. Event 3.0 has no run type, lists, tags, checksum or
+/// The fields of an event besides its fragments. Event 3.0 has no run type, lists, tags, checksum or
 /// compression; `level1_words` are its four trigger words there.
 struct EventFields {
     Format format = Format::event_5_0;
@@ -33,7 +33,7 @@ struct EventFields {
 /// The event as pieces around the ROBs, which stay where they are (except compressed: then all is made).
 /// Each ROB is one whole ROB fragment of the same format. In event 3.0, neighbours of the same
 /// sub-detector share a sub-detector and a ROS fragment. Errc::usage or Errc::unsupported when the
-/// fields ask for what the format does not have, Errc::corrupt when a ROB is not one.
+/// fields need features that the format does not have, Errc::corrupt when a ROB is not one.
 [[nodiscard]] Result<> assemble_event(const EventFields& fields, std::span<const ConstData> robs, EventPieces& into);
 
 /// The same, as bytes.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An event as a list of pieces: some made new (headers, checksums), the others still lying in the
-// buffers they came in. So an event is built or cut down without moving its fragments; whoever writes
-// it copies each piece once, to its place. Reusable: clear() keeps the memory.
+// buffers they came in. So an event is built or cut down without moving its fragments; the writer copies
+// each piece once, to its place. Reusable: clear() keeps the memory.
 #pragma once
 
 #include <cstddef>

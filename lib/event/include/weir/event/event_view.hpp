@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole event, seen in place: who it is, which streams it names, and where its fragments lie. One
+// A whole event, read in place: its identity, the streams that it names, and where its fragments lie. One
 // class for both formats, so that a recorder asks the same questions of either.
 #pragma once
 
@@ -20,7 +20,7 @@ struct BunchTime {
     auto operator<=>(const BunchTime&) const noexcept = default;
 };
 
-/// What tells one event from all others.
+/// The identity of an event.
 struct EventIds {
     RunNumber run{};
     GlobalEventId global_id{};  // 32 bits in event 3.0
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] const FragmentView& fragment() const noexcept { return fragment_; }
     [[nodiscard]] ConstData bytes() const noexcept { return fragment_.bytes(); }
     [[nodiscard]] ConstData header() const noexcept { return fragment_.header(); }
-    /// All fragments, one after the other; one zlib stream when compression() says so.
+    /// All fragments, one after the other; one zlib stream when compression() is zlib.
     [[nodiscard]] ConstData payload() const noexcept { return fragment_.payload(); }
 
     [[nodiscard]] const EventIds& ids() const noexcept { return ids_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bytes an event is made of. A sender says it once; everything that looks into an event asks it.
+// The format of an event's bytes. A sender states it once; all code that reads inside an event depends on it.
 // `opaque` is any other experiment's event: it is carried and kept, never looked into.
 #pragma once
 

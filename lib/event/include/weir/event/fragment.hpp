@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fragment, seen in place: nothing is copied, and a view lives as long as the bytes below it. All
 // levels down to the ROB share one header; the ROD is made by detector electronics and has its own.
-// What comes from outside is checked here, once: every accessor of a parsed view is safe.
+// Bytes from outside are checked here, once: every accessor of a parsed view is safe.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants of the ATLAS event format, and nothing else. docs/formats/atlas-raw.md says what the
-// words mean; every size here is in words of 4 bytes unless its name says bytes.
+// The constants of the ATLAS event format, and nothing else. docs/formats/atlas-raw.md describes the
+// words; every size here is in words of 4 bytes unless its name has bytes.
 #pragma once
 
 #include <cstddef>

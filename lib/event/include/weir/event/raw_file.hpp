@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records of a raw file as bytes: its head (file start, names, metadata, run parameters), the
 // separator before each event, and its end. Written in versions 6 (event 5.0, opaque) and 2 (event
-// 3.0), read in 5 too. No I/O here: whoever owns the file writes and reads the bytes. Every word is
+// 3.0), read in 5 too. No I/O here: the file's owner writes and reads the bytes. Every word is
 // known when it is written, so nothing is ever rewritten in place and the file's checksum stays true.
 #pragma once
 
@@ -69,7 +69,7 @@ struct FileHead {
 
     /// The value of a metadata key.
     [[nodiscard]] std::optional<std::string_view> metadata_value(std::string_view key) const noexcept;
-    /// What the payloads are: from the metadata (Format=opaque), else from the version.
+    /// The format of the payloads: from the metadata (Format=opaque), else from the version.
     [[nodiscard]] Format format() const noexcept;
 };
 
@@ -109,11 +109,11 @@ struct ParsedFileHead {
 };
 
 /// Reads the head from the first bytes of a file. Errc::truncated when `data` ends too early: read more,
-/// up to file_head_size_max, and ask again.
+/// up to file_head_size_max, and call again.
 [[nodiscard]] Result<ParsedFileHead> parse_file_head(ConstData data);
 
 enum class RecordKind : std::uint8_t { separator, file_end, unknown };
-/// What stands at the first 4 bytes; unknown when there are fewer.
+/// The kind of record by the first 4 bytes; unknown when there are fewer.
 [[nodiscard]] RecordKind record_kind(ConstData data) noexcept;
 
 /// `offset` is where `data` begins in the file, for messages.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The name of a raw file says whose events it holds: project, run, stream, lumi block, recorder and
+// The name of a raw file identifies its events: project, run, stream, lumi block, recorder and
 // place in its sequence. It ends in .writing while the file is open, in .data once it is closed.
 #pragma once
 
@@ -37,10 +37,10 @@ struct RawFileName {
 
 struct ParsedRawFileName {
     RawFileName name{};
-    std::string rest{};  // what follows the sequence number: ".data", ".writing", "-200ev.data", ".1", ""
+    std::string rest{};  // the part behind the sequence number: ".data", ".writing", "-200ev.data", ".1", ""
 };
 
-/// Reads a name without its folder. Errc::corrupt says which part is not as expected.
+/// Reads a name without its folder. Errc::corrupt names the part that is not as expected.
 [[nodiscard]] Result<ParsedRawFileName> parse_raw_file_name(std::string_view name);
 
 /// How much the sequence number is raised when a file of that name is there already.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants of the raw file's records, and nothing else. docs/formats/atlas-raw.md says what the
-// words mean.
+// The constants of the raw file's records, and nothing else. docs/formats/atlas-raw.md describes the
+// words.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ inline constexpr std::size_t separator_size_bytes = separator_words * 4;
 inline constexpr std::size_t file_end_size_bytes = file_end_words * 4;
 static_assert(separator_size_bytes == 16 && file_end_size_bytes == 40);
 
-// What a reader accepts before the first event, so that no length from a damaged file decides anything.
+// The limits of a reader before the first event, so that no length from a damaged file is trusted.
 inline constexpr std::size_t name_string_size_max = 1024;
 inline constexpr std::size_t metadata_string_size_max = 64 * 1024;
 inline constexpr std::size_t metadata_strings_max = 4096;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes ROB fragments, each around one ROD: what a readout buffer holds for one event. A fragment
-// that was lost is made too: an empty ROB that says so, so that an incomplete event stays readable.
+// Makes ROB fragments, each around one ROD, as a readout buffer holds them for one event. A fragment
+// that was lost is made too: an empty ROB with its status bits set, so that an incomplete event stays readable.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace weir::event {
 
-/// What the readout driver says about its data.
+/// The fields of the readout driver about its data.
 struct RodFields {
     SourceId source{};
     RunNumber run{};
@@ -41,7 +41,7 @@ struct RobOptions {
 [[nodiscard]] Result<> append_rob(std::vector<std::byte>& to, const RodFields& rod, std::span<const std::uint32_t> data,
                                   const RobOptions& options = {});
 
-/// Appends the ROB around a ROD fragment that somebody else made: `rod` is exactly that fragment, and is not looked
+/// Appends the ROB around a ROD fragment that was made elsewhere: `rod` is exactly that fragment, and is not looked
 /// into. Errors as above.
 [[nodiscard]] Result<> append_rob_around(std::vector<std::byte>& to, SourceId source, ConstData rod,
                                          const RobOptions& options = {});

@@ -20,7 +20,7 @@ public:
     /// Over a payload (decompress_payload gives one) that began `offset` bytes into its event.
     RobCursor(ConstData payload, Format format, std::size_t offset);
 
-    /// The next ROB, nothing after the last, or what is wrong with the structure (and then again that).
+    /// The next ROB, nothing after the last, or the fault of the structure (and then the same again).
     [[nodiscard]] Result<std::optional<FragmentView>> next();
 
     /// The fragments around the ROB that next() gave last: `subdetector` and `ros` of event 3.0.

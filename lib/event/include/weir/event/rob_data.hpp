@@ -9,7 +9,7 @@ namespace weir::event {
 
 struct RobData {
     SourceId source{};
-    ConstData bytes{};  // of the ROB, header included; whoever passes it keeps the memory
+    ConstData bytes{};  // of the ROB, header included; the caller keeps the memory
 };
 
 }  // namespace weir::event

@@ -24,7 +24,7 @@ public:
     [[nodiscard]] SourceId source() const noexcept { return source_; }
     /// Its id follows the event's.
     [[nodiscard]] bool follows() const noexcept { return position_ != 0; }
-    /// The recorded id is not what the rules expect, and the ROB's status does not say so.
+    /// The recorded id is not what the rules expect, and the ROB's status does not mark it.
     [[nodiscard]] bool mismatch() const noexcept { return mismatch_; }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The crc32c of each block of a file, by which a check says where the damage is (EOS keeps the same). The last
+// The crc32c of each block of a file, by which a check locates damage (EOS keeps the same). The last
 // block may be short. It stands in docs/formats/manifest.md.
 #pragma once
 

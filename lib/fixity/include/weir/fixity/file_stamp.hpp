@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file system says about a file's content without reading it. Taken before and after a read on
-// the same descriptor, it says whether somebody changed the file meanwhile.
+// The metadata of a file by which changes are detected without reading it. Two stamps, taken before and
+// after a read on the same descriptor, differ when the file was changed meanwhile.
 #pragma once
 
 #include <sys/stat.h>

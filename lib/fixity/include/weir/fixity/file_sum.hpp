@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One file: what is asked, and what came of it. A sum is there only when every byte was read without error
-// from a file that nobody changed meanwhile.
+// One file: the request and its outcome. A sum is there only when every byte was read without error
+// from a file that was not changed meanwhile.
 #pragma once
 
 #include <memory>
@@ -22,10 +22,10 @@ enum class Status {
     mismatch,    // read without error, and not as expected
     missing,     // not there
     error,       // not opened, or not read to its end
-    changed,     // somebody wrote to it while it was read
+    changed,     // it was written while it was read
     unverified,  // there was nothing to hold it against
     stale,       // there was, but some of it is of an older state of the file
-    unchanged,   // not read: its attribute is current and has what is expected (Job::trust)
+    unchanged,   // not read: its attribute is current and has the expected sum (Job::trust)
     extra,       // it is there, and no manifest names it
     moved,  // the same, with the bytes of a file that a manifest names and that is not at its place (FileSum::same_as)
     duplicate,  // the same, with the bytes of one that is
@@ -48,9 +48,9 @@ struct Job {
     std::vector<digest::Algorithm> algorithms;
     std::uint64_t block = 0;  // of a block map; 0: none
     AttributeUse attributes = AttributeUse::none;
-    std::optional<std::uint64_t> device;  // of what is known to be a regular file: how many are read there at once
+    std::optional<std::uint64_t> device;  // of a file that is known to be regular: how many are read there at once
 
-    /// What it is to be held against; none: nothing.
+    /// The expected entry; none: nothing to compare with.
     std::unique_ptr<ManifestEntry> expected;
     /// Of a file with `expected`: it is not read when it is Status::unchanged. None: it is read.
     std::optional<Trust> trust;
@@ -59,7 +59,7 @@ struct Job {
     std::optional<Failure> failure;  // with `settled`
 };
 
-/// What came of it.
+/// The outcome.
 struct FileSum {
     std::string path;
     Status status = Status::ok;

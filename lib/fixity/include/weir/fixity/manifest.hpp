@@ -15,7 +15,7 @@
 namespace weir::fixity {
 
 enum class Format {
-    bsd,       // ADLER32 (name) = 0123abcd: says its algorithm, one line a sum; the default
+    bsd,       // ADLER32 (name) = 0123abcd: names its algorithm, one line a sum; the default
     gnu,       // 0123abcd  name: one algorithm, which a reader has to know or guess
     sfv,       // name 0123abcd: crc32
     cksum,     // 4294967295 1234 name: POSIX cksum
@@ -30,7 +30,7 @@ enum class Format {
 struct ManifestEntry {
     std::string name;
     std::vector<digest::Digest> sums;    // all of them must be the file's
-    std::vector<digest::Digest> one_of;  // the algorithm is not said: one of them must be
+    std::vector<digest::Digest> one_of;  // the algorithm is not stated: one of them must be
     std::optional<std::uint64_t> size;
     BlockMap blocks;
     std::uint64_t line = 0;  // where it stands, from 1; of JSON: the number of the file
@@ -38,7 +38,7 @@ struct ManifestEntry {
     bool operator==(const ManifestEntry&) const = default;
 };
 
-/// "CRC32C", "XXH128", ...: as the tools that have the algorithm say it.
+/// "CRC32C", "XXH128", ...: as the tools that have the algorithm name it.
 [[nodiscard]] std::string_view tag_of(digest::Algorithm algorithm) noexcept;
 /// Ours and those of other tools, in any case.
 [[nodiscard]] std::optional<digest::Algorithm> algorithm_of_tag(std::string_view tag) noexcept;

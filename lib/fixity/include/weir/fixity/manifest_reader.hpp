@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads manifests of any form that we know, recognised from what stands in them, one file after the other:
+// Reads manifests of any form that we know, recognised by their contents, one file after the other:
 // memory does not grow with their number. A line that cannot be understood hides nothing that follows it.
 #pragma once
 
@@ -22,7 +22,7 @@ struct ManifestProblem {
     bool malformed = true;  // false: understood all the same, and worth a warning
 };
 
-/// The bytes of a manifest: fills what it is given, fewer only at the end.
+/// The bytes of a manifest: fills the buffer, with fewer only at the end.
 using ByteSource = std::function<Result<std::size_t>(MutableData)>;
 
 class ManifestParser;
@@ -30,10 +30,10 @@ class ManifestParser;
 class ManifestReader {
 public:
     struct Options {
-        std::optional<digest::Algorithm> algorithm;  // of lines that do not say it
-        std::string name;                            // of the manifest: "SHA256SUMS" and "x.md5" tell what lines do not
-        bool zero = false;                           // lines end with NUL, names stand as they are
-        /// Called with each comment line and its number, for who wants to keep them; not with what is part of the form.
+        std::optional<digest::Algorithm> algorithm;  // of lines that do not state it
+        std::string name;   // of the manifest: "SHA256SUMS" and "x.md5" imply the algorithm of such lines
+        bool zero = false;  // lines end with NUL, names stand as they are
+        /// Called with each comment line and its number, to be kept; not with lines that are part of the form.
         std::function<void(std::uint64_t line, std::string_view text)> comment{};
     };
 

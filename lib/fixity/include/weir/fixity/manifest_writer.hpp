@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes manifests. A name that the form cannot hold is refused, so that no line is written that nobody
-// could check (or that would check another file).
+// Writes manifests. A name that the form cannot hold is refused, so that no line is written that cannot
+// be checked (or that would check another file).
 #pragma once
 
 #include <string>
@@ -27,12 +27,12 @@ public:
     /// Errc::usage: this form cannot hold these algorithms, or has no NUL lines.
     [[nodiscard]] static Result<ManifestWriter> make(Options options);
 
-    /// What stands before the first file.
+    /// The text before the first file.
     [[nodiscard]] std::string begin() const;
     /// Appends the file's lines. Errc::unsupported: the form cannot hold the name; nothing is appended.
     /// `more`: further fields of a JSON object, each with a comma before it.
     [[nodiscard]] Result<> add(const ManifestEntry& entry, std::string& to, std::string_view more = {});
-    /// What stands behind the last file. `more` as above, of the document.
+    /// The text behind the last file. `more` as above, of the document.
     [[nodiscard]] std::string end(std::string_view more = {}) const;
 
 private:

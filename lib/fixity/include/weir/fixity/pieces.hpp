@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a file or of a part of it, piece by piece in order, to whoever sums them. Cached data is read
+// The bytes of a file or of a part of it, piece by piece in order, for summing. Cached data is read
 // into a buffer that stays in the second-level cache. Where reading has to wait (a cold file, a direct read,
 // a pipe), a thread reads ahead into a few larger buffers while the caller sums.
 #pragma once

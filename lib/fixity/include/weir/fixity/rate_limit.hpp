@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bandwidth that all readers share: who wants to read waits until its bytes are due.
+// A bandwidth that all readers share: a reader waits until its bytes are due.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ public:
     RateLimit(const Clock& clock, Bytes per_second)
         : clock_(clock), per_second_(static_cast<double>(per_second.count())) {}
 
-    /// Takes `bytes` of the budget and says how long to wait before they may be read. A pause is not
+    /// Takes `bytes` of the budget and returns how long to wait before they may be read. A pause is not
     /// followed by a burst. Any thread.
     [[nodiscard]] std::chrono::nanoseconds take(std::uint64_t bytes) {
         const auto now = clock_.now();

@@ -18,10 +18,10 @@ struct FileStamp;
 
 enum class Cache {
     keep,    // through the page cache, as everybody
-    drop,    // the same, but what was not in the cache does not stay there
+    drop,    // the same, but data that were not in the cache do not stay there
     direct,  // O_DIRECT: the medium itself, whatever the cache holds
 };
-/// "cache", "dropped", "direct": what was done, in JSON and in messages.
+/// "cache", "dropped", "direct": the way of reading, in JSON and in messages.
 [[nodiscard]] const char* name(Cache cache) noexcept;
 
 /// Reading while summing, by a thread of its own.

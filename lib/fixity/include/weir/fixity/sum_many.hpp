@@ -23,7 +23,7 @@ using JobSource = std::function<std::optional<Job>()>;
 using FileSink = std::function<void(FileSum)>;
 
 /// Sums every file of `source` and gives the outcomes to `sink`, both called by this thread only. When
-/// `how.stop` says so, files in work end as Status::stopped, and the source is asked no more. `idle` is
+/// `how.stop` is requested, files in work end as Status::stopped, and the source is asked no more. `idle` is
 /// called every 100 ms or so while this thread waits. Where the system has no threads (Reading::thread_refused) this
 /// thread sums the files itself. Throws std::bad_alloc when there is no memory for the work itself; a file for whose
 /// bytes there is none ends as Status::error with ENOMEM.

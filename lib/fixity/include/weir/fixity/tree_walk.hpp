@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files below a directory, in the order of their names as bytes, so that two runs give the same list.
-// Memory grows with the largest directory on the way, not with the tree.
+// Memory grows with the largest directory, not with the tree.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace weir::fixity {
 
-/// What a walk meets.
+/// An entry that a walk meets.
 struct WalkItem {
     enum class Kind { file, link, special, failure };
     Kind kind = Kind::file;
     std::string path;
     std::uint64_t device = 0;
-    Failure failure;  // of `failure`: why; of `link` and `special`: what it is, as text
+    Failure failure;  // of `failure`: the reason; of `link` and `special`: the kind, as text
 };
 
 class TreeWalk {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON that came from outside: parsed within limits of size and depth, and read field by field with an error that says
-// which field is wrong and what it should be. Boost.JSON does the work, and is compiled in this
+// JSON that came from outside: parsed within limits of size and depth, and read field by field with an error that names
+// the wrong field and what it should be. Boost.JSON does the work, and is compiled in this
 // library; its values are json::value, json::object and so on here too.
 #pragma once
 
@@ -25,7 +25,7 @@ struct Limits {
     std::size_t depth = 16;
 };
 
-/// One document and nothing behind it. Error: usage, one line that says what is wrong and where.
+/// One document and nothing behind it. Error: usage, one line with the fault and its place.
 [[nodiscard]] Result<boost::json::value> parse(std::string_view text, const Limits& limits = {});
 
 /// Reads the fields of one object. The first error is kept and everything read after it is a default; so all fields can

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of one event: taken by moving a pointer, given back all at once when the event is done. An arena keeps its
-// chunks over reset() and serves the next event; after the first few it asks nobody for memory any more.
+// The memory of one event: taken by moving a pointer, released all at once when the event is done. An arena keeps its
+// chunks over reset() and serves the next event; after the first few events it needs no further memory.
 //
 //     Arena arena;
 //     { std::pmr::vector<std::pmr::string> names(&arena); ... }   // freeing single objects does nothing
 //     arena.reset();                                              // all of it is free now
 //
-// What lies in it is gone with reset() whether it was destroyed or not: destroy first what holds something else.
-// The arena has one owner at a time. It may be handed to another thread with its event, through whatever hands over the
-// event; no two threads use it at once. Under the address sanitizer what was not taken, and what was reset, is
-// poisoned.
+// reset() does not destroy the objects in the arena: destroy objects that own other resources first. The arena has one
+// owner at a time. It may be handed to another thread together with its event; no two threads use it at once. Under the
+// address sanitizer, memory that is not taken is poisoned.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +25,7 @@ class Arena final : public std::pmr::memory_resource {
 public:
     struct Options {
         Bytes chunk = 64_KiB;   // the first; each further one is as large as all before together, up to 1 MiB (or this)
-        Bytes keep = 4_MiB;     // of chunks, kept over reset(): what one large event took is not held for ever
+        Bytes keep = 4_MiB;     // of chunks, kept over reset(): the memory of one large event is not held for ever
         Bytes limit = 256_MiB;  // of chunks
         std::pmr::memory_resource* upstream = std::pmr::new_delete_resource();  // outlives the arena
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Event buffers: aligned memory from a pool with a hard limit. When the limit is reached the pool says
-// "full", which travels back to the senders as missing credit; it never grows. Freed buffers are kept
+// Event buffers: aligned memory from a pool with a hard limit. At the limit the pool answers "full", which holds the
+// senders back; it never grows. Released buffers are kept
 // by size class, because fresh pages cost a fault each (about 0.1 s per GB here). Buffers of 2 MiB and more are aligned
 // to huge pages, and the kernel is asked for them: one fault then brings 2 MiB.
 #pragma once
@@ -21,14 +21,14 @@ namespace weir::memory {
 
 class BufferPool;
 
-/// What a buffer is made of.
+/// The memory of a buffer.
 struct BufferMemory {
     std::byte* data = nullptr;
     std::size_t capacity = 0;
     bool transparent = false;  // the kernel accepted the hint that huge pages are welcome
 };
 
-/// Memory from a pool; moving it is the handover, destroying it gives it back (from any thread).
+/// Memory from a pool. Moving it is the handover, destroying it releases the memory (from any thread).
 class Buffer {
 public:
     Buffer() = default;
@@ -53,7 +53,7 @@ public:
     [[nodiscard]] std::size_t capacity() const noexcept { return memory_.capacity; }
     [[nodiscard]] explicit operator bool() const noexcept { return memory_.data != nullptr; }
 
-    /// Gives the memory back now.
+    /// Releases the memory now.
     void release() noexcept;
 
 private:
@@ -66,7 +66,7 @@ private:
     std::size_t size_ = 0;
 };
 
-/// What buffers of 2 MiB and more are made of.
+/// The pages of buffers of 2 MiB and more.
 enum class HugePages : std::uint8_t {
     none,
     transparent,  // a hint; the kernel gives huge pages when it has them
@@ -97,8 +97,8 @@ public:
     /// The largest size that an empty pool can hand out.
     [[nodiscard]] std::size_t largest() const noexcept;
 
-    /// `freed` is called after a buffer came back, but only when somebody was refused since the last
-    /// call; from the thread that gave the buffer back, which must not be held up. Returns a ticket.
+    /// `freed` is called after a buffer was released, but only when try_take() was refused since the last call. The
+    /// releasing thread calls it, which must not be held up. Returns a ticket.
     /// Must not call subscribe() or unsubscribe(). After unsubscribe() it is not called any more.
     [[nodiscard]] std::size_t subscribe(std::function<void()> freed);
     void unsubscribe(std::size_t ticket);
@@ -111,7 +111,7 @@ private:
     // Classes: 4 steps per power of two, from one page up; at most 25 % of a buffer is unused.
     static std::size_t class_of(std::size_t size) noexcept;
     static std::size_t capacity_of(std::size_t size_class) noexcept;
-    void give_back(const BufferMemory& memory) noexcept;
+    void release(const BufferMemory& memory) noexcept;
     bool make_room(std::size_t capacity);
     BufferMemory map(std::size_t capacity) noexcept;
     void unmap(const BufferMemory& memory) noexcept;
@@ -125,7 +125,7 @@ private:
     std::size_t kept_ = 0;
     std::uint64_t taken_ = 0;
     std::uint64_t refused_ = 0;
-    bool somebody_waits_ = false;
+    bool taker_refused_ = false;
     std::array<std::vector<BufferMemory>, class_count> free_;
     std::mutex subscribers_mutex_;  // held while they are called; never with mutex_
     std::vector<std::function<void()>> subscribers_;

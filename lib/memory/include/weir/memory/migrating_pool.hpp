@@ -13,12 +13,12 @@
 //     std::list<int, MigratingAllocator<int>> list{MigratingAllocator<int>(pool)};   // the fast way
 //     std::pmr::map<int, int> map(&pool);                                            // the convenient way
 //
-// Lifetime: the pool outlives what was taken from it; it stops the program, with one line on stderr, when blocks are
-// out at its end. Threads may end before or after it. What a thread had is given back to the stock when it ends, and
-// what its last destructors free after that goes there by a lock.
+// Lifetime: the pool outlives its blocks. It stops the program, with one line on stderr, when blocks are in use at its
+// end. Threads may end before or after it. The free blocks of a thread are moved to the stock when it ends; blocks that
+// its last destructors free after that go there by a lock.
 //
-// Memory comes from `upstream` in chunks and stays with the pool until its end. At the limit `try_take` says nullptr;
-// `allocate` throws std::bad_alloc then, because that is what containers expect of a memory_resource.
+// Memory comes from `upstream` in chunks and stays with the pool until its end. At the limit `try_take` returns
+// nullptr; `allocate` throws std::bad_alloc then, because that is what containers expect of a memory_resource.
 #pragma once
 
 #include <array>
@@ -85,21 +85,21 @@ public:
     }
 
     /// With the size and alignment it was taken by. nullptr is ignored.
-    [[gnu::always_inline]] inline void give_back(void* data, std::size_t size,
-                                                 std::size_t alignment = alignof(std::max_align_t)) noexcept {
+    [[gnu::always_inline]] inline void release(void* data, std::size_t size,
+                                               std::size_t alignment = alignof(std::max_align_t)) noexcept {
         if (data == nullptr) [[unlikely]]
             return;
         const std::size_t size_class = size_classes::of(size, alignment);
         if (size_class == size_classes::count) [[unlikely]]
-            return give_back_large(data, size, alignment);
+            return release_large(data, size, alignment);
 #ifdef WEIR_POISONS
-        WEIR_ASSERT(size == 0 || !is_poisoned(data));  // given back twice
+        WEIR_ASSERT(size == 0 || !is_poisoned(data));  // released twice
         poison(data, size_classes::size_of(size_class));
 #endif
         PoolThreadCache* const cache = cache_here();
         if (cache == nullptr) [[unlikely]]
-            return give_back_slowly(data, size_class);
-        if (cache->bins[size_class].give_back(data)) [[unlikely]]
+            return release_slowly(data, size_class);
+        if (cache->bins[size_class].release(data)) [[unlikely]]
             hand_over_surplus(cache->bins[size_class], size_class);
     }
 
@@ -119,17 +119,15 @@ private:
         if (data == nullptr) throw std::bad_alloc();
         return data;
     }
-    void do_deallocate(void* data, std::size_t size, std::size_t alignment) override {
-        give_back(data, size, alignment);
-    }
+    void do_deallocate(void* data, std::size_t size, std::size_t alignment) override { release(data, size, alignment); }
     [[nodiscard]] bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
         return this == &other;
     }
 
     void* take_slowly(std::size_t size_class) noexcept;
-    void give_back_slowly(void* data, std::size_t size_class) noexcept;
+    void release_slowly(void* data, std::size_t size_class) noexcept;
     void* take_large(std::size_t size, std::size_t alignment) noexcept;
-    void give_back_large(void* data, std::size_t size, std::size_t alignment) noexcept;
+    void release_large(void* data, std::size_t size, std::size_t alignment) noexcept;
     void hand_over_surplus(PoolBin& bin, std::size_t size_class) noexcept;
     void correct(PoolBin& bin, std::size_t size_class) noexcept;
     bool refill(PoolBin& bin, std::size_t size_class, bool believe_hint) noexcept;
@@ -162,7 +160,7 @@ private:
     std::byte* unused_end_ = nullptr;
     std::uint64_t from_upstream_ = 0;
     std::uint64_t large_taken_ = 0;
-    std::uint64_t large_given_back_ = 0;
+    std::uint64_t large_released_ = 0;
     std::uint64_t refused_ = 0;
 
     mutable std::mutex caches_mutex_;
@@ -195,7 +193,7 @@ public:
         if (data == nullptr) throw std::bad_alloc();
         return static_cast<T*>(data);
     }
-    void deallocate(T* data, std::size_t count) noexcept { pool_->give_back(data, count * sizeof(T), alignof(T)); }
+    void deallocate(T* data, std::size_t count) noexcept { pool_->release(data, count * sizeof(T), alignof(T)); }
 
     [[nodiscard]] MigratingPool& pool() const noexcept { return *pool_; }
     template <class Other>

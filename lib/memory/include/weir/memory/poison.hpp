@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies free in a pool is none of the program's business: under the address sanitizer it is poisoned, so that a use
-// after the return to the pool is found there as it would be with malloc. Otherwise these functions are empty.
+// Free memory in a pool must not be used: under the address sanitizer it is poisoned, so that a use after the release
+// is found as it would be with malloc. Otherwise these functions are empty.
 #pragma once
 
 #include <cstddef>

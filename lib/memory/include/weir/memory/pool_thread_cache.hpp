@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one thread has of one MigratingPool: for every size class a list of free blocks that only this thread touches.
-// A block goes back to the list of the thread that frees it, whoever took it.
+// The free blocks of one MigratingPool in one thread: for every size class a list that only this thread touches. A
+// block is released to the list of the thread that frees it, also when another thread took it.
 //
-// The bin counts what was taken and given back here. As long as a thread frees its own blocks, `frees - allocations` is
-// never above zero, however long the list is: nothing needs correcting. Only when blocks of other threads end here
-// does it grow, and when it reaches `give_at` the pool takes a batch away (see MigratingPool). So that a return costs
-// one counter, the bin counts down the frees that are possible before that at the earliest, and looks at the balance
-// then.
+// The bin counts allocations and frees. As long as a thread frees its own blocks, `frees - allocations` is never above
+// zero, however long the list is: nothing needs correcting. Only blocks that other threads allocated raise this
+// balance. When it reaches `give_at`, the pool takes a batch away (see MigratingPool). A release costs one counter: the
+// bin counts down the frees until the balance can reach `give_at` at the earliest, and compares then.
 #pragma once
 
 #include <array>
@@ -36,8 +35,8 @@ struct alignas(64) PoolBin {
     std::atomic<std::uint64_t> allocations{0};
     std::atomic<std::uint64_t> frees_left{1};  // until the balance is looked at
     std::atomic<std::uint64_t> frees_then{1};  // what the frees will have been by then
-    std::int64_t give_at = 0;                  // the balance that is too much; moves with what was taken and given
-    std::byte* fresh = nullptr;                // memory of the slab that was never handed out
+    std::int64_t give_at = 0;    // the balance that is too much; moves with batches that were taken and handed over
+    std::byte* fresh = nullptr;  // memory of the slab that was never handed out
     std::uint32_t fresh_size = 0;
     std::uint32_t batch = 0;        // blocks handed over at a time
     BlockBatch* batches = nullptr;  // the first may hold blocks taken from the shared stock; others are empty
@@ -60,7 +59,7 @@ struct alignas(64) PoolBin {
     }
 
     /// Puts a block in front. True: time to look at the balance, with too_much().
-    [[nodiscard]] bool give_back(void* data) noexcept {
+    [[nodiscard]] bool release(void* data) noexcept {
         auto* block = static_cast<FreeBlock*>(data);
         set_next(block, head);
         head = block;
@@ -69,8 +68,8 @@ struct alignas(64) PoolBin {
         return left == 0;
     }
 
-    /// There is too much here that came from elsewhere; else the next look is as many frees away as are missing to
-    /// that.
+    /// There are too many blocks of other threads. If not, the next comparison is after as many frees as are missing
+    /// to that.
     [[nodiscard]] bool too_much() noexcept {
         const std::int64_t missing = give_at - balance();
         look_after(missing > 0 ? static_cast<std::uint64_t>(missing) : 1);
@@ -90,8 +89,8 @@ struct alignas(128) PoolThreadCache {
     PoolThreadCache* next_idle = nullptr;  // those without a thread
 };
 
-/// Where a thread finds its cache of a pool. Pools are numbered and numbers are never used twice, so that what is left
-/// of a pool that is gone is not mistaken for that of a new one at the same address.
+/// Where a thread finds its cache of a pool. Pools are numbered and numbers are never used twice, so that entries
+/// of a pool that is gone are not mistaken for those of a new one at the same address.
 struct PoolThreadSlot {
     std::uint64_t pool = 0;
     PoolThreadCache* cache = nullptr;

@@ -30,7 +30,7 @@ inline constexpr std::size_t count = 8 + 4 * 6;
     return 8 + (power - 7) * 4 + ((size - 1 - (std::size_t{1} << power)) >> (power - 2));
 }
 
-inline constexpr auto table = [] {  // what is asked for most often takes one load
+inline constexpr auto table = [] {  // the most frequent sizes take one load
     std::array<std::uint8_t, 1024 / granule + 1> classes{};
     for (std::size_t i = 0; i < classes.size(); ++i) classes[i] = static_cast<std::uint8_t>(computed(i * granule));
     return classes;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sockets below an Endpoint: one UDP socket with batches in and out, TCP connections to the peers whose link says so,
-// and one thread that waits for all of it and runs a station's logic. With an input thread of its own, receiving goes
-// on while the logic computes; it wakes the logic once for a batch (or, to measure what that costs, for each datagram).
+// and one thread that waits for all of it and runs a station's logic. With an input thread of its own, it also
+// receives while the logic computes; that thread wakes the logic once for a batch (or, to measure what that costs, for
+// each datagram).
 #pragma once
 
 #include <chrono>
@@ -21,29 +22,30 @@
 namespace weir::messaging {
 
 enum class LinkKind : std::uint8_t { udp, tcp };
-/// wake_per_datagram is there to measure what a wake-up for each datagram costs; it takes them from the kernel one by
-/// one.
+/// wake_per_datagram exists to measure what a wake-up for each datagram costs. It takes datagrams from the kernel one
+/// by one.
 enum class InputThread : std::uint8_t { none, wake_per_batch, wake_per_datagram };
 
 struct MessageLoopOptions {
     transport::HostPort listen{"127.0.0.1", 0};  // UDP and TCP, the same port; 0: any free one
     std::size_t datagram_max = 65'507;  // of UDP, with our header; best what the network carries whole (1472, 8972)
-    Bytes receive_buffer{16ULL << 20};  // of the kernel for the UDP socket; it may give less (see stats)
+    Bytes receive_buffer{16ULL << 20};  // of the kernel for the UDP socket; the kernel may grant less (see stats)
     Bytes send_buffer{4ULL << 20};
     InputThread input = InputThread::none;
     std::uint32_t batch = 64;  // datagrams taken from the kernel at once
-    // Without an input thread, while datagrams come faster than they are taken one by one: so long they may gather,
-    // instead of a wake-up for every few. For stations that have much on its way at once; a request that waits for its
-    // answer would wait longer.
+    // Only without an input thread, and while datagrams come faster than the loop takes them one by one: the time for
+    // which they gather in the socket, so that one wake-up serves many. For stations that have many answers in flight;
+    // a single answer is delayed by this time.
     std::chrono::microseconds gather{0};
-    Bytes tcp_queue{32ULL << 20};  // that may wait on one TCP connection; more is dropped, as by a full socket
+    Bytes tcp_queue{
+        32ULL << 20};  // queued for one TCP connection; beyond it datagrams are discarded, as by a full socket
     EndpointOptions endpoint{};
 };
 
 struct LinkPeer {
     wire::StationId id{};
     transport::HostPort address{};
-    LinkKind link = LinkKind::udp;  // the same at both ends (links_to() sees to it)
+    LinkKind link = LinkKind::udp;  // the same at both ends (links_to() ensures it)
     bool watched = false;
 };
 
@@ -69,21 +71,21 @@ public:
 
     [[nodiscard]] std::uint16_t port() const noexcept;
 
-    /// Before run(), or by call(), not from within the handler: replaces the list of peers. Those that stay keep what
-    /// is under way.
+    /// Replaces the list of peers. Before run(), or by call(); not from within the handler. Messages in flight to peers
+    /// that stay are kept.
     [[nodiscard]] Result<> set_peers(const std::vector<LinkPeer>& peers);
 
-    /// Finds out whether datagrams of datagram_max reach every peer that is there (each answers probes while it runs or
-    /// probes itself, once it was told of this station: stations are connected at the same time). Before run(). Error
-    /// names the peer and the size that does not get through, or that it does not answer.
+    /// Checks that datagrams of datagram_max reach every peer. A peer answers probes while it is in run() or probe(),
+    /// and once this station is in its list of peers: all stations are connected at the same time. Before run(). The
+    /// error names the peer, and either the size that does not arrive or that the peer does not answer.
     [[nodiscard]] Result<> probe(std::chrono::milliseconds deadline, MessageHandler& handler);
 
-    /// Waits and works until it is told to stop, then flushes what is to be sent. The handler is called from this
+    /// Waits and works until stop is requested, then flushes what is to be sent. The handler is called from this
     /// thread only.
     void run(const std::stop_token& stop, MessageHandler& handler);
 
-    /// From any thread: `work` is done soon by the thread in run(), in order. Not bounded: for control, and for workers
-    /// that hand in at most one piece each.
+    /// From any thread: the thread in run() does `work` soon, in order. The queue is not bounded: it is for control,
+    /// and for workers that submit at most one piece each.
     void call(std::function<void()> work);
 
     [[nodiscard]] Endpoint& endpoint() noexcept;   // from the thread in run() only

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long to wait for an acknowledgement before sending again: RFC 6298's smoothed round trip and its variation,
-// without its floor of a second, which is for the internet. Samples of what was sent more than once are not given to it
-// (Karn).
+// without its minimum of a second, which is for the internet. Samples of messages that were sent more than once are not
+// given to it (Karn).
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,7 @@ struct Answer {
 /// Makes answers one after the other; keeps its memory. One thread.
 class AnswerMaker {
 public:
-    /// What the store has now. What would make the message too large to be sent is "not yet": it can be asked for
+    /// The ROBs that the store has now. A ROB that would make the message too large is "not yet": it can be requested
     /// again.
     RobStore::Answer make(const RobStore& store, wire::StationId to, std::uint64_t request, Level1Id event,
                           std::span<const SourceId> robs, Answer& into);

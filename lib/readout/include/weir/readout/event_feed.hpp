@@ -39,7 +39,7 @@ public:
     /// Somebody waits for this event. Any thread. No effect without a latency.
     void ask(Level1Id event, SteadyTime now);
 
-    /// Steps until it is told to stop, sleeping where there is nothing to do. `clock` as the callers of ask().
+    /// Steps until stop is requested, and sleeps while there is nothing to do. `clock`: that of the callers of ask().
     void run(const std::stop_token& stop, const Clock& clock);
 
 private:

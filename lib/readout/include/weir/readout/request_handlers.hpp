@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Request handlers: threads that make answers, and wait for data that is not here yet. One thread gives requests and
-// takes answers to send them; between lie a bounded queue of requests and a fixed number of answers, so a handler that
-// finds no free answer waits until some were sent, and a request that finds the queue full is dropped: it will be asked
-// again.
+// takes answers to send them. Between them are a bounded queue of requests and a fixed number of answers. A handler
+// that finds no free answer waits until some were sent. A request that finds the queue full is discarded: its station
+// will re-request.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace weir::readout {
 
-/// How a handler waits for data: gives its processor to others again and again; keeps it; or sleeps until it is woken.
+/// How a handler waits for data: yields its processor in a loop; spins; or sleeps until it is woken.
 enum class WaitStrategy : std::uint8_t { yield, spin, park };
 [[nodiscard]] const char* name(WaitStrategy strategy) noexcept;
 [[nodiscard]] std::optional<WaitStrategy> parse_wait_strategy(std::string_view text) noexcept;
@@ -34,11 +34,11 @@ struct RequestHandlerOptions {
 };
 
 struct RequestHandlerStats {
-    std::uint64_t handled = 0;   // requests
-    std::uint64_t answers = 0;   // events
-    std::uint64_t waits = 0;     // answers whose data was not here at once
-    std::uint64_t not_yet = 0;   // answers that say so of a ROB, in spite of a wait
-    std::uint64_t given_up = 0;  // requests that were in the queue when it stopped
+    std::uint64_t handled = 0;    // requests
+    std::uint64_t answers = 0;    // events
+    std::uint64_t waits = 0;      // answers whose data was not here at once
+    std::uint64_t not_yet = 0;    // answers with this state for a ROB, in spite of a wait
+    std::uint64_t discarded = 0;  // requests that were in the queue when it stopped
 };
 
 class RequestHandlers {
@@ -51,7 +51,7 @@ public:
 
     // One thread: that which receives.
 
-    /// Takes the request's memory, and gives other memory back in its place. False: the queue is full.
+    /// Takes the request, and leaves memory of an earlier one in its place. False: the queue is full.
     [[nodiscard]] bool give(wire::StationId from, wire::DataRequest& request);
 
     /// Calls send(const Answer&) for each answer that is made, in the order in which they were made.
@@ -59,10 +59,10 @@ public:
     void flush(Send&& send) {
         take_made(sending_);
         for (const auto& answer : sending_) send(std::as_const(*answer));
-        give_back(sending_);
+        release(sending_);
     }
 
-    /// Handlers stop after the answer that they make; requests in the queue are given up. Any thread; once.
+    /// Handlers stop after the answer that they make; requests in the queue are discarded. Any thread; once.
     void stop();
 
     [[nodiscard]] RequestHandlerStats stats() const;
@@ -86,7 +86,7 @@ private:
     [[nodiscard]] std::unique_ptr<Answer> take_free(const std::stop_token& stop);
     void put_made(std::unique_ptr<Answer> answer);
     void take_made(AnswerMemory& into);
-    void give_back(AnswerMemory& answers);
+    void release(AnswerMemory& answers);
 
     RobStore& store_;
     const RequestHandlerOptions options_;
@@ -98,7 +98,7 @@ private:
     std::condition_variable_any jobs_there_;
     std::vector<Job> jobs_;  // a ring
     std::size_t first_job_ = 0, job_count_ = 0;
-    std::uint64_t given_up_ = 0;
+    std::uint64_t discarded_ = 0;
 
     std::mutex answers_mutex_;
     std::condition_variable_any answer_free_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where every ROB fragment of a readout went: received = stored (served and cleared) + rejected, by reason, + in hand.
-// The four are moved together, so they balance whenever somebody looks.
+// The four are moved together, so they balance at every moment.
 #pragma once
 
 #include <array>

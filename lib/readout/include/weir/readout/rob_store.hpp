@@ -53,7 +53,7 @@ public:
     [[nodiscard]] PutResult put(Level1Id event, const event::RobData& rob);
     /// All that this readout will ever have of an event: sources that are not among them are lost.
     [[nodiscard]] PutResult put_event(Level1Id event, std::span<const event::RobData> robs);
-    /// It will never come. No effect on what is here, and on events outside the window.
+    /// It will never come. No effect on ROBs that are here, and on events outside the window.
     void mark_lost(Level1Id event, SourceId source);
     /// Blocks until something was cleared since `seen` (of room_changes()), the deadline, or stop_waiting().
     void wait_for_room(std::uint64_t seen, SteadyTime deadline);
@@ -65,7 +65,7 @@ public:
         std::uint32_t here = 0, not_yet = 0;
     };
     /// Appends the state of each ROB that is asked for (none: of every source) to `parts`, and the bytes of those that
-    /// are here to `data`. What is here and would let `data` grow beyond `data_max` is said to be not yet.
+    /// are here to `data`. A ROB whose bytes would let `data` grow beyond `data_max` is answered as "not yet".
     Answer read(Level1Id event, std::span<const SourceId> robs, std::vector<wire::RobPart>& parts,
                 std::vector<std::byte>& data, std::size_t data_max = wire::dataflow_message_max) const;
     /// Nothing that is asked for is "not yet".
@@ -83,9 +83,9 @@ public:
     /// Everything older than `oldest` is done with, and the window begins there at the earliest.
     void clear_older(Level1Id oldest);
 
-    /// Those who wait return, now and from now on, until reset().
+    /// Every wait returns, now and from now on, until reset().
     void stop_waiting();
-    /// What is still held is dropped (not_cleared, made_ahead). No other thread uses the store meanwhile.
+    /// ROBs that are still held are dropped (not_cleared, made_ahead). No other thread uses the store meanwhile.
     void reset(Level1Id first);
 
     [[nodiscard]] Level1Id oldest() const noexcept { return Level1Id{oldest_.load(std::memory_order_acquire)}; }
@@ -97,7 +97,7 @@ public:
     [[nodiscard]] RobLedger& ledger() const noexcept { return ledger_; }
     [[nodiscard]] std::uint32_t events_held() const noexcept { return events_held_.load(std::memory_order_relaxed); }
     [[nodiscard]] Bytes bytes_held() const { return pool_.stats().in_use; }
-    /// Counted afresh, slot by slot: what the ledger must agree with when nothing moves.
+    /// Counted afresh, slot by slot: the ledger must agree with it when nothing moves.
     [[nodiscard]] std::uint64_t count_robs() const;
     /// Clears of events so far ahead that nothing could be remembered of them; clear_older will catch up.
     [[nodiscard]] std::uint64_t clears_beyond() const noexcept {
@@ -132,8 +132,8 @@ private:
     std::unique_ptr<std::atomic<std::uint64_t>[]> newest_;  // per source: level-1 id + 2^32; 0: none yet
     mutable RobLedger ledger_;
 
-    // Written under window_mutex_, and before the slots that fall out of the window are emptied. Whoever fills a slot
-    // reads it under the slot's lock: either he sees that his event is too old, or the slot is emptied after him.
+    // Written under window_mutex_, and before the slots that fall out of the window are emptied. A thread that fills a
+    // slot reads it under the slot's lock: either it finds that its event is too old, or the slot is emptied after it.
     std::atomic<std::uint32_t> oldest_;
     std::mutex window_mutex_;
     std::atomic<std::uint32_t> events_held_{0};
@@ -142,8 +142,8 @@ private:
 
     std::mutex room_mutex_;
     std::condition_variable room_;
-    std::atomic<std::uint64_t> room_changes_{0};  // with room_waiters_: whoever changes this looks at that, and the
-    std::atomic<std::uint32_t> room_waiters_{0};  // other way round (seq_cst), so no wake-up is lost
+    std::atomic<std::uint64_t> room_changes_{0};  // with room_waiters_: a thread that changes one of them then
+    std::atomic<std::uint32_t> room_waiters_{0};  // reads the other (seq_cst), so no wake-up is lost
 };
 
 }  // namespace weir::readout

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the fragments that a selection wants to see from the readouts that hold them, for many events at once: asks,
-// asks again after a time that follows the measured round trips, asks a little later for what is not there yet, and
-// gives up at a time limit, after which the selection gets the event with that fragment missing.
+// Collects the fragments that a selection needs from the readouts that hold them, for many events at once. It requests,
+// re-requests after a time that follows the measured round trips, and re-requests a little later what is not there yet.
+// At a time limit the selection gets the event with the fragment missing.
 //
-// Logic only: messages and time come in, requests go out through the outbox. One thread makes all calls.
+// Logic only: messages and time come in, requests go out through a MessageSender. One thread makes all calls.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
-#include "weir/messaging/outbox.hpp"
+#include "weir/messaging/messages.hpp"
 #include "weir/messaging/round_trip.hpp"
 #include "weir/selection/selection.hpp"
 #include "weir/wire/dataflow.hpp"
@@ -43,27 +43,28 @@ struct CollectedEvent {
 class DataCollector {
 public:
     struct Counts {
-        std::uint64_t begun = 0;  // = complete + incomplete + dropped + under way
-        std::uint64_t complete = 0, incomplete = 0, dropped = 0, under_way = 0;
+        std::uint64_t begun = 0;  // = complete + incomplete + dropped + in hand
+        std::uint64_t complete = 0, incomplete = 0, dropped = 0, in_hand = 0;
         std::uint64_t requests = 0, re_requested = 0, not_yet = 0;
         std::uint64_t fragments = 0, bytes = 0;
-        std::uint64_t missing_late = 0;    // fragments that did not come within the limit
-        std::uint64_t missing_gone = 0;    // cleared, lost, or unknown to its readout
-        std::uint64_t missing_nobody = 0;  // no readout of the partition has such a ROB
+        std::uint64_t missing_late = 0;        // fragments that did not come within the limit
+        std::uint64_t missing_gone = 0;        // cleared, lost, or unknown to its readout
+        std::uint64_t missing_no_readout = 0;  // no readout of the partition has such a ROB
         std::uint64_t late_or_double = 0, malformed = 0;
     };
 
-    DataCollector(const CollectorOptions& options, messaging::Outbox& outbox) : options_(options), outbox_(outbox) {}
+    DataCollector(const CollectorOptions& options, messaging::MessageSender& messages)
+        : options_(options), messages_(messages) {}
 
     void set_readouts(const std::vector<Peer>& peers);
 
     /// Asks for the ROBs of an event, each once.
     void begin(wire::EventTicket ticket, const std::vector<SourceId>& robs, SteadyTime now);
-    /// Forgets all that is under way.
+    /// Drops all collections in hand.
     void drop_all();
 
     void on_data(const messaging::IncomingMessage& message, SteadyTime now);
-    /// A readout came back: what it was asked for is asked again at once.
+    /// A readout is reachable again: re-requests at once what it has not answered.
     void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now);
     [[nodiscard]] std::optional<SteadyTime> step(SteadyTime now);
 
@@ -79,8 +80,8 @@ private:
         std::vector<std::uint32_t> wanted{};  // positions of the fragments that are not settled
         SteadyTime asked{};
         std::uint32_t tries = 0;    // repetitions for want of an answer
-        std::uint32_t not_yet = 0;  // answers that said so
-        bool resting = false;       // it said "not yet"
+        std::uint32_t not_yet = 0;  // answers with this state
+        bool resting = false;       // it answered "not yet"
         std::uint32_t stamp = 0;    // of the timer that counts
     };
     struct Collection {
@@ -104,7 +105,7 @@ private:
     void due(const Timer& timer, SteadyTime now);
 
     const CollectorOptions options_;
-    messaging::Outbox& outbox_;
+    messaging::MessageSender& messages_;
     std::unordered_map<std::uint32_t, wire::StationId> holder_;  // by source
     std::map<wire::StationId, messaging::RoundTrip> trips_;
     std::unordered_map<std::uint64_t, Collection> collections_;  // by request

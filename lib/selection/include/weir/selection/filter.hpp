@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The event filter (EF) of one run: whole events come in from builders, a selection says which streams they belong to,
-// and those that are wanted go on to a recorder. A builder is answered when the recorder has answered, so that an event
-// that a builder may forget is on stable storage, or was rejected by name. Memory is the pool's: while recorders are
+// The event filter (EF) of one run: whole events come in from builders, a selection decides on their streams, and
+// accepted ones go on to a recorder. A builder is answered when the recorder has answered, so that an event that a
+// builder releases is on stable storage, or was rejected for a named reason. Memory is the pool's: while recorders are
 // away, events are kept and builders wait.
 //
 // Threads: receivers, workers, one sender thread for each recorder, and one that looks after the senders.
@@ -27,7 +27,7 @@
 namespace weir::selection {
 
 struct FilterOptions {
-    std::string name = "filter";  // what recorders know it by
+    std::string name = "filter";  // its sender name at recorders
     event::Format format = event::Format::event_5_0;
     std::uint32_t workers = 4;
     std::uint32_t queue_max = 4096;       // events that wait for a worker; the pool bounds their bytes
@@ -41,9 +41,9 @@ struct FilterOptions {
 };
 
 struct FilterStats {
-    // received = stored + rejected + given back + in hand; rejected: not_selected, malformed_event, or what the
-    // recorder said
-    std::uint64_t received = 0, stored = 0, given_back = 0, in_hand = 0;
+    // received = stored + rejected + returned + in hand; rejected: not_selected, malformed_event, or the recorder's
+    // reason
+    std::uint64_t received = 0, stored = 0, returned = 0, in_hand = 0;
     std::array<std::uint64_t, wire::reject_reason_count> rejected{};
     std::uint64_t selected = 0, forced = 0, threw = 0, timed_out = 0, crashed = 0, worker_restarts = 0;
     std::uint64_t bytes = 0, queued = 0, at_recorders = 0, recorders_connected = 0;
@@ -67,8 +67,8 @@ public:
     [[nodiscard]] Result<> start(RunNumber run, const Selection& selection, const std::vector<Peer>& peers);
     /// Recorders came, went, or have other addresses; events of those that are gone go to the others.
     [[nodiscard]] Result<> change_recorders(const std::vector<Peer>& peers);
-    /// Takes no more, waits until every event that was taken is final, then ends. False: some were not within the
-    /// deadline; they are given back, that is not answered, and their builders still have them.
+    /// Takes no more, waits until every event that was taken is final, then ends. False: some were not final within the
+    /// deadline; they are returned: they get no answer, and their builders still have them.
     bool stop(std::chrono::milliseconds deadline);
     /// After stop(): a selection hangs, and its threads have events that lie in the pool. The pool must then never be
     /// destroyed.

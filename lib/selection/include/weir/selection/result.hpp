@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of a selection as an object: what it found in an event, for those who read the event later. An object goes
+// The result of a selection as an object: its findings in an event, for later readers of the event. An object goes
 // into the decision in ROOT's own bytes with the name of its class, object-wise, so that `weir cat`, ROOT and uproot
 // read it out of the recorded event (docs/formats/objects.md):
 //
@@ -40,8 +40,8 @@ struct Findings {
     bool operator==(const Findings&) const = default;
 };
 
-/// The object becomes the decision's result, in place of an earlier one. Too large, or too deep, is said when the
-/// decision is looked at: as an error of the selection on this event.
+/// The object becomes the decision's result, in place of an earlier one. An object that is too large or too deep is
+/// reported when the decision is checked: as an error of the selection on this event.
 template <serial::Object T>
 void set_result(Decision& decision, const T& object) {
     serial::Writer writer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a selection is to whoever writes one: a function that sees an event and says what shall become of it. Compiled
+// The interface for authors of selections: a function that gets an event and decides on it. Compiled
 // into a shared library, it is loaded by `weir select` (some fragments of an event, before it is built) and `weir
 // filter` (all of them):
 //
@@ -28,7 +28,7 @@ namespace weir::selection {
 
 enum class FragmentState : std::uint32_t {
     here = 0,
-    missing = 1,  // it did not come in time, or the readout says that it never will
+    missing = 1,  // it did not come in time, or the readout has answered that it never will
 };
 
 struct Fragment {
@@ -68,7 +68,7 @@ struct Event {
     }
 };
 
-/// An event that nothing is said about is rejected. What exceeds the limits is an error of the selection.
+/// An event without a decision is rejected. A decision that exceeds the limits is an error of the selection.
 struct Decision {
     static constexpr std::size_t tags_max = 32;
     static constexpr std::size_t result_max = 64 * 1024;
@@ -94,7 +94,7 @@ struct Decision {
 
 using SelectFunction = void(const Event&, Decision&);
 
-/// What a library says of itself, so that one that was built against another layout is refused when it is loaded.
+/// The description of a library: one that was built against another layout is refused when it is loaded.
 struct LibraryFace {
     static constexpr std::uint32_t current = 1;
     std::uint32_t version = current;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A level-2 processing unit (L2PU), without its threads: takes events from the supervisor, collects the data that their
-// selection looks at, hands complete ones to workers, and says what they decided. While one event waits for its data,
+// selection looks at, hands complete ones to workers, and sends their decisions. While one event waits for its data,
 // others are computed.
 //
 // Logic only: messages, time and the workers' judgements come in, messages and work go out. One thread makes all calls.
@@ -23,7 +23,7 @@
 
 namespace weir::selection {
 
-/// What a worker gets, and gives back with its judgement.
+/// The input of a worker, which it returns with its judgement.
 struct UnitTask {
     std::unique_ptr<CollectedEvent> data;
     std::uint64_t session = 0;  // of the supervisor that asked for it
@@ -38,12 +38,12 @@ public:
 
 struct UnitOptions {
     std::uint32_t workers = 4;
-    std::uint32_t depth = 2;  // events in the unit for each worker: what it has credit for
+    std::uint32_t depth = 2;  // events in the unit for each worker: its credit
     CollectorOptions collector{};
     std::string results_to{};  // the readout that takes level-2 results; empty: a pseudo readout, if there is one
 };
 
-/// The sub-detector number of what the second level found.
+/// The sub-detector number of the second level's results.
 inline constexpr std::uint32_t level2_detector = 0x7b;
 /// A readout that serves nothing but level-2 results: they are made by the selection, which cannot look at them.
 [[nodiscard]] bool is_pseudo_readout(const Peer& peer) noexcept;
@@ -62,13 +62,13 @@ public:
         DataCollector::Counts data{};
     };
 
-    /// Outbox and workers outlive the unit.
-    SelectionUnit(const UnitOptions& options, messaging::Outbox& outbox, UnitWorkers& workers, Reporter report = {});
+    /// Messages and workers outlive the unit.
+    SelectionUnit(const UnitOptions& options, messaging::MessageSender& messages, UnitWorkers& workers, Reporter report = {});
 
     void set_peers(const std::vector<Peer>& peers);
     void start_run();
-    /// Everything in hand is given up and counted as dropped.
-    void give_up();
+    /// Drops and counts everything in hand.
+    void reject_unfinished();
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override;
     void on_peer(wire::StationId peer, messaging::PeerChange change, SteadyTime now) override;
@@ -78,11 +78,11 @@ public:
 
     [[nodiscard]] Counts counts() const;
     [[nodiscard]] service::StationLedger ledger() const;
-    /// Nothing is in hand; what was decided may still wait to be told.
+    /// Nothing is in hand; decisions may still wait to be sent.
     [[nodiscard]] bool idle() const noexcept { return in_hand_ == 0; }
-    /// All verdicts, all results were handed to the outbox.
-    [[nodiscard]] bool verdicts_told() const noexcept { return verdicts_.empty(); }
-    [[nodiscard]] bool results_told() const noexcept { return results_.empty(); }
+    /// All verdicts, all results were sent.
+    [[nodiscard]] bool verdicts_sent() const noexcept { return verdicts_.empty(); }
+    [[nodiscard]] bool results_sent() const noexcept { return results_.empty(); }
     [[nodiscard]] std::optional<wire::StationId> supervisor() const noexcept { return supervisor_; }
     [[nodiscard]] std::uint64_t credit() const noexcept { return ended_ + capacity(); }
     [[nodiscard]] std::optional<wire::StationId> results_to() const noexcept { return results_to_; }
@@ -95,10 +95,10 @@ private:
     void verdict(wire::Level2Verdict verdict);
     void drop_session();
     void hand_out();
-    void tell();
+    void send_verdicts();
 
     const UnitOptions options_;
-    messaging::Outbox& outbox_;
+    messaging::MessageSender& messages_;
     UnitWorkers& workers_;
     const Reporter report_;  // a selection failed on an event
     DataCollector collector_;
@@ -107,9 +107,9 @@ private:
     std::uint64_t session_ = 1;
     std::uint64_t ended_ = 0;  // verdicts in this session
     std::uint64_t in_hand_ = 0;
-    std::uint64_t credit_told_ = 0;
-    std::deque<wire::Level2Verdict> verdicts_;  // not posted
-    std::deque<wire::Level2Result> results_;    // not posted
+    std::uint64_t credit_sent_ = 0;
+    std::deque<wire::Level2Verdict> verdicts_;  // not sent
+    std::deque<wire::Level2Result> results_;    // not sent
     std::vector<std::byte> buffer_;
     wire::Level2Task task_;
     wire::Level2Decision decision_;

@@ -41,14 +41,14 @@ struct Judgement {
     }
 };
 
-/// Where a plug-in in C++ runs. Python always runs in processes, and what is built in in threads.
+/// Where a plug-in in C++ runs. Python always runs in processes, built-in selections in threads.
 enum class WorkersAre : std::uint8_t { threads, processes };
 
 struct SelectionSpec {
     /// "all", "none", "fraction:0.1", "size:10kB", "busy:500us", "sleep:500us"; else a file: NAME.so or NAME.py.
     std::string selection = "all";
     WorkersAre workers_are = WorkersAre::processes;
-    std::chrono::milliseconds time_limit{5000};     // for one event; threads: after it the station says so
+    std::chrono::milliseconds time_limit{5000};  // for one event; with threads, the station reports it after this time
     std::chrono::milliseconds start_limit{20'000};  // for a process to load its file
     std::chrono::milliseconds restart_first{100};   // before a process that died is started again; doubles up to
     std::chrono::milliseconds restart_last{2000};
@@ -72,8 +72,8 @@ public:
     [[nodiscard]] virtual std::uint64_t restarts() const noexcept { return 0; }
 };
 
-/// Loads what is named, once, so that a mistake in it is said before the first event comes. The library stays loaded
-/// until the process ends. Makes one Selector for each worker.
+/// Loads what is named, once, so that a mistake in it is reported before the first event comes. The library stays
+/// loaded until the process ends. Makes one Selector for each worker.
 class Selection {
 public:
     [[nodiscard]] static Result<Selection> open(const SelectionSpec& spec);
@@ -99,7 +99,7 @@ private:
     std::shared_ptr<std::atomic<bool>> unsafe_;  // with its selectors; nothing: no plug-in runs in a thread
 };
 
-/// Within the limits, tags that can become streams. Error: what is not.
+/// Checks the limits, and that tags can become streams. The error names the fault.
 [[nodiscard]] Result<> check_decision(const Decision& decision);
 
 }  // namespace weir::selection

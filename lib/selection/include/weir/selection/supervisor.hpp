@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The level-2 supervisor (L2SV): makes the tickets of events, in order, gives each to a processing unit that has room,
-// and tells the DFM what they decided. A unit that dies or falls silent costs no event: its events are given to
-// another, or accepted without a decision. Without units everything is accepted. What was accepted without a judgement
-// has an empty level-2 result: the supervisor posts it to the pseudo readout, so that no builder waits for one that
-// never comes.
+// and sends their decisions to the DFM. A unit that dies or falls silent costs no event: its events are given to
+// another, or accepted without a decision. Without units everything is accepted. An event that was accepted without a
+// judgement has an empty level-2 result: the supervisor sends it to the pseudo readout, so that no builder waits for
+// one that never comes.
 //
-// Logic only: messages and time come in, messages go out through the outbox. One thread makes all calls. Memory is
+// Logic only: messages and time come in, messages go out through a MessageSender. One thread makes all calls. Memory is
 // bounded by credit: a ticket is made when the DFM has room for its decision and a unit has room for its event.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 #include "weir/base/clock.hpp"
 #include "weir/base/report.hpp"
-#include "weir/messaging/outbox.hpp"
+#include "weir/messaging/messages.hpp"
 #include "weir/service/event_ids.hpp"
 #include "weir/service/station.hpp"
 #include "weir/wire/dataflow.hpp"
@@ -29,8 +29,8 @@
 
 namespace weir::selection {
 
-/// What happens to an event whose unit gives no decision in time, or is gone.
-enum class LostDecision : std::uint8_t { accept, give_again };
+/// The treatment of an event whose unit gives no decision in time, or is gone.
+enum class LostDecision : std::uint8_t { accept, reassign };
 
 struct SupervisorOptions {
     std::uint64_t events = 0;  // of a run; 0: until it is stopped
@@ -45,19 +45,19 @@ struct SupervisorOptions {
     std::uint32_t gives_max = 3;  // times that an event is given; then it is accepted
     std::uint32_t in_hand_max = 16'384;
     std::uint32_t batch = 64;                  // events in one message
-    std::vector<wire::EventTicket> headers{};  // what the headers of recorded events say, in turn; empty: made up
+    std::vector<wire::EventTicket> headers{};  // from the headers of recorded events, in turn; empty: made up
 };
 
 /// Received: tickets made. Stored: accepted. Rejected: by level 2.
 class Supervisor final : public messaging::MessageHandler {
 public:
     struct Counts {
-        std::uint64_t made = 0, accepted = 0, rejected = 0;  // decided ones are counted when the DFM was told
+        std::uint64_t made = 0, accepted = 0, rejected = 0;  // decided ones are counted when they are sent to the DFM
         std::uint64_t forced = 0;                            // accepted without a decision; `accepted` counts them too
-        std::uint64_t given_again = 0, timed_out = 0, units_lost = 0;
+        std::uint64_t reassigned = 0, timed_out = 0, units_lost = 0;
         std::uint64_t late_verdicts = 0;  // of events that were decided in another way
-        std::uint64_t empty_results = 0;  // posted to the pseudo readout in place of a unit
-        std::uint64_t told_again = 0;     // decisions repeated to a DFM that was started again
+        std::uint64_t empty_results = 0;  // sent to the pseudo readout in place of a unit
+        std::uint64_t resent = 0;         // decisions repeated to a DFM that was started again
         std::uint64_t unexpected = 0, malformed = 0;
         std::uint64_t in_hand = 0, at_units = 0;
         std::uint64_t waits_for_units = 0, waits_for_assigner = 0;  // steps that made no ticket because of them
@@ -69,7 +69,7 @@ public:
         std::uint64_t credit = 0, given = 0, in_hand = 0;
     };
 
-    Supervisor(const SupervisorOptions& options, messaging::Outbox& outbox, const Clock& clock, Reporter report = {});
+    Supervisor(const SupervisorOptions& options, messaging::MessageSender& messages, const Clock& clock, Reporter report = {});
 
     /// DFM, processing units and the sources of the readouts. Events of a unit that is no longer there are given again.
     void set_peers(const std::vector<Peer>& peers, SteadyTime now);
@@ -77,9 +77,9 @@ public:
     void start_run(SteadyTime now);
     void pause() noexcept { makes_ = false; }
     void resume(SteadyTime now);
-    /// No more tickets; what is in hand is still decided.
+    /// No more tickets; events in hand are still decided.
     void stop() noexcept { makes_ = false; }
-    /// What is not decided is accepted now, by force, so that it can be told.
+    /// Accepts every undecided event now, by force, so that its decision can be sent.
     void force_all(SteadyTime now);
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override;
@@ -89,18 +89,18 @@ public:
     [[nodiscard]] Counts counts() const;
     [[nodiscard]] std::vector<UnitCounts> units() const;
     [[nodiscard]] service::StationLedger ledger() const;
-    /// Those that the DFM was told to have built.
+    /// The accepted events that were sent to the DFM.
     [[nodiscard]] const service::EventIds& accepted() const noexcept { return accepted_ids_; }
-    /// Every event of the run was made and decided, and the DFM was told (see Endpoint::posts_under_way).
+    /// Every event of the run was made and decided, and its decision was sent (see Endpoint::reliable_in_flight).
     [[nodiscard]] bool finished() const noexcept;
     [[nodiscard]] bool idle() const noexcept { return open_.empty() && accepted_.empty() && rejected_.empty(); }
-    /// The pseudo readout, and whether every empty result was posted to it.
+    /// The pseudo readout, and whether every empty result was sent to it.
     [[nodiscard]] std::optional<wire::StationId> results_to() const noexcept { return results_to_; }
     [[nodiscard]] std::optional<wire::StationId> assigner() const noexcept { return assigner_; }
-    [[nodiscard]] bool results_told() const noexcept { return no_result_.empty(); }
+    [[nodiscard]] bool results_sent() const noexcept { return no_result_.empty(); }
 
 private:
-    struct Judged {  // accepted by a unit, which posted its result at the same time
+    struct Judged {  // accepted by a unit, which sent its result at the same time
         SteadyTime at{};
         Level1Id level1_id{};
         GlobalEventId global_id{};
@@ -114,18 +114,18 @@ private:
     struct Unit {
         std::string name{};
         bool alive = true;                        // not silent
-        bool full = false;                        // its outbox took no more; until the next step
+        bool full = false;                        // no more messages to it are taken until the next step
         std::uint64_t credit = 0;                 // in all, of its epoch
         std::uint64_t given = 0;                  // in all, to its epoch
         std::deque<Judged> judged{};              // the latest: their results may be lost with it
-        std::unordered_set<std::uint64_t> has{};  // global ids, until it answers or is given up
+        std::unordered_set<std::uint64_t> has{};  // global ids, until it answers or is unassigned
     };
     struct Deadline {
         SteadyTime at{};
         std::uint64_t id = 0;
         std::uint32_t gives = 0;
     };
-    struct Told {
+    struct SentDecision {
         wire::EventTicket ticket{};
         bool accepted = false;
     };
@@ -143,15 +143,15 @@ private:
     void accept_unjudged(std::uint64_t id, bool forced);
     void give_empty_result(Level1Id level1_id, GlobalEventId global_id);
     void lost(std::uint64_t id, SteadyTime now);  // no decision will come for it
-    void take_back(wire::StationId id, Unit& unit, const char* why, SteadyTime now);
+    void unassign(wire::StationId id, Unit& unit, const char* why, SteadyTime now);
     void look_at_deadlines(SteadyTime now);
-    void tell();
-    void tell_results();
-    void tell_again();
+    void send_decisions();
+    void send_results();
+    void resend_decisions();
     void remember(const wire::EventTicket& ticket, bool accepted);
 
     const SupervisorOptions options_;
-    messaging::Outbox& outbox_;
+    messaging::MessageSender& messages_;
     const Clock& clock_;
     const Reporter report_;  // a unit was lost
     Counts counts_;
@@ -159,18 +159,18 @@ private:
     SteadyTime began_{};    // of the run
     SteadyTime next_at_{};  // of the next ticket, at the rate
     std::optional<wire::StationId> assigner_, results_to_;
-    std::uint64_t assigner_credit_ = 0, assigner_told_ = 0;  // of its epoch
+    std::uint64_t assigner_credit_ = 0, assigner_sent_ = 0;  // of its epoch
     std::uint32_t window_ = 0;  // decisions that the DFM may have in hand: its first credit
     std::map<wire::StationId, Unit> units_;
     std::vector<SourceId> sources_;
     std::unordered_map<std::uint64_t, Open> open_;  // made and not decided, by global id
     std::deque<std::uint64_t> to_give_;
     std::deque<Deadline> deadlines_;
-    std::deque<wire::EventTicket> accepted_;  // not told
+    std::deque<wire::EventTicket> accepted_;  // not sent
     std::deque<wire::EventTicket> rejected_;
-    std::deque<wire::Level2Result> no_result_;  // not posted
+    std::deque<wire::Level2Result> no_result_;  // not sent
     service::EventIds accepted_ids_;            // of the run
-    std::deque<Told> told_;                     // the latest `window_`
+    std::deque<SentDecision> sent_;                     // the latest `window_`
     std::vector<std::byte> buffer_;
     wire::Level2Task task_;
     wire::Level2Decision decision_;

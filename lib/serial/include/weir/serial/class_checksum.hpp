@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checksum by which ROOT tells apart the shapes of a class that has no ClassDef version: names of the class, of its
-// bases with their checksums, and of its members with their types, folded by 3 (docs/formats/root-buffer.md).
+// The checksum by which ROOT distinguishes the shapes of a class that has no ClassDef version: names of the class, of
+// its bases with their checksums, and of its members with their types, folded by 3 (docs/formats/root-buffer.md).
 #pragma once
 
 #include <array>

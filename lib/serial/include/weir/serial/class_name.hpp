@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names of types as ROOT writes them into buffers and class checksums: no std::, "vector<vector<int> >", Long64_t for
 // long long. What is ours comes from the compiler's own spelling, brought into ROOT's, unless the description gives a
-// name. Two things the compiler does not say: which of its namespaces are inline (g++; ROOT leaves them out), and what
-// ROOT has for a type that is not its own. root_name<T> does:
+// name. Two things the compiler's spelling does not have: which of its namespaces are inline (g++; ROOT leaves them
+// out), and what ROOT has for a type that is not its own. root_name<T> does:
 //
 //     namespace detector { inline namespace v2 { enum class Layer : int { inner, outer }; } }
 //     template <> inline constexpr std::string_view weir::serial::root_name<detector::Layer> = "detector::Layer";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes to values, by their types: the mirror of the encoder. Nothing that the bytes say is believed before it is held
-// against the bytes that are there. Each function returns the place behind what it read, or null after an error.
+// Bytes to values, by their types: the mirror of the encoder. Every count and length in the bytes is checked
+// against the bytes that are there before it is used. Each function returns the place behind what it read, or null
+// after an error.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +44,7 @@ public:
         }
     }
 
-    /// What WriteObjectAny wrote.
+    /// An object that WriteObjectAny wrote.
     template <Pointer P>
     const std::byte* pointer(const std::byte* at, P& to) {
         using T = typename P::element_type;
@@ -111,7 +112,7 @@ private:
                             std::string("a reference to an object of class ") + known->class_name);
         if constexpr (requires { to = std::static_pointer_cast<T>(known->owner); }) {
             if (known->owner != nullptr) {
-                // Whoever frees a chain goes down all of it.
+                // Freeing a chain recurses through all of it.
                 if (in_.depth + known->height > pointer_depth_max)
                     return in_.fail(at, Errc::limit, class_name<T>, "pointers lead deeper than 256 objects");
                 in_.height = std::max(in_.height, known->height);
@@ -157,7 +158,7 @@ private:
         const std::uint32_t version = load<std::uint16_t>(at);
         std::uint32_t checksum = 0;
         at += 2;
-        if (version == 0 && !in_.has(at, 4)) {  // too small for a checksum: nothing says that it is another class
+        if (version == 0 && !in_.has(at, 4)) {  // too small for a checksum: there is no sign of another class
             found = {Parts<T>::version == 0 ? Found::Is::ours : Found::Is::unknown};
         } else {
             if (version == 0) {
@@ -216,7 +217,7 @@ private:
         });
         return at == nullptr || !reaches_to_end(found) ? at : in_.end();
     }
-    /// Whether what follows the parts that were read is passed over.
+    /// Whether bytes behind the parts that were read are passed over.
     static bool reaches_to_end(const Found& found) noexcept {
         return found.is == Found::Is::in_order || found.is == Found::Is::unknown;
     }
@@ -280,14 +281,14 @@ private:
             });
             if (at != nullptr && reaches_to_end(found)) at = in_.end();
         } else {
-            return in_.fail(start, Errc::corrupt, class_name<C>, "it is said to be member-wise, which it cannot be");
+            return in_.fail(start, Errc::corrupt, class_name<C>, "it is marked as member-wise, which it cannot be");
         }
         return in_.close_frame(at, class_name<C>, outer);
     }
 
     /// The header of columns names the version of the class and none of its bases; and columns of which only the order
-    /// is known go on to the end of the byte count: several collections that share one leave nobody to say where the
-    /// second begins.
+    /// is known go on to the end of the byte count: with several collections in one count, the start of the second
+    /// is not known.
     template <Object E>
     bool columns_are_certain(const std::byte* header, std::size_t members, Found& found) {
         const char* why = nullptr;
@@ -297,7 +298,7 @@ private:
                 "columns each has is not known; Unknown::skip passes over them";
         else if (found.is == Found::Is::older && !bases_never_changed<E>())
             why =
-                "another version of the class, in columns, where nothing says of which version its base is; "
+                "another version of the class, in columns, where the version of its base is not stated; "
                 "Unknown::skip passes over them";
         if (why == nullptr) return true;
         if (!in_.skips_unknown()) {
@@ -447,7 +448,7 @@ private:
         return at;
     }
 
-    /// What one element takes at least: where only the order is known, only the first column is certain.
+    /// The bytes that one element takes at least: where only the order is known, only the first column is certain.
     template <class E>
     static constexpr std::size_t least_columns_size(const Found& found) {
         std::size_t size = 0, index = 0;

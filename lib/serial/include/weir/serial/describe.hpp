@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a class says what of it is streamed. One line is enough, outside of the class:
+// How a class describes which of its members are streamed. One line is enough, outside of the class:
 //
 //     struct Thing { int a; };
 //     template <> inline constexpr auto weir::serial::description<Thing> = weir::serial::members("a");
 //
 // An aggregate's members are found by reflection, in their order; the names are those that ROOT knows, as they enter
-// the class checksum. A class with a ClassDef says its version, members("a").version(3), and may then leave the names
+// the class checksum. A class with a ClassDef states its version, members("a").version(3), and may then leave the names
 // out: version(3). Bases and private members are beyond reflection; such classes list their fields, inside of the class
 // when they are private:
 //
@@ -19,15 +19,15 @@
 //         }
 //     };
 //
-// A class with a version changes by getting the next one, and the description says how older bytes are read; bytes of a
-// version of which it says nothing are refused:
+// A class with a version changes by getting the next one, and the description defines how older bytes are read; bytes
+// of a version that it does not name are refused:
 //
 //     members("a", member("b").since(2), "c").version(2)          // version 1 had a and c
 //     members("a", "b").version(3).older(from_version_1)          // Class from_version_1(ClassV1 old): ClassV1 is
 //                                                                 // described too, .version(1)
 //     members("a", "b").version(1).grows_at_end()                 // a promise: other versions differ at the end only
 //
-// When one part says since(), the description is complete for all older versions: version n had the parts whose since()
+// When one part has since(), the description is complete for all older versions: version n had the parts whose since()
 // is n or less, and no others.
 //
 // Members are numbers, bool, enums (no wider than int), std::string, C arrays, std::array, std::vector, std::map and
@@ -54,7 +54,7 @@ struct OlderClass {
     T (*convert)(Old);
 };
 
-/// What members(), version() and fields() return: the parts of a class, its version and its name.
+/// The result of members(), version() and fields(): the parts of a class, its version and its name.
 template <class Parts, class... Older>
 struct Description {
     Parts parts;
@@ -96,7 +96,7 @@ struct Undescribed {};
 /// A member of an aggregate, by its name: members("a") is members(member("a")).
 struct NamedMember {
     std::string_view name{};
-    int since_version = 0;  // the first version of the class that has it; 0: nothing was said
+    int since_version = 0;  // the first version of the class that has it; 0: not stated
     consteval NamedMember() = default;
     consteval NamedMember(std::string_view text) : name(text) {}  // NOLINT: it is one
     template <std::size_t size>

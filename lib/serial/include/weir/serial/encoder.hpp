@@ -54,7 +54,8 @@ public:
         }
     }
 
-    /// A pointer in the form of WriteObjectAny: null, a reference to what was written before, or class and object.
+    /// A pointer in the form of WriteObjectAny: null, a reference to an object that was written before, or class and
+    /// object.
     template <class T>
     std::byte* pointer(std::byte* at, const T* target) {
         require_exact_class<T>();
@@ -88,7 +89,7 @@ private:
         return at + class_name<T>.size() + 1;
     }
 
-    /// What stands for the version of a class: the number in its ClassDef, or 0 and the checksum.
+    /// The version of a class on the wire: the number in its ClassDef, or 0 and the checksum.
     template <Object T>
     static std::byte* version_of(std::byte* at) noexcept {
         at = store(at, Use::template used<T>());
@@ -111,7 +112,7 @@ private:
         return close(start, at);
     }
 
-    /// What has one size, to a place with room for it.
+    /// A value of fixed size, to a place with room for it.
     template <class T>
     static std::byte* store_fixed(std::byte* at, const T& value) noexcept {
         if constexpr (Scalar<T>) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes change: what the version or checksum in the bytes says about the shape of an object, seen from the class that
-// we have. A class without a version grows at its end: its checksums with fewer members are known when we compile, so
-// that bytes from before are recognised with certainty. A version is only a number; what it stands for is what the
-// description says of it, and one of which it says nothing is not read, but for readers that take the risk.
+// Classes change: derives the shape of an object from the version or checksum in the bytes and from the class that we
+// have. A class without a version grows at its end: its checksums with fewer members are known when we compile, so
+// that bytes from before are recognised with certainty. A version is only a number; the description defines its
+// shape. A version that it does not name is not read, except by readers that accept the risk.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct Found {
     }
 };
 
-/// ROOT's checksum of pairs that a dictionary only implies, whatever their types.
+/// ROOT's checksum of pairs that a dictionary only implies, for all types.
 inline constexpr std::uint32_t implied_pair_checksum = 0x0b5fb752;
 template <class T>
 inline constexpr bool is_pair = false;

@@ -23,7 +23,7 @@ template <class K, class V>
 struct ElementOf<std::map<K, V>> {
     using type = std::pair<K, V>;
 };
-/// What a collection is written as: of a map, pairs.
+/// The elements as which a collection is written: of a map, pairs.
 template <Collection T>
 using Element = typename ElementOf<T>::type;
 

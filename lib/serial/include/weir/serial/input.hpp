@@ -17,7 +17,7 @@
 
 namespace weir::serial {
 
-/// What to do with an object whose class, or whose class's shape, is not known.
+/// The treatment of an object whose class, or whose class's shape, is not known.
 enum class Unknown {
     error,
     skip,  // pass over it by its byte count, leave a fresh object (or null pointer) in its place, and count it
@@ -28,7 +28,7 @@ template <std::unsigned_integral U>
     return load_big<U>(ConstData(at, sizeof(U)));
 }
 
-/// What to do with a version of a class of which its description says nothing.
+/// The treatment of a version that the class's description does not name.
 enum class OtherVersions {
     refuse,    // it is not known: see Unknown
     in_order,  // read as many of our members as there are bytes for: right only when the class grew at its end
@@ -88,7 +88,7 @@ public:
         std::uint32_t offset = 0;
         const char* class_name = nullptr;  // null: it was passed over
         std::shared_ptr<void> owner{};     // null: a unique_ptr owns it
-        void (*empty)(void*) = nullptr;    // makes it let go of what it points at
+        void (*empty)(void*) = nullptr;    // makes it release the object it points at
         std::uint32_t height = 0;          // objects on the longest way that pointers lead from it
     };
     void add_object(Object object);
@@ -105,7 +105,7 @@ public:
     std::size_t evolved = 0;
 
     [[nodiscard]] const std::byte* start() {
-        if (seen_) forget();  // what an exception left
+        if (seen_) forget();  // left by an exception
         end_ = data_end_;
         frames_ = 0;
         depth = 0;
@@ -139,7 +139,7 @@ private:
         std::uint32_t offset = 0;
         std::string_view name{};
     };
-    struct Seen {  // what most readers never need; objects and classes stand in the order of their offsets
+    struct Seen {  // not needed by most readers; objects and classes stand in the order of their offsets
         std::vector<Object> objects{};
         std::vector<Class> classes{};
         Error error{};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands before an object that WriteObjectAny wrote: how large it is and of which class. For those who must know
-// the class before they can choose how to read it, or who pass the object on unread.
+// The header of an object that WriteObjectAny wrote: its size and its class. For programs that need the class to choose
+// how to read the object, or that pass the object on unread.
 #pragma once
 
 #include <cstddef>

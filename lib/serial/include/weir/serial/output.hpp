@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where encoded bytes go: one flat buffer that grows and is kept. Who writes asks for room once for as much as it
+// The target of encoded bytes: one flat buffer that grows and is kept. A writer asks for room once for as much as it
 // knows, then stores without further checks. Too much, and every later request fails: the place is a null pointer then,
-// which is handed through and looked at by whoever stores.
+// which is passed on and checked by the code that stores.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline std::byte* store(std::byte* at, U value) noexcept {
     return at + sizeof(U);
 }
 
-/// Offsets of objects and classes already written, by their addresses: what references refer to.
+/// Offsets of objects and classes already written, by their addresses: the targets of references.
 class WrittenObjects {
 public:
     /// The offset of an object (of a class: `object` is null), or 0.
@@ -37,7 +37,7 @@ public:
     }
     /// Forgets those at `offset` and behind.
     void forget_from(std::uint32_t offset);
-    /// Forgets all objects before `offset`, but no class: what lies at their addresses now is something else.
+    /// Forgets all objects before `offset`, but no class: other objects may lie at their addresses now.
     void forget_objects_before(std::uint32_t offset) noexcept { objects_from_ = offset; }
 
 private:
@@ -77,7 +77,7 @@ public:
         return count <= buffer_size_max / size_each ? room(at, before + count * size_each) : fail_limit();
     }
 
-    /// Room for a byte count, which is stored when what it counts is there.
+    /// Room for a byte count, which is stored when the bytes that it counts are there.
     void close_frame(std::size_t start, const std::byte* at) noexcept {
         if (at == nullptr) return;
         const auto count = static_cast<std::uint32_t>(offset(at) - start - 4);
@@ -91,7 +91,7 @@ public:
     std::size_t depth = 0;    // objects that pointers lead through
     std::size_t nesting = 0;  // collections in elements of collections
 
-    /// Begins and ends what is taken back when it fails.
+    /// Begins and ends a part that is removed when it fails.
     [[nodiscard]] std::byte* start() {
         if (capacity_ == 0) [[unlikely]]
             reserve(std::min<std::size_t>(256, bytes_max_));
@@ -110,7 +110,7 @@ public:
         written.clear();
     }
     std::byte* fail_depth() noexcept;
-    /// What is written from now on are other objects than those before, at whatever address.
+    /// Objects that are written from now on are other ones than those before, also at the same addresses.
     void forget_objects() noexcept {
         written.forget_objects_before(static_cast<std::uint32_t>(size_) + reference_offset);
     }

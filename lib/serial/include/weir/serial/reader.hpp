@@ -9,7 +9,7 @@
 // Bytes may be anything: every length and count is checked before it is used, and what contradicts itself is an error,
 // also where ROOT prints a message and goes on. A class without a version may have gained members at its end since it
 // was written: its checksum proves that, and what is missing is left as a fresh object has it. Of a class with a
-// version other versions are read when its description says how (weir/serial/describe.hpp), and are errors else.
+// version other versions are read when its description defines them (weir/serial/describe.hpp), and are errors else.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace weir::serial {
 
 struct ReaderOptions {
     Unknown unknown = Unknown::error;
-    /// in_order takes for granted that classes with versions grew at their ends: who is wrong in that gets wrong
+    /// in_order takes for granted that classes with versions grew at their ends: a wrong assumption gives wrong
     /// values.
     OtherVersions other_versions = OtherVersions::refuse;
 };
@@ -43,7 +43,7 @@ public:
 
     /// Reads an object with its class, as TBufferFile::ReadObjectAny does: null for a null pointer, and the same object
     /// again for a reference. Objects may point at each other in a ring, as the bytes have it: then they own each
-    /// other, and who is done with them resets one of the pointers. (After an error that is done here.)
+    /// other, and a program that is done with them resets one of the pointers. (After an error that is done here.)
     template <class T>
     [[nodiscard]] Result<std::shared_ptr<T>> read_any() {
         std::shared_ptr<T> object;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one list of implementations of record plans: what chooses, what tests and what measures them all walk it. The
-// portable one, which says what is right, stands first; the best one last.
+// The one list of implementations of record plans: the choice, the tests and the benchmarks all walk it. The
+// portable one, which defines what is right, stands first; the best one last.
 #pragma once
 
 #include <span>

@@ -19,10 +19,10 @@
 
 namespace weir::serial {
 
-/// Tables take some 40 times the record's size: a plan is for what is small and many.
+/// Tables take some 40 times the record's size: a plan is for many small records.
 inline constexpr std::size_t record_size_max = 0x1000;
 
-/// What the kernels see of a plan. Valid as long as the RecordTables that it looks into.
+/// A plan as the kernels see it. Valid as long as the RecordTables that it looks into.
 struct RecordPlan {
     std::uint32_t wire_size = 0;    // from record to record on the wire
     std::uint32_t object_size = 0;  // from object to object in memory
@@ -53,7 +53,7 @@ struct RecordPlan {
                                              std::span<RecordField> fields, std::span<RecordStep<16>> narrow,
                                              std::span<RecordStep<64>> wide) noexcept;
 
-/// A plan and its tables: `bytes` says what a record consists of, `object_size` is the distance of objects in memory.
+/// A plan and its tables: `bytes` describes a record, `object_size` is the distance of objects in memory.
 /// Made at compile time or once; it cannot be copied, as its plan points into it. No byte of the object may be
 /// named twice; those that are not named (padding, other columns) keep what they hold when a reader fills the object.
 template <std::size_t wire_size>
@@ -86,8 +86,8 @@ using WriteRecordsFunction = void(const RecordPlan&, const std::byte* objects, s
 using ReadRecordsFunction = std::size_t(const RecordPlan&, const std::byte* wire, std::size_t count,
                                         std::byte* objects) noexcept;
 
-/// The best implementation for this processor. Until the first call it is one that chooses; whoever comes at the same
-/// time chooses the same, and needs nothing else: relaxed.
+/// The best implementation for this processor. Until the first call it is one that chooses; threads that call at the
+/// same time choose the same, and need nothing else: relaxed.
 struct KernelsInUse {
     std::atomic<WriteRecordsFunction*> write;
     std::atomic<ReadRecordsFunction*> read;
@@ -103,8 +103,8 @@ inline void write_records(const RecordPlan& plan, const std::byte* objects, std:
 
 /// The way back. Returns the index of the first record that has other constants (or a flag that is neither 0 nor 1), or
 /// `count`. Objects before that index are read; what the others hold then is unspecified, padding excepted, but flags
-/// are 0 or 1. The same limits hold. Some hundreds of records behind a wrong one may have been looked at: whoever goes
-/// on behind it record by record does so by other means, not by calling this for the rest each time.
+/// are 0 or 1. The same limits hold. Some hundreds of records behind a wrong one may have been read: to go on behind
+/// it record by record, use other means than calling this for the rest each time.
 [[nodiscard]] inline std::size_t read_records(const RecordPlan& plan, const std::byte* wire, std::size_t count,
                                               std::byte* objects) noexcept {
     return kernels_in_use.read.load(std::memory_order_relaxed)(plan, wire, count, objects);

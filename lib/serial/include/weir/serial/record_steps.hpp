@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a record on the wire consists of, byte by byte, and how kernels take it apart: into fields of 1 to 8 bytes that
+// The bytes of a record on the wire, and the steps in which kernels process them: into fields of 1 to 8 bytes that
 // are moved as one (portable code), and into steps of 16 or 64 bytes whose bytes change places by one instruction.
 // All of it is worked out at compile time.
 #pragma once
@@ -179,7 +179,8 @@ constexpr RecordSteps<width> find_steps(std::span<const WireByte> bytes, std::si
             covers = covers && step.object == filled && std::cmp_equal(std::popcount(step.object_bytes), used);
             filled = step.object + used;
         } else {
-            step.object = static_cast<std::uint32_t>(filled);  // what is stored there without a mask is mended later
+            step.object =
+                static_cast<std::uint32_t>(filled);  // bytes that are stored there without a mask are corrected later
         }
         wire_reach = std::max(wire_reach, at + width);
         object_reach = std::max<std::size_t>(object_reach, step.object + width);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kinds of types are streamed, and what a described class consists of: one list of parts, bases first, whether
+// The kinds of types that are streamed, and the parts of a described class: one list of parts, bases first, whether
 // they were found by reflection or listed by hand. Everything else in the library asks here.
 #pragma once
 
@@ -31,7 +31,7 @@ inline constexpr bool is_map<std::map<K, V>> = true;
 template <class T>
 inline constexpr bool is_pointer = false;
 template <class T>
-inline constexpr bool is_pointer<std::unique_ptr<T>> = !std::is_array_v<T>;  // nobody knows how many there are
+inline constexpr bool is_pointer<std::unique_ptr<T>> = !std::is_array_v<T>;  // the number of elements is not known
 template <class T>
 inline constexpr bool is_pointer<std::shared_ptr<T>> = !std::is_array_v<T>;
 template <class T>
@@ -64,7 +64,7 @@ concept Array = std::is_array_v<T> || is_std_array<T>;
 template <class T>
 concept Object = Described<T>;
 
-/// A type that is asked for and cannot be streamed ends in an error that says what to do.
+/// A type that is asked for and cannot be streamed ends in an error with the remedy.
 template <class T>
 inline constexpr bool streamable = Scalar<T> || Text<T> || Collection<T> || Pointer<T> || Array<T> || Object<T>;
 
@@ -78,12 +78,12 @@ consteval void require_streamable() {
         "stream (long double, wchar_t, enums wider than int) cannot be streamed at all.");
 }
 
-/// What a pointer may lead to: ROOT would ask the object for its class, we take the pointer's word.
+/// The targets of a pointer: ROOT would ask the object for its class, weir uses the pointer's type.
 template <class T>
 consteval void require_exact_class() {
     static_assert(
         !std::is_polymorphic_v<T> || std::is_final_v<T>,
-        "weir::serial: a pointer to a class with virtual functions may hold another class than it says; make the "
+        "weir::serial: a pointer to a class with virtual functions may hold another class than its type; make the "
         "class final, or stream the object itself");
 }
 
@@ -118,7 +118,7 @@ template <class U, class Class, class Member>
     return object.*field.member;
 }
 
-/// As many members as have names. PFR counts members by trying, which C arrays defeat; here it is told.
+/// As many members as have names. PFR counts members by trying, which C arrays defeat; here the count is given.
 template <std::size_t count, class U>
 [[nodiscard]] constexpr auto tie_members(U& object) noexcept {
     namespace pfr = boost::pfr::detail;
@@ -133,10 +133,10 @@ template <class T, std::size_t count>
     return reinterpret_cast<const T(&)[count]>(array);
 }
 
-/// What is known of a part beside its type.
+/// The properties of a part besides its type.
 struct PartFacts {
     std::string_view name{};  // of a member
-    int since = 0;            // the first version that has it; 0: nothing was said
+    int since = 0;            // the first version that has it; 0: not stated
     bool base = false;
 };
 
@@ -186,7 +186,7 @@ consteval bool all_differ(std::array<PartFacts, count> facts) {
     return true;
 }
 
-/// What a described class consists of, in the order of the wire.
+/// The parts of a described class, in the order of the wire.
 template <Object T>
 struct Parts {
     using Description = std::remove_cvref_t<decltype(description<T>.parts)>;

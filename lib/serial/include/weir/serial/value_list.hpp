@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of different types in one flat list. std::tuple would do, but for what it costs to compile: its types grow
+// Values of different types in one flat list. std::tuple would do, but compiles too slowly: its types grow
 // with the square of their number, and classes of a hundred members are ordinary.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flag that says that a class's version has been used, set by every streamed object: in ROOT's TClass it shares a
+// The flag of a class whose version has been used, set by every streamed object: in ROOT's TClass it shares a
 // cache line with the version that every thread reads, and the unconditional store stopped threads from scaling (R.
 // Jones; root-project/root#6062). What we do is LoadThenStore, once per vector. The other ways exist so that the
-// benchmark can show what they cost.
+// benchmark can show their cost.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace weir::serial {
 
-/// What all threads share of a class. Flag and version stand together, as in TClass.
+/// The data of a class that all threads share. Flag and version stand together, as in TClass.
 struct alignas(64) ClassRecord {
     std::atomic<bool> version_used{false};
     std::atomic<std::uint16_t> version{0};
@@ -27,7 +27,7 @@ template <Object T>
     return class_record<T>.version_used.load(std::memory_order_relaxed);
 }
 
-/// The cure: a line that is only read stays in every core's cache. Relaxed: nobody waits for the flag.
+/// The cure: a line that is only read stays in every core's cache. Relaxed: no thread waits for the flag.
 struct LoadThenStore {
     static void use(ClassRecord& of) noexcept {
         if (!of.version_used.load(std::memory_order_relaxed)) of.version_used.store(true, std::memory_order_relaxed);

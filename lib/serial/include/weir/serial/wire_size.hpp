@@ -32,8 +32,8 @@ inline constexpr std::size_t object_header_size = Parts<T>::version > 0 ? frame_
 template <Object T>
 consteval std::size_t object_wire_size();
 
-/// What every value takes as a member of a class, when it is always the same, or 0. Arrays have nothing around them
-/// there.
+/// The bytes that every value takes as a member of a class, when it is always the same, or 0. Arrays have nothing
+/// around them there.
 template <class T>
 consteval std::size_t fixed_wire_size() {
     if constexpr (std::is_enum_v<T>) {

@@ -6,8 +6,8 @@
 //     send(writer.data());
 //     writer.clear();                               // the memory is kept for the next one
 //
-// What can be streamed, and what a class has to say for that: weir/serial/describe.hpp. A Writer belongs to one thread;
-// writers share nothing that is written.
+// What can be streamed, and how a class is described for that: weir/serial/describe.hpp. A Writer belongs to one
+// thread; writers share nothing that is written.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace weir::serial {
 
 /// How vectors and maps of classes are written that are members of classes. ROOT reads both.
 enum class Mode {
-    object_wise,  // object after object: what uproot and others read
+    object_wise,  // object after object: readable by uproot and others
     member_wise,  // all first members, then all second ones: smaller, faster, ROOT's own default
 };
 
@@ -35,7 +35,7 @@ public:
     explicit BasicWriter(WriterOptions options = {}) noexcept
         : out_(options.mode == Mode::member_wise, options.bytes_max) {}
 
-    /// Appends an object, as TBufferFile::StreamObject does: nothing says its class. Objects that pointers lead to are
+    /// Appends an object, as TBufferFile::StreamObject does: without its class. Objects that pointers lead to are
     /// remembered by their addresses, here as by write_any: they live until clear(), or are not written again.
     template <class T>
     [[nodiscard]] Result<> stream(const T& object) {
@@ -50,8 +50,8 @@ public:
         return out_.finish(Encoder<Use>(out_).pointer(out_.start(), object));
     }
 
-    /// Appends an object with its class that this buffer does not have yet, whatever was written from its address, or
-    /// from the addresses of what it points at: all objects before it are forgotten, and may have ended. The reader is
+    /// Appends an object with its class as a new one, also when an object was written from its address, or from
+    /// the addresses of what it points at: all objects before it are forgotten, and may have ended. The reader is
     /// given as many objects as there were calls. (ROOT: ResetMap() before WriteObjectAny, but that classes which were
     /// named stay so.)
     template <class T>

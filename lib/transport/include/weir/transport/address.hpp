@@ -21,7 +21,7 @@ struct HostPort {
     bool operator==(const HostPort&) const = default;
 };
 
-/// Error: Errc::usage, says the form.
+/// Error: Errc::usage, with the expected form.
 [[nodiscard]] Result<HostPort> parse_host_port(std::string_view text);
 [[nodiscard]] std::string to_string(const HostPort& address);
 

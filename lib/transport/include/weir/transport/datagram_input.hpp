@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that takes datagrams from the kernel while the station's logic computes, and hands them over by the batch.
-// When the logic is behind by all batches, the thread waits and the kernel's buffer fills: what is lost is lost there,
+// When the logic is behind by all batches, the thread waits and the kernel's buffer fills: losses happen there,
 // and counted.
 #pragma once
 
@@ -26,9 +26,9 @@ public:
                   const EventLoop& logic);
     ~DatagramInput();
 
-    /// Nothing when none is ready. To be given back.
+    /// Null when none is ready. To be released.
     [[nodiscard]] DatagramBatch* take();
-    void give_back(DatagramBatch* batch);
+    void release(DatagramBatch* batch);
 
     [[nodiscard]] std::uint64_t wakes() const noexcept { return wakes_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t calls() const noexcept { return calls_.load(std::memory_order_relaxed); }

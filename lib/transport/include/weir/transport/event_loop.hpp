@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits for many sockets at once (epoll), for a wake-up from another thread (eventfd) and for a deadline.
-// It calls nobody back: wait() returns what is ready, and its owner's loop stays readable. It reports a
+// It has no callbacks: wait() returns what is ready, and its owner's loop stays readable. It reports a
 // socket for as long as it is ready (level-triggered), so that an owner may do a bounded amount and go on.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A TCP port that is ours before anybody listens on it: others are told of it now, and the Listener opens it later,
-// also several times one after the other. Until then whoever connects is refused at once, and can try again.
+// A TCP port that is reserved before a Listener opens it: other stations get the address now, and the Listener opens it
+// later, also several times one after the other. Until then connections are refused at once, and can be tried again.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ public:
         const Socket& socket_;
     };
 
-    /// Error: somebody has the port, or the address is not ours.
+    /// Error: the port is in use, or the address is not one of this machine.
     [[nodiscard]] static Result<ReservedPort> take(const HostPort& where);
 
     /// With the port that was found for port 0.

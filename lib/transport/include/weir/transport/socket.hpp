@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A TCP socket that is never waited on: every call answers at once, and "would block" is an answer.
-// Waiting is the business of an EventLoop. With a TlsContext it speaks TLS; its users read and write as before.
+// Waiting is the business of an EventLoop. With a TlsContext it uses TLS; its users read and write as before.
 #pragma once
 
 #include <sys/uio.h>
@@ -27,13 +27,13 @@ struct SocketOptions {
     std::chrono::milliseconds peer_timeout{30'000};  // sent bytes unacknowledged, or silence of a dead peer
 };
 
-/// What a read or write did. A peer that is gone is `closed`; any other failure is an Error.
+/// The outcome of a read or write. A peer that is gone is `closed`; any other failure is an Error.
 struct Transfer {
     enum class State { done, would_block, closed } state = State::done;
     std::size_t count = 0;  // more than 0 when done
 };
 
-/// What to wait for at a socket.
+/// The events to wait for at a socket.
 struct Interest {
     bool read = false;
     bool write = false;
@@ -58,7 +58,7 @@ public:
     [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
     void close() noexcept;
 
-    /// Says to the peer that nothing more will be sent; reading goes on.
+    /// Ends the sending direction; reading goes on.
     void finish_sending() noexcept;
 
     /// A write that would block is tried again with the same bytes in front (TLS has encrypted some of them already).
@@ -67,7 +67,8 @@ public:
     [[nodiscard]] Result<Transfer> write(ConstData source) const;
     [[nodiscard]] Result<Transfer> write(std::span<const iovec> sources) const;
 
-    /// What to wait for in order to do what is wanted: with TLS, a write may wait for bytes to come, a read for room.
+    /// The events to wait for before the wanted operation: with TLS, a write may wait for bytes to come, a read for
+    /// room.
     [[nodiscard]] Interest waits_for(Interest wanted) const noexcept;
     /// The last read left bytes behind that the kernel does not know of: read again without waiting. Only with TLS.
     [[nodiscard]] bool unread() const noexcept;
@@ -100,7 +101,7 @@ class Listener {
 public:
     [[nodiscard]] static Result<Listener> open(const HostPort& where, const SocketOptions& options = {},
                                                int backlog = 1024);
-    /// The first half of open(): the port is taken, and whoever connects is refused until listen().
+    /// The first half of open(): the port is taken, and connections are refused until listen().
     [[nodiscard]] static Result<Listener> reserve(const HostPort& where, const SocketOptions& options = {});
     [[nodiscard]] Result<> listen(int backlog = 1024);
 

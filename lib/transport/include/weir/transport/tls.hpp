@@ -32,7 +32,7 @@ public:
     [[nodiscard]] static Result<TlsContext> for_server(const TlsFiles& files);
     [[nodiscard]] static Result<TlsContext> for_client(const TlsFiles& files);
 
-    /// From now on the socket speaks TLS: of one that was accepted, or one that begins to connect to `host`, a name or
+    /// From now on the socket uses TLS: of one that was accepted, or one that begins to connect to `host`, a name or
     /// an address, for which the other side's certificate must be made out. Error: out of memory.
     [[nodiscard]] Result<> accept(Socket& socket) const;
     [[nodiscard]] Result<> connect(Socket& socket, const std::string& host) const;

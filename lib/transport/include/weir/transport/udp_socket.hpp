@@ -26,9 +26,9 @@ struct UdpOptions {
     bool coalesced = true;  // UDP_GRO in
 };
 
-/// Bound, without waiting, and never fragmented by IP: what is too large is refused (EMSGSIZE).
+/// Bound, without waiting, and never fragmented by IP: a datagram that is too large is refused (EMSGSIZE).
 [[nodiscard]] Result<Socket> open_udp(const HostPort& where, const UdpOptions& options);
-/// Of the receive buffer: what was asked for, or what the kernel's limit left of it.
+/// The size of the receive buffer: as requested, or the kernel's limit.
 [[nodiscard]] Bytes granted_receive_buffer(int fd) noexcept;
 /// Datagrams that the kernel has dropped so far because the receive buffer was full, modulo 2^32.
 [[nodiscard]] std::uint32_t kernel_drops(int fd) noexcept;
@@ -38,7 +38,7 @@ class DatagramBatch {
 public:
     explicit DatagramBatch(std::size_t messages_max);
 
-    /// Takes what is there, at most messages_max() messages of the kernel; 0: nothing was.
+    /// Takes the pending datagrams, at most messages_max() messages of the kernel; 0: nothing was.
     std::size_t receive(int fd);
     [[nodiscard]] std::size_t messages_max() const noexcept { return headers_.size(); }
 
@@ -78,7 +78,7 @@ private:
     std::size_t count_ = 0;
 };
 
-/// Datagrams on their way out. A thread at a time.
+/// Queues datagrams and sends them in batches. A thread at a time.
 class DatagramSender {
 public:
     DatagramSender(int fd, std::size_t batch, bool segments);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stations of a partition say to each other, as values, and their bytes. Bytes only; how they travel is
-// lib/messaging's business. docs/formats/dataflow-protocol.md describes every field. Level-1 ids wrap at 32 bits; the
-// global id never does, and names an event for good.
+// The messages between the stations of a partition, as values and as bytes. Bytes only; lib/messaging carries them.
+// docs/formats/dataflow-protocol.md describes every field. Level-1 ids wrap at 32 bits; the global id never does, and
+// names an event for good.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ inline constexpr std::size_t level2_result_max = 64 * 1024;
     return static_cast<std::int32_t>(number(a) - number(b));
 }
 
-/// What is known of an event before it is built; it travels with it from the supervisor to the builder.
+/// The data about an event before it is built; sent from the supervisor to the builder.
 struct EventTicket {
     GlobalEventId global_id{};
     Level1Id level1_id{};
@@ -47,7 +47,7 @@ struct EventTicket {
 enum class RequestKind : std::uint8_t { level2 = 1, building = 2 };
 
 struct DataRequest {
-    std::uint64_t request = 0;  // of the asker, comes back with the data
+    std::uint64_t request = 0;  // the requesting station's number; the data repeats it
     RequestKind kind = RequestKind::building;
     std::vector<Level1Id> events{};  // each is answered by a message of its own
     std::vector<SourceId> robs{};    // empty: all that the readout has
@@ -57,7 +57,7 @@ struct DataRequest {
 
 enum class RobState : std::uint8_t {
     here = 0,
-    not_yet = 1,  // the event has not come to this readout; ask again
+    not_yet = 1,  // the event has not come to this readout; re-request
     cleared = 2,  // it was there, and is gone
     unknown = 3,  // this readout has no such ROB
     lost = 4,     // the readout knows that it will never come
@@ -143,7 +143,7 @@ struct Level2Decision {
     bool operator==(const Level2Decision&) const = default;
 };
 
-/// What a selection found, opaque: it becomes the data of one ROB of the pseudo-ROS.
+/// The findings of a selection, opaque: they become the data of one ROB of the pseudo-ROS.
 struct Level2Result {
     Level1Id level1_id{};
     GlobalEventId global_id{};

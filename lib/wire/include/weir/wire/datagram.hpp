@@ -31,7 +31,7 @@ enum class DataflowType : std::uint8_t {
     probe_answer = 2,
     ack = 3,               // reliable messages that have come
     data_request = 4,      // level 2 or builder -> readout
-    data = 5,              // readout -> whoever asked
+    data = 5,              // readout -> requesting station
     clear = 6,             // reliable: DFM -> readout
     assign = 7,            // reliable: DFM -> builder
     built = 8,             // reliable: builder -> DFM, with its credit
@@ -59,8 +59,8 @@ struct DatagramHeader {
 };
 
 /// Writes the header before a part that lies in `part` (any number of pieces, together header.part_size bytes), with
-/// the crc32c of both. `key` must be the same on both sides; it tells partitions apart and is no protection against an
-/// enemy.
+/// the crc32c of both. `key` must be the same on both sides; it keeps partitions apart and is no protection against an
+/// attacker.
 void encode_datagram_header(std::span<std::byte, datagram_header_size> to, const DatagramHeader& header,
                             std::span<const ConstData> part, std::uint32_t key) noexcept;
 
@@ -68,7 +68,7 @@ void encode_datagram_header(std::span<std::byte, datagram_header_size> to, const
 /// unsupported (version), limit. Nothing it returns exceeds the limits above; offset + part_size <= message_size.
 [[nodiscard]] Result<DatagramHeader> decode_datagram(ConstData datagram, std::uint32_t key);
 
-/// Whom a datagram says it is from, before anything of it is checked; 0 when it is too short to say.
+/// The sender that a datagram names, before it is checked; 0 when the datagram is too short.
 [[nodiscard]] StationId claimed_sender(ConstData datagram) noexcept;
 
 /// For a byte stream: the size of the datagram (header and part) that begins in these datagram_header_size bytes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the payload of a session's events is. The sender says it once, at HELLO; the recorder checks known
+// The format of the payload of a session's events. The sender states it once, in HELLO; the recorder checks known
 // formats and takes opaque ones as they are.
 #pragma once
 

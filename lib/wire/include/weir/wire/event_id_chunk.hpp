@@ -32,7 +32,7 @@ public:
     [[nodiscard]] std::size_t memory() const noexcept { return words_.capacity() * sizeof(Id); }
 
     [[nodiscard]] Bits bits() const;
-    /// f(first, last) for each run, ascending; they never touch. It goes on while f says true.
+    /// f(first, last) for each run, ascending; they never touch. It goes on while f returns true.
     template <class F>
     bool for_each_run(F&& f) const;
 

@@ -27,7 +27,7 @@ enum class MessageType : std::uint8_t { hello = 1, welcome = 2, event = 3, ack =
 
 inline constexpr std::uint8_t hello_any_run = 0x01;           // in the flags of HELLO's meta
 inline constexpr std::uint16_t flag_sent_elsewhere = 0x0001;  // EVENT: was sent before, to this recorder or another
-inline constexpr std::uint16_t flag_optional = 0x8000;        // who does not know the type may skip the message
+inline constexpr std::uint16_t flag_optional = 0x8000;  // a reader that does not know the type may skip the message
 
 struct FrameHeader {
     std::uint8_t type = 0;  // a MessageType, or one that is not known here
@@ -41,7 +41,7 @@ struct FrameHeader {
         return type >= 1 && type <= static_cast<std::uint8_t>(MessageType::bye);
     }
     [[nodiscard]] bool is(MessageType wanted) const noexcept { return type == static_cast<std::uint8_t>(wanted); }
-    /// The bytes of the whole message; what credit is counted in.
+    /// The bytes of the whole message; the unit of credit.
     [[nodiscard]] std::uint64_t message_size() const noexcept { return frame_header_size + meta_size + payload_size; }
 };
 

@@ -36,14 +36,14 @@ struct Welcome {
     SequenceSet durable{};             // of this session; no rejected ones
     // From protocol 2 on:
     RunNumber run{};                 // that is being recorded
-    std::uint32_t heartbeat_ms = 0;  // each side says something at least this often; 0: need not
+    std::uint32_t heartbeat_ms = 0;  // each side sends a message at least this often; 0: need not
     std::uint64_t instance = 0;      // of the recorder's process, new at each start
     std::string recorder{};          // its name, a valid_sender_name; empty: none was given
 
     bool operator==(const Welcome&) const = default;
 };
 
-/// All that an EVENT says about its payload.
+/// The fields of an EVENT about its payload.
 struct EventMeta {
     Sequence sequence{};
     Sequence oldest_held{1};
@@ -87,13 +87,13 @@ void encode(const Welcome& message, std::vector<std::byte>& target);
 void encode(const Ack& message, std::vector<std::byte>& target);
 void encode(const Reject& message, std::vector<std::byte>& target);
 void encode(const Bye& message, std::vector<std::byte>& target);
-/// ALIVE says nothing but that its sender is there.
+/// ALIVE has no fields: its sender is alive.
 void encode_alive(std::vector<std::byte>& target);
 /// The header and meta of an EVENT; `payload_size` bytes of payload follow it. `event_fits(meta)` holds.
 void encode(const EventMeta& message, std::uint64_t payload_size, std::vector<std::byte>& target);
 
 /// Nothing is wrong with the tags (their number, words and lists) and the meta is not too long; else
-/// Errc::limit or Errc::usage says what to change.
+/// Errc::limit or Errc::usage, with the change that is needed.
 [[nodiscard]] Result<> event_fits(const EventMeta& meta);
 
 /// Read a message from its meta (and flags). Bytes after the known fields are ignored: later versions

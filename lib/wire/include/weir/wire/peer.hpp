@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A station of the partition as the others see it: what run control tells each of them at `connect`.
+// A station of the partition as the others see it: run control sends it to each of them at `connect`.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct Peer {
     std::string name{};  // "ros-1"; one of a kind in the partition
     StationKind kind = StationKind::readout;
     wire::StationId id{};
-    std::string dataflow{};  // "127.0.0.1:40001": datagrams, or TCP when the link says so; empty: speaks none
+    std::string dataflow{};  // "127.0.0.1:40001": datagrams, or TCP, as the link; empty: none
     std::string events{};    // "127.0.0.1:40002": the delivery protocol (filters, recorders); empty: takes none
     std::vector<SourceId> sources{};  // ROBs that a readout serves
     bool tcp = false;                 // it wants its links over TCP: a link is when either end wants it

@@ -23,7 +23,7 @@ enum class RejectReason : std::uint16_t {
     stopping = 11,         // the recorder stops
     late = 12,             // its lumi block was closed before it came
     cannot_cut = 13,       // a part was asked for of an event that cannot be cut down
-    other = 14,            // the text says it
+    other = 14,            // see the text
     not_selected = 15,     // an event filter does not want it: nothing is wrong with it
 };
 inline constexpr std::size_t reject_reason_count = 16;  // one past the highest number known here
@@ -37,7 +37,7 @@ inline constexpr std::array reject_reasons{
     RejectReason::cannot_cut,       RejectReason::other,           RejectReason::not_selected};
 
 enum class ByeReason : std::uint16_t {
-    finished = 1,              // a sender has nothing more to say
+    finished = 1,              // a sender has sent all its events
     stopping = 2,              // a recorder stops; come back later
     malformed = 3,             // bytes that are not a message, or not one that may come here
     unsupported_version = 4,   // of the framing or of the protocol
@@ -47,8 +47,8 @@ enum class ByeReason : std::uint16_t {
     wrong_run = 8,             // not the run that is being recorded
     run_closed = 9,            // the run has ended
     format_mismatch = 10,      // the announced format is not taken
-    limit = 11,                // another limit; the text says which
-    send_again = 12,           // what was not answered is to be sent again: a disk failed under it
+    limit = 11,                // another limit; see the text
+    send_again = 12,           // the sender is to retry what was not answered: a disk failed
     not_allowed = 13,          // the sender's certificate is made out to another name
 };
 inline constexpr std::size_t bye_reason_count = 14;
@@ -57,7 +57,7 @@ inline constexpr std::size_t bye_reason_count = 14;
 [[nodiscard]] const char* name(RejectReason reason) noexcept;
 [[nodiscard]] const char* name(ByeReason reason) noexcept;
 
-/// A place for each known reason, and place 0 for all others: what a table of counters is indexed by.
+/// A place for each known reason, and place 0 for all others: the index of tables of counters.
 [[nodiscard]] constexpr std::size_t index(RejectReason reason) noexcept {
     const auto i = static_cast<std::size_t>(reason);
     return i < reject_reason_count ? i : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The set of sequences of a session that have reached some state, kept as intervals: a session that runs in
 // order costs one interval, whatever its length. "Cumulative" is the highest sequence below which
-// nothing is missing; it is what most acknowledgements say.
+// nothing is missing; most acknowledgements consist of it.
 #pragma once
 
 #include <compare>

@@ -31,7 +31,7 @@ inline constexpr std::size_t sender_name_size_max = 128;
 [[nodiscard]] bool valid_sender_name(std::string_view text) noexcept;
 
 /// "farm-17/#9c0f/0 run 358395": for logs. The incarnation is a secret of the sender's; four digits that are made from
-/// it tell two apart.
+/// it distinguish two of them.
 [[nodiscard]] std::string to_string(const SessionKey& key);
 
 }  // namespace weir::wire

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole events to send: of recorded files, or synthetic. A source makes event number n of a run when asked, so that any
-// number of connections can draw from one source, and n alone says which ids and streams the event has. The memory of
-// all events in flight is bounded: when it is used up the source says so, and has some again once an event has been
-// released.
+// Whole events to send: of recorded files, or synthetic. A source makes event number n of a run on request, so that any
+// number of connections can draw from one source, and n alone decides the ids and streams of the event. The memory of
+// all events in flight is bounded: when it is used up the source makes none until an event was released.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +47,7 @@ public:
     /// Event number n, from 0. Nothing: the memory is used up for now.
     [[nodiscard]] virtual std::optional<SourcedEvent> make(std::uint64_t n) = 0;
 
-    /// What a user should know about it, a line each: a file that was cut short, for example.
+    /// Notes for the user about the source, a line each: a file that was cut short, for example.
     [[nodiscard]] virtual std::vector<std::string> reports() const { return {}; }
 };
 

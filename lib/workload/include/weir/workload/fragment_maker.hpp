@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the ROBs of an event from its level-1 id alone: what a readout is fed with where there is no detector.
+// Makes the ROBs of an event from its level-1 id alone: the input of a readout without a detector.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ public:
     [[nodiscard]] virtual const std::vector<SourceId>& sources() const noexcept = 0;
     /// The views are valid until the next call.
     [[nodiscard]] virtual std::span<const event::RobData> make(Level1Id event) = 0;
-    /// The run that what is made from now on belongs to.
+    /// The run of all ROBs that are made from now on.
     virtual void set_run(RunNumber run) = 0;
 };
 

@@ -27,7 +27,7 @@ struct FragmentReplayOptions {
     std::filesystem::path file{};
     Part part{};
     std::vector<SourceId> sources{};  // given: these of the file's, instead of a part
-    event::RodRules rules{};          // what the sources' level-1 ids are expected to be
+    event::RodRules rules{};          // the expected level-1 ids of the sources
     Bytes file_size_max{4ULL << 30};  // it is held in memory
 };
 

@@ -43,7 +43,7 @@ struct Profile {
 /// The profile of that name. Errc::usage: unknown, with the nearest.
 [[nodiscard]] Result<Profile> find_profile(std::string_view name);
 
-/// What the next event shall be. EventGenerator makes it, its tags and the ROBs of a partial stream included.
+/// The properties of the next event. EventGenerator makes it, its tags and the ROBs of a partial stream included.
 struct PlannedEvent {
     std::size_t stream = 0;  // index in the profile
     Bytes stored_size{};     // aimed at: in its own stream, after cutting

@@ -77,7 +77,7 @@ private:
     std::shared_ptr<memory::BufferPool> copies_;  // shared with the copies that are underway
 };
 
-/// The stream for events that name none: what the file's head or its name says, else physics_ and the name
+/// The stream for events that name none: that of the file's head or of its name, else physics_ and the name
 /// of the file where that can be a stream, else physics_Replay.
 [[nodiscard]] StreamTag stream_of_file(const std::filesystem::path& path, std::optional<std::string_view> head_stream);
 

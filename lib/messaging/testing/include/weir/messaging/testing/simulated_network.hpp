@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A partition in one thread: stations with an Endpoint each, under a clock that only moves here, over a network that
-// loses, doubles, delays, reorders and damages datagrams as a seed says. The same seed gives the same run. For tests
+// loses, duplicates, delays, reorders and damages datagrams as a seed says. The same seed gives the same run. For tests
 // only.
 //
 //     SimulatedNetwork net(seed, {.loss = 0.05, .jitter = 200us});
@@ -43,7 +43,7 @@ class SimulatedStation {
 public:
     [[nodiscard]] wire::StationId id() const noexcept { return id_; }
     [[nodiscard]] const Clock& clock() const noexcept;
-    /// Of the process that lives now: ask again after a restart.
+    /// Of the process that runs now: another one after a restart.
     [[nodiscard]] messaging::Endpoint& endpoint() noexcept;
     [[nodiscard]] bool alive() const noexcept { return endpoint_ != nullptr; }
     [[nodiscard]] memory::BufferPool& pool() noexcept { return pool_; }
@@ -72,7 +72,7 @@ public:
 
 class SimulatedNetwork {
 public:
-    /// `options` are those of all exchanges but for the identity; `memory` is what each may hold of messages in parts.
+    /// `options` are those of all endpoints but for the identity; `memory` bounds the incomplete messages of each.
     explicit SimulatedNetwork(std::uint64_t seed, const NetworkFaults& faults = {},
                               const messaging::EndpointOptions& options = {}, Bytes memory = Bytes{256U << 20});
     ~SimulatedNetwork();
@@ -91,17 +91,17 @@ public:
 
     [[nodiscard]] const ManualClock& clock() const noexcept { return clock_; }
     void run_for(std::chrono::nanoseconds time);
-    /// True as soon as `done` (looked at after each thing that happens) says so; false when the time is over.
+    /// True as soon as `done` returns true (called after each event of the simulation); false when the time is over.
     bool run_until(const std::function<bool()>& done, std::chrono::nanoseconds at_most);
 
     void set_faults(const NetworkFaults& faults) { faults_ = faults; }
     /// Nothing gets through in this direction.
     void black_out(wire::StationId from, wire::StationId to, bool on = true);
-    /// The process does nothing; what comes waits, up to queue_max.
+    /// The process does nothing; datagrams to it wait, up to queue_max.
     void pause(wire::StationId id, bool on = true);
-    /// The process is gone, with its logic if add() was given a maker; what is sent to it is lost.
+    /// The process is gone, with its logic if add() was given a maker; datagrams to it are lost.
     void kill(wire::StationId id);
-    /// Another process of the station, with a higher epoch, in the run that start_run() said last.
+    /// Another process of the station, with a higher epoch, in the run of the last start_run().
     void restart(wire::StationId id);
 
     struct Stats {

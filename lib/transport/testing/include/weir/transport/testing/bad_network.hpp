@@ -22,7 +22,7 @@ class BadNetwork {
 public:
     enum class Way { there, back };  // from who connected to the target, or from the target
 
-    /// What it draws comes from `seed`; pieces are of 1 to `piece_max` bytes.
+    /// All draws come from `seed`; pieces are of 1 to `piece_max` bytes.
     BadNetwork(transport::HostPort target, std::uint64_t seed, std::size_t piece_max = 65536);
     ~BadNetwork();
     BadNetwork(const BadNetwork&) = delete;

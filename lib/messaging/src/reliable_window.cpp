@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "post_window.hpp"
+#include "reliable_window.hpp"
 
 #include <algorithm>
 
@@ -7,15 +7,15 @@
 
 namespace weir::messaging {
 
-bool PostWindow::has_room(std::size_t size) const noexcept {
-    // One that is open for long holds the ring behind it: the span has its bound too.
-    if (open_ >= posts_max_ || next_ - floor_ >= 4 * posts_max_) return false;
+bool ReliableWindow::has_room(std::size_t size) const noexcept {
+    // A message that stays open for long keeps the ring behind it: the span is bounded too.
+    if (open_ >= reliable_max_ || next_ - first_open_ >= 4 * reliable_max_) return false;
     return open_ == 0 || bytes_ + size <= bytes_max_;
 }
 
-std::uint64_t PostWindow::push(wire::DataflowType type, std::span<const ConstData> pieces, std::size_t size) {
+std::uint64_t ReliableWindow::push(wire::DataflowType type, std::span<const ConstData> pieces, std::size_t size) {
     WEIR_ASSERT(has_room(size));
-    if (next_ - floor_ == ring_.size()) grow();
+    if (next_ - first_open_ == ring_.size()) grow();
     auto& slot = at(next_);
     slot.type = type;
     slot.open = true;
@@ -28,15 +28,15 @@ std::uint64_t PostWindow::push(wire::DataflowType type, std::span<const ConstDat
     return next_++;
 }
 
-PostWindow::Slot* PostWindow::find(std::uint64_t number) noexcept {
-    if (number < floor_ || number >= next_) return nullptr;
+ReliableWindow::Slot* ReliableWindow::find(std::uint64_t number) noexcept {
+    if (number < first_open_ || number >= next_) return nullptr;
     auto& slot = at(number);
     return slot.open ? &slot : nullptr;
 }
 
-std::optional<std::chrono::nanoseconds> PostWindow::acknowledge(wire::SequenceRange range, SteadyTime now) {
+std::optional<std::chrono::nanoseconds> ReliableWindow::acknowledge(wire::SequenceRange range, SteadyTime now) {
     std::optional<std::chrono::nanoseconds> needed;
-    const auto first = std::max(number(range.first), floor_);
+    const auto first = std::max(number(range.first), first_open_);
     const auto end = std::min(number(range.last) + 1, next_);
     for (auto number = first; number < end; ++number) {
         auto* slot = find(number);
@@ -48,33 +48,34 @@ std::optional<std::chrono::nanoseconds> PostWindow::acknowledge(wire::SequenceRa
     return needed;
 }
 
-std::size_t PostWindow::drop() {
+std::size_t ReliableWindow::drop() {
     const auto dropped = open_;
     for_each_open([&](std::uint64_t, Slot& slot) { finish(slot); });
-    floor_ = next_;
+    first_open_ = next_;
     return dropped;
 }
 
-std::size_t PostWindow::restart() {
+std::size_t ReliableWindow::restart() {
     const auto dropped = drop();
-    floor_ = next_ = 1;
+    first_open_ = next_ = 1;
     return dropped;
 }
 
-void PostWindow::finish(Slot& slot) noexcept {
+void ReliableWindow::finish(Slot& slot) noexcept {
     slot.open = false;
     --open_;
     bytes_ -= slot.bytes.size();
     if (slot.bytes.capacity() > kept_capacity_max) slot.bytes = {};
 }
 
-void PostWindow::advance() noexcept {
-    while (floor_ < next_ && !at(floor_).open) ++floor_;
+void ReliableWindow::advance() noexcept {
+    while (first_open_ < next_ && !at(first_open_).open) ++first_open_;
 }
 
-void PostWindow::grow() {
+void ReliableWindow::grow() {
     std::vector<Slot> larger(std::max<std::size_t>(16, 2 * ring_.size()));
-    for (auto number = floor_; number < next_; ++number) larger[number & (larger.size() - 1)] = std::move(at(number));
+    for (auto number = first_open_; number < next_; ++number)
+        larger[number & (larger.size() - 1)] = std::move(at(number));
     ring_ = std::move(larger);
 }
 
