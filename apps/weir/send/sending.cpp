@@ -65,9 +65,9 @@ Result<> Sending::open() {
             answer_times_.add(now - sent.due);
             copies_.fetch_add(sent.copies, std::memory_order_relaxed);
         },
-        [this](std::string text) {
+        [this](const Report& report) {
             const std::scoped_lock lock(mutex_);
-            if (first_refusal_.empty()) first_refusal_ = std::move(text);
+            if (first_refusal_.empty()) first_refusal_ = text_of(report);
         });
     std::vector<Peer> connections;
     for (std::uint32_t i = 0; i < options_.connections; ++i)

@@ -271,7 +271,8 @@ Sequence Assigner::place(Level1Id id) noexcept {
 
 void Assigner::reject_unfinished() {
     if (counts_.waiting + counts_.assigned > 0)
-        report_.warning(fmt::format("{} events are unfinished, because the run had to end", counts_.waiting + counts_.assigned));
+        report_.warning(
+            fmt::format("{} events are unfinished, because the run had to end", counts_.waiting + counts_.assigned));
     counts_.unfinished += counts_.waiting + counts_.assigned;
     for (const auto& event : waiting_) events_.unfinished.insert(event.ticket.global_id);
     for (const auto& [id, event] : assigned_) events_.unfinished.insert(event.ticket.global_id);

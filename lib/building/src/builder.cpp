@@ -17,8 +17,8 @@ namespace {
 constexpr auto no_readout = ~std::uint32_t{0};
 }  // namespace
 
-Builder::Builder(const BuilderOptions& options, messaging::MessageSender& messages, memory::BufferPool& pool, BuiltSink& sink,
-                 Reporter report)
+Builder::Builder(const BuilderOptions& options, messaging::MessageSender& messages, memory::BufferPool& pool,
+                 BuiltSink& sink, Reporter report)
     : options_(options),
       messages_(messages),
       pool_(pool),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What run control does when a station fails. Builders, selection units and filters are replaced: their events are
-// given to others, or come again. A recorder comes back and recovers; a readout comes back, and what it missed becomes
+// reassigned, or come again. A recorder comes back and recovers; a readout comes back, and what it missed becomes
 // empty ROBs. Without supervisor or DFM nobody knows which events there are: the run stops. So it is until a stop has
 // drained the run; what fails after that costs no event, and only a recorder is started again, to close its files and
 // say what they hold.

@@ -22,7 +22,8 @@ constexpr std::uint32_t sent_max = 65'536;
 
 }  // namespace
 
-Supervisor::Supervisor(const SupervisorOptions& options, messaging::MessageSender& messages, const Clock& clock, Reporter report)
+Supervisor::Supervisor(const SupervisorOptions& options, messaging::MessageSender& messages, const Clock& clock,
+                       Reporter report)
     : options_(options), messages_(messages), clock_(clock), report_(std::move(report)) {}
 
 void Supervisor::set_peers(const std::vector<Peer>& peers, SteadyTime now) {

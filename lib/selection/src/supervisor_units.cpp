@@ -89,9 +89,9 @@ void Supervisor::unassign(wire::StationId, Unit& unit, const char* why, SteadyTi
     for (const auto& judged : std::exchange(unit.judged, {}))
         if (now - judged.at < judged_for) give_empty_result(judged.level1_id, judged.global_id);
     auto ids = std::vector<std::uint64_t>(unit.has.begin(), unit.has.end());
-    report_.warning(fmt::format(
-        "processing unit {} {}; {} events of it are {}", unit.name, why, ids.size(),
-        options_.lost_decision == LostDecision::accept ? "accepted without a decision" : "reassigned"));
+    report_.warning(
+        fmt::format("processing unit {} {}; {} events of it are {}", unit.name, why, ids.size(),
+                    options_.lost_decision == LostDecision::accept ? "accepted without a decision" : "reassigned"));
     // They use up its credit until it answers: when it is reachable again it still has them.
     unit.has.clear();
     std::ranges::sort(ids, std::greater<>());  // the oldest is given first

@@ -70,8 +70,8 @@ public:
     };
 
     /// Messages, pool and sink outlive the builder.
-    Builder(const BuilderOptions& options, messaging::MessageSender& messages, memory::BufferPool& pool, BuiltSink& sink,
-            Reporter report = {});
+    Builder(const BuilderOptions& options, messaging::MessageSender& messages, memory::BufferPool& pool,
+            BuiltSink& sink, Reporter report = {});
     ~Builder() override;
 
     /// The DFM, and the readouts with their ROBs; also while events are being built.

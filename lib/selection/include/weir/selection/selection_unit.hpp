@@ -63,7 +63,8 @@ public:
     };
 
     /// Messages and workers outlive the unit.
-    SelectionUnit(const UnitOptions& options, messaging::MessageSender& messages, UnitWorkers& workers, Reporter report = {});
+    SelectionUnit(const UnitOptions& options, messaging::MessageSender& messages, UnitWorkers& workers,
+                  Reporter report = {});
 
     void set_peers(const std::vector<Peer>& peers);
     void start_run();

@@ -69,7 +69,8 @@ public:
         std::uint64_t credit = 0, given = 0, in_hand = 0;
     };
 
-    Supervisor(const SupervisorOptions& options, messaging::MessageSender& messages, const Clock& clock, Reporter report = {});
+    Supervisor(const SupervisorOptions& options, messaging::MessageSender& messages, const Clock& clock,
+               Reporter report = {});
 
     /// DFM, processing units and the sources of the readouts. Events of a unit that is no longer there are given again.
     void set_peers(const std::vector<Peer>& peers, SteadyTime now);
@@ -170,7 +171,7 @@ private:
     std::deque<wire::EventTicket> rejected_;
     std::deque<wire::Level2Result> no_result_;  // not sent
     service::EventIds accepted_ids_;            // of the run
-    std::deque<SentDecision> sent_;                     // the latest `window_`
+    std::deque<SentDecision> sent_;             // the latest `window_`
     std::vector<std::byte> buffer_;
     wire::Level2Task task_;
     wire::Level2Decision decision_;
