@@ -163,7 +163,7 @@ TEST_F(AssignerTest, AnEventThatNoBuilderEndsFailsAndIsNamed) {
     EXPECT_EQ(dfm.counts().failed, 1U);
     EXPECT_EQ(dfm.ledger().in_hand, 0U);
     ASSERT_FALSE(reports.empty());
-    EXPECT_NE(reports.back().find("event 1 was given to 5 builders"), std::string::npos) << reports.back();
+    EXPECT_NE(reports.back().find("event 1 was assigned 5 times"), std::string::npos) << reports.back();
 }
 
 TEST_F(AssignerTest, ItListsTheEventsThatWereAcceptedRejectedRefusedFailedAndUnfinished) {

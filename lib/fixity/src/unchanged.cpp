@@ -10,8 +10,7 @@ bool is_unchanged(const InputFile& file, const ManifestEntry& expected, const Tr
     if (expected.size && *expected.size != file.stamp().size) return false;
     const auto stored = read_current_weir_sums(file.fd(), file.stamp());
     if (!stored || stored->at_s < trust.from_s || stored->at_s > trust.until_s) return false;
-    if (!is_untouched_since(*stored, file.stamp()))
-        return false;  // the mtime can be set to an earlier time, the ctime cannot
+    if (!is_untouched_since(*stored, file.stamp())) return false;  // the mtime can be set back, the ctime cannot
     const auto is_stored = [&](const digest::Digest& sum) {
         return std::ranges::find(stored->sums, sum) != stored->sums.end();
     };

@@ -179,8 +179,7 @@ constexpr RecordSteps<width> find_steps(std::span<const WireByte> bytes, std::si
             covers = covers && step.object == filled && std::cmp_equal(std::popcount(step.object_bytes), used);
             filled = step.object + used;
         } else {
-            step.object =
-                static_cast<std::uint32_t>(filled);  // bytes that are stored there without a mask are corrected later
+            step.object = static_cast<std::uint32_t>(filled);  // bytes stored there without a mask are corrected later
         }
         wire_reach = std::max(wire_reach, at + width);
         object_reach = std::max<std::size_t>(object_reach, step.object + width);
