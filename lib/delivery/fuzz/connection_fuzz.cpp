@@ -67,7 +67,7 @@ struct Stage {
         options.event_size_max = Bytes{20'000};
         options.session_intervals_max = 16;
         options.credit_max = Bytes{1};
-        context = std::make_unique<Context>(options, pool, sink, nullptr);
+        context = std::make_unique<Context>(options, pool, sink, Reporter{});
         mailbox = std::make_shared<Mailbox>(transport::EventLoop::create().value());
     }
     void connect() {

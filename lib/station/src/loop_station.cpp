@@ -36,6 +36,7 @@ std::vector<Peer> LoopStation::spoken_with(const std::vector<Peer>& peers) const
 
 Result<> LoopStation::connect(const std::vector<Peer>& peers) {
     const std::scoped_lock lock(logic_mutex_);
+    status_.write({}, false);
     logic_ = make_logic_(*loop_, status_);
     WEIR_TRY(logic_->set_peers(peers, clock_.now()));
     return loop_->connect(spoken_with(peers), *logic_);
@@ -80,8 +81,7 @@ Result<> LoopStation::stop(std::chrono::milliseconds deadline) {
 Result<> LoopStation::disconnect() {
     const std::scoped_lock lock(logic_mutex_);
     if (loop_) loop_->disconnect();
-    logic_.reset();
-    status_.write({}, false);
+    logic_.reset();  // what it told last stays: a command prints it at its end
     return {};
 }
 

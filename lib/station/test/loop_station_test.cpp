@@ -131,6 +131,9 @@ TEST_F(LoopStationTest, EachTransitionReachesTheLogicInItsOrder) {
     EXPECT_TRUE(station.events().empty());
     ASSERT_TRUE(station.unconfigure());
     EXPECT_TRUE(station.self().dataflow.empty());
+    EXPECT_EQ(station.status().ledger.received, 2U) << "the account is there until the process ends";
+    connect();
+    EXPECT_EQ(station.status().ledger.received, 0U);
 }
 
 TEST_F(LoopStationTest, WhatIsInHandAtNineTenthsOfTheDeadlineIsDecidedByForceAndWaitedFor) {

@@ -23,10 +23,11 @@
 
 namespace weir::station {
 
-/// What a station does from connect to disconnect. The loop's thread makes all calls but stop_workers().
+/// What a station does from connect to disconnect. The loop's thread makes all calls but stop_workers()
+/// and speaks_with(), which the thread of transitions makes, speaks_with() beside the loop's.
 class StationLogic : public messaging::StationLogic {
 public:
-    /// Whether a peer of a kind that the loop speaks with is linked to. Also before there is a thread.
+    /// Whether a peer of a kind that the loop speaks with is linked to. Looks at nothing that other calls change.
     [[nodiscard]] virtual bool speaks_with(const Peer& peer) const {
         static_cast<void>(peer);
         return true;
