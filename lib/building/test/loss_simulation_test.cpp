@@ -200,29 +200,36 @@ TEST(LossSimulation, FivePercentOfRequestsAndOfAnswersLostCostLessThanAQuarter) 
     EXPECT_GE(goodput({.loss = 0.05}, 20), 0.75);
 }
 
-TEST(LossSimulation, ATenthAndAFifthOfRequestsAndOfAnswersLostCostLessThanAQuarterAndStopNothing) {
-    for (const double loss : {0.1, 0.2}) {
-        for (const auto readouts : {20U, 200U}) {
-            for (std::uint64_t seed = 1; seed <= 2; ++seed)
-                EXPECT_GE(goodput({.loss = loss}, readouts, seed), 0.75)
-                    << loss << ", " << readouts << " readouts, seed " << seed;
-        }
-    }
+/// By seed: a test each, because a sanitizer needs many seconds for one.
+class HeavyLoss : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(HeavyLoss, ATenthOfRequestsAndOfAnswersCostsLessThanAQuarterAndStopsNothing) {
+    for (const auto readouts : {20U, 200U})
+        EXPECT_GE(goodput({.loss = 0.1}, readouts, GetParam()), 0.75) << readouts << " readouts";
 }
 
-TEST(LossSimulation, HeavyLossStopsNothingWhenTheLineTheBuilderOrAReadoutStandsStillOrAnswersComeInAnotherOrder) {
-    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
-        EXPECT_GE(goodput({.loss = 0.1, .stall = 9ms, .every = 30ms}, 200, seed), 0.75) << "line, seed " << seed;
-        EXPECT_GE(goodput({.loss = 0.2, .pause = 8ms, .pause_every = 20ms}, 100, seed), 0.6)
-            << "builder, seed " << seed;
-        EXPECT_GE(goodput({.loss = 0.1, .stall = 8ms, .every = 11ms, .pause = 8ms, .pause_every = 10ms}, 20, seed), 0.6)
-            << "line and builder, seed " << seed;
-        EXPECT_GE(goodput({.loss = 0.2, .absence = 4ms, .absence_every = 20ms}, 20, seed), 0.6)
-            << "readout, seed " << seed;
-        EXPECT_GE(goodput({.loss = 0.1, .delay = 300us, .jitter = 500us}, 200, seed), 0.75)
-            << "another order, seed " << seed;
-    }
+TEST_P(HeavyLoss, AFifthOfRequestsAndOfAnswersCostsLessThanAQuarterAndStopsNothing) {
+    for (const auto readouts : {20U, 200U})
+        EXPECT_GE(goodput({.loss = 0.2}, readouts, GetParam()), 0.75) << readouts << " readouts";
 }
+
+TEST_P(HeavyLoss, StopsNothingWhenTheLineStandsStill) {
+    EXPECT_GE(goodput({.loss = 0.1, .stall = 9ms, .every = 30ms}, 200, GetParam()), 0.75);
+}
+
+TEST_P(HeavyLoss, StopsNothingWhenTheBuilderOrAReadoutStandsStill) {
+    EXPECT_GE(goodput({.loss = 0.2, .pause = 8ms, .pause_every = 20ms}, 100, GetParam()), 0.6) << "builder";
+    EXPECT_GE(goodput({.loss = 0.1, .stall = 8ms, .every = 11ms, .pause = 8ms, .pause_every = 10ms}, 20, GetParam()),
+              0.6)
+        << "line and builder";
+    EXPECT_GE(goodput({.loss = 0.2, .absence = 4ms, .absence_every = 20ms}, 20, GetParam()), 0.6) << "readout";
+}
+
+TEST_P(HeavyLoss, StopsNothingWhenAnswersComeInAnotherOrder) {
+    EXPECT_GE(goodput({.loss = 0.1, .delay = 300us, .jitter = 500us}, 200, GetParam()), 0.75);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, HeavyLoss, testing::Values(1U, 2U));
 
 TEST(LossSimulation, ABuilderThatStandsStillAsksForNothingTwice) {
     for (const auto readouts : {20U, 200U}) {
