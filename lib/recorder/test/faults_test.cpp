@@ -177,7 +177,7 @@ TEST_F(RecorderFaults, AFileThatFailsBeforeItHeldAnythingIsGoneAndItsSpaceIsFree
     });
     send(20);
     expect_nothing_lost();
-    EXPECT_EQ(calls, (std::vector{Call::ftruncate, Call::close}));
+    EXPECT_EQ(calls, (std::vector{Call::ftruncate, Call::close})) << all_alarms();
     EXPECT_EQ(disk_.fired(), 1);
     EXPECT_EQ(healths(), std::set{catalogue::FileHealth::sane});
 }
