@@ -84,6 +84,6 @@ std::uint32_t cksum_combine_running(std::uint32_t a, std::uint32_t b, std::uint6
 std::string_view cksum_name() noexcept { return Chosen::name(); }
 
 CksumCombiner::CksumCombiner(std::uint64_t length_of_b) noexcept
-    : multiply_(Chosen::multiply()), power_(Chosen::power_for(length_of_b)) {}
+    : CrcCombiner(Chosen::multiply(), Chosen::power_for(length_of_b)) {}
 
 }  // namespace weir::checksum

@@ -20,6 +20,6 @@ std::uint32_t crc32_combine(std::uint32_t a, std::uint32_t b, std::uint64_t leng
 }
 
 Crc32Combiner::Crc32Combiner(std::uint64_t length_of_b) noexcept
-    : multiply_(Chosen::multiply()), power_(Chosen::power_for(length_of_b)) {}
+    : CrcCombiner(Chosen::multiply(), Chosen::power_for(length_of_b)) {}
 
 }  // namespace weir::checksum

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "weir/base/data.hpp"
+#include "weir/checksum/crc_combiner.hpp"
 
 namespace weir::checksum {
 
@@ -40,17 +41,9 @@ namespace weir::checksum {
 [[nodiscard]] std::string_view cksum_name() noexcept;
 
 /// cksum_combine_running prepared for one length: one multiplication a call.
-class CksumCombiner {
+class CksumCombiner : public CrcCombiner {
 public:
     explicit CksumCombiner(std::uint64_t length_of_b) noexcept;
-
-    [[nodiscard]] std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const noexcept {
-        return multiply_(a, power_) ^ b;
-    }
-
-private:
-    std::uint32_t (*multiply_)(std::uint32_t, std::uint32_t) noexcept;
-    std::uint32_t power_;  // x^(8 * length_of_b) modulo the polynomial
 };
 
 }  // namespace weir::checksum

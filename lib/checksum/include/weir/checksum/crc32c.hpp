@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "weir/base/data.hpp"
+#include "weir/checksum/crc_combiner.hpp"
 
 namespace weir::checksum {
 
@@ -24,17 +25,9 @@ namespace weir::checksum {
 [[nodiscard]] std::string_view crc32c_name() noexcept;
 
 /// crc32c_combine prepared for one length (blocks of a file, say): one multiplication a call.
-class Crc32cCombiner {
+class Crc32cCombiner : public CrcCombiner {
 public:
     explicit Crc32cCombiner(std::uint64_t length_of_b) noexcept;
-
-    [[nodiscard]] std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const noexcept {
-        return multiply_(a, power_) ^ b;
-    }
-
-private:
-    std::uint32_t (*multiply_)(std::uint32_t, std::uint32_t) noexcept;
-    std::uint32_t power_;  // x^(8 * length_of_b) modulo the polynomial
 };
 
 }  // namespace weir::checksum
