@@ -4,15 +4,11 @@
 
 #include "stations/building/assigner_settings.hpp"
 #include "stations/building/commands.hpp"
-#include "stations/frame/loop_settings.hpp"
-#include "stations/frame/setting_checks.hpp"
 
 namespace weir::app {
 
 void AssignerSettings::declare(service::Settings& settings, const std::string& section) {
-    settings.add(section, "listen", listen_, "address and port for datagrams and TCP; port 0: any free one")
-        .each(check_address);
-    settings.add(section, "link", link_, "udp or tcp, to builders and readouts; empty: as [network] says");
+    loop_.declare(settings, section);
     settings
         .add(section, "events_max", options_.events_max, "decided and not final: what the supervisor has credit for")
         .at_least(1);
@@ -36,8 +32,8 @@ Result<std::unique_ptr<service::Station>> AssignerSettings::make(const StationPl
     options.id = place.id;
     options.assigner = options_;
     options.assigner.first_level1 = Level1Id{place.partition.data.first_level1_id};
-    options.loop = loop_options(place, listen_);
-    options.link = link_of(place, link_);
+    options.loop = loop_.options(place);
+    options.link = loop_.link(place);
     return std::make_unique<building::AssignerStation>(std::move(options), services.reports, services.clock);
 }
 

@@ -2,8 +2,7 @@
 // [assign.NAME] of a partition file: the data flow manager.
 #pragma once
 
-#include <string>
-
+#include "stations/frame/loop_settings.hpp"
 #include "stations/frame/station_command.hpp"
 #include "weir/building/assigner_station.hpp"
 
@@ -17,8 +16,7 @@ public:
                                                                  const service::StationServices& services) override;
 
 private:
-    std::string listen_ = "127.0.0.1:0";
-    std::string link_;  // empty: the partition's
+    LoopSettings loop_;
     building::AssignerOptions options_;
 };
 

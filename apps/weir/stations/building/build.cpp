@@ -6,15 +6,12 @@
 
 #include "stations/building/builder_settings.hpp"
 #include "stations/building/commands.hpp"
-#include "stations/frame/loop_settings.hpp"
 #include "stations/frame/setting_checks.hpp"
 
 namespace weir::app {
 
 void BuilderSettings::declare(service::Settings& settings, const std::string& section) {
-    settings.add(section, "listen", listen_, "address and port for datagrams and TCP; port 0: any free one")
-        .each(check_address);
-    settings.add(section, "link", link_, "udp or tcp, to readouts and the DFM; empty: as [network] says");
+    loop_.declare(settings, section);
     settings.add(section, "events_max", options_.events_max, "in hand, until they are final downstream: its credit")
         .at_least(1);
     settings.add(section, "building_max", options_.building_max, "of these, asked for at once").at_least(1);
@@ -58,11 +55,11 @@ Result<std::unique_ptr<service::Station>> BuilderSettings::make(const StationPla
     options.builder.format = place.partition.format();
     options.builder.rules = place.partition.rules();
     options.builder.window = {.shaping = shaping_, .least = window_min_.count(), .most = window_max_.count()};
-    options.loop = loop_options(place, listen_);
+    options.loop = loop_.options(place);
     options.loop.input = threads_ == "one"              ? messaging::InputThread::none
                          : threads_ == "wake-per-batch" ? messaging::InputThread::wake_per_batch
                                                         : messaging::InputThread::wake_per_datagram;
-    options.link = link_of(place, link_);
+    options.link = loop_.link(place);
     options.memory = memory_;
     options.probe = probe_;
     options.output.name = place.name;

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "stations/frame/loop_settings.hpp"
 #include "stations/frame/station_command.hpp"
 #include "weir/building/builder_station.hpp"
 
@@ -17,8 +18,7 @@ public:
                                                                  const service::StationServices& services) override;
 
 private:
-    std::string listen_ = "127.0.0.1:0";
-    std::string link_;  // empty: the partition's
+    LoopSettings loop_;
     std::string tag_ = "physics_Main";
     std::string threads_ = "one";
     building::BuilderOptions options_;

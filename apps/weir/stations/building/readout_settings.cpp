@@ -58,9 +58,7 @@ void ReadoutSettings::declare(service::Settings& settings, const std::string& se
         .at_most(1 << 20);
     settings.add(section, "direct", o.direct,
                  "what is here is answered by the thread that receives, without a handler");
-    settings.add(section, "listen", listen_, "address of its datagrams or connections; port 0: any free one")
-        .each(check_address);
-    settings.add(section, "link", link_, "udp or tcp; empty: as [network] says").one_of({"", "udp", "tcp"});
+    loop_.declare(settings, section);
 }
 
 void ReadoutSettings::declare_options(CLI::App& command, std::vector<CLI::Option*>& given) {
@@ -98,11 +96,8 @@ Result<readout::ReadoutStationOptions> ReadoutSettings::options(const StationPla
     if (!strategy)
         return fail(Errc::usage, fmt::format("\"{}\" is no way to wait; choose park, yield or spin", strategy_));
     o.handlers.strategy = *strategy;
-    o.loop.listen = WEIR_TRY(transport::parse_host_port(listen_));
-    o.loop.datagram_max = place.partition.network.datagram_max.count();
-    o.loop.receive_buffer = place.partition.network.receive_buffer;
-    o.loop.endpoint.key = place.partition.key;
-    o.link = link_.empty() ? place.partition.link() : *parse_link(link_);
+    o.loop = loop_.options(place);
+    o.link = loop_.link(place);
     return o;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stations/frame/loop_settings.hpp"
 #include "stations/frame/station_command.hpp"
 #include "weir/readout/readout_station.hpp"
 
@@ -30,8 +31,7 @@ private:
     std::string first_source_ = "0x420000";
     std::chrono::nanoseconds latency_{0};
     std::string strategy_ = "park";
-    std::string listen_ = "127.0.0.1:0";
-    std::string link_;
+    LoopSettings loop_;
 };
 
 }  // namespace weir::app

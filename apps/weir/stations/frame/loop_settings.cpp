@@ -3,11 +3,19 @@
 
 #include <chrono>
 
+#include "stations/frame/setting_checks.hpp"
+
 namespace weir::app {
 
-messaging::MessageLoopOptions loop_options(const StationPlace& place, const std::string& listen) {
+void LoopSettings::declare(service::Settings& settings, const std::string& section) {
+    settings.add(section, "listen", listen_, "address and port for datagrams and TCP; port 0: any free one")
+        .each(check_address);
+    settings.add(section, "link", link_, "udp or tcp; empty: as [network] states").one_of({"", "udp", "tcp"});
+}
+
+messaging::MessageLoopOptions LoopSettings::options(const StationPlace& place) const {
     messaging::MessageLoopOptions options;
-    if (const auto address = transport::parse_host_port(listen)) options.listen = *address;
+    if (const auto address = transport::parse_host_port(listen_)) options.listen = *address;
     options.datagram_max = place.partition.network.datagram_max.count();
     options.receive_buffer = place.partition.network.receive_buffer;
     options.endpoint.self = place.id;
@@ -19,8 +27,8 @@ messaging::MessageLoopOptions loop_options(const StationPlace& place, const std:
     return options;
 }
 
-messaging::LinkKind link_of(const StationPlace& place, const std::string& link) {
-    return parse_link(link).value_or(place.partition.link());
+messaging::LinkKind LoopSettings::link(const StationPlace& place) const {
+    return parse_link(link_).value_or(place.partition.link());
 }
 
 }  // namespace weir::app

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every station that speaks the dataflow protocol says of its message loop: address, link, and the partition's
-// network.
+// The keys `listen` and `link` of every station that speaks the dataflow protocol, and the options of its message loop:
+// those of the keys, and the partition's network.
 #pragma once
 
 #include <string>
@@ -10,9 +10,16 @@
 
 namespace weir::app {
 
-/// Of texts that the reader of the file has checked.
-[[nodiscard]] messaging::MessageLoopOptions loop_options(const StationPlace& place,
-                                                         const std::string& listen = "127.0.0.1:0");
-[[nodiscard]] messaging::LinkKind link_of(const StationPlace& place, const std::string& link);
+class LoopSettings {
+public:
+    void declare(service::Settings& settings, const std::string& section);
+    /// Of values that the reader of the file has checked.
+    [[nodiscard]] messaging::MessageLoopOptions options(const StationPlace& place) const;
+    [[nodiscard]] messaging::LinkKind link(const StationPlace& place) const;
+
+private:
+    std::string listen_ = "127.0.0.1:0";
+    std::string link_;  // empty: the partition's
+};
 
 }  // namespace weir::app

@@ -3,9 +3,6 @@
 
 #include <utility>
 
-#include "stations/frame/loop_settings.hpp"
-#include "stations/frame/setting_checks.hpp"
-
 namespace weir::app {
 
 using namespace std::chrono_literals;
@@ -37,9 +34,7 @@ void SelectSettings::declare(service::Settings& settings, const std::string& sec
     settings.add(section, "results_to", options_.results_to,
                  "readout that takes level-2 results; empty: the one with source = \"level2\", if there is one");
     settings.add(section, "memory", memory_, "of messages that come in several datagrams").at_least(1_MiB);
-    settings.add(section, "listen", listen_, "address and port for the other stations; port 0: any free one")
-        .each(check_address);
-    settings.add(section, "link", link_, "udp or tcp; empty: the partition's").one_of({"", "udp", "tcp"});
+    loop_.declare(settings, section);
 }
 
 Result<selection::UnitStationOptions> SelectSettings::to_options(const StationPlace& place) const {
@@ -49,8 +44,8 @@ Result<selection::UnitStationOptions> SelectSettings::to_options(const StationPl
     options.id = place.id;
     options.unit = options_;
     options.selection = spec;
-    options.loop = loop_options(place, listen_);
-    options.link = link_of(place, link_);
+    options.loop = loop_.options(place);
+    options.link = loop_.link(place);
     options.memory = memory_;
     if (options_.collector.reask_min > options_.collector.reask_max)
         return fail(Errc::usage, "reask_min is longer than reask_max");

@@ -2,8 +2,7 @@
 // [select.NAME] of a partition file.
 #pragma once
 
-#include <string>
-
+#include "stations/frame/loop_settings.hpp"
 #include "stations/frame/station_command.hpp"
 #include "stations/selection/plugin_settings.hpp"
 #include "weir/selection/unit_station.hpp"
@@ -23,8 +22,7 @@ private:
     selection::UnitOptions options_{};
     PluginSettings plugin_{};
     Bytes memory_ = Bytes{256ULL << 20};
-    std::string listen_ = "127.0.0.1:0";
-    std::string link_;
+    LoopSettings loop_;
 };
 
 }  // namespace weir::app

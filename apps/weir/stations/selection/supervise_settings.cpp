@@ -5,8 +5,6 @@
 
 #include <utility>
 
-#include "stations/frame/loop_settings.hpp"
-#include "stations/frame/setting_checks.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/base/file.hpp"
 #include "weir/event/event_view.hpp"
@@ -88,9 +86,7 @@ void SuperviseSettings::declare(service::Settings& settings, const std::string& 
     settings.add(section, "batch", options_.batch, "events in one message")
         .at_least(1)
         .at_most(static_cast<std::int64_t>(wire::tickets_max));
-    settings.add(section, "listen", listen_, "address and port for the other stations; port 0: any free one")
-        .each(check_address);
-    settings.add(section, "link", link_, "udp or tcp; empty: the partition's").one_of({"", "udp", "tcp"});
+    loop_.declare(settings, section);
 }
 
 Result<selection::SupervisorStationOptions> SuperviseSettings::to_options(const StationPlace& place) const {
@@ -106,8 +102,8 @@ Result<selection::SupervisorStationOptions> SuperviseSettings::to_options(const 
         lost_decision_ == "accept" ? selection::LostDecision::accept : selection::LostDecision::reassign;
     if (source_ == "file" && place.sources.empty())
         return fail(Errc::usage, "source = \"file\": name the raw file with --source");
-    options.loop = loop_options(place, listen_);
-    options.link = link_of(place, link_);
+    options.loop = loop_.options(place);
+    options.link = loop_.link(place);
     return options;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "stations/frame/loop_settings.hpp"
 #include "stations/frame/station_command.hpp"
 #include "weir/selection/supervisor_station.hpp"
 
@@ -24,8 +25,7 @@ private:
     std::uint64_t rate_ = 0, first_global_ = 1;
     std::string source_ = "made";
     std::string lost_decision_ = "accept";
-    std::string listen_ = "127.0.0.1:0";
-    std::string link_;
+    LoopSettings loop_;
 };
 
 }  // namespace weir::app
