@@ -4,6 +4,7 @@
 #include <functional>
 #include <thread>
 
+#include "weir/base/testing/eventually.hpp"
 #include "weir/building/assigner_station.hpp"
 #include "weir/building/builder_station.hpp"
 
@@ -11,16 +12,8 @@ namespace weir::building {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::eventually;
 using wire::StationId;
-
-bool eventually(const std::function<bool()>& done) {
-    const auto end = std::chrono::steady_clock::now() + 10s;
-    while (!done()) {
-        if (std::chrono::steady_clock::now() > end) return false;
-        std::this_thread::sleep_for(1ms);
-    }
-    return true;
-}
 
 messaging::MessageLoopOptions loop_of(StationId id) {
     messaging::MessageLoopOptions options;

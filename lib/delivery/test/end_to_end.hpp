@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "weir/base/testing/eventually.hpp"
 #include "weir/checksum/crc32c.hpp"
 #include "weir/delivery/receiver.hpp"
 #include "weir/delivery/sender.hpp"
@@ -23,19 +24,9 @@
 namespace weir::delivery::test {
 
 using namespace std::chrono_literals;
+using testing::eventually;
 
 inline constexpr RunNumber run{358395};
-
-/// True as soon as `condition` holds; false when it does not within the time (long: only failures wait).
-template <class Condition>
-bool eventually(Condition condition, std::chrono::milliseconds within = 60s) {
-    const auto until = std::chrono::steady_clock::now() + within;
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > until) return false;
-        std::this_thread::sleep_for(1ms);
-    }
-    return true;
-}
 
 /// Takes events and acknowledges them at once, or keeps them, or says "full".
 class RecordingSink final : public EventSink {

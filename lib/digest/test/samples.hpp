@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "weir/base/testing/described_data.hpp"
 #include "weir/digest/digest.hpp"
 
 namespace weir::digest::test {
@@ -27,25 +28,6 @@ struct KnownAnswer {
     std::vector<Digest> digests;  // one for each algorithm
 };
 
-inline std::vector<std::byte> data_of(const std::string& input) {
-    const auto colon = input.find(':');
-    const auto kind = input.substr(0, colon);
-    const auto value = input.substr(colon + 1);
-    std::vector<std::byte> data;
-    if (kind == "text") {
-        for (const char c : value) data.push_back(static_cast<std::byte>(c));
-    } else if (kind == "repeat") {
-        data.assign(std::stoul(value.substr(3)), static_cast<std::byte>(std::stoul(value.substr(0, 2), nullptr, 16)));
-    } else if (kind == "lcg") {
-        std::uint32_t state = 1;
-        data.resize(std::stoul(value));
-        for (auto& byte : data) byte = static_cast<std::byte>((state = state * 1664525 + 1013904223) >> 24);
-    } else {
-        ADD_FAILURE() << "unknown kind of input: " << input;
-    }
-    return data;
-}
-
 inline std::vector<KnownAnswer> known_answers() {
     std::ifstream in(WEIR_TEST_VECTORS "/known_answers.txt");
     std::vector<KnownAnswer> answers;
@@ -60,7 +42,7 @@ inline std::vector<KnownAnswer> known_answers() {
             while (words >> word) columns.push_back(parse_algorithm(word).value());
             continue;
         }
-        answer.data = data_of(answer.input);
+        answer.data = testing::described_data(answer.input);
         for (const auto algorithm : columns) {
             words >> word;
             answer.digests.push_back(Digest::parse(algorithm, word).value());

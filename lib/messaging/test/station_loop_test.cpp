@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/messaging/station_loop.hpp"
+#include "weir/base/testing/eventually.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@ namespace weir::messaging {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::eventually;
 using wire::DataflowType;
 using wire::StationId;
 
@@ -59,12 +61,6 @@ public:
     std::atomic<bool> appeared{false};
     std::unique_ptr<StationLoop> loop;
 };
-
-bool eventually(const std::function<bool()>& done) {
-    const auto end = std::chrono::steady_clock::now() + 10s;
-    while (!done() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(1ms);
-    return done();
-}
 
 /// Nobody's logic is told of its own accord.
 StationLoopOptions silent() { return {.tell_every = 1h}; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weir/selection/filter.hpp"
+#include "weir/base/testing/eventually.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,18 +21,9 @@ namespace weir::selection {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::eventually;
 
 constexpr RunNumber run{77};
-
-template <class Condition>
-bool eventually(Condition condition, std::chrono::milliseconds within = 60s) {
-    const auto until = std::chrono::steady_clock::now() + within;
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > until) return false;
-        std::this_thread::sleep_for(1ms);
-    }
-    return true;
-}
 
 std::vector<std::byte> sample_event(std::uint32_t id, event::Format format = event::Format::event_5_0) {
     std::vector<std::byte> robs[3];

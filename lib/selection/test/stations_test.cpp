@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "simulated_partition.hpp"
+#include "weir/base/testing/eventually.hpp"
 #include "weir/delivery/sender.hpp"
 #include "weir/event/event_builder.hpp"
 #include "weir/messaging/message_loop.hpp"
@@ -17,17 +18,8 @@ namespace weir::selection {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::eventually;
 using namespace test;
-
-template <class Condition>
-bool eventually(Condition condition, std::chrono::milliseconds within = 60s) {
-    const auto until = std::chrono::steady_clock::now() + within;
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > until) return false;
-        std::this_thread::sleep_for(1ms);
-    }
-    return true;
-}
 
 messaging::MessageLoopOptions loop_of(StationId id) {
     messaging::MessageLoopOptions options;
@@ -59,6 +51,57 @@ struct Around {
     std::unique_ptr<messaging::MessageLoop> loop;
     std::optional<Logic> logic;
     NamedThread thread;
+};
+
+/// A supervisor, a unit and a DFM; both stations decide on the events of one run.
+struct OneUnit {
+    OneUnit(SupervisorOptions of_supervisor, UnitStationOptions of_unit)
+        : supervisor({.id = supervisor_id, .supervisor = std::move(of_supervisor), .loop = loop_of(supervisor_id)},
+                     reports, clock),
+          unit(with_loop(std::move(of_unit)), reports, clock) {}
+    static UnitStationOptions with_loop(UnitStationOptions options) {
+        options.id = unit_id;
+        options.loop = loop_of(unit_id);
+        return options;
+    }
+    void begin(bool again = false) {
+        ASSERT_TRUE(unit.configure());
+        ASSERT_TRUE(supervisor.configure());
+        const std::vector<Peer> peers{supervisor.self(), unit.self(), assigner.peer(StationKind::assign)};
+        assigner.begin({peers[0]}, RunNumber{7}, 100);
+        ASSERT_TRUE(unit.connect(peers));
+        ASSERT_TRUE(again ? unit.start_again(RunNumber{7}) : unit.start(RunNumber{7}));
+        ASSERT_TRUE(supervisor.connect(peers));
+        ASSERT_TRUE(supervisor.start(RunNumber{7}));
+    }
+    double counter(const std::string& name) const { return unit.status().counters[name]; }
+
+    const SystemClock clock;
+    service::Reports reports{"test", clock, {}};
+    memory::BufferPool pool{64_MiB};
+    Around<SimpleAssigner> assigner{assigner_id, pool, clock};
+    SupervisorStation supervisor;
+    UnitStation unit;
+};
+
+/// Of `count` events from `first` on.
+SupervisorOptions events(std::uint64_t count, std::uint64_t first) {
+    return {.events = count, .first_global = GlobalEventId{first}, .regions = 0};
+}
+
+UnitStationOptions running(const std::string& selection) {
+    UnitStationOptions options;
+    options.selection.selection = selection;
+    return options;
+}
+
+/// Both events, 5 and 6, are at the unit, whose selection sleeps.
+struct TwoEventsUnderWay : OneUnit {
+    explicit TwoEventsUnderWay(const std::string& selection) : OneUnit(events(2, 5), running(selection)) {}
+    void begin() {
+        ASSERT_NO_FATAL_FAILURE(OneUnit::begin());
+        ASSERT_TRUE(eventually([&] { return counter("computing") == 2; }));
+    }
 };
 
 TEST(Stations, ASupervisorAndItsUnitsDecideOnEveryEventOfARun) {
@@ -116,108 +159,55 @@ TEST(Stations, ASupervisorAndItsUnitsDecideOnEveryEventOfARun) {
 }
 
 TEST(Stations, AUnitWhoseSelectionHangsSaysSoAndStillStops) {
-    const SystemClock clock;
-    service::Reports reports("test", clock, {});
-    memory::BufferPool pool(64_MiB);
-    Around<SimpleAssigner> assigner(assigner_id, pool, clock);
-    SupervisorStation supervisor({.id = supervisor_id,
-                                  .supervisor = {.events = 10, .first_global = GlobalEventId{2}, .regions = 0},
-                                  .loop = loop_of(supervisor_id)},
-                                 reports, clock);
-    UnitStationOptions options;
-    options.id = unit_id;
-    options.selection.selection = WEIR_FAULTY_SELECTION;  // event 2 never ends
+    auto options = running(WEIR_FAULTY_SELECTION);  // event 2 never ends
     options.selection.workers_are = WorkersAre::threads;
     options.selection.time_limit = 1ms;
-    options.loop = loop_of(unit_id);
     options.unit.workers = 1;
-    auto unit = std::make_unique<UnitStation>(options, reports, clock);
-    ASSERT_TRUE(unit->configure());
-    ASSERT_TRUE(supervisor.configure());
-    const std::vector<Peer> peers{supervisor.self(), unit->self(), assigner.peer(StationKind::assign)};
-    assigner.begin({peers[0]}, RunNumber{7}, 100);
-    ASSERT_TRUE(unit->connect(peers));
-    ASSERT_TRUE(unit->start(RunNumber{7}));
-    ASSERT_TRUE(supervisor.connect(peers));
-    ASSERT_TRUE(supervisor.start(RunNumber{7}));
-    ASSERT_TRUE(eventually([&] { return unit->status().counters["hanging"] == 1; }));
-    ASSERT_TRUE(eventually([&] { return unit->status().counters["hanging_seconds"] > 0.05; }));
-    EXPECT_EQ(reports.latched(), 1U);
-    ASSERT_TRUE(supervisor.stop(200ms));
-    EXPECT_EQ(supervisor.status().counters["forced"], 2);  // what the unit had: its credit
+    OneUnit stations(events(10, 2), options);
+    ASSERT_NO_FATAL_FAILURE(stations.begin());
+    auto& unit = stations.unit;
+    ASSERT_TRUE(eventually([&] { return unit.status().counters["hanging"] == 1; }));
+    ASSERT_TRUE(eventually([&] { return unit.status().counters["hanging_seconds"] > 0.05; }));
+    EXPECT_EQ(stations.reports.latched(), 1U);
+    ASSERT_TRUE(stations.supervisor.stop(200ms));
+    EXPECT_EQ(stations.supervisor.status().counters["forced"], 2);  // what the unit had: its credit
     const auto begin = std::chrono::steady_clock::now();
-    ASSERT_TRUE(unit->stop(300ms));
+    ASSERT_TRUE(unit.stop(300ms));
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);
-    EXPECT_TRUE(unit->status().ledger.balances());
-    ASSERT_TRUE(unit->disconnect());
-    ASSERT_TRUE(unit->unconfigure());
+    EXPECT_TRUE(unit.status().ledger.balances());
+    ASSERT_TRUE(unit.disconnect());
+    ASSERT_TRUE(unit.unconfigure());
 }
 
 TEST(Stations, AUnitThatIsStartedAgainInARunSurvivesEventsThatCrashItsSelectionOfThreads) {
-    const SystemClock clock;
-    service::Reports reports("test", clock, {});
-    memory::BufferPool pool(64_MiB);
-    Around<SimpleAssigner> assigner(assigner_id, pool, clock);
-    SupervisorStation supervisor({.id = supervisor_id,
-                                  .supervisor = {.events = 2, .first_global = GlobalEventId{3}, .regions = 0},
-                                  .loop = loop_of(supervisor_id)},
-                                 reports, clock);
-    UnitStationOptions options;
-    options.id = unit_id;
-    options.selection.selection = WEIR_FAULTY_SELECTION;  // events 3 and 4 end the process
+    auto options = running(WEIR_FAULTY_SELECTION);  // events 3 and 4 end the process
     options.selection.workers_are = WorkersAre::threads;
     options.selection.restart_first = 1ms;
-    options.loop = loop_of(unit_id);
-    UnitStation unit(options, reports, clock);
-    ASSERT_TRUE(unit.configure());
-    ASSERT_TRUE(supervisor.configure());
-    const std::vector<Peer> peers{supervisor.self(), unit.self(), assigner.peer(StationKind::assign)};
-    assigner.begin({peers[0]}, RunNumber{7}, 100);
-    ASSERT_TRUE(unit.connect(peers));
-    ASSERT_TRUE(unit.start_again(RunNumber{7}));
-    ASSERT_TRUE(supervisor.connect(peers));
-    ASSERT_TRUE(supervisor.start(RunNumber{7}));
-    ASSERT_TRUE(eventually([&] { return supervisor.status().finished; }));
-    EXPECT_TRUE(eventually([&] { return unit.status().counters["crashed"] == 2; }));  // its loop shows it a turn later
-    ASSERT_TRUE(supervisor.stop(10s));
-    ASSERT_TRUE(unit.stop(10s));
-    ASSERT_TRUE(supervisor.disconnect());
-    ASSERT_TRUE(unit.disconnect());
+    OneUnit stations(events(2, 3), options);
+    ASSERT_NO_FATAL_FAILURE(stations.begin(true));
+    ASSERT_TRUE(eventually([&] { return stations.supervisor.status().finished; }));
+    EXPECT_TRUE(eventually([&] { return stations.counter("crashed") == 2; }));  // its loop shows it a turn later
+    ASSERT_TRUE(stations.supervisor.stop(10s));
+    ASSERT_TRUE(stations.unit.stop(10s));
+    ASSERT_TRUE(stations.supervisor.disconnect());
+    ASSERT_TRUE(stations.unit.disconnect());
 }
 
 TEST(Stations, AUnitThatStopsWhileItsSelectionRunsInAProcessBlamesItForNothing) {
-    const SystemClock clock;
-    service::Reports reports("test", clock, {});
-    memory::BufferPool pool(64_MiB);
-    Around<SimpleAssigner> assigner(assigner_id, pool, clock);
-    SupervisorStation supervisor({.id = supervisor_id,
-                                  .supervisor = {.events = 1, .first_global = GlobalEventId{2}, .regions = 0},
-                                  .loop = loop_of(supervisor_id)},
-                                 reports, clock);
-    UnitStationOptions options;
-    options.id = unit_id;
-    options.selection.selection = WEIR_FAULTY_SELECTION;  // event 2 takes longer than the test
+    auto options = running(WEIR_FAULTY_SELECTION);  // event 2 takes longer than the test
     options.selection.time_limit = 60s;
-    options.loop = loop_of(unit_id);
-    UnitStation unit(options, reports, clock);
-    ASSERT_TRUE(unit.configure());
-    ASSERT_TRUE(supervisor.configure());
-    const std::vector<Peer> peers{supervisor.self(), unit.self(), assigner.peer(StationKind::assign)};
-    assigner.begin({peers[0]}, RunNumber{7}, 100);
-    ASSERT_TRUE(unit.connect(peers));
-    ASSERT_TRUE(unit.start(RunNumber{7}));
-    ASSERT_TRUE(supervisor.connect(peers));
-    ASSERT_TRUE(supervisor.start(RunNumber{7}));
-    ASSERT_TRUE(eventually([&] { return unit.status().counters["computing"] == 1; }));
-    ASSERT_TRUE(supervisor.stop(200ms));
-    ASSERT_TRUE(unit.stop(300ms));
-    const auto status = unit.status();
+    OneUnit stations(events(1, 2), options);
+    ASSERT_NO_FATAL_FAILURE(stations.begin());
+    ASSERT_TRUE(eventually([&] { return stations.counter("computing") == 1; }));
+    ASSERT_TRUE(stations.supervisor.stop(200ms));
+    ASSERT_TRUE(stations.unit.stop(300ms));
+    const auto status = stations.unit.status();
     EXPECT_EQ(status.counters.at("timed_out"), 0);
     EXPECT_EQ(status.ledger.rejected.at("dropped"), 1U);
     EXPECT_TRUE(status.ledger.balances());
-    EXPECT_EQ(reports.latched(), 0U);
-    ASSERT_TRUE(supervisor.disconnect());
-    ASSERT_TRUE(unit.disconnect());
+    EXPECT_EQ(stations.reports.latched(), 0U);
+    ASSERT_TRUE(stations.supervisor.disconnect());
+    ASSERT_TRUE(stations.unit.disconnect());
 }
 
 TEST(Stations, ASupervisorIsNotFinishedBeforeItsRunAndMayBeAskedAtAnyTime) {
@@ -256,48 +246,15 @@ TEST(Stations, ASupervisorIsNotFinishedBeforeItsRunAndMayBeAskedAtAnyTime) {
     ASSERT_TRUE(supervisor.disconnect());
 }
 
-/// A supervisor of two events, 5 and 6, a DFM, and a unit whose selection sleeps. Both events are at the unit.
-struct TwoEventsUnderWay {
-    explicit TwoEventsUnderWay(const std::string& selection)
-        : supervisor({.id = supervisor_id,
-                      .supervisor = {.events = 2, .first_global = GlobalEventId{5}, .regions = 0},
-                      .loop = loop_of(supervisor_id)},
-                     reports, clock) {
-        UnitStationOptions options;
-        options.id = unit_id;
-        options.selection.selection = selection;
-        options.loop = loop_of(unit_id);
-        unit.emplace(options, reports, clock);
-    }
-    void begin() {
-        ASSERT_TRUE(unit->configure());
-        ASSERT_TRUE(supervisor.configure());
-        const std::vector<Peer> peers{supervisor.self(), unit->self(), assigner.peer(StationKind::assign)};
-        assigner.begin({peers[0]}, RunNumber{7}, 100);
-        ASSERT_TRUE(unit->connect(peers));
-        ASSERT_TRUE(unit->start(RunNumber{7}));
-        ASSERT_TRUE(supervisor.connect(peers));
-        ASSERT_TRUE(supervisor.start(RunNumber{7}));
-        ASSERT_TRUE(eventually([&] { return unit->status().counters["computing"] == 2; }));
-    }
-
-    const SystemClock clock;
-    service::Reports reports{"test", clock, {}};
-    memory::BufferPool pool{64_MiB};
-    Around<SimpleAssigner> assigner{assigner_id, pool, clock};
-    SupervisorStation supervisor;
-    std::optional<UnitStation> unit;
-};
-
 TEST(Stations, ASupervisorWhoseDfmIsGoneSaysAtItsEndWhatItAccepted) {
     TwoEventsUnderWay stations("sleep:100ms");
     ASSERT_NO_FATAL_FAILURE(stations.begin());
     stations.assigner.thread = {};
     ASSERT_TRUE(stations.supervisor.stop(500ms));
     EXPECT_EQ(stations.supervisor.events().at("accepted").text(), "5-6");
-    ASSERT_TRUE(stations.unit->stop(10s));
+    ASSERT_TRUE(stations.unit.stop(10s));
     ASSERT_TRUE(stations.supervisor.disconnect());
-    ASSERT_TRUE(stations.unit->disconnect());
+    ASSERT_TRUE(stations.unit.disconnect());
 }
 
 TEST(Stations, AUnitStopsThoughItsSupervisorHearsItsLastWordNoMore) {
@@ -306,11 +263,11 @@ TEST(Stations, AUnitStopsThoughItsSupervisorHearsItsLastWordNoMore) {
     ASSERT_TRUE(stations.supervisor.stop(20ms));
     ASSERT_TRUE(stations.supervisor.disconnect());
     const auto begin = std::chrono::steady_clock::now();
-    ASSERT_TRUE(stations.unit->stop(60s));
+    ASSERT_TRUE(stations.unit.stop(60s));
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 20s);
-    EXPECT_EQ(stations.unit->status().ledger.stored, 2U);
-    EXPECT_TRUE(stations.unit->status().ledger.balances());
-    ASSERT_TRUE(stations.unit->disconnect());
+    EXPECT_EQ(stations.unit.status().ledger.stored, 2U);
+    EXPECT_TRUE(stations.unit.status().ledger.balances());
+    ASSERT_TRUE(stations.unit.disconnect());
 }
 
 TEST(Stations, AFilterWhoseSelectionHangsWindsDown) {
