@@ -37,7 +37,7 @@ Result<std::optional<FragmentView>> RobCursor::next() {
         // Versions 3 have no checksum: a parent's payload reaches to its end.
         ends_[depth] = at_ + child.bytes().size();
         at_ += child.header().size();
-        parents_[depth] = std::move(child);
+        parents_[depth] = child;
     }
 }
 

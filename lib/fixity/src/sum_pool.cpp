@@ -230,19 +230,19 @@ bool SumPool::add_to_batch(Slot& slot, FileBatch& batch, std::vector<Slot*>& slo
         slots[batch.add(std::move(work))] = &slot;
         return true;
     }
-    const bool stands_already = !work.file;
-    {
-        const std::scoped_lock lock(mutex_);
-        --devices_[slot.device].batched;
-        if (!stands_already) {
-            slot.begun.emplace(std::move(work));
-            slot.lanes.clear();
-            waiting_.push_front(&slot);
-        }
+    std::unique_lock lock(mutex_);
+    --devices_[slot.device].batched;
+    if (!work.file) {  // its sum stands already
+        lock.unlock();
+        done(slot, finish_file(std::move(work), {}, clock_));
+        return true;
     }
-    if (stands_already) done(slot, finish_file(std::move(work), {}, clock_));
-    else work_.notify_one();
-    return stands_already;
+    slot.begun.emplace(std::move(work));
+    slot.lanes.clear();
+    waiting_.push_front(&slot);
+    lock.unlock();
+    work_.notify_one();
+    return false;
 }
 
 void SumPool::done(Slot& slot, FileSum result) {

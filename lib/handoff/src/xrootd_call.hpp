@@ -55,7 +55,7 @@ public:
         auto handler = std::make_unique<Handler>(state_);
         XrdCl::XRootDStatus started = begin(handler.get());
         if (started.IsOK()) {
-            handler.release();
+            static_cast<void>(handler.release());  // it deletes itself when the client has answered
         } else {
             state_->answer = XrootdAnswer{std::move(started), nullptr};
         }
