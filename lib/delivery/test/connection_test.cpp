@@ -12,7 +12,7 @@
 namespace weir::delivery::test {
 namespace {
 
-class ConnectionTest : public testing::TestWithParam<std::uint8_t> {};
+class ConnectionTest : public ::testing::TestWithParam<std::uint8_t> {};
 
 TEST_P(ConnectionTest, IsNotThoughtSilentBecauseItsDeadlineMovedWhileItPassed) {
     memory::BufferPool pool(Bytes{1U << 20});
@@ -41,7 +41,7 @@ TEST_P(ConnectionTest, IsNotThoughtSilentBecauseItsDeadlineMovedWhileItPassed) {
     EXPECT_EQ(connection.deadline(), deadline);
 }
 
-INSTANTIATE_TEST_SUITE_P(OfEachProtocol, ConnectionTest, testing::Values<std::uint8_t>(1, 2));
+INSTANTIATE_TEST_SUITE_P(OfEachProtocol, ConnectionTest, ::testing::Values<std::uint8_t>(1, 2));
 
 }  // namespace
 }  // namespace weir::delivery::test

@@ -12,8 +12,8 @@ namespace weir::delivery {
 namespace {
 
 using namespace test;
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using transport::test::Authority;
 
 ReceiverOptions secured(const transport::TlsFiles& files) {
