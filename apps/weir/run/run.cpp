@@ -3,8 +3,10 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -98,8 +100,7 @@ control::LaunchRequest launch_of(const control::StationEntry& station, const Run
                  station.name,
                  "--id",
                  fmt::to_string(number(station.id))};
-    if (const auto files = directory.files_of(station))
-        arguments.insert(arguments.end(), {"--dir", files->native(), "--create"});
+    std::ranges::copy(directory.arguments_of(station), std::back_inserter(arguments));
     if (takes_sources(station.kind)) {
         for (const auto& source : options.sources) arguments.insert(arguments.end(), {"--source", source.native()});
     }

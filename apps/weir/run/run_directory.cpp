@@ -38,10 +38,17 @@ Result<RunDirectory> RunDirectory::prepare(const std::filesystem::path& director
     return result;
 }
 
-std::optional<std::filesystem::path> RunDirectory::files_of(const control::StationEntry& station) const {
-    const auto recorder = std::ranges::find(recorders_, station.name, &Recorder::name);
-    if (recorder == recorders_.end() || recorder->named) return std::nullopt;
-    return recorder->directory;
+std::vector<std::string> RunDirectory::arguments_of(const control::StationEntry& station) const {
+    const bool hands_over = station.kind == StationKind::handoff;
+    const auto recorder = std::ranges::find(recorders_, hands_over ? station.recorder : station.name, &Recorder::name);
+    if (recorder == recorders_.end() || (recorder->named && !hands_over)) return {};
+    std::vector<std::string> arguments{"--dir", recorder->directory.native()};
+    if (!hands_over) {
+        arguments.emplace_back("--create");
+    } else if (!recorder->catalogue.empty()) {
+        arguments.insert(arguments.end(), {"--catalogue", recorder->catalogue});
+    }
+    return arguments;
 }
 
 std::vector<control::OpenCatalogue> RunDirectory::catalogues() const {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +22,9 @@ public:
     [[nodiscard]] std::filesystem::path log_of(const std::string& name) const {
         return directory_ / "log" / (name + ".log");
     }
-    /// For --dir of a recorder; nothing: its section names directories, or it is another station.
-    [[nodiscard]] std::optional<std::filesystem::path> files_of(const control::StationEntry& station) const;
+    /// What a recorder needs on its command line, unless its section names directories, and what a hand-off needs to
+    /// find the files of its recorder. Nothing for other stations.
+    [[nodiscard]] std::vector<std::string> arguments_of(const control::StationEntry& station) const;
     [[nodiscard]] std::vector<control::OpenCatalogue> catalogues() const;
 
 private:

@@ -103,6 +103,9 @@ void print_result(const control::RunResult& result, const std::filesystem::path&
           with_commas(e.incomplete), with_commas(e.recorded));
     print("recorded  {} in {}, {:.3f} GB/s, below {}\n", human(Bytes{result.bytes_stored}),
           counted(result.files, "file"), gb_per_s(result.bytes_stored, result.seconds), directory.native());
+    if (const auto& h = result.hand_off)
+        print("hand-off  {} of {} handed over{}\n", with_commas(h->handed_over), counted(h->closed, "file"),
+              h->left > 0 ? "; " + printable(h->left_text()) : "");
     if (const auto& s = result.selection; s.forced() > 0 || s.hanging > 0)
         print(
             "selection {} decisions forced: {} threw, {} timed out, {} crashed, {} with a unit that died; {} hanging\n",

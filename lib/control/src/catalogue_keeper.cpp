@@ -28,6 +28,25 @@ Result<RunNumber> CatalogueKeeper::next_run() {
     return numbers_.take(free);
 }
 
+Result<HandOffAccount> CatalogueKeeper::hand_off(RunNumber run) {
+    HandOffAccount account;
+    for (const auto& open : catalogues_) {
+        const auto catalogue = WEIR_TRY(open());
+        if (!catalogue) continue;
+        const auto files = WEIR_TRY(catalogue->files({.run = run}));
+        for (const auto& file : files) {
+            if (file.file_state == catalogue::FileState::opened) continue;
+            ++account.closed;
+            if (file.transfer_state == catalogue::TransferState::transferred) {
+                ++account.handed_over;
+            } else if (++account.left <= HandOffAccount::names_max) {
+                account.names.push_back(file.name);
+            }
+        }
+    }
+    return account;
+}
+
 Result<> CatalogueKeeper::keep(RunNumber run, const std::map<std::string, std::string>& parameters) {
     Result<> kept;  // the first error, behind which all other catalogues still come
     for (const auto& open : catalogues_) {

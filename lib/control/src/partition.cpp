@@ -2,6 +2,7 @@
 #include "weir/control/partition.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +11,7 @@
 #include <set>
 
 #include "partition_file.hpp"
+#include "weir/base/suggest.hpp"
 
 namespace weir::control {
 namespace {
@@ -167,6 +169,40 @@ Result<> check_whole(const Partition& p) {
     return {};
 }
 
+/// Each hand-off has the files of one recorder, and no other hand-off has them.
+Result<> find_recorders(Partition& p, const std::vector<FileSection>& sections) {
+    std::map<std::string, const StationEntry*> taken;  // by recorder
+    for (auto& station : p.stations) {
+        if (station.kind != StationKind::handoff) continue;
+        const auto own = std::ranges::find_if(
+            sections, [&](const FileSection& section) { return section.section.path == station.section(); });
+        const auto named = std::ranges::find(own->section.texts, "recorder", &service::SectionText::key);
+        std::vector<std::string> recorders;
+        for (const auto& other : p.stations)
+            if (other.kind == StationKind::record) recorders.push_back(other.name);
+        if (named == own->section.texts.end() || named->text.empty()) {
+            if (recorders.size() > 1)
+                return wrong(p.file, station.line,
+                             fmt::format("[{}]: whose files? name one of the recorders {}, as recorder = \"{}\"",
+                                         station.section(), fmt::join(recorders, ", "), recorders.front()));
+            station.recorder = recorders.front();
+        } else if (std::ranges::find(recorders, named->text) == recorders.end()) {
+            return wrong(p.file, named->line,
+                         fmt::format("recorder = \"{}\" of [{}]: there is no [record.{}]{}", named->text,
+                                     station.section(), named->text, did_you_mean(named->text, recorders)));
+        } else {
+            station.recorder = named->text;
+        }
+        if (const auto [other, fresh] = taken.try_emplace(station.recorder, &station); !fresh)
+            return wrong(
+                p.file, station.line,
+                fmt::format("[{}] hands over the files of {}, as [{}] does (line {}); name all places in "
+                            "`destinations` of one of them",
+                            station.section(), station.recorder, other->second->section(), other->second->line));
+    }
+    return {};
+}
+
 }  // namespace
 
 std::string StationEntry::section() const { return fmt::format("{}.{}", weir::name(kind), name); }
@@ -212,11 +248,14 @@ Result<Partition> parse_partition(std::string_view text, const std::filesystem::
                                      section.path, other->section(), other->line));
         if (partition.stations.size() == stations_max)
             return wrong(file, section.line, fmt::format("more than {} stations", stations_max));
-        partition.stations.push_back({station.kind, station.name,
+        partition.stations.push_back({station.kind,
+                                      station.name,
                                       wire::StationId{static_cast<std::uint16_t>(partition.stations.size() + 1)},
-                                      section.line});
+                                      section.line,
+                                      {}});
     }
     WEIR_TRY(check_whole(partition));
+    WEIR_TRY(find_recorders(partition, sections));
     WEIR_TRY(check_ports(file, sections));
     if (partition.sources.empty()) {  // else those that are wanted are listed, and checked when the readouts are known
         WEIR_TRY(check_parts(file, sections));

@@ -165,10 +165,10 @@ bool RunControl::State::waits(const Phase& phase) {
         if (phase.until && now_ >= *phase.until + phase.patience) {
             const auto late = fmt::format("{} did not answer {} in time", station->entry().name, phase.step.text());
             if (phase.what == Phase::What::step && close_again(*station, late)) return true;
-            problem(fmt::format("{} and is ended{}", late,
-                                station->entry().kind == StationKind::record
-                                    ? "; weir recover, or its next start, closes its files"
-                                    : ""));
+            problem_of(*station, fmt::format("{} and is ended{}", late,
+                                             station->entry().kind == StationKind::record
+                                                 ? "; weir recover, or its next start, closes its files"
+                                                 : ""));
             station->end(now_, std::chrono::seconds{1});
             replacing_.erase(station->entry().name);
         } else {
@@ -203,7 +203,7 @@ void RunControl::State::stop_again(StationControl& station) {
 
 /// Of the stations that stop now; behind all of them when reports are collected.
 std::size_t RunControl::State::rank_of_front() const noexcept {
-    return phases_.empty() || !phases_.front().kind ? stop_rank(StationKind::readout) + 1
+    return phases_.empty() || !phases_.front().kind ? stop_rank(StationKind::handoff) + 1
                                                     : stop_rank(*phases_.front().kind);
 }
 
@@ -218,14 +218,15 @@ void RunControl::State::put_off(SteadyTime::duration time) {
 /// Every station is connected; those that failed after the last run are started again.
 bool RunControl::State::waits_for_assembly() {
     for (const auto& station : stations_) {
-        if (!given_up_.contains(station->entry().name)) continue;
+        if (!misses(*station)) continue;
         problem(fmt::format("{} is not there: it died too often; weir run replace {} tries once more",
                             station->entry().name, station->entry().name));
         stop(problems_.back(), Drain::bounded);
         return true;
     }
-    return !std::ranges::all_of(stations_, [](const auto& s) {
-        return s->up() && s->idle() && !s->ending() && s->state() == service::StationState::connected;
+    return !std::ranges::all_of(stations_, [&](const auto& s) {
+        return given_up_.contains(s->entry().name) ||
+               (s->up() && s->idle() && !s->ending() && s->state() == service::StationState::connected);
     });
 }
 
@@ -353,8 +354,15 @@ void RunControl::State::phases_done() {
 void RunControl::State::end_of_run() {
     RunResult result{run_, stop_reason_, run_seconds_, {}, 0, 0, results(), problems_};
     for (const auto& station : stations_) {
-        if (!station->up() && !station->reported())
+        if (!station->up() && !station->reported() && station->entry().kind != StationKind::handoff)
             result.problems.push_back(fmt::format("{} is gone and left no counts", station->entry().name));
+    }
+    if (partition_.count(StationKind::handoff) > 0) {
+        if (auto files = keeper_.hand_off(run_)) {
+            result.hand_off = std::move(*files);
+        } else {
+            reports_.submit(report_of(Severity::warning, "what is handed over of the run is not known", files.error()));
+        }
     }
     balance(result);
     for (auto& station : result.stations) station.events.reset();  // large, and not needed any more
@@ -368,6 +376,10 @@ void RunControl::State::end_of_run() {
                         ? ""
                         : fmt::format("; {}", result.problems.front())));
     keeper_.over();
+    if (result.hand_off && result.hand_off->left > 0)
+        reports_.submit({.severity = Severity::warning,
+                         .what = fmt::format("run {}: {}", number(run_), result.hand_off->left_text()),
+                         .advice = "the next run hands them over too, and so does weir handoff"});
     if (result.account && !result.account->good()) {
         for (const auto& line : result.problems) {
             if (line != result.problems.front() && std::ranges::find(problems_, line) == problems_.end())
@@ -448,12 +460,12 @@ Result<> RunControl::State::bring_up() {
 
 Result<RunNumber> RunControl::State::start(const RunRequest& request) {
     WEIR_TRY(must_be(PartitionState::ready, "start a run"));
-    for (const auto& name : given_up_)
-        return fail(
-            Errc::refused,
-            fmt::format(
-                "cannot start a run: {0} died too often and is not started again; weir run replace {0} tries once more",
-                name));
+    for (const auto& station : stations_) {
+        if (misses(*station))
+            return fail(Errc::refused, fmt::format("cannot start a run: {0} died too often and is not started again; "
+                                                   "weir run replace {0} tries once more",
+                                                   station->entry().name));
+    }
     run_ = WEIR_TRY(keeper_.next_run());
     request_ = request;
     started_ = clock_.wall();

@@ -3,7 +3,8 @@
 // reassigned, or come again. A recorder comes back and recovers; a readout comes back, and what it missed becomes
 // empty ROBs. Without supervisor or DFM nobody knows which events there are: the run stops. So it is until a stop has
 // drained the run; what fails after that costs no event, and only a recorder is started again, to close its files and
-// say what they hold.
+// say what they hold. The hand-off has nothing that is not in the catalogue: it is started again, and no run ends for
+// its sake or is bad.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,6 +31,16 @@ bool ends_the_run(StationKind kind) noexcept { return kind == StationKind::super
 void RunControl::State::problem(const std::string& what) {
     problems_.push_back(what);
     say(Severity::error, what);
+}
+
+void RunControl::State::problem_of(const StationControl& station, const std::string& what) {
+    if (station.entry().kind == StationKind::handoff) return say(Severity::warning, what);
+    problem(what);
+}
+
+/// It died too often, and a run needs it.
+bool RunControl::State::misses(const StationControl& station) const {
+    return given_up_.contains(station.entry().name) && station.entry().kind != StationKind::handoff;
 }
 
 void RunControl::State::say_new_alarms(const StationControl& station) {
@@ -77,7 +88,9 @@ void RunControl::State::trouble_of(StationControl& station, const StationTrouble
                 return;
             }
             // The supervisor may have begun already: what has started and dies is replaced as in a run.
-            if (station.started() && !ends_the_run(station.entry().kind)) return trouble_in_run(station, trouble, what);
+            if (station.entry().kind == StationKind::handoff ||
+                (station.started() && !ends_the_run(station.entry().kind)))
+                return trouble_in_run(station, trouble, what);
             problem(what);
             if (!trouble.died && !trouble.answered) station.end(now_, 1s);
             return stop(what, Drain::bounded);
@@ -100,6 +113,10 @@ void RunControl::State::ask_again(StationControl& station, const std::string& wh
     station.add({StationStep::Kind::change_peers, service::Transition::connect, options_.connect_deadline});
 }
 
+std::string RunControl::State::too_often(const std::string& what) const {
+    return fmt::format("{}, {} times within {}", what, options_.restarts_max + 1, to_string(options_.restarts_window));
+}
+
 void RunControl::State::trouble_in_run(StationControl& station, const StationTrouble& trouble,
                                        const std::string& what) {
     const auto kind = station.entry().kind;
@@ -116,9 +133,9 @@ void RunControl::State::trouble_in_run(StationControl& station, const StationTro
         return;
     }
     if (replace(station, what)) return;
-    problem(
-        fmt::format("{}, {} times within {}", what, options_.restarts_max + 1, to_string(options_.restarts_window)));
-    stop(problems_.back(), Drain::bounded);
+    const auto often = too_often(what);
+    problem_of(station, often);
+    if (kind != StationKind::handoff) stop(often, Drain::bounded);
 }
 
 void RunControl::State::trouble_in_drain(StationControl& station, const StationTrouble& trouble,
@@ -135,23 +152,23 @@ void RunControl::State::trouble_in_drain(StationControl& station, const StationT
         return;
     }
     if (replace(station, what)) return;
-    problem(
-        fmt::format("{}, {} times within {}", what, options_.restarts_max + 1, to_string(options_.restarts_window)));
-    bound_stop();
+    problem_of(station, too_often(what));
+    if (kind != StationKind::handoff) bound_stop();
 }
 
 void RunControl::State::trouble_in_stop(StationControl& station, const StationTrouble& trouble,
                                         const std::string& what) {
     if (!trouble.died) {
         if (!trouble.answered && close_again(station, what)) return;
-        problem(what);
+        problem_of(station, what);
         if (!trouble.answered) station.end(now_, 1s);
         return;
     }
     const auto kind = station.entry().kind;
     const bool had_stopped = stop_rank(kind) < rank_of_front();
     const bool wanted = kind == StationKind::record && station.events() == nullptr;  // else it has said all
-    if (!wanted || !replace(station, what)) return problem(had_stopped ? what + " after it had stopped" : what);
+    if (!wanted || !replace(station, what))
+        return problem_of(station, had_stopped ? what + " after it had stopped" : what);
     if (stop_rank(kind) <= rank_of_front()) stop_again(station);
 }
 
@@ -237,6 +254,7 @@ void RunControl::State::look_after_replaced() {
 }
 
 void RunControl::State::tell_others(const StationControl& station) {
+    if (station.entry().kind == StationKind::handoff) return;  // no other station speaks with it
     for (const auto& other : stations_) {
         const bool knows_peers =
             other->planned() != service::StationState::initial && other->planned() != service::StationState::configured;

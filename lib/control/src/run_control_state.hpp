@@ -66,6 +66,7 @@ private:
     void trouble_in_drain(StationControl& station, const StationTrouble& trouble, const std::string& what);
     void trouble_in_stop(StationControl& station, const StationTrouble& trouble, const std::string& what);
     void ask_again(StationControl& station, const std::string& what);
+    [[nodiscard]] std::string too_often(const std::string& what) const;
     [[nodiscard]] bool replace(StationControl& station, const std::string& what);
     void start_again(StationControl& station);
     void replace_what_hangs();
@@ -73,6 +74,8 @@ private:
     void tell_others(const StationControl& station);
     void replace_what_is_gone();
     void problem(const std::string& what);
+    void problem_of(const StationControl& station, const std::string& what);
+    [[nodiscard]] bool misses(const StationControl& station) const;
     void say_new_alarms(const StationControl& station);
     [[nodiscard]] std::vector<std::string> latched_alarms() const;
 

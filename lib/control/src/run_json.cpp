@@ -88,6 +88,16 @@ json::value to_json(const std::optional<EventAccount>& account) {
                         {"twice", ids(account->twice)},  {"unaccepted", ids(account->unaccepted)}};
 }
 
+json::value to_json(const std::optional<HandOffAccount>& hand_off) {
+    if (!hand_off) return nullptr;
+    json::array names;
+    for (const auto& name : hand_off->names) names.push_back(json::safe(name));
+    return json::object{{"closed", hand_off->closed},
+                        {"handed_over", hand_off->handed_over},
+                        {"left", hand_off->left},
+                        {"names", std::move(names)}};
+}
+
 json::object to_json(const RunResult& result) {
     json::array stations;
     for (const auto& station : result.stations) {
@@ -111,6 +121,7 @@ json::object to_json(const RunResult& result) {
             {"selection", to_json(result.selection)},
             {"alarms", std::move(alarms)},
             {"files", result.files},
+            {"hand_off", to_json(result.hand_off)},
             {"bytes_stored", result.bytes_stored},
             {"gb_per_s", result.seconds > 0 ? static_cast<double>(result.bytes_stored) / 1e9 / result.seconds : 0.0}};
 }

@@ -211,7 +211,24 @@ void check_neighbours(RunResult& result) {
                         recordable, result.events.recorded, result.events.recorded - recordable));
 }
 
+/// What the recorders have closed, the catalogues must have: nothing else is handed over. They may have more: files
+/// that were recovered on a disk that came back.
+void check_files(RunResult& result) {
+    if (!result.hand_off || !sum_of(result, StationKind::record).whole || result.hand_off->closed >= result.files)
+        return;
+    result.problems.push_back(
+        fmt::format("the recorders closed {} files, and their catalogues have {}: the others are not handed over; weir "
+                    "recover enters them",
+                    result.files, result.hand_off->closed));
+}
+
 }  // namespace
+
+std::string HandOffAccount::left_text() const {
+    if (left == 0) return {};
+    return fmt::format("{} of {} file{} {} not handed over yet: {}{}", left, closed, closed == 1 ? "" : "s",
+                       left == 1 ? "is" : "are", fmt::join(names, ", "), left > names.size() ? ", ..." : "");
+}
 
 RunEvents events_of(const std::vector<StationResult>& stations) {
     RunEvents events;
@@ -276,8 +293,8 @@ void balance(RunResult& result) {
                 events > 0 && station.kind == StationKind::assign && !result.account)
                 result.problems.push_back(fmt::format("{} {} were lost: {} ({})", events, l.what, lost, station.name));
         }
-        if (station.gone && result.account) continue;  // the account knows what became of its events
-        if (l.in_hand > 0)
+        if (station.gone && result.account) continue;               // the account knows what became of its events
+        if (l.in_hand > 0 && station.kind != StationKind::handoff)  // they go on between runs
             result.problems.push_back(
                 fmt::format("{} has {} {} in hand after the stop", station.name, l.in_hand, l.what));
         if (!l.balances())
@@ -286,6 +303,7 @@ void balance(RunResult& result) {
                             station.name, l.received, l.what, l.stored, rejected(l), l.in_hand));
     }
     check_neighbours(result);
+    check_files(result);
 }
 
 }  // namespace weir::control

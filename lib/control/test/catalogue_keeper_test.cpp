@@ -53,6 +53,40 @@ TEST_F(CatalogueKeeperTest, ParametersOfARunAreInTheCatalogueAlsoWhenItIsClosed)
               (std::map<std::string, std::string>{{"beam", "on"}, {"stop reason", "enough"}}));
 }
 
+TEST_F(CatalogueKeeperTest, FilesOfARunAreHandedOverOrLeft) {
+    const auto made = catalogue::open_sqlite_catalogue(catalogue());
+    ASSERT_TRUE(made);
+    ASSERT_TRUE(
+        (*made)->open_run({.run = RunNumber{7}, .recorder = "rec-1", .mode = "receipt", .relaxations = "", .at = {}}));
+    for (const std::string name : {"a", "b", "open"}) {
+        catalogue::FileRow file;
+        file.guid = Guid::random();
+        file.volume = directory.native();
+        file.name = name;
+        file.run = RunNumber{7};
+        file.recorder = "rec-1";
+        file.stream_type = "physics";
+        file.stream_name = "Main";
+        file.format = "raw-6";
+        const auto opened = (*made)->file_opened(file);
+        ASSERT_TRUE(opened) << opened.error().message();
+        if (name == "open") continue;
+        catalogue::FileClose close;
+        close.guid = file.guid;
+        close.volume = file.volume;
+        close.name = name;
+        ASSERT_TRUE((*made)->file_closed(close));
+        if (name == "a") {
+            ASSERT_TRUE((*made)->file_transferred(file.guid));
+        }
+    }
+    CatalogueKeeper keeper(*RunNumbers::open(directory), {opener()}, OpenRun(directory / "run-open.json"));
+    const auto account = keeper.hand_off(RunNumber{7}).value();
+    EXPECT_EQ(std::tuple(account.closed, account.handed_over, account.left), std::tuple(2U, 1U, 1U));
+    EXPECT_THAT(account.names, testing::ElementsAre("b"));
+    EXPECT_EQ(keeper.hand_off(RunNumber{8})->closed, 0U);
+}
+
 TEST_F(CatalogueKeeperTest, ABadCatalogueKeepsNothingFromTheOthers) {
     const auto made = catalogue::open_sqlite_catalogue(catalogue());
     ASSERT_TRUE(made);

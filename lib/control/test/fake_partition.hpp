@@ -40,6 +40,7 @@ struct FakeWorld {
     std::uint32_t last_run = 0;
     std::optional<OpenRun::Left> open{};
     bool keeping_fails = false;
+    HandOffAccount files{};  // of every run
 
     [[nodiscard]] std::size_t place(const std::string& call, std::size_t from = 0) const {
         for (auto i = from; i < calls.size(); ++i) {
@@ -166,6 +167,7 @@ class FakeKeeper final : public RunKeeper {
 public:
     explicit FakeKeeper(FakeWorld& world) : world_(world) {}
     [[nodiscard]] Result<RunNumber> next_run() override { return RunNumber{++world_.last_run}; }
+    [[nodiscard]] Result<HandOffAccount> hand_off(RunNumber) override { return world_.files; }
     [[nodiscard]] Result<> keep(RunNumber run, const std::map<std::string, std::string>& parameters) override {
         if (world_.keeping_fails) return fail(Errc::io, "the catalogue cannot be opened");
         for (const auto& [key, value] : parameters)

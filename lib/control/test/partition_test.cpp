@@ -83,6 +83,23 @@ TEST(Partition, FiltersNeedARecorder) {
                 HasSubstr("no [record.NAME]: filters would have nowhere to send events"));
 }
 
+TEST(Partition, AHandOffHasTheFilesOfOneRecorder) {
+    EXPECT_EQ(parse_partition(with("[handoff.out]\n"), "p.toml")->find("out")->recorder, "rec-1");
+    EXPECT_EQ(parse_partition(with("[handoff.out]\nrecorder = \"\"\n"), "p.toml")->find("out")->recorder, "rec-1");
+    EXPECT_EQ(
+        parse_partition(with("[record.rec-2]\n[handoff.out]\nrecorder = \"rec-2\"\n"), "p.toml")->find("out")->recorder,
+        "rec-2");
+    EXPECT_EQ(error_of(with("[record.rec-2]\n[handoff.out]\n")),
+              "p.toml:13: [handoff.out]: whose files? name one of the recorders rec-1, rec-2, as recorder = \"rec-1\"");
+    EXPECT_EQ(error_of(with("[handoff.out]\nrecorder = \"rec-3\"\n")),
+              "p.toml:13: recorder = \"rec-3\" of [handoff.out]: there is no [record.rec-3]; did you mean \"rec-1\"?");
+    EXPECT_EQ(
+        error_of(with("[handoff.out]\n[handoff.copy]\n")),
+        "p.toml:13: [handoff.copy] hands over the files of rec-1, as [handoff.out] does (line 12); name all places "
+        "in `destinations` of one of them");
+    EXPECT_THAT(error_of(without("[record.rec-1]\n", "[handoff.out]\n")), HasSubstr("no [record.NAME]"));
+}
+
 TEST(Partition, ASourceIsNamedOnceAndReadable) {
     EXPECT_THAT(error_of("[data]\nsources = [\"0x10\", \"16\"]\n"),
                 HasSubstr("p.toml:2: data.sources: 0x10 is named twice"));

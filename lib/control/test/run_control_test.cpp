@@ -2,11 +2,9 @@
 #include "weir/control/run_control.hpp"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
-
 #include <random>
 
-#include "fake_partition.hpp"
+#include "run_control_fixture.hpp"
 
 namespace weir::control {
 namespace {
@@ -17,18 +15,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr const char* text = R"(
-[readout.ros-1]
-[readout.ros-2]
-[assign.dfm]
-[build.sfi-1]
-[build.sfi-2]
-[supervise.l2sv]
-[select.l2pu-1]
-[filter.ef-1]
-[record.rec-1]
-)";
-
 service::EventIds ids(std::string_view set) { return service::EventIds::parse(set).value(); }
 
 std::shared_ptr<const service::StationEvents> told(const std::map<std::string, std::string>& sets) {
@@ -36,72 +22,6 @@ std::shared_ptr<const service::StationEvents> told(const std::map<std::string, s
     for (const auto& [what, set] : sets) events.emplace(what, ids(set));
     return std::make_shared<const service::StationEvents>(std::move(events));
 }
-
-class Said final : public service::ReportSink {
-public:
-    explicit Said(std::vector<std::string>& lines) : lines_(lines) {}
-    void show(const service::SubmittedReport& report) override { lines_.push_back(report.what); }
-
-private:
-    std::vector<std::string>& lines_;
-};
-
-std::vector<std::unique_ptr<service::ReportSink>> sinks_to(std::vector<std::string>& lines) {
-    std::vector<std::unique_ptr<service::ReportSink>> sinks;
-    sinks.push_back(std::make_unique<Said>(lines));
-    return sinks;
-}
-
-class RunControlTest : public testing::Test {
-protected:
-    RunControlTest() : partition(*parse_partition(text, "p.toml")) {
-        for (const auto& entry : partition.stations) world.stations[entry.name].entry = entry;
-        world.stations["ros-1"].sources = {SourceId{1}};
-        world.stations["ros-2"].sources = {SourceId{2}};
-        control.emplace(
-            partition, options,
-            [](const StationEntry& entry) { return LaunchRequest{entry.name, {}, "/nonexistent/log"}; }, launcher,
-            links, keeper, reports, log, clock);
-    }
-
-    /// Time goes by in steps of 10 ms.
-    void pass(std::chrono::milliseconds time) {
-        for (auto t = 0ms; t < time; t += 10ms) {
-            clock.advance(10ms);
-            control->step();
-        }
-    }
-    void come_up() {
-        ASSERT_TRUE(control->bring_up());
-        pass(100ms);
-        ASSERT_EQ(control->view().state, PartitionState::ready);
-    }
-    RunNumber start_run() {
-        come_up();
-        const auto run = control->start({"a comment", {{"beam", "on"}}});
-        EXPECT_TRUE(run) << run.error().message();
-        pass(300ms);
-        EXPECT_EQ(control->view().state, PartitionState::running);
-        return run.value_or(RunNumber{});
-    }
-    [[nodiscard]] FakeStation& station(const std::string& name) { return world.stations.at(name); }
-    [[nodiscard]] std::vector<std::string> problems() const {
-        const auto last = control->view().last;
-        return last ? last->problems : std::vector<std::string>{"no run has ended"};
-    }
-
-    FakeWorld world;
-    Partition partition;
-    RunControlOptions options;
-    ManualClock clock;
-    LogBook log;
-    std::vector<std::string> said;
-    service::Reports reports{"run", clock, sinks_to(said)};
-    FakeLauncher launcher{world};
-    FakeLinks links{world};
-    FakeKeeper keeper{world};
-    std::optional<RunControl> control;
-};
 
 TEST_F(RunControlTest, BringsEveryStationUpAndTellsEachOfAll) {
     come_up();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a server says of a checksum: it is one of the algorithm that was asked for, or none.
+// Whatever a server answers of a checksum: it is one of the algorithm that was asked for, or none.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto sum = handoff::parse_checksum_answer(answer, algorithm);
     if (!sum) return 0;
     WEIR_ASSERT(sum->algorithm() == algorithm);
-    const auto said = std::string(fixity::xrootd_name(algorithm).value()) + " " + sum->hex();
-    WEIR_ASSERT(handoff::parse_checksum_answer(said, algorithm) == sum);
+    const auto answer = std::string(fixity::xrootd_name(algorithm).value()) + " " + sum->hex();
+    WEIR_ASSERT(handoff::parse_checksum_answer(answer, algorithm) == sum);
     return 0;
 }

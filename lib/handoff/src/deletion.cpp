@@ -36,7 +36,7 @@ Result<double> Deletion::usage_of(const std::string& volume) {
         return fail_errno(errno, fmt::format("cannot ask how full {} is", volume));
     const auto used = static_cast<double>(status.f_blocks - status.f_bfree);
     const auto usable =
-        used + static_cast<double>(status.f_bavail);  // as df says it: without what is reserved for root
+        used + static_cast<double>(status.f_bavail);  // as df counts it: without what is reserved for root
     return usable > 0 ? 100.0 * used / usable : 0.0;
 }
 
@@ -117,7 +117,7 @@ Result<std::optional<std::string>> Deletion::reason_to_keep(const catalogue::Fil
     if (!row || row->file_state != catalogue::FileState::closed ||
         row->transfer_state != catalogue::TransferState::transferred ||
         row->file_health == catalogue::FileHealth::quarantined || row->volume != file.volume || row->name != file.name)
-        return keep("the catalogue says something else of it now");
+        return keep("the catalogue has another state of it now");
     if (const auto none = no_copies_.find(file.guid); none != no_copies_.end()) return none->second;
     const auto copies = WEIR_TRY(catalogue_.transfers({.guid = file.guid}));
     for (std::size_t d = 0; d < destinations_.size(); ++d) {
@@ -131,8 +131,8 @@ Result<std::optional<std::string>> Deletion::reason_to_keep(const catalogue::Fil
 }
 
 std::optional<Deletion::Missing> Deletion::missing_copy(const catalogue::FileRow& file, const std::stop_token& stop) {
-    const auto keep = [&](std::string_view why, bool said = false) {
-        return Missing{fmt::format("{} is kept: {}", path_of(file).native(), why), said};
+    const auto keep = [&](std::string_view why, bool answered = false) {
+        return Missing{fmt::format("{} is kept: {}", path_of(file).native(), why), answered};
     };
     for (std::size_t d = 0; d < destinations_.size(); ++d) {
         auto& destination = *destinations_[d];
@@ -163,7 +163,7 @@ Result<std::optional<std::string>> Deletion::erase(const catalogue::FileRow& fil
             if (auto back = rename_new(leaving, path, system_); !back)
                 return keep(fmt::format("{}; it is {} now, give it its name back", missing->why, leaving.native()));
             // There again as soon as it has its name back: then it was never a copy.
-            if (!missing->said || missing_copy(file, stop)) return std::optional(missing->why);
+            if (!missing->answered || missing_copy(file, stop)) return std::optional(missing->why);
             return no_copies_[file.guid] = *keep("a destination shows this very file, not a copy of it; correct --to");
         }
         if (auto removed = remove_file(leaving, system_); !removed) {
@@ -177,14 +177,14 @@ Result<std::optional<std::string>> Deletion::erase(const catalogue::FileRow& fil
         if (auto removed = remove_file(index, system_); !removed) return keep(removed.error().message());
     }
     if (auto synced = sync_directory(path.parent_path(), system_); !synced) return keep(synced.error().message());
-    if (auto said = catalogue_.file_deleted(file.guid, file.volume, file.name); !said) {
-        if (said.error().code != Errc::refused) return std::unexpected(said.error());
-        return keep(said.error().message());  // it was moved: what is gone was what the move left
+    if (auto entered = catalogue_.file_deleted(file.guid, file.volume, file.name); !entered) {
+        if (entered.error().code != Errc::refused) return std::unexpected(entered.error());
+        return keep(entered.error().message());  // it was moved: what is gone was what the move left
     }
     return std::nullopt;
 }
 
-Result<std::vector<std::string>> Deletion::put_back() {
+Result<std::vector<std::string>> Deletion::restore_names() {
     const auto rows = WEIR_TRY(catalogue_.files({.recorder = recorder_,
                                                  .file_state = catalogue::FileState::closed,
                                                  .transfer_state = catalogue::TransferState::transferred}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes room: deletes files here that are safe elsewhere, the longest safe first, as long as their volume is
-// fuller than its water mark, and none before its age. Before the bytes go, the catalogue is asked again, and
+// fuller than its water mark, and none before its age. Before the bytes go, the catalogue is read once more, and
 // each destination whether the copy is still there in its full length: what was lost over there is kept here.
 //
 // A copy may be this very file, seen through another door: a symbolic link, a mount, a server that exports the
@@ -37,7 +37,7 @@ public:
     using Usage = std::function<Result<double>(const std::string& volume)>;
     [[nodiscard]] static Result<double> usage_of(const std::string& volume);
 
-    /// All of them must outlive it. `where` says the place of a file at a destination.
+    /// All of them must outlive it. `where` gives the place of a file at a destination.
     Deletion(catalogue::Catalogue& catalogue, std::span<const std::unique_ptr<Destination>> destinations,
              std::function<Result<std::string>(std::size_t destination, const catalogue::FileRow&)> where,
              std::optional<std::string> recorder, const DeletionOptions& options, std::chrono::milliseconds answer,
@@ -48,14 +48,14 @@ public:
 
     /// Files that an earlier process was about to delete when it died have their names back, on every volume of a
     /// recorder in the catalogue. One line for each volume where that failed.
-    [[nodiscard]] Result<std::vector<std::string>> put_back();
+    [[nodiscard]] Result<std::vector<std::string>> restore_names();
 
 private:
     [[nodiscard]] Result<std::optional<std::string>> reason_to_keep(const catalogue::FileRow& file,
                                                                     const std::stop_token& stop);
     struct Missing {
         std::string why;
-        bool said = false;  // by the destination; else it did not answer
+        bool answered = false;  // by the destination
     };
     /// Nothing: every destination has it, in its full length.
     [[nodiscard]] std::optional<Missing> missing_copy(const catalogue::FileRow& file, const std::stop_token& stop);

@@ -23,8 +23,7 @@ std::vector<std::string> names_of(const std::vector<std::unique_ptr<Destination>
 
 Result<std::unique_ptr<HandOff>> HandOff::create(catalogue::Catalogue& catalogue,
                                                  std::vector<std::unique_ptr<Destination>> destinations,
-                                                 HandOffOptions options, service::Reports& reports,
-                                                 const Clock& clock) {
+                                                 HandOffOptions options, const Clock& clock, Reporter report) {
     if (destinations.empty()) return fail(Errc::usage, "no destination; name one with --to");
     auto names = names_of(destinations);
     std::ranges::sort(names);
@@ -35,9 +34,8 @@ Result<std::unique_ptr<HandOff>> HandOff::create(catalogue::Catalogue& catalogue
     options.patterns.resize(destinations.size());
     options.concurrency = std::max(1U, options.concurrency);
     options.tries = std::max(1U, options.tries);
-    auto priorities = WEIR_TRY(Priorities::parse(options.priorities));
-    return std::unique_ptr<HandOff>(new HandOff(std::make_unique<Work>(
-        catalogue, std::move(destinations), std::move(options), std::move(priorities), reports, clock)));
+    return std::unique_ptr<HandOff>(new HandOff(
+        std::make_unique<Work>(catalogue, std::move(destinations), std::move(options), clock, std::move(report))));
 }
 
 HandOff::HandOff(std::unique_ptr<Work> work) : work_(std::move(work)) {}
@@ -45,19 +43,20 @@ HandOff::~HandOff() = default;
 
 void HandOff::start() { work_->start(); }
 bool HandOff::wait_until_over(std::chrono::milliseconds at_most) { return work_->wait_until_over(at_most); }
+bool HandOff::finish_run(RunNumber run, std::chrono::milliseconds at_most) { return work_->finish_run(run, at_most); }
 bool HandOff::stop(std::chrono::milliseconds deadline) { return work_->stop(deadline); }
 HandOffSummary HandOff::summary() const { return work_->summary(); }
 
 HandOff::Work::Work(catalogue::Catalogue& catalogue, std::vector<std::unique_ptr<Destination>> destinations,
-                    HandOffOptions options, Priorities priorities, service::Reports& reports, const Clock& clock)
+                    HandOffOptions options, const Clock& clock, Reporter report)
     : catalogue_(catalogue),
       destinations_(std::move(destinations)),
       options_(std::move(options)),
-      reports_(reports),
       clock_(clock),
+      report_(std::move(report)),
       backoff_(options_.retry_first, options_.retry_most, std::random_device{}()),
       begin_(clock.now()),
-      plan_(names_of(destinations_), std::move(priorities)) {
+      plan_(names_of(destinations_), options_.priorities) {
     if (options_.rate.count() > 0) limit_.emplace(clock, options_.rate);
     for (std::size_t i = 0; i < destinations_.size(); ++i) {
         auto& session = *sessions_.emplace_back(std::make_unique<Session>());
@@ -149,7 +148,7 @@ std::optional<Job> HandOff::Work::next_job(Session& session, std::size_t number,
 }
 
 void HandOff::Work::finish(Session& session, std::size_t number, const Job& job, const TransferResult& result) {
-    report(session, job, result);
+    report_failure(session, job, result);
     bool all = false;
     {
         const std::scoped_lock lock(mutex_);
@@ -181,11 +180,11 @@ void HandOff::Work::finish(Session& session, std::size_t number, const Job& job,
         if (result.outcome == Outcome::failed || result.outcome == Outcome::unverified)
             session.counts.error = result.why;
         if (options_.once && again && result.outcome != Outcome::stopped && job.tries >= options_.tries) {
-            ++session.counts.given_up;
+            ++session.counts.abandoned;
             again.reset();
         }
-        plan_.put_back(number, job.row, again);
-        if (options_.once && session.failures >= options_.tries) session.counts.given_up += plan_.give_up(number);
+        plan_.end_attempt(number, job.row, again);
+        if (options_.once && session.failures >= options_.tries) session.counts.abandoned += plan_.abandon(number);
         all = result.outcome == Outcome::transferred && plan_.complete(job.file.guid);
         if (all) to_be_completed_.emplace(job.file.guid, 0);
     }
@@ -229,14 +228,14 @@ void HandOff::Work::delete_files(const std::stop_token& stop) {
     do {
         const auto outcome = deletion_->step(stop);
         if (!outcome) {
-            reports_.submit(report_of(Severity::warning, "no room can be made; tried again", outcome.error()));
+            report_(report_of(Severity::warning, "no room can be made; tried again", outcome.error()));
         } else {
             for (const auto& why : outcome->kept) {
-                reports_.submit({.severity = Severity::error,
-                                 .what = "a file that was handed over is not deleted",
-                                 .why = why,
-                                 .advice = "look at the copy; nothing was lost here",
-                                 .alarm = "handoff-kept"});
+                report_({.severity = Severity::error,
+                         .what = "a file that was handed over is not deleted",
+                         .why = why,
+                         .advice = "look at the copy; nothing was lost here",
+                         .alarm = "handoff-kept"});
             }
         }
         std::unique_lock lock(mutex_);
@@ -264,6 +263,14 @@ bool HandOff::Work::wait_until_over(std::chrono::milliseconds at_most) {
     return changed_.wait_for(lock, at_most, [&] { return threads_running_ == 0; });
 }
 
+bool HandOff::Work::finish_run(RunNumber run, std::chrono::milliseconds at_most) {
+    std::unique_lock lock(mutex_);
+    const auto look = ++looks_wanted_;
+    changed_.notify_all();
+    return changed_.wait_for(lock, at_most,
+                             [&] { return looks_done_ >= look && to_be_completed_.empty() && !plan_.waits_for(run); });
+}
+
 bool HandOff::Work::stop(std::chrono::milliseconds deadline) {
     stop_.request_stop();
     changed_.notify_all();
@@ -279,6 +286,7 @@ bool HandOff::Work::stop(std::chrono::milliseconds deadline) {
 HandOffSummary HandOff::Work::summary() const {
     const std::scoped_lock lock(mutex_);
     auto summary = counts_;
+    summary.files_open = plan_.incomplete() + to_be_completed_.size();
     for (std::size_t i = 0; i < sessions_.size(); ++i) {
         auto& one = summary.destinations.emplace_back(sessions_[i]->counts);
         one.bytes_sent = sessions_[i]->bytes_sent.load(std::memory_order_relaxed);

@@ -15,40 +15,46 @@ void HandOff::Work::look(const std::stop_token& stop) {
     bool begun = false;
     bool orphans_found = false;
     while (!stop.stop_requested()) {
+        bool failed = false;
         if (!options_.once || !looked_) {
+            const auto wanted = [&] {
+                const std::scoped_lock lock(mutex_);
+                return looks_wanted_;
+            }();
             auto done = begun ? Result<>() : begin();
             begun = begun || done;
             if (done) done = refresh();
             if (done && !orphans_found) done = find_orphans(), orphans_found = done.has_value();
             failures = done ? 0 : failures + 1;
+            failed = !done;
             if (!done) {
-                reports_.submit(
-                    report_of(Severity::warning, "the catalogue cannot be read; tried again", done.error()));
+                report_(report_of(Severity::warning, "the catalogue cannot be read; tried again", done.error()));
                 const std::scoped_lock lock(mutex_);
                 ++counts_.catalogue_failures;
             }
             const std::scoped_lock lock(mutex_);
             looked_ = looked_ || done || (options_.once && failures >= options_.tries);
+            if (done) looks_done_ = wanted;
             changed_.notify_all();
         }
         complete_files();
         if (!options_.once) alarm_the_late();
         std::unique_lock lock(mutex_);
         if (options_.once && over_in_lock()) break;
-        wait(lock, options_.poll, stop);
+        if (failed || looks_done_ == looks_wanted_) wait(lock, options_.poll, stop);
     }
     if (options_.once && !stop.stop_requested() && options_.deletion.above_percent < 100) delete_files(stop);
 }
 
 /// Once: what earlier processes left, and what changed since they ran.
 Result<> HandOff::Work::begin() {
-    const auto failed = WEIR_TRY(deletion_->put_back());
+    const auto failed = WEIR_TRY(deletion_->restore_names());
     for (const auto& why : failed) {
-        reports_.submit({.severity = Severity::error,
-                         .what = "a file that was about to be deleted has not its name back",
-                         .why = why,
-                         .advice = "its bytes are there, in NAME.leaving",
-                         .alarm = "handoff-kept"});
+        report_({.severity = Severity::error,
+                 .what = "a file that was about to be deleted has not its name back",
+                 .why = why,
+                 .advice = "its bytes are there, in NAME.leaving",
+                 .alarm = "handoff-kept"});
     }
     return find_missing_copies();
 }
@@ -71,7 +77,7 @@ Result<> HandOff::Work::find_missing_copies() {
     return {};
 }
 
-/// A file without a sum of the wanted kind is told once: nothing could verify its copy.
+/// A file without a sum of the wanted kind is reported once: nothing could verify its copy.
 bool HandOff::Work::to_be_handed_over(const catalogue::FileRow& file) {
     if (file.file_health == catalogue::FileHealth::quarantined)
         return false;  // what recovery cut is whole up to there, and goes
@@ -83,7 +89,7 @@ bool HandOff::Work::to_be_handed_over(const catalogue::FileRow& file) {
     if (first) {
         auto report = report_of(Severity::warning, "files without a sum are not handed over", sum.error());
         report.advice = "they stay here; weir_handoff_files_without_sum_total counts them";
-        reports_.submit(std::move(report));
+        report_(std::move(report));
     }
     return false;
 }
@@ -158,24 +164,24 @@ void HandOff::Work::complete_files() {
         for (const auto& [guid, tries] : to_be_completed_) guids.push_back(guid);
     }
     for (const auto& guid : guids) {
-        const auto said = catalogue_.file_transferred(guid);
+        const auto entered = catalogue_.file_transferred(guid);
         const bool refused =
-            !said && said.error().code == Errc::refused;  // for ever: quarantined meanwhile, or unknown
-        if (!said)
-            reports_.submit(report_of(Severity::error,
-                                      refused ? "a file that was handed over is not called so"
-                                              : "a file that was handed over cannot be called so; tried again",
-                                      said.error()));
+            !entered && entered.error().code == Errc::refused;  // for ever: quarantined meanwhile, or unknown
+        if (!entered)
+            report_(report_of(Severity::error,
+                              refused ? "a file that was handed over is not called so"
+                                      : "a file that was handed over cannot be called so; tried again",
+                              entered.error()));
         const std::scoped_lock lock(mutex_);
         const auto entry = to_be_completed_.find(guid);
         if (entry == to_be_completed_.end()) continue;  // another thread was first
-        if (said) {
+        if (entered) {
             ++counts_.files_transferred;
             to_be_completed_.erase(entry);
         } else {
             ++counts_.catalogue_failures;
-            const bool given_up = ++entry->second >= options_.tries && options_.once;
-            if (refused || given_up) to_be_completed_.erase(entry);
+            const bool abandoned = ++entry->second >= options_.tries && options_.once;
+            if (refused || abandoned) to_be_completed_.erase(entry);
         }
     }
     if (!guids.empty()) changed_.notify_all();

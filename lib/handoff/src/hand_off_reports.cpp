@@ -11,7 +11,7 @@ constexpr unsigned failures_of_alarm = 3;  // in sequence, by one destination
 
 }  // namespace
 
-void HandOff::Work::report(const Session& session, const Job& job, const TransferResult& result) {
+void HandOff::Work::report_failure(const Session& session, const Job& job, const TransferResult& result) {
     if (result.outcome == Outcome::transferred || result.outcome == Outcome::gone || result.outcome == Outcome::stopped)
         return;
     Report report;
@@ -46,7 +46,7 @@ void HandOff::Work::report(const Session& session, const Job& job, const Transfe
             report.alarm = "handoff-destination:" + session.destination->name();
     }
     report.key = report.what + session.destination->name();
-    reports_.submit(std::move(report));
+    report_(std::move(report));
 }
 
 void HandOff::Work::alarm_the_late() {
@@ -68,14 +68,14 @@ void HandOff::Work::alarm_the_late() {
         }
     }
     for (const auto& one : late) {
-        reports_.submit({.severity = Severity::error,
-                         .what = "the hand-off is late",
-                         .where = one.name,
-                         .why = fmt::format("{} files wait, the oldest was closed {} s ago{}{}", one.waiting,
-                                            one.age.count(), one.error.empty() ? "" : "; last error: ", one.error),
-                         .advice = "look at the destination; nothing is deleted here meanwhile",
-                         .key = "handoff-late:" + one.name,
-                         .alarm = "handoff-late:" + one.name});
+        report_({.severity = Severity::error,
+                 .what = "the hand-off is late",
+                 .where = one.name,
+                 .why = fmt::format("{} files wait, the oldest was closed {} s ago{}{}", one.waiting, one.age.count(),
+                                    one.error.empty() ? "" : "; last error: ", one.error),
+                 .advice = "look at the destination; nothing is deleted here meanwhile",
+                 .key = "handoff-late:" + one.name,
+                 .alarm = "handoff-late:" + one.name});
     }
 }
 

@@ -22,13 +22,14 @@ namespace weir::handoff {
 class HandOff::Work {
 public:
     Work(catalogue::Catalogue& catalogue, std::vector<std::unique_ptr<Destination>> destinations,
-         HandOffOptions options, Priorities priorities, service::Reports& reports, const Clock& clock);
+         HandOffOptions options, const Clock& clock, Reporter report);
     ~Work();
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
     void start();
     [[nodiscard]] bool wait_until_over(std::chrono::milliseconds at_most);
+    [[nodiscard]] bool finish_run(RunNumber run, std::chrono::milliseconds at_most);
     [[nodiscard]] bool stop(std::chrono::milliseconds deadline);
     [[nodiscard]] HandOffSummary summary() const;
 
@@ -64,7 +65,7 @@ private:
     void clean_orphans(Session& session, const std::stop_token& stop);
     [[nodiscard]] std::optional<Job> next_job(Session& session, std::size_t number, const std::stop_token& stop);
     void finish(Session& session, std::size_t number, const Job& job, const TransferResult& result);
-    void report(const Session& session, const Job& job, const TransferResult& result);
+    void report_failure(const Session& session, const Job& job, const TransferResult& result);
     void wait(std::unique_lock<std::mutex>& lock, std::chrono::nanoseconds time, const std::stop_token& stop);
     [[nodiscard]] bool over_in_lock() const;
     void run_thread(std::function<void(const std::stop_token&)> work);
@@ -72,8 +73,8 @@ private:
     catalogue::Catalogue& catalogue_;
     const std::vector<std::unique_ptr<Destination>> destinations_;
     const HandOffOptions options_;
-    service::Reports& reports_;
     const Clock& clock_;
+    const Reporter report_;
     std::optional<fixity::RateLimit> limit_;
     Backoff backoff_;
     std::vector<std::unique_ptr<Session>> sessions_;
@@ -83,11 +84,12 @@ private:
     mutable std::mutex mutex_;  // of what follows, and of what the sessions have under it
     std::condition_variable_any changed_;
     Plan plan_;
-    bool looked_ = false;         // into the catalogue
-    std::set<Guid> missing_;      // TRANSFERRED, and a destination that is new has them not
-    std::set<Guid> without_sum_;  // not handed over, and told
+    bool looked_ = false;                              // into the catalogue
+    std::uint64_t looks_wanted_ = 0, looks_done_ = 0;  // of finish_run(): the number of the call that a look is for
+    std::set<Guid> missing_;                           // TRANSFERRED, and a destination that is new has them not
+    std::set<Guid> without_sum_;                       // not handed over, and reported
     std::map<Guid, unsigned>
-        to_be_completed_;  // every destination has them, the catalogue shall say so; times it was tried
+        to_be_completed_;  // every destination has them, to be entered in the catalogue; times it was tried
     HandOffSummary counts_;
     std::optional<SteadyTime> first_taken_, last_verified_;
     std::size_t threads_running_ = 0;

@@ -92,7 +92,7 @@ std::string spelling_of(const Target& target) {
     const auto rest = std::string_view(target.root).substr(target.root.find("://") + 3);
     const auto slash = std::min(rest.find('/'), rest.size());
     auto host = std::string(rest.substr(0, slash));
-    host.erase(0, host.find('@') + 1);  // npos + 1 is 0: nobody is named
+    host.erase(0, host.find('@') + 1);  // npos + 1 is 0: no user is named
     std::ranges::transform(host, host.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     if (host.rfind(':') == host.npos || host.ends_with(']')) host += ":1094";
     const auto path = rest.substr(slash);

@@ -94,7 +94,7 @@ std::optional<SteadyTime> Plan::next_time(std::size_t destination) const {
     return later.empty() ? std::nullopt : std::optional(later.begin()->first);
 }
 
-void Plan::put_back(std::size_t destination, const catalogue::TransferRow& row, std::optional<SteadyTime> again) {
+void Plan::end_attempt(std::size_t destination, const catalogue::TransferRow& row, std::optional<SteadyTime> again) {
     auto& entry = files_.at(row.guid);
     auto& copy = entry.copies[destination];
     WEIR_ASSERT(copy.where == Where::in_hand);
@@ -104,7 +104,7 @@ void Plan::put_back(std::size_t destination, const catalogue::TransferRow& row, 
     insert(destination, entry);
 }
 
-std::size_t Plan::give_up(std::size_t destination) {
+std::size_t Plan::abandon(std::size_t destination) {
     std::size_t count = 0;
     for (auto& [guid, entry] : files_) {
         auto& copy = entry.copies[destination];
@@ -133,6 +133,16 @@ Plan::Standing Plan::standing(std::size_t destination) const {
 bool Plan::is_over(std::size_t destination) const {
     return std::ranges::none_of(files_,
                                 [&](const auto& item) { return item.second.copies[destination].where != Where::over; });
+}
+
+bool Plan::waits_for(RunNumber run) const {
+    return std::ranges::any_of(files_,
+                               [&](const auto& item) { return item.second.file.run == run && open(item.second); });
+}
+
+std::uint64_t Plan::incomplete() const {
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(files_, [](const auto& item) { return open(item.second); }));
 }
 
 bool Plan::complete(const Guid& guid) const {

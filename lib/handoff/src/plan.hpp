@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is to be copied next: the files that the catalogue offers, for each destination in an order of its
-// own. The smallest priority first; then those on volumes that nobody writes to, so that reading keeps out
+// own. The smallest priority first; then those on volumes that are not written to, so that reading keeps out
 // of the recorder's way when there is a choice; then the oldest. One that failed waits for its time.
 //
 // No thread and no lock of its own: HandOff holds one. No I/O.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "priorities.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/catalogue/rows.hpp"
 #include "weir/catalogue/transfers.hpp"
+#include "weir/handoff/priorities.hpp"
 
 namespace weir::handoff {
 
@@ -50,11 +51,11 @@ public:
     /// When something waits for its time: the earliest.
     [[nodiscard]] std::optional<SteadyTime> next_time(std::size_t destination) const;
 
-    /// In hand no more. `again`: not before this time; nothing: it is not tried again (done, or given up).
-    void put_back(std::size_t destination, const catalogue::TransferRow& row, std::optional<SteadyTime> again);
+    /// In hand no more. `again`: not before this time; nothing: it is not tried again (done, or abandoned).
+    void end_attempt(std::size_t destination, const catalogue::TransferRow& row, std::optional<SteadyTime> again);
 
-    /// Everything that was not begun for this destination is given up. How many.
-    std::size_t give_up(std::size_t destination);
+    /// Everything that was not begun for this destination is abandoned. How many.
+    std::size_t abandon(std::size_t destination);
 
     struct Standing {
         std::size_t waiting = 0;  // to be copied, now or later
@@ -63,6 +64,11 @@ public:
     };
     [[nodiscard]] Standing standing(std::size_t destination) const;
     [[nodiscard]] bool is_over(std::size_t destination) const;
+
+    /// A file of the run is to be copied, now or later, or is in hand.
+    [[nodiscard]] bool waits_for(RunNumber run) const;
+    /// Files that some destination does not have, and may get.
+    [[nodiscard]] std::uint64_t incomplete() const;
 
     /// Every destination has it.
     [[nodiscard]] bool complete(const Guid& guid) const;
@@ -90,6 +96,9 @@ private:
     };
     static Key key_of(const Entry& entry) {
         return {entry.priority, entry.busy, entry.file.closed.value_or(WallTime{}), entry.file.guid};
+    }
+    static bool open(const Entry& entry) {
+        return std::ranges::any_of(entry.copies, [](const Copy& copy) { return copy.where != Where::over; });
     }
     void insert(std::size_t destination, const Entry& entry);
     void erase(std::size_t destination, const Entry& entry);

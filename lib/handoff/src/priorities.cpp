@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "priorities.hpp"
+#include "weir/handoff/priorities.hpp"
 
 #include <fmt/format.h>
 

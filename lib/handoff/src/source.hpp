@@ -13,7 +13,7 @@ namespace weir::handoff {
     return std::filesystem::path(file.volume) / file.name;
 }
 
-/// What the catalogue says of its bytes. Errc::refused: nothing in this algorithm, or no such sum.
+/// The sum of its bytes in the catalogue. Errc::refused: nothing in this algorithm, or no such sum.
 [[nodiscard]] Result<digest::Digest> known_sum(const catalogue::FileRow& file, digest::Algorithm algorithm);
 
 struct SourceSum {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::chrono::milliseconds tidy_patience{3'000};  // for removing what a stop leaves: a stop must end
 constexpr std::uint32_t attempts_cleaned_first = 32;       // the latest; each is one question
 
-/// What a server said, fit for the catalogue and a log: printable, and not too long.
+/// The answer of a server, fit for the catalogue and a log: printable, and not too long.
 std::string plain_text(std::string text) {
     std::ranges::replace_if(text, [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
     return text.substr(0, 1000);
@@ -57,7 +57,7 @@ private:
         row_.algorithm.clear();
         row_.checksum.clear();
         row_.bytes = 0;
-        if (auto said = save(); !said) return failed_without_row(said.error().message());
+        if (auto saved = save(); !saved) return failed_without_row(saved.error().message());
 
         const auto temporary = temporary_place(place_, row_.guid, row_.attempts);
         begun_ = temporary;
@@ -94,12 +94,12 @@ private:
                                       path_of(file_).native(), digest::name(t_.options_.algorithm), sent.sum.hex(),
                                       wanted_->hex()));
         const auto why = fmt::format(
-            "{} is damaged: it has {} bytes and {} {}, the catalogue says {} bytes and {}; `weir verify` "
+            "{} is damaged: it has {} bytes and {} {}, the catalogue has {} bytes and {}; `weir verify` "
             "names the event",
             path_of(file_).native(), again->bytes, digest::name(t_.options_.algorithm), again->sum.hex(), file_.bytes,
             wanted_->hex());
-        if (auto said = t_.catalogue_.set_file_health(file_.guid, catalogue::FileHealth::quarantined); !said)
-            return failed(Trouble::catalogue, said.error().message());
+        if (auto entered = t_.catalogue_.set_file_health(file_.guid, catalogue::FileHealth::quarantined); !entered)
+            return failed(Trouble::catalogue, entered.error().message());
         auto result = failed(Trouble::source, why);
         result.outcome = Outcome::quarantined;
         return result;
@@ -108,12 +108,12 @@ private:
     TransferResult verify(const std::string& temporary) {
         if (auto wrong = compare_size(temporary)) return std::move(*wrong);
         if (t_.options_.verification != Verification::read) {
-            const auto said = t_.destination_.stored_sum(temporary, t_.options_.algorithm, patience_);
-            if (!said) return unverified(said.error().message());
-            if (!*said)
+            const auto sum = t_.destination_.stored_sum(temporary, t_.options_.algorithm, patience_);
+            if (!sum) return unverified(sum.error().message());
+            if (!*sum)
                 return unverified(fmt::format("{} has no {} to offer; configure it there, or let the copy be read back",
                                               t_.destination_.name(), digest::name(t_.options_.algorithm)));
-            if (auto wrong = compare(**said, temporary, "says it stored")) return std::move(*wrong);
+            if (auto wrong = compare(**sum, temporary, "says it stored")) return std::move(*wrong);
         }
         if (t_.options_.verification != Verification::sum) {
             const auto read = t_.destination_.read_back(temporary, t_.options_.algorithm, patience_);
@@ -170,7 +170,7 @@ private:
         return transferred();
     }
 
-    /// Of attempts up to `last`. Once the row says TRANSFERRED nobody looks for it again, so it goes before.
+    /// Of attempts up to `last`. Once the row has TRANSFERRED no attempt looks for it again, so it goes before.
     std::optional<TransferResult> something_left(std::uint32_t last) {
         if (cleaned_) return std::nullopt;
         const auto cleaned = t_.remove_attempts(place_, row_.guid, 1, last, patience_.stop);
@@ -185,7 +185,7 @@ private:
         row_.url = t_.destination_.url(place_);
         row_.bytes = file_.bytes;
         row_.verified = t_.clock_.wall();
-        if (auto said = save(); !said) return failed_without_row(said.error().message());
+        if (auto saved = save(); !saved) return failed_without_row(saved.error().message());
         return {Outcome::transferred, Trouble::none, {}, bytes_sent_};
     }
 
@@ -205,7 +205,7 @@ private:
         why = plain_text(std::move(why));
         row_.error = why;
         row_.next_try = t_.clock_.wall() + t_.backoff_.after(std::max(1U, row_.attempts));
-        if (auto said = save(); !said) return failed_without_row(said.error().message());
+        if (auto saved = save(); !saved) return failed_without_row(saved.error().message());
         return {outcome, trouble, std::move(why), bytes_sent_};
     }
 

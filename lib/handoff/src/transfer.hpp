@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The way of one file to one destination. It may end at any instruction and be begun again:
 //
-//     the catalogue says COPYING, attempt n
+//     the catalogue has COPYING, attempt n
 //     bytes from the disk, summed on the way          ->  the temporary name of attempt n
 //     the sum is the catalogue's?                          no: read once more; QUARANTINED, nothing is handed over
 //     synced, closed; the size is right?                   no: FAILED, removed, tried again later
-//     the destination's sum of what it stored?             none: UNVERIFIED, asked again later
+//     the destination's sum of what it stored?             none: UNVERIFIED, asked once more later
 //     the same number as the catalogue's?                  no: FAILED, removed, tried again later
-//     nothing is left of earlier attempts?                 no: UNVERIFIED, asked again later
+//     nothing is left of earlier attempts?                 no: UNVERIFIED, asked once more later
 //     the temporary name becomes the final one
-//     the catalogue says TRANSFERRED
+//     the catalogue has TRANSFERRED
 //
 // A file that is there under its final name before the copy (a crash came between the last two steps, or
-// the catalogue was rebuilt) is read back whole and compared; when it differs it is somebody else's and is
+// the catalogue was rebuilt) is read back whole and compared; when it differs it is not ours and is
 // left alone.
 #pragma once
 
@@ -26,20 +26,20 @@
 namespace weir::handoff {
 
 enum class Outcome {
-    transferred,  // verified; the row says so
-    unverified,   // copied, but no sum came: asked again later
+    transferred,  // verified, and entered in the row
+    unverified,   // copied, but no sum came: asked once more later
     failed,       // tried again later
     quarantined,  // the source is damaged: never handed over
     gone,         // the file is no longer to be handed over (deleted, quarantined, done by others)
     stopped,
 };
 
-/// Why it failed, as far as somebody must know.
+/// Why it failed, as far as an operator must know.
 enum class Trouble {
     none,
     source,       // it cannot be read, or has no sum in the catalogue
     destination,  // refused, full, silent, away: the next file will not fare better
-    wrong_bytes,  // it stored other bytes than were sent, or says so
+    wrong_bytes,  // it stored other bytes than were sent, or so it answers
     name_taken,   // another file has the name
     catalogue,    // it could not be written
 };

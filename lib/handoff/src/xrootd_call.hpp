@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call to XRootD's client that can be given up. The client's own blocking calls cannot be interrupted, so
+// A call to XRootD's client that can be abandoned. The client's own blocking calls cannot be interrupted, so
 // the asynchronous ones are used: the answer goes to an object that caller and client share, and whoever
 // stops waiting leaves his half behind. Memory that the client may still read is kept by the call.
 #pragma once
@@ -64,7 +64,7 @@ public:
     /// The answer; nothing when it took too long or a stop was asked for. Once.
     [[nodiscard]] std::optional<XrootdAnswer> wait(const Patience& patience) {
         std::unique_lock lock(state_->mutex);
-        // A little longer than the client's own limit, so that its reason is heard.
+        // A little longer than the client's own limit, so that its reason arrives.
         const auto limit = patience.answer + std::chrono::seconds{3};
         if (!state_->changed.wait_for(lock, patience.stop, limit, [&] { return state_->answer.has_value(); }))
             return std::nullopt;

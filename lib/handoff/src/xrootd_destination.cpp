@@ -19,7 +19,7 @@ namespace weir::handoff {
 namespace {
 
 /// The client's limits are those of a person at a terminal: two minutes to connect, half an hour for an
-/// answer, half an hour without a new try after a lost connection. What the user's environment says
+/// answer, half an hour without a new try after a lost connection. What the user's environment sets
 /// (XRD_REQUESTTIMEOUT, ...) goes before ours.
 void set_client_limits(std::chrono::milliseconds answer) {
     static std::once_flag once;
@@ -77,7 +77,7 @@ public:
         XrdCl::StatInfo* info = nullptr;
         if (got.object) got.object->Get(info);
         if (info == nullptr)
-            return fail(Errc::corrupt, fmt::format("cannot look at {}: the answer says nothing", url(place)));
+            return fail(Errc::corrupt, fmt::format("cannot look at {}: the answer is empty", url(place)));
         return info->GetSize();
     }
 
@@ -96,11 +96,11 @@ public:
         XrdCl::Buffer* text = nullptr;
         if (got.object) got.object->Get(text);
         if (text == nullptr || text->GetBuffer() == nullptr) return std::nullopt;
-        const auto said = std::string_view(text->GetBuffer(), text->GetSize());
-        auto sum = parse_checksum_answer(said, algorithm);
+        const auto answer_text = std::string_view(text->GetBuffer(), text->GetSize());
+        auto sum = parse_checksum_answer(answer_text, algorithm);
         if (!sum)
             return fail(Errc::corrupt,
-                        fmt::format("{} of {} is no {}: \"{}\"", *kind, url(place), *kind, said.substr(0, 80)));
+                        fmt::format("{} of {} is no {}: \"{}\"", *kind, url(place), *kind, answer_text.substr(0, 80)));
         return sum;
     }
 
@@ -127,7 +127,7 @@ public:
     }
 
     Result<> rename_new(const std::string& from, const std::string& to, const Patience& patience) override {
-        // Servers differ in whether they replace; nobody else writes names of ours, so a look before is enough.
+        // Servers differ in whether they replace; no other program writes names of ours, so a look before is enough.
         const auto taken = WEIR_TRY(size_of(to, patience));
         if (taken) return fail(Errc::refused, fmt::format("cannot rename to {}: the name is taken", url(to)));
         const auto got = settled(
@@ -187,7 +187,7 @@ private:
             XrdCl::ChunkInfo* chunk = nullptr;
             if (got.object) got.object->Get(chunk);
             if (chunk == nullptr || chunk->length > buffer->data().size())
-                return fail(Errc::corrupt, fmt::format("{}: the answer says nothing", what));
+                return fail(Errc::corrupt, fmt::format("{}: the answer is empty", what));
             summer.add(ConstData(buffer->data()).first(chunk->length));
             at += chunk->length;
             if (chunk->length == 0) return summer.value();
@@ -198,7 +198,7 @@ private:
     const std::string host_;
     std::string path_;
     const XrootdOptions options_;
-    const std::shared_ptr<XrdCl::FileSystem> system_;  // shared with calls that were given up
+    const std::shared_ptr<XrdCl::FileSystem> system_;  // shared with calls that were abandoned
 };
 
 Result<std::unique_ptr<Destination>> make(std::string name, const std::string& url, const XrootdOptions& options) {

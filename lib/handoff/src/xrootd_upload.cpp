@@ -48,26 +48,26 @@ Result<std::unique_ptr<XrootdUpload>> XrootdUpload::open(const std::string& url,
         },
         upload->file_);
     auto answer = call.wait(patience);
-    upload->given_up_ = !answer;
+    upload->unanswered_ = !answer;
     WEIR_TRY(settled(std::move(answer), patience, fmt::format("cannot create {}", url)));
     return upload;
 }
 
 XrootdUpload::~XrootdUpload() {
-    while (!in_flight_.empty() && !given_up_) static_cast<void>(wait_for_oldest());
-    if (!given_up_ && !closed_ && file_->IsOpen()) {
+    while (!in_flight_.empty() && !unanswered_) static_cast<void>(wait_for_oldest());
+    if (!unanswered_ && !closed_ && file_->IsOpen()) {
         XrootdCall call([&](XrdCl::ResponseHandler* handler) { return file_->Close(handler, seconds_of(patience_)); },
                         file_);
-        given_up_ = !call.wait(patience_);
+        unanswered_ = !call.wait(patience_);
     }
     // Its destructor would close it, and wait: for as long as the server likes. Left to the end of the process.
-    if (given_up_ || file_->IsOpen()) static_cast<void>(new std::shared_ptr<XrdCl::File>(file_));
+    if (unanswered_ || file_->IsOpen()) static_cast<void>(new std::shared_ptr<XrdCl::File>(file_));
 }
 
 Result<> XrootdUpload::wait_for_oldest() {
     auto& oldest = in_flight_.front();
     auto answer = oldest.call.wait(patience_);
-    given_up_ = given_up_ || !answer;
+    unanswered_ = unanswered_ || !answer;
     if (answer) free_.push_back(oldest.buffer);
     in_flight_.pop_front();
     WEIR_TRY(settled(std::move(answer), patience_, fmt::format("cannot write {}", url_)));
@@ -108,13 +108,13 @@ Result<> XrootdUpload::finish() {
         XrootdCall call([&](XrdCl::ResponseHandler* handler) { return file_->Sync(handler, seconds_of(patience_)); },
                         file_);
         auto answer = call.wait(patience_);
-        given_up_ = !answer;
+        unanswered_ = !answer;
         WEIR_TRY(settled(std::move(answer), patience_, fmt::format("cannot sync {}", url_)));
     }
     XrootdCall call([&](XrdCl::ResponseHandler* handler) { return file_->Close(handler, seconds_of(patience_)); },
                     file_);
     auto answer = call.wait(patience_);
-    given_up_ = !answer;
+    unanswered_ = !answer;
     closed_ = answer.has_value();
     WEIR_TRY(settled(std::move(answer), patience_, fmt::format("cannot close {}", url_)));
     return {};

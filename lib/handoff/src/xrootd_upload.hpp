@@ -43,12 +43,12 @@ private:
     const std::string url_;
     const XrootdOptions options_;
     const Patience patience_;
-    std::shared_ptr<XrdCl::File> file_;  // shared with calls that were given up
+    std::shared_ptr<XrdCl::File> file_;  // shared with calls that were abandoned
     std::deque<Block> in_flight_;
     std::vector<std::shared_ptr<fixity::AlignedBuffer>> free_;
     std::uint64_t at_ = 0;
     bool closed_ = false;
-    bool given_up_ = false;  // an answer did not come: the client may still use the file
+    bool unanswered_ = false;  // an answer did not come: the client may still use the file
 };
 
 }  // namespace weir::handoff

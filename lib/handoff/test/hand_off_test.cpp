@@ -45,7 +45,7 @@ private:
 
 class HandOffTest : public TransferTest {
 protected:
-    HandOffTest() : reports_("test", system_clock_, {}) {
+    HandOffTest() {
         for (int i = 0; i < 5; ++i)
             files_.push_back(record("f" + std::to_string(i) + ".data", std::string(100'000, 'y') + std::to_string(i)));
         files_.push_back(file_);
@@ -54,8 +54,14 @@ protected:
         options_.retry_most = 5ms;
         options_.once = true;
     }
+    Reporter reporter() {
+        return [this](const Report& report) {
+            const std::scoped_lock lock(reports_mutex_);
+            if (!report.alarm.empty()) alarms_.insert(report.alarm);
+        };
+    }
     std::unique_ptr<HandOff> start() {
-        auto made = HandOff::create(*catalogue_, std::move(destinations_), options_, reports_, system_clock_);
+        auto made = HandOff::create(*catalogue_, std::move(destinations_), options_, system_clock_, reporter());
         EXPECT_TRUE(made.has_value()) << made.error().message();
         (*made)->start();
         return std::move(*made);
@@ -73,13 +79,13 @@ protected:
         EXPECT_TRUE(condition());
     }
     std::vector<std::string> alarms() {
-        std::vector<std::string> names;
-        for (const auto& alarm : reports_.alarms()) names.push_back(alarm.name);
-        return names;
+        const std::scoped_lock lock(reports_mutex_);
+        return {alarms_.begin(), alarms_.end()};
     }
 
     SystemClock system_clock_;
-    service::Reports reports_;
+    std::mutex reports_mutex_;
+    std::set<std::string> alarms_;
     HandOffOptions options_;
     std::vector<catalogue::FileRow> files_;
 };
@@ -108,9 +114,9 @@ TEST_F(HandOffTest, OneThatHangsHoldsUpNoOtherAndNoStop) {
 TEST_F(HandOffTest, AFileThatIsClosedLaterIsFoundAndADestinationThatRecoversIsUsedAgain) {
     options_.once = false;
     std::atomic<bool> broken = true;
-    liar_->size = [&](auto said) -> Result<std::optional<std::uint64_t>> {
+    liar_->size = [&](auto size) -> Result<std::optional<std::uint64_t>> {
         if (broken) return fail(Errc::io, "out of order");
-        return said;
+        return size;
     };
     std::ofstream(folder_ / "there/f.data") << "";  // something to look at, so that it answers at all
     const auto hand_off = start();
@@ -123,11 +129,29 @@ TEST_F(HandOffTest, AFileThatIsClosedLaterIsFoundAndADestinationThatRecoversIsUs
     EXPECT_TRUE(hand_off->stop(120s));
 }
 
-TEST_F(HandOffTest, OnceGivesUpWhatDoesNotGoAndSaysSo) {
+TEST_F(HandOffTest, TheEndOfARunIsWaitedForUntilItsFilesAreThereAndNotForOthers) {
+    options_.once = false;
+    options_.poll = 1h;  // nothing but the end of the run makes it look again
+    ASSERT_TRUE(catalogue_->set_file_health(record("bad.data", "bad").guid, catalogue::FileHealth::quarantined));
+    const auto hand_off = start();
+    wait_for([&] { return transferred() == files_.size(); });
+    record("late.data", "late");
+    EXPECT_TRUE(hand_off->finish_run(file_.run, 120s));
+    EXPECT_EQ(transferred(), files_.size() + 1);
+    EXPECT_EQ(hand_off->summary().files_open, 0U);
+    fs::remove_all(folder_ / "there");
+    record("later.data", "later");
+    EXPECT_FALSE(hand_off->finish_run(file_.run, 50ms)) << "its destination is away";
+    EXPECT_TRUE(hand_off->finish_run(RunNumber{number(file_.run) + 1}, 120s));
+    EXPECT_EQ(hand_off->summary().files_open, 1U);
+    EXPECT_TRUE(hand_off->stop(120s));
+}
+
+TEST_F(HandOffTest, OnceAbandonsWhatDoesNotGoAndCountsIt) {
     fs::remove(folder_ / "there");
     const auto summary = run_once();
     EXPECT_EQ(summary.files_transferred, 0U);
-    EXPECT_EQ(summary.destinations.at(0).given_up, files_.size());
+    EXPECT_EQ(summary.destinations.at(0).abandoned, files_.size());
     EXPECT_FALSE(summary.destinations.at(0).up);
     EXPECT_THAT(summary.destinations.at(0).error, testing::HasSubstr("mount it"));
 }
@@ -241,9 +265,9 @@ TEST_F(HandOffTest, AFileWithoutASumIsCountedAndIsNoAttempt) {
 
 TEST_F(HandOffTest, TwoDestinationsOfOneNameAreAUsageError) {
     destinations_.push_back(directory_destination("disk", folder_ / "there"));
-    EXPECT_EQ(HandOff::create(*catalogue_, std::move(destinations_), options_, reports_, system_clock_).error().code,
+    EXPECT_EQ(HandOff::create(*catalogue_, std::move(destinations_), options_, system_clock_, reporter()).error().code,
               Errc::usage);
-    EXPECT_FALSE(HandOff::create(*catalogue_, {}, options_, reports_, system_clock_).has_value());
+    EXPECT_FALSE(HandOff::create(*catalogue_, {}, options_, system_clock_, reporter()).has_value());
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "priorities.hpp"
+#include "weir/handoff/priorities.hpp"
 #include "weir/handoff/xrootd_destination.hpp"
 
 namespace weir::handoff {

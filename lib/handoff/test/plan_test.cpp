@@ -64,7 +64,7 @@ TEST_F(PlanTest, WhatFailedComesAgainInItsTimeAndNotBefore) {
     add(file);
     const auto job = plan_.take(0, now_);
     EXPECT_EQ(job->tries, 1U);
-    plan_.put_back(0, job->row, now_ + 5s);
+    plan_.end_attempt(0, job->row, now_ + 5s);
     EXPECT_EQ(next(), "");
     EXPECT_EQ(plan_.next_time(0), now_ + 5s);
     now_ += 5s;
@@ -98,7 +98,7 @@ TEST_F(PlanTest, AFileIsCompleteWhenEveryDestinationHasIt) {
     auto job = plan_.take(0, now_);
     EXPECT_FALSE(plan_.complete(file.guid));
     job->row.state = catalogue::CopyState::transferred;
-    plan_.put_back(0, job->row, std::nullopt);
+    plan_.end_attempt(0, job->row, std::nullopt);
     EXPECT_TRUE(plan_.complete(file.guid));
     EXPECT_TRUE(plan_.is_over(0));
 }
@@ -111,7 +111,7 @@ TEST_F(PlanTest, WhatIsNoLongerOfferedIsForgottenButForWhatIsInHand) {
     plan_.keep_only({});
     EXPECT_TRUE(plan_.knows(one.guid));
     EXPECT_FALSE(plan_.knows(two.guid));
-    plan_.put_back(0, job->row, now_);
+    plan_.end_attempt(0, job->row, now_);
     plan_.keep_only({});
     EXPECT_FALSE(plan_.knows(one.guid));
     EXPECT_EQ(next(), "");
@@ -122,7 +122,7 @@ TEST_F(PlanTest, WhatIsGivenUpIsCountedAndNotTakenAgain) {
     add(file_of("one", 1s));
     add(file_of("two", 2s));
     const auto job = plan_.take(0, now_);
-    EXPECT_EQ(plan_.give_up(0), 1U);
+    EXPECT_EQ(plan_.abandon(0), 1U);
     EXPECT_EQ(plan_.standing(0).in_hand, 1U);
     EXPECT_EQ(plan_.standing(0).waiting, 0U);
     EXPECT_EQ(plan_.standing(1).waiting, 2U);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded files, and a real directory as their destination; in front of it one that lies as the test says.
+// Recorded files, and a real directory as their destination; in front of it one that lies as the test wants.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace weir::handoff {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-/// Passes everything on, but for what it was told to say.
+/// Passes everything on, but for the answers that a test sets.
 class Liar final : public Destination {
 public:
     explicit Liar(std::unique_ptr<Destination> honest) : honest_(std::move(honest)) {}
@@ -38,8 +38,8 @@ public:
     }
     Result<std::optional<std::uint64_t>> size_of(const std::string& place, const Patience& patience) override {
         if (size_instead) return size_instead(place);
-        auto said = honest_->size_of(place, patience);
-        return size && said && *said ? size(std::move(said)) : said;
+        auto answer = honest_->size_of(place, patience);
+        return size && answer && *answer ? size(std::move(answer)) : answer;
     }
     Result<std::optional<digest::Digest>> stored_sum(const std::string& place, digest::Algorithm algorithm,
                                                      const Patience& patience) override {

@@ -111,7 +111,7 @@ TEST_F(TransferTest, ALostAnswerOfTheRenameIsFoundOutByTheNextAttempt) {
     EXPECT_EQ(row_.attempts, 1U);
 }
 
-TEST_F(TransferTest, AFileOfSomebodyElseIsLeftAlone) {
+TEST_F(TransferTest, AFileThatIsNotOursIsLeftAlone) {
     for (const auto& content : {std::string("theirs"), std::string(file_.bytes, 'y')}) {
         std::ofstream(folder_ / "there/f.data") << content;
         EXPECT_EQ(run().trouble, Trouble::name_taken);
@@ -248,7 +248,7 @@ TEST_F(DeletionTest, WhatADestinationShowsOfTheFileItselfIsNoCopyAndKeepsIt) {
         fs::remove_all(folder_ / "there");
         if (link_of_the_directory) {
             fs::create_directory_symlink(folder_ / "here", folder_ / "there");
-        } else {  // an export without the lock: only its going and coming tells
+        } else {  // an export without the lock: only its going and coming shows it
             liar_->size_instead = [&](const std::string& place) -> std::optional<std::uint64_t> {
                 std::error_code error;
                 const auto size = fs::file_size(folder_ / "here" / place, error);
@@ -267,9 +267,9 @@ TEST_F(DeletionTest, WhatADestinationShowsOfTheFileItselfIsNoCopyAndKeepsIt) {
 
 TEST_F(DeletionTest, ADestinationThatFallsSilentAtTheLastMomentKeepsTheFileUnderItsName) {
     int asked = 0;
-    liar_->size = [&](auto said) -> Result<std::optional<std::uint64_t>> {
+    liar_->size = [&](auto size) -> Result<std::optional<std::uint64_t>> {
         if (++asked == 2) return fail(Errc::io, "no answer");
-        return said;
+        return size;
     };
     EXPECT_THAT(make_room().kept, testing::ElementsAre(HasSubstr("no answer")));
     EXPECT_TRUE(here());
@@ -278,7 +278,7 @@ TEST_F(DeletionTest, ADestinationThatFallsSilentAtTheLastMomentKeepsTheFileUnder
 
 TEST_F(DeletionTest, ADeathWhileTheFileLeavesIsFinishedOrPutBack) {
     fs::rename(folder_ / "here/f.data", leaving_name(folder_ / "here/f.data"));
-    EXPECT_TRUE(deletion().put_back().value().empty());
+    EXPECT_TRUE(deletion().restore_names().value().empty());
     EXPECT_TRUE(here());
     fs::rename(folder_ / "here/f.data", leaving_name(folder_ / "here/f.data"));
     EXPECT_EQ(make_room().files, 1U);

@@ -12,6 +12,7 @@ const char* name(StationKind kind) noexcept {
         case StationKind::select: return "select";
         case StationKind::filter: return "filter";
         case StationKind::record: return "record";
+        case StationKind::handoff: return "handoff";
     }
     return "unknown";
 }

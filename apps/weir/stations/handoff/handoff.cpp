@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir handoff`: files to permanent storage as a station. It runs until SIGTERM or SIGINT, or with --once until
-// what is closed now is handed over.
+// `weir handoff`: the hand-off as a station. It runs until SIGTERM or SIGINT, or with --once until what is closed now
+// is handed over; with a partition file it is one of its stations.
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <memory>
 
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "stations/alone/station_alone.hpp"
 #include "stations/frame/station_process.hpp"
 #include "stations/handoff/commands.hpp"
-#include "stations/handoff/handoff_metrics.hpp"
-#include "stations/handoff/handoff_settings.hpp"
+#include "stations/handoff/handoff_station.hpp"
 #include "weir/catalogue/catalogue_place.hpp"
-#include "weir/catalogue/hand_off_lock.hpp"
-#include "weir/handoff/hand_off.hpp"
-#include "weir/service/alarm_keeper.hpp"
-#include "weir/service/http_server.hpp"
 
 namespace weir::app {
 namespace {
@@ -24,18 +19,12 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* me = "weir handoff";
-constexpr auto carry_deadline = 5s;  // of what the shared catalogue has not heard of at the end
-
-struct Options {
+struct Options : AloneOptions {
     HandoffSettings settings;
-    std::string config;
-    bool print_config = false;
-    bool json = false;
-    std::vector<CLI::Option*> given;  // applied again after the file: the command line has the last word
 };
 
 struct Totals {
-    std::uint64_t transferred = 0, bytes = 0, bytes_sent = 0, open = 0, given_up = 0;
+    std::uint64_t transferred = 0, bytes = 0, bytes_sent = 0, open = 0, abandoned = 0;
 };
 
 Totals totals_of(const handoff::HandOffSummary& summary) {
@@ -45,7 +34,7 @@ Totals totals_of(const handoff::HandOffSummary& summary) {
         totals.bytes += d.bytes;
         totals.bytes_sent += d.bytes_sent;
         totals.open += d.waiting + d.in_hand;
-        totals.given_up += d.given_up;
+        totals.abandoned += d.abandoned;
     }
     return totals;
 }
@@ -65,7 +54,7 @@ json::object summary_json(const handoff::HandOffSummary& summary) {
                                 {"failed", d.failed},
                                 {"unverified", d.unverified},
                                 {"waiting", d.waiting + d.in_hand},
-                                {"given_up", d.given_up},
+                                {"given_up", d.abandoned},
                                 {"error", json_text(d.error)}});
     }
     return {{"files", summary.files_transferred},
@@ -82,8 +71,8 @@ void print_summary(const handoff::HandOffSummary& summary) {
         print("{}: {} verified, {}", printable(d.name), counted(d.transferred, "file"), human(Bytes{d.bytes}));
         if (d.failed + d.unverified > 0)
             print(", {} failed, {} without a sum", counted(d.failed, "attempt"), d.unverified);
-        if (d.waiting + d.in_hand + d.given_up > 0)
-            print(", {} not handed over", counted(d.waiting + d.in_hand + d.given_up, "file"));
+        if (d.waiting + d.in_hand + d.abandoned > 0)
+            print(", {} not handed over", counted(d.waiting + d.in_hand + d.abandoned, "file"));
         print("\n");
     }
     print("{} handed over, {} quarantined, {} deleted here, {:.2f} GB/s\n", counted(summary.files_transferred, "file"),
@@ -103,14 +92,13 @@ std::string status_line(const handoff::HandOffSummary& now, const handoff::HandO
     return line;
 }
 
-/// Until a signal comes; with --once, until everything is done or given up.
-void watch(handoff::HandOff& hand_off, bool once, StationProcess& process) {
+/// Until a signal comes; with --once, until everything is done or abandoned.
+void watch(HandOffStation& station, bool once, StationProcess& process) {
     ProgressLine line(process.clock);
-    auto before = hand_off.summary();
-    while (!process.signals.wait(once ? 20ms : 250ms) && !(once && hand_off.wait_until_over(50ms))) {
-        process.reports.step();
+    auto before = station.summary();
+    while (!process.signals.wait(once ? 20ms : 250ms) && !(once && station.wait_until_over(50ms))) {
         if (!line.due()) continue;
-        const auto now = hand_off.summary();
+        const auto now = station.summary();
         line.show(status_line(now, before));
         before = now;
     }
@@ -119,79 +107,53 @@ void watch(handoff::HandOff& hand_off, bool once, StationProcess& process) {
 /// Everything that was to be handed over is.
 bool all_done(const handoff::HandOffSummary& summary) {
     const auto totals = totals_of(summary);
-    return totals.open == 0 && totals.given_up == 0 && summary.files_quarantined == 0 &&
+    return totals.open == 0 && totals.abandoned == 0 && summary.files_quarantined == 0 &&
            summary.files_without_sum == 0 && summary.catalogue_failures == 0;
 }
 
 int run_handoff(Options& options) {
     auto& s = options.settings;
+    if (options.in_partition()) {
+        if (!s.directory.empty()) options.station.directories = {s.directory};
+        options.station.json = options.json;
+        HandOffStationSettings settings(s.catalogue);
+        return run_in_partition(me, StationKind::handoff, options, {"--dir", "--catalogue"}, settings);
+    }
     service::Settings table;
     s.declare(table);
-    if (!options.config.empty()) {
-        if (auto read = table.read_file(options.config); !read) return fail_with(me, read.error());
-        for (auto* option : options.given) {
-            if (option->count() > 0) option->run_callback();
-        }
-    }
+    if (auto read = read_config(table, options); !read) return fail_with(me, read.error());
     if (options.print_config) return print(table.effective()), exit_good;
     if (s.directory.empty())
         return fail_usage(me, "no directory to hand over from; name the first one of a recorder with --dir");
     if (s.destinations.empty())
         return fail_usage(me, "no destination; name one with --to: root://HOST:PORT//PATH, or a directory");
-    auto to = s.to_options();
-    if (!to) return fail_with(me, to.error());
-
+    if (auto good = s.to_options(); !good) return fail_with(me, good.error());
     const auto path = catalogue::own_catalogue_path(s.directory, s.catalogue);
     std::error_code error;
     if (!std::filesystem::exists(path, error))
         return fail_missing(me, fmt::format("{} has no catalogue ({}); name the first directory of a recorder",
                                             s.directory, path.filename().native()));
-    const auto lock = catalogue::HandOffLock::take(path);
-    if (!lock) return fail_with(me, lock.error());
 
+    const bool once = s.options.once;
     StationProcess process("handoff");  // before any thread begins, those of XRootD's client too
-    auto& reports = process.reports;
-    const auto& clock = process.clock;
-    const auto catalogue = catalogue::open_catalogue_beside_recorder(s.directory, s.catalogue, reports.reporter());
-    if (!catalogue) return fail_with(me, catalogue.error());
-    auto destinations = s.open_destinations(*to);
-    if (!destinations) return fail_with(me, destinations.error());
-    const bool once = to->once;
-    const auto tidy = std::min<std::chrono::milliseconds>(to->transfer.answer, 3s);
-    auto hand_off = handoff::HandOff::create(**catalogue, std::move(*destinations), std::move(*to), reports, clock);
-    if (!hand_off) return fail_with(me, hand_off.error());
-    const auto alarms =
-        service::AlarmKeeper::start(reports, {.directory = s.directory, .station = service::hand_off_station});
-    if (!alarms) return fail_with(me, alarms.error());
+    HandOffStation station(s, "handoff", wire::StationId{1}, process.services);
+    const auto frame =
+        start_alone(station, "handoff", StationKind::handoff, once ? std::string() : s.metrics, process.services);
+    if (!frame) return fail_with(me, frame.error());
     process.say_latched(me);
-    std::optional collection = collect_handoff(process.metrics, **hand_off, **catalogue, reports, clock);
-    std::optional<service::HttpServer> server;
-    if (!s.metrics.empty() && !once) {
-        auto started = service::HttpServer::start({.listen = s.metrics}, {service::metrics_route(process.metrics)});
-        if (!started) return fail_with(me, started.error());
-        server = std::move(*started);
-        fmt::print(stderr, "weir handoff: metrics on port {}\n", server->port());
-    }
-    (*hand_off)->start();
-    watch(**hand_off, once, process);
-    const bool stopped = (*hand_off)->stop(tidy * 2 + 10s);
-    if (!s.catalogue.empty()) {
-        if (const auto waiting = catalogue::carried_over(**catalogue, carry_deadline)) complain(me, *waiting);
-    }
+    if (const auto address = (*frame)->control_address(); !address.empty())
+        complain(me, "metrics on port " + address.substr(address.rfind(':') + 1));
+    watch(station, once, process);
+    const auto stopped = (*frame)->wind_down(as_long_as_it_takes);
 
-    const auto summary = (*hand_off)->summary();
+    const auto summary = station.summary();
     if (options.json) {
         print_json(summary_json(summary));
     } else {
         print_summary(summary);
     }
-    const auto code = once && !all_done(summary) ? exit_bad : exit_good;
-    if (stopped) return code;
-    // A thread waits for a disk or a server that never answers. Nothing is lost by leaving it: what it has begun is an
-    // orphan that the next start removes.
-    complain(me, "a destination or a disk does not answer; what was begun there is removed by the next start");
-    flush_output();
-    std::_Exit(exit_bad);
+    if (!stopped) return fail_with(me, stopped.error());
+    return once && !all_done(summary) ? exit_bad : exit_good;
 }
 
 }  // namespace
@@ -208,7 +170,7 @@ void add_handoff(CLI::App& parent, Command& chosen) {
         &add_value(command, "--dir", s.directory, "D", "first directory of a recorder: its catalogue is there"));
     given.push_back(
         &add_value(command, "--to", s.destinations, "URL", "root://HOST:PORT//PATH or a directory; once for each"));
-    add_flag(command, "--once", o.once, "hands over what is closed now, and ends");
+    given.push_back(&add_flag(command, "--once", o.once, "hands over what is closed now, and ends"));
     given.push_back(&add_value(command, "--jobs,-j", o.concurrency, "N", "files at once, to each destination"));
     given.push_back(&add_value(command, "--bwlimit", o.rate, "SIZE", "bytes a second of all; 0B: no limit"));
     given.push_back(
@@ -229,7 +191,7 @@ void add_handoff(CLI::App& parent, Command& chosen) {
     auto& most = add_value(command, "--retry-most", o.retry_most, "TIME", "longest wait after a failure");
     auto& poll = add_value(command, "--poll", o.poll, "TIME", "how often the catalogue is looked at");
     auto& alarm = add_value(command, "--alarm-age", o.alarm_age, "TIME", "of a file that waits, before it is an alarm");
-    auto& tries = add_value(command, "--tries", o.tries, "N", "with --once: of a file before it is given up");
+    auto& tries = add_value(command, "--tries", o.tries, "N", "with --once: of a file before it is abandoned");
     auto& catalogue =
         add_value(command, "--catalogue", s.catalogue, "URI", "as its recorder has it: postgresql://..., a file");
     auto& recorder = add_value(command, "--recorder", s.recorder, "NAME", "only files of this recorder");
@@ -237,9 +199,7 @@ void add_handoff(CLI::App& parent, Command& chosen) {
         option->group(more_options);
         given.push_back(option);
     }
-    add_value(command, "--config", options->config, "FILE", "TOML, section [handoff]; options go before it");
-    add_flag(command, "--print-config", options->print_config, "prints every key with its value and ends");
-    add_json_flag(command, options->json);
+    declare_alone(command, StationKind::handoff, *options);
     command.callback([options, &chosen] { chosen = [options] { return run_handoff(*options); }; });
 }
 

@@ -10,56 +10,70 @@
 #include "weir/handoff/xrootd_destination.hpp"
 
 namespace weir::app {
+namespace {
 
-void HandoffSettings::declare(service::Settings& settings) {
+Result<> check_target(const std::string& text) {
+    WEIR_TRY(handoff::parse_target(text));
+    return {};
+}
+
+}  // namespace
+
+void HandoffSettings::declare(service::Settings& settings, const std::string& section) {
     auto& o = options;
-    settings.add("handoff", "directory", directory, "first directory of the recorder: its catalogue is there");
-    settings.add("handoff", "catalogue", catalogue,
-                 "as its recorder has it; postgresql://...: its own file, carried over; a path: another file; "
-                 "empty: only the one in its first directory");
-    settings.add("handoff", "destinations", destinations,
-                 "where files go, each one of them to all: NAME=URL or URL; root://HOST:PORT//PATH "
-                 "or a directory, with {run} and {stream}");
-    settings.add("handoff", "recorder", recorder, "only files of this recorder; empty: of all in the catalogue");
-    settings.add("handoff", "priorities", priorities,
+    if (section == alone) {
+        settings.add(section, "directory", directory, "first directory of the recorder: its catalogue is there");
+        settings.add(section, "catalogue", catalogue,
+                     "as its recorder has it; postgresql://...: its own file, carried over; a path: another file; "
+                     "empty: only the one in its first directory");
+        settings.add(section, "recorder", recorder, "only files of this recorder; empty: of all in the catalogue");
+        settings.add(section, "metrics", metrics, "address and port for Prometheus; port 0: any free one; empty: none");
+        settings
+            .add(section, "tries", o.tries,
+                 "with --once: of one file, and in sequence of a destination, before they are abandoned")
+            .at_least(1);
+    } else {  // in a partition directory and catalogue are those of its recorder
+        settings.add(section, "recorder", recorder, "NAME of the [record.NAME] whose files go; empty: of the only one");
+    }
+    settings
+        .add(section, "destinations", destinations,
+             "where files go, each one of them to all: NAME=URL or URL; root://HOST:PORT//PATH "
+             "or a directory, with {run} and {stream}")
+        .each(check_target);
+    settings.add(section, "priorities", priorities,
                  "PATTERN=NUMBER of streams; the first that matches counts, the smaller goes first; else 100");
-    settings.add("handoff", "concurrency", o.concurrency, "files at once, to each destination").at_least(1).at_most(64);
-    settings.add("handoff", "rate", o.rate, "bytes a second of all copies together; 0B: no limit");
-    settings.add("handoff", "checksum", checksum,
+    settings.add(section, "concurrency", o.concurrency, "files at once, to each destination").at_least(1).at_most(64);
+    settings.add(section, "rate", o.rate, "bytes a second of all copies together; 0B: no limit");
+    settings.add(section, "checksum", checksum,
                  "what is compared; the recorder made it of every file, and the destination is asked for it");
     settings
-        .add("handoff", "verify", verify,
+        .add(section, "verify", verify,
              "a copy counts by the destination's own sum of what it stored, by reading it back, or by both")
         .one_of({"sum", "read", "both"});
-    settings.add("handoff", "read", read, "how files are read here: past the page cache, or through it")
+    settings.add(section, "read", read, "how files are read here: past the page cache, or through it")
         .one_of({"direct", "cache"});
-    settings.add("handoff", "sync", sync, "an XRootD server syncs each file before its sum is asked for");
-    settings.add("handoff", "answer", o.transfer.answer, "longest wait for one answer of a destination")
+    settings.add(section, "sync", sync, "an XRootD server syncs each file before its sum is asked for");
+    settings.add(section, "answer", o.transfer.answer, "longest wait for one answer of a destination")
         .at_least(std::chrono::seconds{1});
-    settings.add("handoff", "retry_first", o.retry_first, "wait after a failure; doubled after each further one")
+    settings.add(section, "retry_first", o.retry_first, "wait after a failure; doubled after each further one")
         .at_least(std::chrono::milliseconds{1});
-    settings.add("handoff", "retry_most", o.retry_most, "longest wait after a failure")
+    settings.add(section, "retry_most", o.retry_most, "longest wait after a failure")
         .at_least(std::chrono::milliseconds{1});
-    settings.add("handoff", "poll", o.poll, "how often the catalogue is looked at")
+    settings.add(section, "poll", o.poll, "how often the catalogue is looked at")
         .at_least(std::chrono::milliseconds{10});
-    settings.add("handoff", "alarm_age", o.alarm_age,
+    settings.add(section, "alarm_age", o.alarm_age,
                  "a file that was closed this long ago and is not handed over is an alarm");
     settings
-        .add("handoff", "tries", o.tries,
-             "with --once: of one file, and in sequence of a destination, before they are given up")
-        .at_least(1);
-    settings
-        .add("handoff", "delete_above", o.deletion.above_percent,
+        .add(section, "delete_above", o.deletion.above_percent,
              "percent of a volume in use above which files are deleted that are handed "
              "over; 100: never")
         .at_most(100);
-    settings.add("handoff", "delete_age", o.deletion.age, "no file is deleted earlier than this after it was verified");
-    settings.add("handoff", "metrics", metrics, "address and port for Prometheus; port 0: any free one; empty: none");
+    settings.add(section, "delete_age", o.deletion.age, "no file is deleted earlier than this after it was verified");
 }
 
 Result<handoff::HandOffOptions> HandoffSettings::to_options() const {
     auto to = options;
-    to.priorities = priorities;
+    to.priorities = WEIR_TRY(handoff::Priorities::parse(priorities));
     if (!recorder.empty()) to.recorder = recorder;
     const auto algorithm = digest::parse_algorithm(checksum);
     if (!algorithm)
@@ -78,10 +92,8 @@ Result<handoff::HandOffOptions> HandoffSettings::to_options() const {
     return to;
 }
 
-Result<std::vector<std::unique_ptr<handoff::Destination>>> HandoffSettings::open_destinations(
-    handoff::HandOffOptions& to) const {
-    std::vector<std::unique_ptr<handoff::Destination>> opened;
-    to.patterns.clear();
+Result<std::vector<handoff::Target>> HandoffSettings::targets() const {
+    std::vector<handoff::Target> all;
     std::map<std::string, std::string> places;  // two names for one place would count as two copies
     for (const auto& text : destinations) {
         auto target = WEIR_TRY(handoff::parse_target(text));
@@ -89,6 +101,16 @@ Result<std::vector<std::unique_ptr<handoff::Destination>>> HandoffSettings::open
             return fail(Errc::usage, fmt::format("destinations \"{}\" and \"{}\" are one place, and would be one copy; "
                                                  "name it once",
                                                  same->second, text));
+        all.push_back(std::move(target));
+    }
+    return all;
+}
+
+Result<std::vector<std::unique_ptr<handoff::Destination>>> HandoffSettings::open_destinations(
+    handoff::HandOffOptions& to) const {
+    std::vector<std::unique_ptr<handoff::Destination>> opened;
+    to.patterns.clear();
+    for (const auto& target : WEIR_TRY(targets())) {
         to.patterns.push_back(target.pattern);
         if (!handoff::is_xrootd(target)) {
             WEIR_TRY(handoff::refuse_recorder_directory(target.root));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weir/handoff/hand_off.hpp"
+#include "weir/handoff/place.hpp"
 #include "weir/service/configuration.hpp"
 
 namespace weir::app {
@@ -15,7 +16,7 @@ struct HandoffSettings {
     std::string directory;
     std::string catalogue;
     std::vector<std::string> destinations;
-    std::string recorder;
+    std::string recorder;  // in a partition the name of its [record.NAME]
     std::vector<std::string> priorities;
     std::string checksum = "adler32";
     std::string verify = "sum";
@@ -24,13 +25,17 @@ struct HandoffSettings {
     std::string metrics = "127.0.0.1:0";
     handoff::HandOffOptions options;
 
-    /// Declares every key. The table refers to this object.
-    void declare(service::Settings& settings);
+    /// Declares every key: in [handoff] of a hand-off that runs alone, or in its section of a partition. The table
+    /// refers to this object.
+    static constexpr const char* alone = "handoff";
+    void declare(service::Settings& settings, const std::string& section = alone);
 
     /// What the words mean. Errc::usage names the one that means nothing.
     [[nodiscard]] Result<handoff::HandOffOptions> to_options() const;
 
-    /// In the order of `destinations`; fills in their patterns.
+    /// In the order of `destinations`. Errc::usage names the one that is no place, or is another one's.
+    [[nodiscard]] Result<std::vector<handoff::Target>> targets() const;
+    /// The same, opened; fills in their patterns.
     [[nodiscard]] Result<std::vector<std::unique_ptr<handoff::Destination>>> open_destinations(
         handoff::HandOffOptions& to) const;
 };

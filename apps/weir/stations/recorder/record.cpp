@@ -14,12 +14,12 @@
 #include "cli/process/open_files.hpp"
 #include "cli/progress.hpp"
 #include "files/recover.hpp"
+#include "stations/alone/station_alone.hpp"
 #include "stations/frame/station_process.hpp"
 #include "stations/recorder/commands.hpp"
 #include "stations/recorder/recorder_settings.hpp"
 #include "stations/recorder/recorder_station.hpp"
 #include "weir/recorder/recorder.hpp"
-#include "weir/service/station_frame.hpp"
 
 namespace weir::app {
 namespace {
@@ -27,18 +27,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* command_name = "weir record";
-// What a crash left is closed by a start: the disks say how long that is. A stop has the `stop_deadline` of the
-// recorder.
-constexpr std::chrono::milliseconds as_long_as_it_takes = 24h;
 
-struct RecordOptions {
+struct RecordOptions : AloneOptions {
     RecorderSettings settings;
-    std::string config;
-    bool print_config = false;
     bool recover = false;
-    bool json = false;
-    std::vector<CLI::Option*> given;  // applied again after the file: the command line has the last word
-    StationOptions station;           // of a partition, when its file is named
 };
 
 json::object summary_json(const recorder::RecorderSummary& summary) {
@@ -101,18 +93,7 @@ void watch(const RecorderStation& station, StationProcess& process) {
     }
 }
 
-/// What run control does for a station of a partition: up to a run that has begun.
-Result<> begin(service::StationFrame& frame) {
-    for (const auto transition :
-         {service::Transition::configure, service::Transition::connect, service::Transition::start}) {
-        const auto answer = frame.request({.transition = transition});  // the run's number is the recorder's to find
-        if (answer.outcome == service::StationAnswer::Outcome::done) continue;
-        return std::unexpected(answer.cause ? *answer.cause : Error{Errc::refused, 0, answer.error});
-    }
-    return {};
-}
-
-/// And down again. The service manager waits as long as the stop is alive.
+/// The way down. The service manager waits as long as the stop is alive.
 Result<> end(service::StationFrame& frame, const RecorderStation& station, const ServiceManager& manager) {
     manager.stopping();
     const std::jthread alive([&](const std::stop_token& stopped) {
@@ -142,17 +123,6 @@ void leave_room_for_files(recorder::RecorderOptions& options) {
     connections = static_cast<std::uint32_t>(most);
 }
 
-/// The frame of a recorder that runs alone: nobody but this process drives it, and its port answers questions only.
-service::StationFrameOptions frame_alone(const RecorderSettings& settings) {
-    return {.name = settings.options.recorder,
-            .kind = StationKind::record,
-            .id = wire::StationId{1},
-            .control = settings.metrics,
-            .read_only = true,
-            .deadlines = {{service::Transition::start, as_long_as_it_takes}},
-            .asker_reports = true};
-}
-
 void say_what_began(const recorder::RecorderOptions& options, const recorder::Recorder& recorder,
                     const std::string& metrics) {
     if (!options.sync) complain(command_name, "sync is OFF: events are acknowledged without being on stable storage");
@@ -164,32 +134,17 @@ void say_what_began(const recorder::RecorderOptions& options, const recorder::Re
     for (const auto& volume : recorder.volumes()) complain(command_name, "writing to " + volume);
 }
 
-/// One station of a partition, driven by run control: what it does stands in the partition's file.
-int run_in_partition(RecordOptions& options) {
-    for (const auto* option : options.given) {
-        if (option->count() > 0 && option->get_name() != "--dir" && option->get_name() != "--create")
-            return fail_usage(
-                command_name,
-                fmt::format("{} and a partition file do not go together; write it into [record.NAME] of {}",
-                            option->get_name(), options.station.partition.native()));
-    }
-    options.station.directories = options.settings.directories;
-    options.station.create = options.settings.options.create_directories;
-    options.station.json = options.json;
-    RecorderStationSettings settings;
-    return run_station(command_name, StationKind::record, options.station, settings);
-}
-
 int run_record(RecordOptions& options) {
-    if (!options.station.partition.empty()) return run_in_partition(options);
+    if (options.in_partition()) {
+        options.station.directories = options.settings.directories;
+        options.station.create = options.settings.options.create_directories;
+        options.station.json = options.json;
+        RecorderStationSettings settings;
+        return run_in_partition(command_name, StationKind::record, options, {"--dir", "--create"}, settings);
+    }
     service::Settings table;
     options.settings.declare(table);
-    if (!options.config.empty()) {
-        if (auto read = table.read_file(options.config); !read) return fail_with(command_name, read.error());
-        for (auto* option : options.given) {
-            if (option->count() > 0) option->run_callback();
-        }
-    }
+    if (auto read = read_config(table, options); !read) return fail_with(command_name, read.error());
     if (options.print_config) return print(table.effective()), exit_good;
     if (options.settings.directories.empty())
         return fail_usage(command_name, "no directory to record into; name one with --dir");
@@ -204,12 +159,8 @@ int run_record(RecordOptions& options) {
     StationProcess process(name);
     RecorderStation station(*recorder_options, name, wire::StationId{1}, process.services,
                             options.settings.stop_deadline);
-    const auto frame = service::StationFrame::start(station, frame_alone(options.settings), process.services);
+    const auto frame = start_alone(station, name, StationKind::record, options.settings.metrics, process.services);
     if (!frame) return fail_with(command_name, frame.error());
-    if (const auto begun = begin(**frame); !begun) {
-        static_cast<void>((*frame)->wind_down(as_long_as_it_takes));
-        return fail_with(command_name, begun.error());
-    }
     process.say_latched(command_name);
     say_what_began(*recorder_options, station.recorder(), (*frame)->control_address());
 
@@ -282,22 +233,9 @@ void add_record(CLI::App& parent, Command& chosen) {
         option->group(more_options);
         given.push_back(option);
     }
-    add_value(command, "--config", options->config, "FILE", "TOML, section [record]; what stands here goes before it");
-    add_flag(command, "--print-config", options->print_config, "prints every key with its value and ends");
     add_flag(command, "--recover", options->recover, "closes what a crash left open, as a start does, and ends")
         .group(more_options);
-    add_json_flag(command, options->json);
-    add_value(command, "partition", options->station.partition, "PARTITION",
-              "one station of this partition file, driven by run control");
-    for (auto* option :
-         {&add_value(command, "--name", options->station.name, "NAME", "with PARTITION: which [record.NAME]"),
-          &add_value(command, "--id", options->station.id, "N",
-                     "with PARTITION: its number there; 0: its place in the file"),
-          &add_value(command, "--control", options->station.control, "H:P",
-                     "with PARTITION: the control port; 0: any free one"),
-          &add_value(command, "--trace", options->station.trace, "F",
-                     "with PARTITION: a timeline of the threads, at the end")})
-        option->group(more_options);
+    declare_alone(command, StationKind::record, *options);
     command.callback([options, &chosen] { chosen = [options] { return run_record(*options); }; });
 }
 

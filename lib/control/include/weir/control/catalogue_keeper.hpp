@@ -22,6 +22,7 @@ public:
         : numbers_(std::move(numbers)), catalogues_(std::move(catalogues)), open_run_(std::move(open_run)) {}
 
     [[nodiscard]] Result<RunNumber> next_run() override;
+    [[nodiscard]] Result<HandOffAccount> hand_off(RunNumber run) override;
     [[nodiscard]] Result<> keep(RunNumber run, const std::map<std::string, std::string>& parameters) override;
     [[nodiscard]] Result<> note(RunNumber run, const std::map<std::string, std::string>& parameters) override {
         return open_run_.note(run, parameters);

@@ -17,9 +17,10 @@ namespace weir::control {
 
 struct StationEntry {
     StationKind kind = StationKind::readout;
-    std::string name{};    // "ros-1"; one of the partition
-    wire::StationId id{};  // its place in the file, from 1 on
-    std::size_t line = 0;  // of its section
+    std::string name{};      // "ros-1"; one of the partition
+    wire::StationId id{};    // its place in the file, from 1 on
+    std::size_t line = 0;    // of its section
+    std::string recorder{};  // of a hand-off: the station whose files it hands over
 
     [[nodiscard]] std::string section() const;  // "readout.ros-1"
 };

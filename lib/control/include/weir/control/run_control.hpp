@@ -63,6 +63,8 @@ public:
     virtual ~RunKeeper() = default;
     /// A number that no run had.
     [[nodiscard]] virtual Result<RunNumber> next_run() = 0;
+    /// What the catalogues have of the run's files.
+    [[nodiscard]] virtual Result<HandOffAccount> hand_off(RunNumber run) = 0;
     /// Into the catalogues, which know the run.
     [[nodiscard]] virtual Result<> keep(RunNumber run, const std::map<std::string, std::string>& parameters) = 0;
     /// While a run goes on, now and then: what is known of it when this program is killed.

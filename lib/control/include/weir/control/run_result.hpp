@@ -48,6 +48,17 @@ struct EventAccount {
     [[nodiscard]] bool good() const noexcept { return lost.empty() && twice.empty() && unaccepted.empty(); }
 };
 
+/// The files of a run in the catalogues of its recorders, when the partition has a hand-off: closed = handed over +
+/// left.
+struct HandOffAccount {
+    static constexpr std::size_t names_max = 10;
+    std::uint64_t closed = 0, handed_over = 0, left = 0;
+    std::vector<std::string> names{};  // of the first that are left
+
+    /// "3 of 25 files are not handed over yet: a, b, c"; nothing is left: empty.
+    [[nodiscard]] std::string left_text() const;
+};
+
 /// Of all units and filters: events that were kept because their selection failed, by how; and where one hangs still.
 struct SelectionFaults {
     std::uint64_t threw = 0, timed_out = 0, crashed = 0;
@@ -68,7 +79,8 @@ struct RunResult {
     SelectionFaults selection{};
     std::optional<EventAccount>
         account{};  // nothing: not known; the problems say why, unless recorders do not know ids at all
-    std::vector<std::string> alarms{};  // that stations had latched at the end, one line each
+    std::optional<HandOffAccount> hand_off{};  // nothing: there is no hand-off, or its catalogue was not to be read
+    std::vector<std::string> alarms{};         // that stations had latched at the end, one line each
 
     [[nodiscard]] bool good() const noexcept { return problems.empty(); }
 };

@@ -2,7 +2,7 @@
 // Where files are handed to: an XRootD server, another directory. An interface, because the way of a file
 // (copy under a temporary name, ask for the sum of what was stored, give it its name) is the same for
 // all, and the user chooses at run time. Every call may fail, answer late or not at all, and what it
-// answers is a claim of somebody else until it was compared.
+// answers is a claim of another program until it was compared.
 //
 // Any thread, several at once. A call ends when its stop token is asked to, or when an answer takes longer
 // than its patience allows: that is an Error like any other failure.

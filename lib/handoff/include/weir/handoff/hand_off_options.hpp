@@ -12,6 +12,7 @@
 #include "weir/digest/algorithm.hpp"
 #include "weir/fixity/rate_limit.hpp"
 #include "weir/fixity/reading.hpp"
+#include "weir/handoff/priorities.hpp"
 
 namespace weir::handoff {
 
@@ -39,8 +40,8 @@ struct DeletionOptions {
 
 struct HandOffOptions {
     TransferOptions transfer;
-    std::vector<std::string> patterns;    // of the directories at each destination, in their order
-    std::vector<std::string> priorities;  // "express_*=1"
+    std::vector<std::string> patterns;  // of the directories at each destination, in their order
+    Priorities priorities;
     std::optional<std::string> recorder;  // only files of this one; none: all of the catalogue
     unsigned concurrency = 2;             // files at once, of each destination
     Bytes rate{0};                        // of all copies together, bytes a second; 0: no limit

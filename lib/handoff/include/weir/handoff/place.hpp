@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a file goes below its destination: "/raw/{run}/{stream}" becomes a directory, the file keeps its
-// name. While it is being copied it has a temporary name that says whose it is: the file's GUID and the
+// name. While it is being copied it has a temporary name that shows whose it is: the file's GUID and the
 // number of the attempt. So no two attempts ever write to the same file, not even when a server that hung
-// carries out later what it was told before; and what we clean up can be nobody else's.
+// carries out later an earlier request; and what we clean up can only be ours.
 #pragma once
 
 #include <cstdint>

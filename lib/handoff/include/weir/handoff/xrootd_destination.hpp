@@ -25,7 +25,7 @@ struct XrootdOptions {
 [[nodiscard]] Result<std::unique_ptr<Destination>> xrootd_destination(std::string name, const std::string& url,
                                                                       const XrootdOptions& options = {});
 
-/// What XRootD's `query checksum` says: "adler32 0abc". Nothing unless it names this algorithm (by XRootD's
+/// What XRootD's `query checksum` answers: "adler32 0abc". Nothing unless it names this algorithm (by XRootD's
 /// name) and has a value; leading zeros may be missing.
 [[nodiscard]] std::optional<digest::Digest> parse_checksum_answer(std::string_view answer, digest::Algorithm algorithm);
 

@@ -13,10 +13,10 @@
 
 namespace weir {
 
-enum class StationKind { readout, assign, build, supervise, select, filter, record };
+enum class StationKind { readout, assign, build, supervise, select, filter, record, handoff };
 inline constexpr std::array station_kinds{StationKind::readout,   StationKind::assign, StationKind::build,
                                           StationKind::supervise, StationKind::select, StationKind::filter,
-                                          StationKind::record};
+                                          StationKind::record,    StationKind::handoff};
 
 /// "readout", ... : the command that runs it, and its section in the partition file ([readout.ros-1]).
 [[nodiscard]] const char* name(StationKind kind) noexcept;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A station that runs alone, without run control: `weir record` and `weir handoff` without a partition file. What
+// stands in a partition file for other stations, options and a configuration file of their own have; the process
+// itself makes the transitions that run control makes there.
+#pragma once
+
+#include <chrono>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stations/frame/station_command.hpp"
+#include "weir/service/configuration.hpp"
+#include "weir/service/station_frame.hpp"
+
+namespace weir::app {
+
+/// Of a command whose station runs alone, or as one of a partition.
+struct AloneOptions {
+    std::string config;
+    bool print_config = false;
+    bool json = false;
+    std::vector<CLI::Option*> given{};  // those that go before the file
+    StationOptions station{};           // of a partition, when its file is named
+
+    [[nodiscard]] bool in_partition() const noexcept { return !station.partition.empty(); }
+};
+
+/// --config, --print-config, --json, and for one station of a partition PARTITION, --name, --id, --control, --trace.
+void declare_alone(CLI::App& command, StationKind kind, AloneOptions& options);
+
+/// Reads the configuration file, if there is one, under the options that were given.
+[[nodiscard]] Result<> read_config(service::Settings& table, const AloneOptions& options);
+
+/// run_station(), of which only the options that are named in `beside` go together with a partition file.
+[[nodiscard]] int run_in_partition(std::string_view command_name, StationKind kind, const AloneOptions& options,
+                                   std::initializer_list<std::string_view> beside, StationSettings& settings);
+
+// For transitions that take as long as disks and servers take.
+inline constexpr std::chrono::milliseconds as_long_as_it_takes = std::chrono::hours(24);
+
+/// The station in a frame, up to a run that has begun. Only this process drives it: `control` answers questions.
+[[nodiscard]] Result<std::unique_ptr<service::StationFrame>> start_alone(service::Station& station,
+                                                                         const std::string& name, StationKind kind,
+                                                                         const std::string& control,
+                                                                         const service::StationServices& services);
+
+}  // namespace weir::app

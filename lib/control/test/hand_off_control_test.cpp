@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// A hand-off among the stations of a partition: no run waits for it longer than its share, ends for its sake, or is
+// bad.
+#include "run_control_fixture.hpp"
+
+namespace weir::control {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class HandOffControlTest : public RunControlTest {
+protected:
+    HandOffControlTest() : RunControlTest(usual_stations + std::string("[handoff.out]\n")) {
+        world.files = {.closed = 25, .handed_over = 25};
+    }
+    void stop_run(std::chrono::milliseconds time = 1s) {
+        ASSERT_TRUE(control->stop("enough"));
+        pass(time);
+        ASSERT_EQ(control->view().state, PartitionState::ready);
+    }
+};
+
+TEST_F(HandOffControlTest, ItStartsWhenAllEventsFlowAndStopsWhenAllAreRecorded) {
+    const auto run = start_run();
+    EXPECT_EQ(station("out").started, run);
+    EXPECT_LT(world.place("l2sv start"), world.place("out start"));
+    stop_run();
+    EXPECT_LT(world.place("rec-1 stop"), world.place("out stop"));
+    EXPECT_LT(world.place("ros-1 stop"), world.place("out stop"));
+    EXPECT_THAT(problems(), IsEmpty());
+    EXPECT_EQ(control->view().last->hand_off->handed_over, 25U);
+    EXPECT_THAT(said, Not(Contains(HasSubstr("not handed over"))));
+}
+
+TEST_F(HandOffControlTest, WhatIsLeftIsNamedAndIsNoProblem) {
+    start_run();
+    world.files = {.closed = 25, .handed_over = 23, .left = 2, .names = {"a.data", "b.data"}};
+    station("out").report.status.ledger = {"files", 25, 23, {}, 2};
+    stop_run();
+    EXPECT_THAT(problems(), IsEmpty());
+    EXPECT_THAT(said, Contains("run 1: 2 of 25 files are not handed over yet: a.data, b.data"));
+}
+
+TEST_F(HandOffControlTest, OneThatDiesInARunIsStartedAgainAndTheOthersAreNotDisturbed) {
+    const auto run = start_run();
+    world.kill("out");
+    station("out").started.reset();
+    pass(500ms);
+    EXPECT_EQ(station("out").started, run);
+    EXPECT_EQ(world.count("dfm change_peers"), 0U);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+    stop_run();
+    EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(HandOffControlTest, OneThatDiesAgainAndAgainEndsNoRunAndKeepsNoneFromBeginning) {
+    start_run();
+    for (int i = 0; i < 20; ++i) {
+        world.kill("out");
+        pass(300ms);
+    }
+    EXPECT_EQ(control->view().state, PartitionState::running);
+    EXPECT_THAT(said, Contains(HasSubstr("signal 9 (Killed), 6 times within 1min")));
+    stop_run();
+    EXPECT_THAT(problems(), IsEmpty());
+    ASSERT_TRUE(control->start({}));
+    pass(300ms);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+}
+
+TEST_F(HandOffControlTest, OneThatCannotStartLeavesTheRunToTheOthers) {
+    station("out").refuses = "start";  // another process hands over
+    come_up();
+    ASSERT_TRUE(control->start({}));
+    pass(2s);
+    EXPECT_EQ(control->view().state, PartitionState::running);
+    stop_run();
+    EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(HandOffControlTest, OneThatHangsInTheStopIsEndedWithinItsShareAndTheRunIsGood) {
+    start_run();
+    station("out").hangs_in = "stop";
+    ASSERT_TRUE(control->stop("enough"));
+    pass(options.stop_deadline);
+    EXPECT_EQ(control->view().state, PartitionState::ready);
+    EXPECT_THAT(problems(), IsEmpty());
+    EXPECT_THAT(said, Contains(HasSubstr("out did not answer stop")));
+}
+
+TEST_F(HandOffControlTest, AFileThatARecorderClosedAndNoCatalogueHasIsAProblem) {
+    start_run();
+    station("rec-1").report.status.counters["files"] = 26;
+    pass(500ms);
+    stop_run();
+    EXPECT_THAT(problems(), Contains(HasSubstr("the recorders closed 26 files, and their catalogues have 25")));
+}
+
+}  // namespace
+}  // namespace weir::control
