@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// weir recover: closes what a recorder left open when it died. A recorder does the same when it starts;
+// weir recover: closes the files that were open when a recorder died. A recorder does the same when it starts;
 // this is for those that do not start again, for files of other recorders, and for a catalogue that was lost.
 #include <filesystem>
 #include <memory>
@@ -44,8 +44,8 @@ Result<std::vector<datafile::DirectoryLock>> lock_all(const std::vector<fs::path
     return locks;
 }
 
-/// Whether a recorder left something: open files, or a journal; or a hand-off, a file that it was about to delete.
-Result<bool> something_left(const fs::path& directory) {
+/// Whether there is work for a recovery: open files, or a journal; or a file that a hand-off was about to delete.
+Result<bool> needs_recovery(const fs::path& directory) {
     const auto journals = WEIR_TRY(datafile::JournalWriter::find(directory));
     if (!journals.empty()) return true;
     std::error_code error;
@@ -63,7 +63,7 @@ void append(recovery::RecoveryResult& all, recovery::RecoveryResult one) {
     for (auto& error : one.doubts) all.doubts.push_back(std::move(error));
 }
 
-constexpr std::chrono::seconds carry_deadline{60};  // for what an absence of the shared catalogue has left
+constexpr std::chrono::seconds carry_deadline{60};  // for changes that wait since an absence of the shared catalogue
 
 void complain_of_waiting(catalogue::Catalogue& catalogue) {
     if (const auto waiting = catalogue::carried_over(catalogue, carry_deadline)) complain(me, *waiting);
@@ -74,8 +74,8 @@ Result<recovery::RecoveryResult> recover_directories(const Options& options, con
     const auto locks = WEIR_TRY(lock_all(options.paths));
     bool anything = false;
     for (const auto& directory : options.paths) {
-        const auto left = WEIR_TRY(something_left(directory));
-        anything = anything || left;
+        const auto one = WEIR_TRY(needs_recovery(directory));
+        anything = anything || one;
     }
     recovery::RecoveryResult all;
     // A catalogue may wait for files that are gone; where there is none and nothing else, none is made.
@@ -156,7 +156,7 @@ void print_files(const recovery::RecoveryResult& result) {
         print("{}: removed, it never held an acknowledged event\n", printable(path.native()));
 }
 
-/// What somebody has to know, and whether it was all good.
+/// What an operator has to know, and whether it was all good.
 int conclude(const recovery::RecoveryResult& result) {
     for (const auto& error : result.doubts) complain(me, error.message());
     for (const auto& error : result.failed) complain(me, error.message());
@@ -186,7 +186,7 @@ int run_rebuild(const Options& options) {
         opened.catalogue = std::move(*successor);
     }
     auto rebuilt = options.adopt.empty()
-                       ? recovery::rebuild_catalogue(options.paths, *opened.catalogue, clock, opened.left)
+                       ? recovery::rebuild_catalogue(options.paths, *opened.catalogue, clock, opened.remains)
                        : recovery::adopt_volumes(options.adopt, *opened.catalogue, clock);
     if (!rebuilt) return fail_with(me, rebuilt.error());
     for (auto& error : rebuilt->failed) rebuilt->recovery.failed.push_back(std::move(error));
@@ -232,7 +232,7 @@ int run_recover(const Options& options) {
     if (!options.catalogue.empty() && (options.rebuild || !options.adopt.empty()))
         return fail_usage(me,
                           "--rebuild and --adopt are of a recorder's own catalogue; a shared one knows all files: "
-                          "leave --catalogue out, "
+                          "omit --catalogue, "
                           "or recover the dead recorder's directories with it");
     if (options.rebuild && !options.adopt.empty())
         return fail_usage(me, "--rebuild and --adopt are two things; adopt first, then rebuild if need be");
@@ -280,8 +280,8 @@ int recover_directories_of(const std::vector<fs::path>& directories, const std::
 
 void add_recover(CLI::App& parent, Command& chosen) {
     auto options = std::make_shared<Options>();  // shared by the parser's callbacks and the command
-    auto& command = add_command(parent, group_look, "recover",
-                                "closes the files that a recorder left open when it died", "weir recover data");
+    auto& command = add_command(parent, group_look, "recover", "closes the files that were open when a recorder died",
+                                "weir recover data");
     add_value(
         command, "path", options->paths, "PATH",
         "all directories of the recorder, the one with the catalogue first; or .writing files that have no journal")

@@ -55,7 +55,7 @@ void add_read_options(CLI::App& command, ReadSettings& settings) {
         .group(more_options);
     add_flag(command, "--paranoid", settings.paranoid, "every sum is also made by portable code, and must be the same")
         .group(more_options);
-    add_flag(command, "--idle", settings.idle, "take processors and disks only when nobody else wants them")
+    add_flag(command, "--idle", settings.idle, "use processors and disks only when no other program does")
         .group(more_options);
     add_value(command, "--bwlimit", settings.per_second, "SIZE", "read at most this much a second: 500MB")
         .group(more_options);
@@ -65,7 +65,7 @@ Result<> ReadPlan::check(const ReadSettings& settings) {
     if (settings.threads && (*settings.threads == 0 || *settings.threads > threads_max))
         return fail(Errc::usage, fmt::format("--jobs: choose 1 to {}", threads_max));
     if (settings.per_second && settings.per_second->count() == 0)
-        return fail(Errc::usage, "--bwlimit 0 reads nothing; leave it out for no limit");
+        return fail(Errc::usage, "--bwlimit 0 reads nothing; omit it for no limit");
     if (settings.direct && settings.no_cache)
         return fail(Errc::usage, "--direct and --nocache cannot be used together");
     return {};
@@ -75,7 +75,7 @@ ReadPlan::ReadPlan(const ReadSettings& settings, const Clock& clock) {
     if (settings.per_second) limit_.emplace(clock, *settings.per_second);
     reading_.limit = limit_ ? &*limit_ : nullptr;
     reading_.cache = settings.direct     ? fixity::Cache::direct
-                     : settings.no_cache ? fixity::Cache::drop
+                     : settings.no_cache ? fixity::Cache::release
                                          : fixity::Cache::keep;
     reading_.cross_check = settings.paranoid;
     reading_.stop = stop_is_pending;
@@ -92,15 +92,15 @@ void ReadPlan::warn_of_threads(std::string_view command) const {
 
 void become_idle(std::string_view command, const ReadSettings& settings) {
     if (!settings.idle) return;
-    const auto say = [&](const char* what) {
+    const auto report = [&](const char* what) {
         complain(command,
                  fmt::format("warning: --idle: cannot {}: {}; --bwlimit helps too", what, std::strerror(errno)));
     };
     const struct sched_param none{};
-    if (::sched_setscheduler(0, SCHED_IDLE, &none) != 0) say("leave the processors to others");
+    if (::sched_setscheduler(0, SCHED_IDLE, &none) != 0) report("give way to others on the processors");
     // Threads inherit both. The C library has no function for this one.
     if (::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0)) != 0)
-        say("leave the disks to others");
+        report("give way to others on the disks");
 }
 
 Result<> sums_are_right(std::span<const digest::Algorithm> of) {

@@ -182,7 +182,7 @@ Result<std::string> read_text(const std::filesystem::path& path, Bytes limit, Fi
     const auto size = WEIR_TRY(file.size());
     if (size > limit.count())
         return fail(Errc::limit, fmt::format("{} is larger than {}", path.native(), to_string(limit)));
-    // A file of the kernel's says 0 and has bytes all the same.
+    // A file of the kernel has size 0 and bytes all the same.
     std::string text(size > 0 ? size : limit.count() + 1, '\0');
     const auto got = WEIR_TRY(file.read_some_at(0, std::as_writable_bytes(std::span(text.data(), text.size()))));
     if (got > limit.count())

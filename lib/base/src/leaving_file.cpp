@@ -15,7 +15,7 @@ constexpr std::string_view ending = ".leaving";
 
 std::filesystem::path leaving_name(const std::filesystem::path& file) { return file.native() + std::string(ending); }
 
-Result<std::size_t> put_back_leaving(const std::filesystem::path& directory, FileSystem& system) {
+Result<std::size_t> restore_leaving_files(const std::filesystem::path& directory, FileSystem& system) {
     std::vector<std::filesystem::path> leaving;
     std::error_code error;
     for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {

@@ -27,9 +27,9 @@ clockid_t processor_clock() noexcept {
     return clock;
 }
 
-std::chrono::nanoseconds never_less(std::atomic<std::int64_t>& told, std::chrono::nanoseconds now) noexcept {
-    auto before = told.load(std::memory_order_relaxed);
-    while (before < now.count() && !told.compare_exchange_weak(before, now.count(), std::memory_order_relaxed)) {
+std::chrono::nanoseconds never_less(std::atomic<std::int64_t>& reported, std::chrono::nanoseconds now) noexcept {
+    auto before = reported.load(std::memory_order_relaxed);
+    while (before < now.count() && !reported.compare_exchange_weak(before, now.count(), std::memory_order_relaxed)) {
     }
     return std::chrono::nanoseconds(std::max<std::int64_t>(before, now.count()));
 }
@@ -148,8 +148,8 @@ ThreadAccount::Times ThreadAccount::times(SteadyTime now) const {
     auto waited = std::chrono::nanoseconds{0};
     for (const auto& one : times.waited) waited += one;
     times.running = std::max(std::chrono::nanoseconds{0}, std::chrono::nanoseconds(until - began_) - waited);
-    for (std::size_t i = 0; i < wait_cause_count; ++i) times.waited[i] = never_less(told_[i], times.waited[i]);
-    times.running = never_less(told_[wait_cause_count], times.running);
+    for (std::size_t i = 0; i < wait_cause_count; ++i) times.waited[i] = never_less(reported_[i], times.waited[i]);
+    times.running = never_less(reported_[wait_cause_count], times.running);
     return times;
 }
 
@@ -170,10 +170,10 @@ ThreadAccounts::Entry::~Entry() {
     detail::thread_account = outer_account_;
     thread_accounts = outer_accounts_;
     account_->end(std::chrono::steady_clock::now());
-    accounts_.leave(account_);
+    accounts_.remove(account_);
 }
 
-void ThreadAccounts::leave(const std::shared_ptr<ThreadAccount>& account) {
+void ThreadAccounts::remove(const std::shared_ptr<ThreadAccount>& account) {
     const std::scoped_lock lock(mutex_);
     std::erase(running_, account);
     const auto times = account->times({});

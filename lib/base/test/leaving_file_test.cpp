@@ -22,19 +22,19 @@ protected:
 TEST_F(LeavingFile, IsGivenItsNameBack) {
     std::ofstream(leaving_name(directory_ / "a.data")) << "content";
     std::ofstream(directory_ / "b.data");
-    EXPECT_EQ(put_back_leaving(directory_).value(), 1U);
+    EXPECT_EQ(restore_leaving_files(directory_).value(), 1U);
     EXPECT_EQ(std::filesystem::file_size(directory_ / "a.data"), 7U);
-    EXPECT_EQ(put_back_leaving(directory_).value(), 0U);
+    EXPECT_EQ(restore_leaving_files(directory_).value(), 0U);
 }
 
 TEST_F(LeavingFile, NeverTakesANameThatIsTakenAndHoldsUpNoOther) {
     for (const char* name : {"a.data", "b.data", "c.data"}) std::ofstream(leaving_name(directory_ / name)) << "content";
     std::ofstream(directory_ / "b.data") << "other";
-    EXPECT_FALSE(put_back_leaving(directory_).has_value());
+    EXPECT_FALSE(restore_leaving_files(directory_).has_value());
     EXPECT_TRUE(std::filesystem::exists(directory_ / "a.data"));
     EXPECT_TRUE(std::filesystem::exists(directory_ / "c.data"));
     EXPECT_EQ(std::filesystem::file_size(directory_ / "b.data"), 5U);
-    EXPECT_FALSE(put_back_leaving(directory_ / "none").has_value());
+    EXPECT_FALSE(restore_leaving_files(directory_ / "none").has_value());
 }
 
 }  // namespace

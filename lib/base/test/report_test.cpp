@@ -48,10 +48,10 @@ TEST(Reporter, WhatIsReportedGoesWhereItWasMadeToGoAlsoFromACopy) {
     EXPECT_EQ(reports[2].what, "third");
 }
 
-TEST(Reporter, AnEmptyOneDropsWhatItIsGiven) {
-    const Reporter nobody;
-    nobody.error("unheard");
-    nobody.alarm("name", "why");
+TEST(Reporter, AnEmptyOneDiscardsItsReports) {
+    const Reporter empty;
+    empty.error("discarded");
+    empty.alarm("name", "why");
 }
 
 }  // namespace

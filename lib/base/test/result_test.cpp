@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WEIR_TRY: values come out of a Result, errors go on to the caller, and nothing of the Result is left behind.
+// WEIR_TRY: values come out of a Result, errors go on to the caller, and nothing of the Result remains.
 #include "weir/base/result.hpp"
 
 #include <gtest/gtest.h>
@@ -101,14 +101,14 @@ TEST(Try, CopiesNoValueAndLeavesNoneBehind) {
     EXPECT_TRUE(counted());
     EXPECT_EQ(alive, 0);
     EXPECT_EQ(copies, 0);
-    const auto dropped = [&]() -> Result<> {
+    const auto refused = [&]() -> Result<> {
         const Counted before(alive, copies);
         WEIR_TRY(Result<Counted>(std::in_place, alive, copies));
         EXPECT_EQ(alive, 1);
         const auto value = WEIR_TRY(Result<Counted>(fail(Errc::refused, "no")));
         return nothing_or(value.alive == nullptr);
     };
-    EXPECT_EQ(dropped().error().code, Errc::refused);
+    EXPECT_EQ(refused().error().code, Errc::refused);
     EXPECT_EQ(alive, 0);  // a return out of the middle destroys what the function had
     EXPECT_EQ(copies, 0);
 }

@@ -7,7 +7,7 @@ namespace weir::building {
 
 namespace {
 
-/// The logic, and what its thread tells the others.
+/// The logic, and what its thread reports to the others.
 class AssignerLogic final : public station::StationLogic {
 public:
     AssignerLogic(const AssignerOptions& options, messaging::StationLoop& loop, service::SharedStatus& status,
@@ -38,7 +38,7 @@ public:
                 {"failed", events.failed},
                 {"given up", events.unfinished}};
     }
-    void tell() override {
+    void publish_status() override {
         const auto& counts = assigner_.counts();
         service::StationStatus status;
         status.ledger = assigner_.ledger();
@@ -51,12 +51,13 @@ public:
         status.counters["posts_resent"] = double(stats.endpoint.reliable_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
-        status_.write(std::move(status), assigner_.idle() && heard_by_all());
+        status_.write(std::move(status), assigner_.idle() && all_acknowledged());
     }
 
 private:
-    /// What was said is known to those who go on and live. The supervisor has stopped by then: it takes no credit.
-    [[nodiscard]] bool heard_by_all() {
+    /// The stations that go on and live have acknowledged all messages. The supervisor has stopped by then: it takes no
+    /// credit.
+    [[nodiscard]] bool all_acknowledged() {
         return std::ranges::all_of(peers_, [&](const Peer& peer) {
             return peer.kind == StationKind::supervise || !loop_.endpoint().reachable(peer.id) ||
                    loop_.endpoint().reliable_in_flight(peer.id) == 0;

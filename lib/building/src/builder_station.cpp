@@ -53,7 +53,7 @@ public:
         for (const auto& event : ended) builder_.ended(event.ticket, event.incomplete, event.outcome, event.reason);
     }
     std::optional<SteadyTime> step(SteadyTime now) override { return builder_.step(now); }
-    void tell() override {
+    void publish_status() override {
         const auto stats = loop_.stats();
         if (stats.kernel_drops > drops_) builder_.overflowed();
         drops_ = stats.kernel_drops;
@@ -90,7 +90,7 @@ public:
     }
 
 private:
-    /// Between the builder and its output: an event now and then is shown to whoever wants to look.
+    /// Between the builder and its output: an event now and then is kept for inspection.
     class Sampled final : public BuiltSink {
     public:
         Sampled(BuiltSink& next, service::SampledEvents* samples, const Clock& clock)

@@ -40,7 +40,7 @@ public:
         const auto taken = std::move(event);
         ++events;
         const delivery::Answer answer{.session = taken.session, .sequence = taken.meta.sequence};
-        if (answers_ && reason_) receiver->reject(answer, *reason_, "said so");
+        if (answers_ && reason_) receiver->reject(answer, *reason_, "a test");
         if (answers_ && !reason_) receiver->acknowledge(std::span(&answer, 1));
         return delivery::Taken::yes;
     }

@@ -22,7 +22,7 @@ messaging::MessageLoopOptions loop_of(StationId id) {
     return options;
 }
 
-/// A DFM and a builder on loopback. Nobody gives them events.
+/// A DFM and a builder on loopback. No station gives them events.
 struct Building : ::testing::Test {
     const SystemClock clock;
     service::Reports reports{"test", clock, {}};

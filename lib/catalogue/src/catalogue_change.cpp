@@ -52,7 +52,7 @@ void fields(Is<FileTransferred> auto& s, auto f) { f(s.guid); }
 void fields(Is<FileDeleted> auto& s, auto f) { f(s.guid, s.volume, s.name); }
 void fields(Is<SetFileHealth> auto& s, auto f) { f(s.guid, s.health); }
 void fields(Is<FileMoved> auto& s, auto f) { f(s.guid, s.volume, s.name); }
-void fields(Is<ForgetFile> auto& s, auto f) { f(s.guid); }
+void fields(Is<RemoveOpenedFile> auto& s, auto f) { f(s.guid); }
 void fields(Is<PutFile> auto& s, auto f) { f(s.file, s.shared); }
 void fields(Is<SetTransfer> auto& s, auto f) { f(s.row); }
 void fields(Is<SetMarks> auto& s, auto f) { f(s.marks); }
@@ -259,7 +259,7 @@ struct Applied {
     Result<> operator()(const FileDeleted& c) const { return to.file_deleted(c.guid, c.volume, c.name); }
     Result<> operator()(const SetFileHealth& c) const { return to.set_file_health(c.guid, c.health); }
     Result<> operator()(const FileMoved& c) const { return to.file_moved(c.guid, c.volume, c.name); }
-    Result<> operator()(const ForgetFile& c) const { return to.forget_file(c.guid); }
+    Result<> operator()(const RemoveOpenedFile& c) const { return to.remove_opened_file(c.guid); }
     Result<> operator()(const PutFile& c) const { return to.put_file(c.file, c.shared); }
     Result<> operator()(const SetTransfer& c) const { return to.set_transfer(c.row); }
     Result<> operator()(const SetMarks& c) const { return to.set_marks(c.marks); }

@@ -57,7 +57,7 @@ struct FileMoved {
     std::string volume;
     std::string name;
 };
-struct ForgetFile {
+struct RemoveOpenedFile {
     Guid guid;
 };
 struct PutFile {
@@ -79,7 +79,7 @@ struct AddToLedger {
 
 /// The order is that of the kinds in the stored bytes: a new one goes to the end.
 using CatalogueChange = std::variant<OpenRun, CloseRun, PutRun, SetRunParameter, CloseBlocks, FileOpening, FileClosing,
-                                     FileTransferred, FileDeleted, SetFileHealth, FileMoved, ForgetFile, PutFile,
+                                     FileTransferred, FileDeleted, SetFileHealth, FileMoved, RemoveOpenedFile, PutFile,
                                      SetTransfer, SetMarks, SetLedger, AddToLedger>;
 
 /// Makes the change.

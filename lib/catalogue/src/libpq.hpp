@@ -11,7 +11,7 @@
 namespace weir::catalogue::sql {
 
 /// Before any of the functions below. Any thread; once it has succeeded it costs nothing. Errc::unsupported: the
-/// library cannot be loaded; the text says which package has it.
+/// library cannot be loaded; the text names its package.
 [[nodiscard]] Result<> load_libpq();
 
 inline decltype(&::PQcmdStatus) PQcmdStatus;

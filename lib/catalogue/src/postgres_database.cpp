@@ -128,7 +128,7 @@ Result<> PostgresDatabase::connect() {
         return std::unexpected(lost(one_line(PQerrorMessage(connection_.get()))));
     PQsetNoticeProcessor(connection_.get(), [](void*, const char*) {}, nullptr);  // a library prints nothing
     const auto limit_ms = options_.answer_timeout.count();
-    // A commit that is answered is on stable storage; what waits in a transaction for a stopped process is let go.
+    // A commit that is answered is on stable storage; a transaction that waits for a stopped process is rolled back.
     const auto settings = fmt::format(
         "SET statement_timeout = {0}; SET lock_timeout = {0}; SET idle_in_transaction_session_timeout = {0}; "
         "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",

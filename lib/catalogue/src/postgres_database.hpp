@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PostgreSQL behind sql::Database, by libpq. Calls do not wait for ever: the server is told how long a
-// statement may take, and should the server itself hang, the connection is given up a little later.
+// PostgreSQL behind sql::Database, by libpq. Calls do not wait for ever: the server has a time limit for each
+// statement, and should the server itself hang, the connection is closed a little later.
 //
 // Writers meet at one lock of the database (begin), as they do at SQLite's: a change of the catalogue is rare
 // and short, and what it has read cannot change before it writes. The lock goes with its holder's connection,

@@ -8,7 +8,7 @@
 namespace weir::catalogue {
 namespace {
 
-constexpr std::int64_t batch = 100;  // changes that are carried before the file forgets them
+constexpr std::int64_t batch = 100;  // changes that are carried before the file deletes them
 
 /// In the file of a catalogue that is shared. Numbers are never given twice, also when the table was empty between.
 constexpr const char* sharing_tables = R"sql(
@@ -75,7 +75,7 @@ Result<std::unique_ptr<QueuedCatalogue>> QueuedCatalogue::open(std::unique_ptr<S
         return {};
     });
     if (!read) return std::unexpected(std::move(read.error()));
-    if (writer.empty()) return std::unexpected(own->database().damaged("it does not say who writes it"));
+    if (writer.empty()) return std::unexpected(own->database().damaged("it does not name its writer"));
     return std::unique_ptr<QueuedCatalogue>(
         new QueuedCatalogue(std::move(own), std::move(uri), std::move(writer), std::move(options)));
 }
@@ -123,7 +123,7 @@ Result<std::uint64_t> QueuedCatalogue::changes_waiting() {
 Result<> QueuedCatalogue::reach_shared() {
     if (shared_ != nullptr) return {};
     if (uri_.empty())
-        return fail(Errc::io, fmt::format("catalogue {} is carried over into a shared one; say which with --catalogue",
+        return fail(Errc::io, fmt::format("catalogue {} is carried over into a shared one; name that with --catalogue",
                                           own_->database().name()));
     auto opened = WEIR_TRY(open_postgres(uri_, options_.shared));
     // Changes must never reach another catalogue than those before them.
@@ -204,8 +204,8 @@ Result<> QueuedCatalogue::carry_all() {
         }
         if (last != 0) {
             WEIR_TRY(own_->change([&]() -> Result<> {
-                auto forgotten = own_->database().execute("DELETE FROM outbox WHERE number <= ?", {last});
-                if (!forgotten) return std::unexpected(std::move(forgotten.error()));
+                auto deleted = own_->database().execute("DELETE FROM outbox WHERE number <= ?", {last});
+                if (!deleted) return std::unexpected(std::move(deleted.error()));
                 return {};
             }));
         }
@@ -263,7 +263,7 @@ Result<> QueuedCatalogue::claim(const std::string& recorder) {
                             recorder, database.name()));
 }
 
-/// Those that were closed when this recorder joined: both catalogues say the same.
+/// Those that were closed when this recorder joined: both catalogues have the same.
 Result<> QueuedCatalogue::blocks_closed_below(const RunStart& start, std::uint64_t& below) {
     const auto found = WEIR_TRY(shared_->database().number_of(
         "SELECT blocks_closed_below FROM runs WHERE run = ? AND recorder = ?", {start.run, start.recorder}));

@@ -29,7 +29,7 @@ struct QueuedCatalogueOptions {
 
 /// `own` is made when it is not there. One that has runs and was never shared is refused: their numbers may be
 /// others' in the shared catalogue. With an empty `uri` the file must have been shared before: its changes wait for
-/// whoever opens it with one. That the shared catalogue cannot be reached is no error.
+/// the next call that opens it with one. That the shared catalogue cannot be reached is no error.
 [[nodiscard]] Result<std::unique_ptr<Catalogue>> open_queued_catalogue(const std::filesystem::path& own,
                                                                        const std::string& uri,
                                                                        QueuedCatalogueOptions options = {});

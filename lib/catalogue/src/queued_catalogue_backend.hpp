@@ -26,7 +26,7 @@ public:
     Result<> together(const std::function<Result<>()>& work) override;
     void on_no_space(std::function<bool()> make_room) override { own_->on_no_space(std::move(make_room)); }
 
-    // Runs: where the shared catalogue has a say.
+    // Runs: here the shared catalogue decides.
     Result<RunOpening> open_run(const RunStart& start) override;
     Result<RunNumber> open_free_run(const RunStart& start) override;
     Result<RunNumber> next_free_run() override;
@@ -53,7 +53,7 @@ public:
     Result<> file_moved(const Guid& guid, const std::string& volume, const std::string& name) override {
         return make(FileMoved{guid, volume, name});
     }
-    Result<> forget_file(const Guid& guid) override { return make(ForgetFile{guid}); }
+    Result<> remove_opened_file(const Guid& guid) override { return make(RemoveOpenedFile{guid}); }
     Result<> put_file(const FileRow& file, const SharedEvents& shared) override { return make(PutFile{file, shared}); }
     Result<> set_transfer(const TransferRow& row) override { return make(SetTransfer{row}); }
     Result<> set_marks(std::span<const SessionMark> marks) override {
@@ -82,7 +82,7 @@ public:
     Result<std::vector<SessionMark>> marks(RunNumber run) override { return own_->marks(run); }
     Result<std::vector<LedgerRow>> ledgers(RunNumber run) override { return own_->ledgers(run); }
     Result<> check() override { return own_->check(); }
-    Result<bool> put_back() override { return own_->put_back(); }
+    Result<bool> restore_name() override { return own_->restore_name(); }
 
     bool knows_other_recorders() const override { return false; }
     Result<std::uint64_t> changes_waiting() override;
@@ -118,8 +118,8 @@ private:
 
     std::mutex state_mutex_;
     std::condition_variable_any changed_;
-    std::uint64_t wanted_ = 0;    // counts what there was to carry, and who asked
-    std::uint64_t settling_ = 0;  // somebody waits for this one: no pause before it is tried
+    std::uint64_t wanted_ = 0;    // counts what there was to carry, and the calls of settle()
+    std::uint64_t settling_ = 0;  // a call waits for this one: no pause before it is tried
     std::uint64_t done_ = 0;      // tried up to here
     std::jthread thread_;         // the last member: it stops before what it uses is gone
 };

@@ -3,7 +3,7 @@
 
 namespace weir::catalogue {
 
-static_assert(catalogue_schema_version == 3 && catalogue_application_id == 2003134834, "the text below says the same");
+static_assert(catalogue_schema_version == 3 && catalogue_application_id == 2003134834, "the text below has the same");
 
 // transfers and file_shares have no reference to files: put_file() writes the row of a file anew, and they stay.
 const char* catalogue_schema() noexcept {

@@ -55,7 +55,7 @@ class Database;
 class Cursor {
 public:
     virtual ~Cursor() = default;
-    /// True: there is a row to read. False: there was none left.
+    /// True: there is a row to read. False: there are no more.
     [[nodiscard]] virtual Result<bool> next() = 0;
     [[nodiscard]] virtual bool is_null(int column) const = 0;
     /// Nothing when the column holds something else.
@@ -64,12 +64,12 @@ public:
     [[nodiscard]] virtual std::string column_name(int column) const = 0;
 };
 
-/// The rows of an answer. A column that does not hold what it should makes the row bad; row_ok() says which.
+/// The rows of an answer. A column that does not hold what it should makes the row bad; row_ok() names it.
 class Rows {
 public:
     Rows(const Database& database, std::unique_ptr<Cursor> cursor) : database_(&database), cursor_(std::move(cursor)) {}
 
-    /// True: there is a row to read. False: there was none left.
+    /// True: there is a row to read. False: there are no more.
     [[nodiscard]] Result<bool> next();
 
     [[nodiscard]] std::string text(int column);
@@ -126,7 +126,7 @@ public:
     [[nodiscard]] Result<std::optional<std::uint64_t>> number_of(std::string_view statement,
                                                                  std::initializer_list<Value> values = {});
 
-    /// Begins to write: until commit() or rollback() nobody else writes, so that what is read cannot change.
+    /// Begins to write: until commit() or rollback() no other connection writes, so that what is read cannot change.
     [[nodiscard]] virtual Result<> begin() = 0;
     /// On stable storage when it returns without an error, unless sync_commits(false) was called.
     [[nodiscard]] virtual Result<> commit() = 0;
@@ -144,10 +144,10 @@ public:
     /// Whether the call that just failed may succeed in a new transaction at once.
     [[nodiscard]] virtual bool worth_repeating() const noexcept = 0;
 
-    /// What the database itself can say of its soundness.
+    /// The check of its soundness that the database itself offers.
     [[nodiscard]] virtual Result<> check() = 0;
-    /// As Catalogue::put_back(); outside of transactions.
-    [[nodiscard]] virtual Result<bool> put_back() { return false; }
+    /// As Catalogue::restore_name(); outside of transactions.
+    [[nodiscard]] virtual Result<bool> restore_name() { return false; }
 
     /// For messages: a path, or a place without its password.
     [[nodiscard]] virtual const std::string& name() const noexcept = 0;

@@ -46,10 +46,10 @@ Result<> SqlCatalogue::look(const Change& body) {
     return body();
 }
 
-Result<bool> SqlCatalogue::put_back() {
+Result<bool> SqlCatalogue::restore_name() {
     const std::lock_guard lock(mutex_);
     if (in_change_) return false;
-    return database_.put_back();
+    return database_.restore_name();
 }
 
 Result<> SqlCatalogue::transact(const ChangeId* id, const Change& body) {
@@ -68,7 +68,8 @@ Result<> SqlCatalogue::transact(const ChangeId* id, const Change& body) {
 Result<> SqlCatalogue::attempt_change(const ChangeId* id, const Change& body) {
     auto transaction = WEIR_TRY(sql::Transaction::begin(database_));
     if (id != nullptr) {
-        // Nobody else writes now: a commit of this change whose answer was lost has either happened or never will.
+        // No other connection writes now: a commit of this change whose answer was lost has either happened or never
+        // will.
         const auto last = WEIR_TRY(database_.number_of("SELECT change FROM writers WHERE writer = ?", {id->writer}));
         if (last.value_or(0) >= id->number) return {};
     }

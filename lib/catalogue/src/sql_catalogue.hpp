@@ -28,7 +28,7 @@ public:
     ~SqlCatalogue() override;
 
     /// Several calls of the methods below as one transaction: all of them or none. The body may run more than
-    /// once; what it leaves in variables counts from its last run.
+    /// once; the values of its variables are those of its last run.
     Result<> change(const Change& body);
 
     /// The same. Does nothing when this change, or a later one of the same writer, was made already.
@@ -71,7 +71,7 @@ public:
     Result<> file_deleted(const Guid& guid, const std::string& volume, const std::string& name) override;
     Result<> set_file_health(const Guid& guid, FileHealth health) override;
     Result<> file_moved(const Guid& guid, const std::string& volume, const std::string& name) override;
-    Result<> forget_file(const Guid& guid) override;
+    Result<> remove_opened_file(const Guid& guid) override;
     Result<> put_file(const FileRow& file, const SharedEvents& shared) override;
 
     Result<> set_transfer(const TransferRow& row) override;
@@ -84,7 +84,7 @@ public:
     Result<std::vector<LedgerRow>> ledgers(RunNumber run) override;
 
     Result<> check() override;
-    Result<bool> put_back() override;
+    Result<bool> restore_name() override;
 
 private:
     Result<> transact(const ChangeId* id, const Change& body);

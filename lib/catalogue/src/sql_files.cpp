@@ -47,7 +47,7 @@ FileRow read_file_row(sql::Rows& rows) {
 Result<> check_amounts(std::uint64_t events, std::uint64_t bytes) {
     if (sql::fits(events) && sql::fits(bytes)) return {};
     return fail(Errc::limit,
-                fmt::format("a file of {} events and {} bytes is larger than the catalogue can say", events, bytes));
+                fmt::format("a file of {} events and {} bytes is larger than the catalogue can hold", events, bytes));
 }
 
 Result<std::vector<FileSum>> normal_sums(const std::vector<FileSum>& sums) {
@@ -346,10 +346,11 @@ Result<> SqlCatalogue::file_moved(const Guid& guid, const std::string& volume, c
     });
 }
 
-Result<> SqlCatalogue::forget_file(const Guid& guid) {
+Result<> SqlCatalogue::remove_opened_file(const Guid& guid) {
     return change([&]() -> Result<> {
         const auto known = WEIR_TRY(known_file(guid));
-        if (known.file_state != FileState::opened) return refused(known, "cannot be forgotten: it was closed");
+        if (known.file_state != FileState::opened)
+            return refused(known, "cannot be removed from the catalogue: it was closed");
         WEIR_TRY(database_.execute("DELETE FROM files WHERE guid = ?", {guid}));
         WEIR_TRY(database_.execute("DELETE FROM file_shares WHERE guid = ?", {guid}));
         return {};

@@ -54,7 +54,7 @@ Result<> SqlCatalogue::write_ledger(const LedgerRow& row, bool add) {
         fits = fits && sql::fits(copies);
     }
     if (!fits)
-        return fail(Errc::limit, fmt::format("a count of stream {}_{} in run {} is larger than the catalogue can say",
+        return fail(Errc::limit, fmt::format("a count of stream {}_{} in run {} is larger than the catalogue can hold",
                                              row.stream_type, row.stream_name, number(row.run)));
     if (!add) {
         WEIR_TRY(database_.execute(

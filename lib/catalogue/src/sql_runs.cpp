@@ -16,7 +16,7 @@ std::string utc(WallTime time) {
     return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)));
 }
 
-/// "a" and "b" become "a, b"; what is already there is not said again.
+/// "a" and "b" become "a, b"; what is already there is not repeated.
 std::string joined(const std::string& had, const std::string& more) {
     if (more.empty() || (", " + had + ", ").contains(", " + more + ", ")) return had;
     return had.empty() ? more : had + ", " + more;

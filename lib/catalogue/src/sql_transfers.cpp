@@ -36,7 +36,7 @@ Result<TransferRow> normal(TransferRow row) {
     if (!row.url.empty()) WEIR_TRY(check_text("the place of the copy", row.url, path_size_max));
     if (!row.error.empty()) WEIR_TRY(check_text("the error of a transfer", row.error, path_size_max));
     if (!sql::fits(row.bytes))
-        return fail(Errc::limit, fmt::format("a copy of {} bytes is larger than the catalogue can say", row.bytes));
+        return fail(Errc::limit, fmt::format("a copy of {} bytes is larger than the catalogue can hold", row.bytes));
     if (row.algorithm.empty() != row.checksum.empty())
         return fail(Errc::usage, "a transfer has an algorithm and its checksum, or neither");
     if (row.algorithm.empty()) return row;

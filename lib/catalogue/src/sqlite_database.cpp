@@ -157,7 +157,7 @@ Result<> SqliteDatabase::check() {
     return {};
 }
 
-Result<bool> SqliteDatabase::put_back() {
+Result<bool> SqliteDatabase::restore_name() {
     int moved = 0;
     if (sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || moved == 0)
         return false;
@@ -182,7 +182,7 @@ Result<bool> SqliteDatabase::put_back() {
     WEIR_TRY(sync_directory(std::filesystem::absolute(path_, ec).parent_path()));
     auto again = WEIR_TRY(open(path_, false, busy_timeout_));
     WEIR_TRY(again->script("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON"));
-    handle_ = std::move(again->handle_);  // SQLite leaves the files alone when it closes one that has no name
+    handle_ = std::move(again->handle_);  // SQLite does not touch the files when it closes one that has no name
     return true;
 }
 

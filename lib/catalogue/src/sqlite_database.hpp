@@ -29,12 +29,12 @@ public:
     bool commit_may_be_unknown() const noexcept override { return false; }
     bool worth_repeating() const noexcept override { return false; }
     Result<> check() override;
-    Result<bool> put_back() override;
+    Result<bool> restore_name() override;
     const std::string& name() const noexcept override { return path_.native(); }
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
-    /// What SQLite says of the call that just failed, in our words.
+    /// SQLite's error of the call that just failed, in our words.
     [[nodiscard]] Error failure(int code) const;
 
 private:

@@ -33,7 +33,7 @@ protected:
                 FileDeleted{file.guid, "/data/2", "name"},
                 SetFileHealth{file.guid, FileHealth::quarantined},
                 FileMoved{file.guid, "/data/2", "name"},
-                ForgetFile{file.guid},
+                RemoveOpenedFile{file.guid},
                 PutFile{file, {{"express_express", 2}}},
                 SetTransfer{transfer},
                 SetMarks{{mark_of(17, 0, ""), mark_of(17, 1, "1-2")}},
@@ -59,7 +59,7 @@ TEST_F(CatalogueChanges, EachKindIsReadBackAsItWasWritten) {
 TEST_F(CatalogueChanges, TheBytesAreThoseOfTheDocument) {
     std::string guid;
     for (const char digit : to_string(Guid{})) guid += digit == '-' ? "2d" : "30";
-    EXPECT_EQ(encode(ForgetFile{Guid{}}),
+    EXPECT_EQ(encode(RemoveOpenedFile{Guid{}}),
               "0200000000000000"
               "0b00000000000000"
               "2400000000000000" +

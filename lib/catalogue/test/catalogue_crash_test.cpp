@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that are killed while they write. A child says over a pipe what was committed; after the
+// Processes that are killed while they write. A child reports over a pipe what was committed; after the
 // kill, that much is there, and nothing is there by half.
 #include <signal.h>
 #include <sys/wait.h>

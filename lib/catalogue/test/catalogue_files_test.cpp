@@ -250,9 +250,9 @@ TEST_F(CatalogueFiles, OnlyAFileThatWasNeverClosedCanBeForgotten) {
     ASSERT_TRUE(catalogue->file_opened(a).has_value());
     ASSERT_TRUE(catalogue->file_opened(b).has_value());
     ASSERT_TRUE(catalogue->file_closed(close_of(b)).has_value());
-    ASSERT_TRUE(catalogue->forget_file(a.guid).has_value());
+    ASSERT_TRUE(catalogue->remove_opened_file(a.guid).has_value());
     EXPECT_EQ(catalogue->file(a.guid).value(), std::nullopt);
-    EXPECT_EQ(code_of(catalogue->forget_file(b.guid)), Errc::refused);
+    EXPECT_EQ(code_of(catalogue->remove_opened_file(b.guid)), Errc::refused);
 }
 
 TEST_F(CatalogueFiles, ARebuiltCatalogueEqualsTheFirstHoweverOftenItIsRebuilt) {

@@ -144,13 +144,13 @@ TEST_F(CatalogueOpen, AFileWhoseNameWasTakenAwayIsWrittenAgainWithAllThatItHolds
                              .relaxations = "",
                              .at = {}};
         ASSERT_TRUE(catalogue->open_run(start).has_value());
-        EXPECT_FALSE(catalogue->put_back().value());
+        EXPECT_FALSE(catalogue->restore_name().value());
         std::filesystem::remove(path_);
         if (also_its_log) {
             for (const auto* ending : {"-wal", "-shm"}) std::filesystem::remove(path_.native() + ending);
         }
-        EXPECT_TRUE(catalogue->put_back().value());
-        EXPECT_FALSE(catalogue->put_back().value());
+        EXPECT_TRUE(catalogue->restore_name().value());
+        EXPECT_FALSE(catalogue->restore_name().value());
         ASSERT_TRUE(catalogue->close_run(start.run, "weir", {}).has_value());
         const auto other = open();  // by its name
         const auto rows = other->runs(start.run).value();
@@ -163,8 +163,8 @@ TEST_F(CatalogueOpen, AFileWhoseNameWasTakenAwayIsWrittenAgainWithAllThatItHolds
 TEST_F(CatalogueOpen, AnotherFileUnderItsNameIsKept) {
     const auto catalogue = open();
     std::filesystem::rename(path_, path_.native() + ".away");
-    std::ofstream(path_) << "somebody else's";
-    EXPECT_TRUE(catalogue->put_back().value());
+    std::ofstream(path_) << "of another program";
+    EXPECT_TRUE(catalogue->restore_name().value());
     EXPECT_TRUE(open()->check().has_value());
     EXPECT_EQ(std::filesystem::file_size(path_.native() + ".foreign-1"), 15U);
 }

@@ -11,7 +11,7 @@ namespace weir::catalogue {
 
 class PostgresCluster {
 public:
-    /// Nothing when no server is installed, or it does not start; `why` says so.
+    /// Nothing when no server is installed, or it does not start; `why` has the reason.
     static std::unique_ptr<PostgresCluster> start(std::string& why);
     ~PostgresCluster();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only a server can do to a catalogue: go away, come back, hang, be somebody else's.
+// What only a server can do to a catalogue: go away, come back, hang, belong to another program.
 #include <gmock/gmock.h>
 
 #include "catalogue_fixture.hpp"
@@ -14,7 +14,7 @@ using testing::Not;
 
 class Postgres : public CatalogueTest {
 protected:
-    /// Ends every connection to the server but the one that says so.
+    /// Ends every connection to the server but the one that calls this.
     static void cut_connections() {
         ASSERT_TRUE(
             the_cluster().sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
@@ -99,7 +99,7 @@ TEST_F(Postgres, AChangeWithANameIsMadeOnceHoweverOftenItIsAskedFor) {
     EXPECT_EQ(catalogue.ledgers(RunNumber{17}).value(), std::vector{ledger_of(17, 3, 3)});
 }
 
-TEST_F(Postgres, SomebodyWhoHoldsTheLockTooLongIsAnErrorThatSaysSo) {
+TEST_F(Postgres, AProgramThatHoldsTheLockTooLongIsAnErrorThatNamesIt) {
     auto holder = open_postgres(uri_, {});
     ASSERT_TRUE(holder.has_value());
     PostgresCatalogueOptions impatient;

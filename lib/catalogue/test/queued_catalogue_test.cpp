@@ -177,7 +177,7 @@ TEST_F(Queued, ANoteThatWasCarriedAndNotForgottenIsNotMadeTwice) {
     }
     raw("CREATE TABLE kept AS SELECT * FROM outbox");
     settle(*open_queued());
-    raw("INSERT INTO outbox SELECT * FROM kept");  // as if the process had died before it forgot
+    raw("INSERT INTO outbox SELECT * FROM kept");  // as if the process had died before it deleted them
     auto catalogue = open_queued();
     settle(*catalogue);
     EXPECT_EQ(good(shared()->ledgers(RunNumber{17})), std::vector{ledger_of(17, 1, 1)});

@@ -13,7 +13,7 @@
 // vector by multiplication would fill the two ports that multiply. At the end of a turn the columns are
 // widened to 32 bits.
 //
-// keep(x) says "x is in a register here". Without it g++ loads a vector once for each use, and regroups the
+// keep(x) requires that x is in a register here. Without it g++ loads a vector once for each use, and regroups the
 // additions of a whole turn until the registers do not suffice: a third slower.
 //
 // V has: Vector, width, load(p), keep(x), zero(), both(a, b), column_sums(bytes), second_bytes(bytes), add16,

@@ -199,7 +199,7 @@ TEST(Kernels, SelfTestPassesForOursAndNamesAKernelThatIsWrong) {
                                                [](std::uint64_t a, std::uint64_t b) noexcept { return a & b; }}};
     EXPECT_FALSE(self_test_products("crc64-xz", wide_products, {}).has_value());
 
-    const CopyLinesKernel copies[] = {{"forgets", [](const CpuFeatures&) noexcept { return true; },
+    const CopyLinesKernel copies[] = {{"incomplete", [](const CpuFeatures&) noexcept { return true; },
                                        [](std::byte*, const std::byte*, std::size_t, std::size_t) noexcept {}}};
     EXPECT_FALSE(self_test_copy(copies, {}).has_value());
 

@@ -12,7 +12,7 @@
 namespace weir::datafile {
 namespace {
 
-/// "4711 on daq-3, boot 0f3c...": on a shared file system the process alone does not say who it is.
+/// "4711 on daq-3, boot 0f3c...": on a shared file system the process alone is ambiguous.
 std::string this_process() {
     std::array<char, 256> host{};
     if (::gethostname(host.data(), host.size() - 1) != 0) host = {'?'};

@@ -18,9 +18,9 @@ DiskFault disk_fault_of(const Error& error) noexcept {
         case ENXIO:
         case EROFS:
         case ESTALE:
-        case ENOTCONN:  // a file system in user space whose process is gone
+        case ENOTCONN:  // a file system in user space, with its process gone
         case ESHUTDOWN:
-        case EUCLEAN:  // "structure needs cleaning": XFS and ext4 say so of themselves
+        case EUCLEAN:  // "structure needs cleaning": XFS and ext4 report it of themselves
         case ENOENT:   // a directory that was there is gone
         case ENOTDIR: return DiskFault::volume;
         default: return DiskFault::file;

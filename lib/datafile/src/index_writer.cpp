@@ -56,7 +56,7 @@ Result<> IndexWriter::sync() {
 
 Result<> IndexWriter::rename() { return rename_new(made_, target_, *system_); }
 
-Result<> IndexWriter::put_back() {
+Result<> IndexWriter::restore_name() {
     file_ = WEIR_TRY(write_again(file_, end_, made_, *system_));
     return {};
 }

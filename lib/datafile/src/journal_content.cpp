@@ -68,8 +68,8 @@ Result<> read_journal(const std::filesystem::path& path, bool is_last, JournalCo
         if (behind_damage) behind.push_back(record);
         else take(record);
     });
-    // What ends behind the last commit was being written when the recorder died, or it was damaged since: nobody can
-    // tell, and what is whole in it counts as much as what the index says.
+    // A file that ends behind its last commit was being written when the recorder died, or was damaged since. These
+    // cannot be distinguished, and the whole records in it count as much as those of the index.
     const bool was_to_continue = damage && !is_last && bytes.size() - damage->offset <= continues_size;
     const bool synced_is_lost = damage && (damage->commit_behind || (!is_last && !was_to_continue));
     if (synced_is_lost) std::ranges::for_each(behind, take);
@@ -80,15 +80,15 @@ Result<> read_journal(const std::filesystem::path& path, bool is_last, JournalCo
     } else if (synced_is_lost) {
         damaged(fmt::format("is damaged at offset {} ({})", damage->offset, damage->reason));
     }
-    if (without_session > 0) damaged(fmt::format("does not say who sent {} of its events", without_session));
+    if (without_session > 0) damaged(fmt::format("does not name the sender of {} of its events", without_session));
     const auto* begins = first ? std::get_if<JournalBegins>(&*first) : nullptr;
     if (begins != nullptr && begins->number != JournalWriter::number_of(path))
         damaged(fmt::format("is a copy of number {}", begins->number));
     return {};
 }
 
-/// Journals are numbered without a gap, removed in their order, and say when another follows. Where one is missing
-/// between two or at the end, nobody knows what was acknowledged in it.
+/// Journals are numbered without a gap, removed in their order, and each one that is full names the next. Where one is
+/// missing between two or at the end, it is unknown what was acknowledged in it.
 void find_missing(const std::vector<std::filesystem::path>& journals, JournalContent& content) {
     for (std::size_t i = 1; i <= journals.size(); ++i) {
         const auto number =

@@ -149,11 +149,11 @@ Result<> JournalWriter::commit(bool sync) {
     return {};
 }
 
-Result<> JournalWriter::drop() {
+Result<> JournalWriter::discard() {
     pending_.clear();
     commit_begun_ = false;
     adding_.clear();
-    declared_sessions_.clear();  // some may have been in what is dropped; twice does no harm
+    declared_sessions_.clear();  // some may have been in what is discarded; twice does no harm
     if (end_ == head_size_) repeat_open_files();
     return file_.truncate(end_);
 }
@@ -163,7 +163,7 @@ Result<> JournalWriter::roll() {
     auto begun = begin(number_ + 1);  // what it must repeat is written with the next commit
     if (!begun && may_pass(disk_fault_of(begun.error()))) return {};
     if (!begun) return begun;
-    // The next is there first; then the one before says that there is a next, before anything is promised in it.
+    // The next is there first; then the one before names it, before anything is promised in it.
     std::vector<std::byte> last;
     encode(JournalContinues{number_}, last);
     auto full = std::move(*full_);
@@ -171,11 +171,11 @@ Result<> JournalWriter::roll() {
     if (auto written = full.file.write_at(full.end, last); !written)
         return may_pass(disk_fault_of(written.error())) ? Result<>{} : written;  // without room it stays unsaid
     WEIR_TRY(full.file.sync_data());
-    static_cast<void>(remove_unneeded());  // else with the next one, or the next file that is forgotten
+    static_cast<void>(remove_unneeded());  // else with the next one, or the next file that is released
     return {};
 }
 
-Result<> JournalWriter::forget(const Guid& guid) {
+Result<> JournalWriter::release(const Guid& guid) {
     open_files_.erase(guid);
     for (auto& [number, files] : needed_by_) files.erase(guid);
     return remove_unneeded();
@@ -191,7 +191,7 @@ Result<> JournalWriter::remove_unneeded() {
     return {};
 }
 
-Result<> JournalWriter::put_back() {
+Result<> JournalWriter::restore_name() {
     file_ = WEIR_TRY(write_again(file_, end_, file_.path(), *system_));
     return {};
 }

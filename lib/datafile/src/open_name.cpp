@@ -21,7 +21,7 @@ bool has_name(const File& file, const std::filesystem::path& path) {
 Result<File> write_again(const File& open, std::uint64_t size, const std::filesystem::path& path, FileSystem& system) {
     if (!open.is_open())
         return fail(Errc::io, fmt::format("{} is not open any more, and its name is gone", path.native()));
-    // Reads past the page cache would want aligned memory; nobody writes through this descriptor any more.
+    // Reads past the page cache would want aligned memory; nothing is written through this descriptor any more.
     if (const int flags = ::fcntl(open.fd(), F_GETFL); flags >= 0 && (flags & O_DIRECT) != 0)
         static_cast<void>(::fcntl(open.fd(), F_SETFL, flags & ~O_DIRECT));
     std::filesystem::path made;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sender and a receiver over loopback, with a sink that lets go at once and acknowledges every
+// A sender and a receiver over loopback, with a sink that releases each event at once and acknowledges every
 // millisecond, as one that syncs a disk for many events does. Both sides and the
 // payload checksum at both ends are in the figure. CPU seconds per GB are of the whole process (sender,
 // receiver and the kernel's part of both).
@@ -19,7 +19,7 @@ namespace {
 using namespace weir;
 using namespace weir::delivery;
 
-class DiscardingSink final : public EventSink {
+class AcknowledgingSink final : public EventSink {
 public:
     std::optional<Refusal> hello(SessionId, const wire::Hello&) override { return std::nullopt; }
     Taken take(IncomingEvent& event) override {
@@ -62,7 +62,7 @@ double cpu_seconds() {
 void send_and_discard(benchmark::State& state) {
     const auto size = static_cast<std::size_t>(state.range(0));
     memory::BufferPool pool(Bytes{256U << 20});
-    DiscardingSink sink;
+    AcknowledgingSink sink;
     ReceiverOptions options;
     options.threads = 1;
     auto receiver = Receiver::open(options, pool, sink).value();

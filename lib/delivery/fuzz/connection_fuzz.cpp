@@ -87,9 +87,9 @@ struct Stage {
     }
     void turn() {
         for (int i = 0; i < 4; ++i) connection->readable(staging, now);
-        std::array<std::byte, 4096> heard;
+        std::array<std::byte, 4096> answers;
         while (true) {  // so that its answers always find room
-            const auto read = peer.read(heard);
+            const auto read = peer.read(answers);
             if (!read || read->state != transport::Transfer::State::done) break;
         }
         connection->writable(now);
@@ -101,7 +101,7 @@ struct Stage {
         };
         require(stats.received ==
                 stats.passed_on + stats.duplicates + sum(stats.rejected_here) + stats.discarded + stats.waiting);
-        require(stats.passed_on == stats.acknowledged + sum(stats.rejected_by_sink) + stats.given_back + stats.in_hand);
+        require(stats.passed_on == stats.acknowledged + sum(stats.rejected_by_sink) + stats.returned + stats.in_hand);
         require(stats.in_hand == sink.held.size());
     }
 
@@ -185,7 +185,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                     });
                 }
                 break;
-            case 10: stage.connection->tell(stage.now); break;
+            case 10: stage.connection->send_answers(stage.now); break;
             case 11:
                 stage.now += std::chrono::seconds(script.byte());
                 if (const auto deadline = stage.connection->deadline(); deadline && *deadline <= stage.now)
@@ -193,7 +193,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 break;
             case 12:
                 if (script.byte() % 2 == 0) stage.connection->stop_reading();
-                else stage.connection->leave(wire::ByeReason::stopping, "stop", stage.now);
+                else stage.connection->close(wire::ByeReason::stopping, "stop", stage.now);
                 break;
         }
         stage.turn();

@@ -21,10 +21,10 @@ constexpr unsigned silent_beats_max = 3;
 
 }  // namespace
 
-void CreditAccount::give_back(std::uint64_t bytes) noexcept {
+void CreditAccount::return_credit(std::uint64_t bytes) noexcept {
     returned_.fetch_add(bytes);
-    if (!worth_telling() || asked_.exchange(true)) return;
-    thread_->write([this](Letters& letters) { letters.touched.push_back(connection_); });
+    if (!worth_announcing() || asked_.exchange(true)) return;
+    thread_->request([this](Requests& requests) { requests.touched.push_back(connection_); });
 }
 
 Connection::Connection(Context& context, std::shared_ptr<Mailbox> thread, const bool& memory_wanted, ConnectionId id,
@@ -94,15 +94,15 @@ void Connection::consume(ConstData input, SteadyTime now) {
             }
         }
     }
-    // Leaving: whatever else comes is not looked at.
+    // Closing: whatever else comes is not looked at.
 }
 
 void Connection::message(SteadyTime now) {
     const auto& header = assembler_.header();
     if (header.is(wire::MessageType::hello)) return hello(now);
     if (header.is(wire::MessageType::bye) && state_ == State::running) {
-        state_ = State::leaving;
-        drop_unfinished();
+        state_ = State::closing;
+        discard_unfinished();
         return end();
     }
     if (header.is(wire::MessageType::event)) return malformed("an EVENT has no payload", now);
@@ -120,7 +120,7 @@ void Connection::hello(SteadyTime now) {
     }
     const auto refuse = [&](wire::ByeReason reason, std::string text) {
         context_.report.warning(fmt::format("{} ({}) was refused: {}", peer_, wire::to_string(hello->session), text));
-        leave(reason, std::move(text), now);
+        close(reason, std::move(text), now);
     };
     if (!allowed(hello->session.sender))
         return refuse(
@@ -137,38 +137,39 @@ void Connection::hello(SteadyTime now) {
         return refuse(wire::ByeReason::limit,
                       fmt::format("the limit of {} sessions is reached", context_.options.sessions_max));
     if (auto refusal = context_.sink.hello(session->id, *hello)) {
-        let_go_of(*session);
+        unpin(*session);
         return refuse(refusal->reason, std::move(refusal->text));
     }
     auto takeover = session->take_over({thread_, id_}, *hello);
     if (takeover.format_differs) {
-        let_go_of(*session);
+        unpin(*session);
         return refuse(wire::ByeReason::format_mismatch, "this session came with another event format before");
     }
-    if (takeover.forgotten) {
-        let_go_of(*session);
+    if (takeover.too_old) {
+        unpin(*session);
         return refuse(wire::ByeReason::limit,
                       fmt::format("which sequences from {} on of this session are here is not known any more; "
                                   "choose a new incarnation",
                                   number(hello->oldest_held)));
     }
-    if (takeover.given_up > 0)
+    if (takeover.never_came > 0)
         context_.report.alarm(
             "sequence gap",
-            fmt::format("{} ({}): {} sequences below {} never came, and it holds them no more", peer_,
-                        wire::to_string(hello->session), takeover.given_up, number(hello->oldest_held)));
+            fmt::format("{} ({}): {} sequences below {} never came, and the sender does not hold them any more", peer_,
+                        wire::to_string(hello->session), takeover.never_came, number(hello->oldest_held)));
     if (takeover.reopened > 0)
-        context_.report.warning(fmt::format(
-            "{} ({}) still holds sequences from {} on, which its session had given up; they are taken. Is it one "
-            "sender?",
-            peer_, wire::to_string(hello->session), number(hello->oldest_held)));
+        context_.report.warning(
+            fmt::format("{} ({}) still holds sequences from {} on, which its session had counted as abandoned; they "
+                        "are taken. Is it one "
+                        "sender?",
+                        peer_, wire::to_string(hello->session), number(hello->oldest_held)));
     if (takeover.former) {
         context_.report.warning(
             fmt::format("{} ({}) replaces an older connection of its session", peer_, wire::to_string(hello->session)));
-        takeover.former->thread->write([&](Letters& letters) {
-            letters.ends.push_back({.connection = takeover.former->connection,
-                                    .reason = wire::ByeReason::replaced,
-                                    .text = "a newer connection of the same session has come from " + peer_});
+        takeover.former->thread->request([&](Requests& requests) {
+            requests.ends.push_back({.connection = takeover.former->connection,
+                                     .reason = wire::ByeReason::replaced,
+                                     .text = "a newer connection of the same session has come from " + peer_});
         });
     }
     session_ = std::move(session);
@@ -198,20 +199,20 @@ void Connection::hello(SteadyTime now) {
                                .instance = context_.instance,
                                .recorder = context_.options.name},
                  out_);
-    tell(now);
+    send_answers(now);
 }
 
-void Connection::tell(SteadyTime now) {
+void Connection::send_answers(SteadyTime now) {
     if (state_ == State::ended) return;
     flush(now);
     // Answers are gathered in the session while the peer does not read, so `out_` stays small.
     for (bool more = true; more && out_.empty() && state_ == State::running;) {
         const auto credit = account_->credit();
-        more = session_->take_answers(id_, credit, account_->worth_telling(), out_);
+        more = session_->take_answers(id_, credit, account_->worth_announcing(), out_);
         if (out_.empty()) return;
         account_->announce(credit);
         flush(now);
-        more = more || account_->worth_telling();
+        more = more || account_->worth_announcing();
     }
 }
 
@@ -227,7 +228,7 @@ void Connection::flush(SteadyTime now) {
     out_.clear();
     if (out_.capacity() > staging_size) out_ = {};
     out_sent_ = 0;
-    if (state_ == State::leaving && !std::exchange(sending_done_, true)) {
+    if (state_ == State::closing && !std::exchange(sending_done_, true)) {
         socket_.finish_sending();
         began_ = now;
     }
@@ -236,7 +237,7 @@ void Connection::flush(SteadyTime now) {
 void Connection::writable(SteadyTime now) {
     if (state_ == State::ended) return;
     flush(now);
-    if (state_ == State::running && out_.empty()) tell(now);
+    if (state_ == State::running && out_.empty()) send_answers(now);
 }
 
 void Connection::gone(SteadyTime) {
@@ -244,7 +245,7 @@ void Connection::gone(SteadyTime) {
     if (state_ != State::ended) end();
 }
 
-/// Neither side can say anything any more. What TLS found wrong is worth a word; a broken line is not.
+/// Neither side can send any more. A fault that TLS found is reported; a broken connection is not.
 void Connection::broken(const Error& error) {
     if (socket_.secure()) {
         context_.ledger.update([](ReceiverStats& stats) { ++stats.insecure; });
@@ -255,17 +256,17 @@ void Connection::broken(const Error& error) {
 
 void Connection::malformed(std::string text, SteadyTime now, wire::ByeReason reason) {
     context_.report.warning(fmt::format("{} was disconnected: {}", who(), text));
-    leave(reason, std::move(text), now);
+    close(reason, std::move(text), now);
 }
 
-void Connection::leave(wire::ByeReason reason, std::string text, SteadyTime now) {
-    if (state_ == State::leaving || state_ == State::ended) return;
+void Connection::close(wire::ByeReason reason, std::string text, SteadyTime now) {
+    if (state_ == State::closing || state_ == State::ended) return;
     context_.ledger.update([&](ReceiverStats& stats) { ++stats.closed[wire::index(reason)]; });
-    if (state_ == State::running) tell(now);  // what is final already goes out before
+    if (state_ == State::running) send_answers(now);  // what is final already goes out before
     if (state_ == State::ended) return;
-    drop_unfinished();
-    if (session_) session_->leave(id_);
-    state_ = State::leaving;
+    discard_unfinished();
+    if (session_) session_->disconnected(id_);
+    state_ = State::closing;
     reading_ = true;
     began_ = now;
     wire::encode(wire::Bye{reason, std::move(text)}, out_);
@@ -273,17 +274,17 @@ void Connection::leave(wire::ByeReason reason, std::string text, SteadyTime now)
 }
 
 void Connection::stop_reading() {
-    drop_unfinished();
+    discard_unfinished();
     reading_ = false;
 }
 
-void Connection::drop_unfinished() {
+void Connection::discard_unfinished() {
     const bool partial = assembler_.inside_message() && parked_ != Parked::for_sink &&
                          assembler_.header().is(wire::MessageType::event) && assembler_.payload_missing() > 0;
     const bool discarded = parked_ == Parked::for_sink;
     parked_ = Parked::no;
     rest_ = {};
-    if (discarded) session_->put_back(id_, waiting_.meta.sequence);
+    if (discarded) session_->undo_begin(id_, waiting_.meta.sequence);
     if (partial || discarded) {
         context_.ledger.update([&](ReceiverStats& stats) {
             stats.partial += partial ? 1U : 0U;
@@ -292,24 +293,24 @@ void Connection::drop_unfinished() {
         });
     }
     assembler_ = wire::FrameAssembler();
-    underway_ = {};
+    incoming_ = {};
     waiting_ = {};
 }
 
 void Connection::end() {
     if (state_ == State::ended) return;
-    drop_unfinished();
+    discard_unfinished();
     state_ = State::ended;
     socket_.close();
     if (session_) {
-        session_->leave(id_);
-        let_go_of(*std::exchange(session_, nullptr));
+        session_->disconnected(id_);
+        unpin(*std::exchange(session_, nullptr));
     }
 }
 
 /// This connection uses it no more.
-void Connection::let_go_of(const Session& session) {
-    if (context_.sessions.leave(session)) context_.sink.forgotten(session.id);
+void Connection::unpin(const Session& session) {
+    if (context_.sessions.unpin(session)) context_.sink.session_closed(session.id);
 }
 
 std::optional<SteadyTime> Connection::idle_since() const {
@@ -337,9 +338,9 @@ void Connection::beat(SteadyTime now) {
     silent_beats_ = std::exchange(received_since_beat_, false) || waits_for_us ? 0 : silent_beats_ + 1;
     if (silent_beats_ >= silent_beats_max) {
         const auto text =
-            fmt::format("it said nothing for {}", to_string(std::chrono::nanoseconds(silent_beats_max * heartbeat)));
+            fmt::format("it sent nothing for {}", to_string(std::chrono::nanoseconds(silent_beats_max * heartbeat)));
         context_.report.warning(fmt::format("{} was disconnected: {}", who(), text));
-        return leave(wire::ByeReason::too_slow, text, now);
+        return close(wire::ByeReason::too_slow, text, now);
     }
     if (!std::exchange(sent_since_beat_, false) && out_.empty()) {
         wire::encode_alive(out_);
@@ -358,7 +359,7 @@ std::optional<SteadyTime> Connection::message_deadline() const {
     switch (state_) {
         case State::ended: return std::nullopt;
         case State::greeting: return began_ + options.header_deadline;
-        case State::leaving: return began_ + options.farewell;
+        case State::closing: return began_ + options.farewell;
         case State::running: break;
     }
     if (parked_ != Parked::no || !reading_) return std::nullopt;  // it waits for us, not we for it
@@ -377,7 +378,7 @@ std::optional<SteadyTime> Connection::message_deadline() const {
 }
 
 void Connection::deadline_passed(SteadyTime now) {
-    if (state_ == State::leaving) return end();
+    if (state_ == State::closing) return end();
     if (const auto message = message_deadline(); !message || *message > now) {
         // Neither may be due: the pace that is asked of a payload changes with what others hold.
         if (beat_ && *beat_ <= now) beat(now);
@@ -387,7 +388,7 @@ void Connection::deadline_passed(SteadyTime now) {
                        : state_ == State::greeting ? "no HELLO came in time"
                                                    : "a message was begun and not finished in time";
     context_.report.warning(fmt::format("{} was disconnected: {}", who(), text));
-    leave(wire::ByeReason::too_slow, text, now);
+    close(wire::ByeReason::too_slow, text, now);
 }
 
 }  // namespace weir::delivery

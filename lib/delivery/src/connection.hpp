@@ -23,19 +23,19 @@ public:
     CreditAccount(std::shared_ptr<Mailbox> thread, ConnectionId connection, std::uint64_t window)
         : thread_(std::move(thread)), connection_(connection), window_(window) {}
 
-    void give_back(std::uint64_t bytes) noexcept override;
+    void return_credit(std::uint64_t bytes) noexcept override;
 
     /// Window and returned bytes: what the sender may have begun to send in all.
     [[nodiscard]] std::uint64_t credit() const noexcept { return window_ + returned_.load(); }
-    /// The credit that was told last; one thread writes it.
+    /// The credit that was announced last; one thread writes it.
     [[nodiscard]] std::uint64_t announced() const noexcept { return announced_.load(std::memory_order_relaxed); }
     void announce(std::uint64_t credit) noexcept {
         announced_.store(credit, std::memory_order_relaxed);
-        asked_.store(false);  // give_back() may ask again
+        asked_.store(false);  // return_credit() may notify again
     }
-    /// Asked again after announce(), or else a return in between is told by nobody: hence the sequentially
+    /// Called once more after announce(), or else a return in between would never be announced: hence the sequentially
     /// consistent order of returned_ and asked_ in both.
-    [[nodiscard]] bool worth_telling() const noexcept { return credit() - announced() >= window_ / 4; }
+    [[nodiscard]] bool worth_announcing() const noexcept { return credit() - announced() >= window_ / 4; }
 
 private:
     const std::shared_ptr<Mailbox> thread_;  // shared with the thread, which may end before the last event
@@ -48,7 +48,7 @@ private:
 
 class Connection {
 public:
-    enum class State { greeting, running, leaving, ended };
+    enum class State { greeting, running, closing, ended };
     enum class Parked { no, for_share, for_memory, for_sink };
 
     static constexpr std::size_t staging_size = 32 * 1024;  // per read, and kept at most while parked
@@ -64,13 +64,13 @@ public:
     // What happened, from the thread's loop. Afterwards look at state(), parked(), interest(), deadline().
     void readable(MutableData staging, SteadyTime now);
     void writable(SteadyTime now);
-    void gone(SteadyTime now);    // reset by the peer, or both directions shut
-    void resume(SteadyTime now);  // parked, and there may be room now
-    void tell(SteadyTime now);    // answers or credit wait to be sent
+    void gone(SteadyTime now);          // reset by the peer, or both directions shut
+    void resume(SteadyTime now);        // parked, and there may be room now
+    void send_answers(SteadyTime now);  // answers or credit wait to be sent
     void deadline_passed(SteadyTime now);
 
     /// BYE, then reading on for a short while so that the peer gets it.
-    void leave(wire::ByeReason reason, std::string text, SteadyTime now);
+    void close(wire::ByeReason reason, std::string text, SteadyTime now);
     /// No new events from here on; what is incomplete or not passed on will be sent again elsewhere.
     void stop_reading();
 
@@ -78,7 +78,7 @@ public:
     [[nodiscard]] int fd() const noexcept { return socket_.fd(); }
     [[nodiscard]] State state() const noexcept { return state_; }
     [[nodiscard]] Parked parked() const noexcept { return parked_; }
-    /// How many times it was parked so far: tells "still parked" from "parked again".
+    /// How many times it was parked so far: distinguishes "still parked" from "parked again".
     [[nodiscard]] std::uint64_t stalls() const noexcept { return stalls_; }
     [[nodiscard]] transport::Interest interest() const noexcept;
     /// Bytes of it wait where epoll does not see them (TLS), and it may read: call readable() again.
@@ -100,8 +100,8 @@ public:
     std::optional<SteadyTime> timer;  // when its entry in the timer queue is due
 
 private:
-    /// What becomes of the event whose payload is coming.
-    struct Underway {
+    /// The event whose payload is being received.
+    struct Incoming {
         wire::EventMeta meta;
         memory::Buffer buffer;
         ReceptionMemory::Hold hold;    // until the event is whole
@@ -126,9 +126,9 @@ private:
     [[nodiscard]] std::optional<SteadyTime> message_deadline() const;
     void broken(const Error& error);
     void malformed(std::string text, SteadyTime now, wire::ByeReason reason = wire::ByeReason::malformed);
-    void drop_unfinished();
+    void discard_unfinished();
     void flush(SteadyTime now);
-    void let_go_of(const Session& session);
+    void unpin(const Session& session);
     void end();
     [[nodiscard]] std::string who() const;
 
@@ -150,16 +150,16 @@ private:
     std::size_t out_sent_ = 0;
 
     std::shared_ptr<Session> session_;        // shared with the registry
-    std::shared_ptr<CreditAccount> account_;  // shared with the events underway
+    std::shared_ptr<CreditAccount> account_;  // shared with the events in flight
     wire::EventFormat format_ = wire::EventFormat::opaque;
     std::uint64_t received_ = 0;  // bytes of EVENT messages begun
     Sequence previous_{0};
     Sequence oldest_held_{1};
-    Underway underway_;
+    Incoming incoming_;
     IncomingEvent waiting_;  // complete; the sink was full
 
     // Nothing: this sender speaks protocol 1, and may be silent.
-    std::optional<SteadyTime> beat_;  // when to look whether both sides said something since the last
+    std::optional<SteadyTime> beat_;  // when to check whether both sides sent something since the last
     bool sent_since_beat_ = false, received_since_beat_ = false;
     unsigned silent_beats_ = 0;
 

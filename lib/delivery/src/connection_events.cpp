@@ -31,57 +31,57 @@ void Connection::event_begins(SteadyTime now) {
     received_ += header.message_size();
     if (received_ > account_->announced()) return malformed("more bytes were sent than credit was given", now);
 
-    underway_ = {};
-    underway_.message_size = header.message_size();
+    incoming_ = {};
+    incoming_.message_size = header.message_size();
     auto meta = wire::decode_event(assembler_.meta(), header.flags);
     if (meta) {
-        underway_.meta = std::move(*meta);
+        incoming_.meta = std::move(*meta);
     } else if (meta.error().code == Errc::limit) {  // whole, but its tags are not taken: answered by sequence
-        underway_.meta.sequence = wire::decode_event_sequence(assembler_.meta()).value();
-        underway_.meta.oldest_held = oldest_held_;
+        incoming_.meta.sequence = wire::decode_event_sequence(assembler_.meta()).value();
+        incoming_.meta.oldest_held = oldest_held_;
         reject(wire::RejectReason::bad_tag, meta.error().message());
     } else {
         return malformed(meta.error().message(), now);
     }
-    if (underway_.meta.oldest_held < oldest_held_ || underway_.meta.sequence < oldest_held_)
+    if (incoming_.meta.oldest_held < oldest_held_ || incoming_.meta.sequence < oldest_held_)
         return malformed(
-            fmt::format("sequence {} comes with {} as the oldest held, after {}", number(underway_.meta.sequence),
-                        number(underway_.meta.oldest_held), number(oldest_held_)),
+            fmt::format("sequence {} comes with {} as the oldest held, after {}", number(incoming_.meta.sequence),
+                        number(incoming_.meta.oldest_held), number(oldest_held_)),
             now);
-    oldest_held_ = underway_.meta.oldest_held;
+    oldest_held_ = incoming_.meta.oldest_held;
     decide(now);
 }
 
 void Connection::decide(SteadyTime now) {
     const auto& header = assembler_.header();
     std::uint64_t skipped = 0;
-    const auto standing = session_->arrives(id_, underway_.meta, previous_, skipped);
+    const auto standing = session_->arrives(id_, incoming_.meta, previous_, skipped);
     if (skipped > 0) {
         context_.ledger.update([&](ReceiverStats& stats) { stats.gaps += skipped; });
         context_.report.alarm("sequence gap", fmt::format("{}: {} sequences are missing between {} and {}", who(),
-                                                          skipped, number(previous_), number(underway_.meta.sequence)));
+                                                          skipped, number(previous_), number(incoming_.meta.sequence)));
     }
-    previous_ = std::max(previous_, underway_.meta.sequence);
+    previous_ = std::max(previous_, incoming_.meta.sequence);
     switch (standing) {
         case Session::Standing::final:
         case Session::Standing::in_hand:
-            underway_.duplicate = true;
-            underway_.rejected.reset();
+            incoming_.duplicate = true;
+            incoming_.rejected.reset();
             return assembler_.skip();
         case Session::Standing::scattered:
             context_.report.warning(fmt::format("{}: its sequences are too scattered", who()));
-            return leave(wire::ByeReason::limit, "the sequences of this session are too scattered", now);
+            return close(wire::ByeReason::limit, "the sequences of this session are too scattered", now);
         case Session::Standing::not_owner:
-            return leave(wire::ByeReason::replaced, "a newer connection of the same session has come", now);
+            return close(wire::ByeReason::replaced, "a newer connection of the same session has come", now);
         case Session::Standing::fresh: break;
     }
-    if (header.payload_size > context_.options.event_size_max.count() && !underway_.rejected)
+    if (header.payload_size > context_.options.event_size_max.count() && !incoming_.rejected)
         reject(wire::RejectReason::too_large,
                fmt::format("{} bytes; {} is the most that this recorder takes", header.payload_size,
                            context_.options.event_size_max.count()));
-    if (underway_.rejected) return assembler_.skip();
+    if (incoming_.rejected) return assembler_.skip();
 
-    // Whoever waits longer is served first, or else small events would overtake a large one for ever.
+    // The one that waits longest is served first, or else small events would overtake a large one for ever.
     parked_ = take_memory(memory_wanted_, now);
     if (parked_ == Parked::no) return;
     ++stalls_;
@@ -90,19 +90,19 @@ void Connection::decide(SteadyTime now) {
 
 Connection::Parked Connection::take_memory(bool others_wait, SteadyTime now) {
     const auto size = assembler_.header().payload_size;
-    // Who then waits for the pool keeps its leave: another large event would take it meanwhile.
-    if (!underway_.hold) underway_.hold = context_.reception.try_hold(size, underway_.place, now);
-    if (!underway_.hold) return Parked::for_share;
+    // One that then waits for the pool keeps its hold: another large event would take the memory meanwhile.
+    if (!incoming_.hold) incoming_.hold = context_.reception.try_hold(size, incoming_.place, now);
+    if (!incoming_.hold) return Parked::for_share;
     auto buffer = others_wait ? std::nullopt : context_.pool.try_take(size);
     if (!buffer) return Parked::for_memory;
-    underway_.buffer = std::move(*buffer);
-    assembler_.keep(underway_.buffer.data());
+    incoming_.buffer = std::move(*buffer);
+    assembler_.keep(incoming_.buffer.data());
     return Parked::no;
 }
 
 void Connection::reject(wire::RejectReason reason, std::string text) {
-    underway_.rejected = reason;
-    underway_.reject_text = std::move(text);
+    incoming_.rejected = reason;
+    incoming_.reject_text = std::move(text);
 }
 
 void Connection::resume(SteadyTime now) {
@@ -126,12 +126,12 @@ void Connection::resume(SteadyTime now) {
 
 void Connection::event_ends(SteadyTime now) {
     if (!assembler_.header().is(wire::MessageType::event)) return;  // an optional message was skipped
-    auto& event = underway_;
+    auto& event = incoming_;
     const bool verify = context_.options.verify_payload;
     if (verify && !event.duplicate && !event.rejected && assembler_.payload_crc() != event.meta.payload_crc) {
-        context_.report.warning(fmt::format("{}: the payload of sequence {} has crc32c {:08x}, its sender said {:08x}",
-                                            who(), number(event.meta.sequence), assembler_.payload_crc(),
-                                            event.meta.payload_crc));
+        context_.report.warning(
+            fmt::format("{}: the payload of sequence {} has crc32c {:08x}, its sender announced {:08x}", who(),
+                        number(event.meta.sequence), assembler_.payload_crc(), event.meta.payload_crc));
         reject(wire::RejectReason::corrupt_payload, "the payload does not have the crc32c that was sent with it");
     }
     auto begun = Session::Begun::duplicate;
@@ -141,8 +141,8 @@ void Connection::event_ends(SteadyTime now) {
     event.hold.release();  // whole: how long its memory is held is up to us now
     const auto size = assembler_.header().payload_size;
     const auto reason = event.rejected;
-    const bool dropped = reason || begun == Session::Begun::duplicate;
-    const bool held = dropped && context_.sink.dropped_are_answered() == AnswerTime::later;
+    const bool skipped = reason || begun == Session::Begun::duplicate;
+    const bool held = skipped && context_.sink.not_passed_on_is_answered() == AnswerTime::later;
     context_.ledger.update([&](ReceiverStats& stats) {
         ++stats.received;
         if (held) ++stats.held;
@@ -153,12 +153,12 @@ void Connection::event_ends(SteadyTime now) {
     });
     CreditHold credit(account_, event.message_size);
     if (reason) session_->hold_rejection(event.meta.sequence, *reason, std::move(event.reject_text));
-    if (dropped) {
-        context_.sink.dropped(session_->id, event.meta, reason.value_or(wire::RejectReason::duplicate), credit);
-        if (!held) session_->let_go(event.meta.sequence);
+    if (skipped) {
+        context_.sink.not_passed_on(session_->id, event.meta, reason.value_or(wire::RejectReason::duplicate), credit);
+        if (!held) session_->answer(event.meta.sequence);
     } else if (begun == Session::Begun::not_owner) {
-        underway_ = {};
-        return leave(wire::ByeReason::replaced, "a newer connection of the same session has come", now);
+        incoming_ = {};
+        return close(wire::ByeReason::replaced, "a newer connection of the same session has come", now);
     } else {
         const auto payload_crc = event.meta.payload_crc;
         waiting_ = IncomingEvent{.session = session_->id,
@@ -170,7 +170,7 @@ void Connection::event_ends(SteadyTime now) {
         deliver();
         if (parked_ != Parked::no) ++stalls_;
     }
-    underway_ = {};
+    incoming_ = {};
 }
 
 /// `waiting_` goes to the sink. It is counted as passed on already, because the sink may answer it before

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How other threads reach a receiver thread: they leave a letter and wake its event loop. Any number of
-// letters between two visits costs one wake-up. It is shared between its thread and everything that may
-// still write to it after the thread has ended (credit of events that are underway).
+// How other threads reach a receiver thread: they add a request and wake its event loop. Any number of
+// requests between two visits costs one wake-up. It is shared between its thread and everything that may
+// still write to it after the thread has ended (credit of events that are in flight).
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ namespace weir::delivery {
 
 using ConnectionId = std::uint64_t;
 
-struct Letters {
+struct Requests {
     struct End {  // a connection, or all of a run
         std::optional<ConnectionId> connection;
         RunNumber run{};
@@ -46,21 +46,21 @@ public:
     explicit Mailbox(transport::EventLoop event_loop) : loop(std::move(event_loop)) {}
 
     template <class Write>
-    void write(Write&& letter) {
+    void request(Write&& write) {
         bool wake = false;
         {
             const std::scoped_lock lock(mutex_);
-            letter(letters_);
+            write(requests_);
             // The owner looks again before it waits, so it need not wake itself.
             wake = !std::exchange(waiting_, true) && std::this_thread::get_id() != owner_;
         }
         if (wake) loop.wake();
     }
 
-    [[nodiscard]] Letters take() {
+    [[nodiscard]] Requests take() {
         const std::scoped_lock lock(mutex_);
         waiting_ = false;
-        return std::exchange(letters_, {});
+        return std::exchange(requests_, {});
     }
 
     /// The calling thread is the one that waits on the loop.
@@ -68,7 +68,7 @@ public:
         const std::scoped_lock lock(mutex_);
         owner_ = std::this_thread::get_id();
     }
-    /// Letters are there; the owner asks before it waits.
+    /// Requests are there; the owner looks before it waits.
     [[nodiscard]] bool waiting() {
         const std::scoped_lock lock(mutex_);
         return waiting_;
@@ -78,7 +78,7 @@ public:
 
 private:
     std::mutex mutex_;
-    Letters letters_;
+    Requests requests_;
     bool waiting_ = false;
     std::thread::id owner_;
 };

@@ -18,8 +18,8 @@ namespace {
 using Mailboxes = std::vector<std::shared_ptr<Mailbox>>;
 
 template <class Write>
-void write_to_all(const Mailboxes& threads, const Write& letter) {
-    for (const auto& thread : threads) thread->write(letter);
+void request_of_all(const Mailboxes& threads, const Write& write) {
+    for (const auto& thread : threads) thread->request(write);
 }
 
 Result<> check(const ReceiverOptions& options, const memory::BufferPool& pool) {
@@ -56,10 +56,12 @@ public:
             threads_.push_back(std::make_unique<ReceiverThread>(context, (*mailboxes)[i], clock, i,
                                                                 std::exchange(entrance, std::nullopt)));
         // The pool may call while this object is destroyed: it holds the mailboxes, not the object.
-        context.reception.on_released(
-            [shared = mailboxes] { write_to_all(*shared, [](Letters& letters) { letters.reception_freed = true; }); });
-        ticket_ = pool.subscribe(
-            [shared = mailboxes] { write_to_all(*shared, [](Letters& letters) { letters.memory_freed = true; }); });
+        context.reception.on_released([shared = mailboxes] {
+            request_of_all(*shared, [](Requests& requests) { requests.reception_freed = true; });
+        });
+        ticket_ = pool.subscribe([shared = mailboxes] {
+            request_of_all(*shared, [](Requests& requests) { requests.memory_freed = true; });
+        });
     }
 
     ~Station() {
@@ -79,10 +81,10 @@ public:
 
     bool stop(std::chrono::milliseconds deadline) {
         const std::scoped_lock lock(stop_mutex_);
-        if (!std::exchange(stop_told_, true)) {
+        if (!std::exchange(stop_requested_, true)) {
             stopping_.store(true);  // partner: answered()
             const auto until = clock_.now() + deadline;
-            write_to_all(*mailboxes, [until](Letters& letters) { letters.stop = until; });
+            request_of_all(*mailboxes, [until](Requests& requests) { requests.stop = until; });
         }
         if (!started_) {
             threads_.clear();
@@ -94,7 +96,7 @@ public:
 
     /// Answers were given; when it was the last one of a stop, the threads need not wait any longer.
     void answered() {
-        if (stopping_.load() && context.ledger.unanswered() == 0) write_to_all(*mailboxes, [](Letters&) {});
+        if (stopping_.load() && context.ledger.unanswered() == 0) request_of_all(*mailboxes, [](Requests&) {});
     }
 
     Context context;
@@ -106,7 +108,7 @@ private:
     std::size_t ticket_ = 0;
     std::atomic<bool> stopping_{false};
     std::mutex stop_mutex_;
-    bool stop_told_ = false;
+    bool stop_requested_ = false;
     bool listening_ = false;
     bool started_ = false;
     std::vector<std::unique_ptr<ReceiverThread>> threads_;
@@ -180,14 +182,14 @@ void Receiver::reject(Answer event, wire::RejectReason reason, std::string text)
     station_->answered();
 }
 
-void Receiver::let_go(std::span<const Answer> dropped) {
-    if (dropped.empty()) return;
+void Receiver::answer(std::span<const Answer> not_passed_on) {
+    if (not_passed_on.empty()) return;
     std::shared_ptr<Session> session;
-    for (const auto& [id, sequence] : dropped) {
+    for (const auto& [id, sequence] : not_passed_on) {
         if (!session || session->id != id) session = station_->context.sessions.find(id);
-        if (session) session->let_go(sequence);
+        if (session) session->answer(sequence);
     }
-    station_->context.ledger.update([&](ReceiverStats& stats) { stats.held -= dropped.size(); });
+    station_->context.ledger.update([&](ReceiverStats& stats) { stats.held -= not_passed_on.size(); });
     station_->answered();
 }
 
@@ -197,14 +199,14 @@ void Receiver::send_again(std::span<const Answer> events) {
     for (const auto& [id, sequence] : events) {
         auto& session = sessions[id];
         if (!session) session = station_->context.sessions.find(id);
-        if (session && session->give_back(sequence)) ++count;
+        if (session && session->return_event(sequence)) ++count;
     }
     if (count == 0) return;
     station_->context.ledger.update([count](ReceiverStats& stats) {
-        stats.given_back += count;
+        stats.returned += count;
         stats.in_hand -= count;
     });
-    // Only now: a connection that ended earlier could be back before all of its events are forgotten.
+    // Only now: a connection that ended earlier could be back before all of its events are returned.
     for (const auto& [id, session] : sessions) {
         if (session)
             session->end_connection(wire::ByeReason::send_again,
@@ -214,7 +216,7 @@ void Receiver::send_again(std::span<const Answer> events) {
 }
 
 void Receiver::retry() {
-    write_to_all(*station_->mailboxes, [](Letters& letters) { letters.sink_has_room = true; });
+    request_of_all(*station_->mailboxes, [](Requests& requests) { requests.sink_has_room = true; });
 }
 
 std::optional<wire::SessionKey> Receiver::session_key(SessionId session) const {
@@ -228,12 +230,12 @@ wire::SequenceSet Receiver::final_sequences(SessionId session) const {
 }
 
 void Receiver::disconnect(RunNumber run, wire::ByeReason reason, std::string text) {
-    write_to_all(*station_->mailboxes, [&](Letters& letters) {
-        letters.ends.push_back({.connection = {}, .run = run, .reason = reason, .text = text});
+    request_of_all(*station_->mailboxes, [&](Requests& requests) {
+        requests.ends.push_back({.connection = {}, .run = run, .reason = reason, .text = text});
     });
 }
 
-std::size_t Receiver::forget(RunNumber run) { return station_->context.sessions.forget(run); }
+std::size_t Receiver::close_sessions(RunNumber run) { return station_->context.sessions.close_run(run); }
 
 bool Receiver::stop(std::chrono::milliseconds deadline) { return station_->stop(deadline); }
 

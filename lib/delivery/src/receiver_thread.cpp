@@ -15,7 +15,7 @@ constexpr std::uint64_t listener_token = 0;  // and the timer that opens it agai
 constexpr std::chrono::milliseconds accept_pause{100};
 constexpr int accepts_per_turn = 64;
 constexpr std::size_t idle_ended_at_once = 16;      // for each that comes when there is no room
-constexpr std::uint64_t refusals_at_once_max = 64;  // connections over the limit that are told so
+constexpr std::uint64_t refusals_at_once_max = 64;  // connections over the limit that are sent a BYE
 
 }  // namespace
 
@@ -44,21 +44,20 @@ void ReceiverThread::join() {
 
 bool ReceiverThread::step(std::optional<SteadyTime> wait_until) {
     auto now = clock_.now();
-    read_letters(now);
-    if (answers_until_ && !goodbye_said_ && (now >= *answers_until_ || context_.ledger.unanswered() == 0))
-        say_goodbye(now);
-    if (goodbye_said_ && connections_.empty()) return false;
+    read_requests(now);
+    if (answers_until_ && !bye_sent_ && (now >= *answers_until_ || context_.ledger.unanswered() == 0)) send_bye(now);
+    if (bye_sent_ && connections_.empty()) return false;
 
     auto deadline = timers_.next();
-    for (const auto& other : {wait_until, goodbye_said_ ? std::nullopt : answers_until_}) {
+    for (const auto& other : {wait_until, bye_sent_ ? std::nullopt : answers_until_}) {
         if (other && (!deadline || *other < *deadline)) deadline = other;
     }
-    if (mailbox_->waiting() || !unread_.empty()) deadline = now;  // our own letters, which woke nobody
+    if (mailbox_->waiting() || !unread_.empty()) deadline = now;  // our own requests, which did not wake the loop
     const auto ready = mailbox_->loop.wait(deadline, now);
     now = clock_.now();
     read_on(now);
     for (const auto& one : ready) handle(one, now);
-    check_deadlines(now);  // after reading, so that nobody is blamed for bytes that we left lying
+    check_deadlines(now);  // after reading: a sender is not late with bytes that were not read yet
     return true;
 }
 
@@ -75,7 +74,7 @@ void ReceiverThread::handle(const transport::EventLoop::Ready& ready, SteadyTime
     settle(connection, was_parked);
 }
 
-/// Those whose last read left bytes behind, one turn each, as everybody gets.
+/// The connections with unread bytes after their last read; each gets one turn, as all do.
 void ReceiverThread::read_on(SteadyTime now) {
     for (const auto id : std::exchange(unread_, {})) {
         const auto at = connections_.find(id);
@@ -130,13 +129,13 @@ void ReceiverThread::check_deadlines(SteadyTime now) {
     }
 }
 
-void ReceiverThread::read_letters(SteadyTime now) {
-    auto letters = mailbox_->take();
-    if (letters.stop) {
-        answers_until_ = letters.stop;
+void ReceiverThread::read_requests(SteadyTime now) {
+    auto requests = mailbox_->take();
+    if (requests.stop) {
+        answers_until_ = requests.stop;
         stop_receiving(now);
     }
-    for (auto& socket : letters.arrivals) {
+    for (auto& socket : requests.arrivals) {
         if (!answers_until_) open(std::move(socket), now);
         else context_.ledger.update([](ReceiverStats& stats) { --stats.connections; });
     }
@@ -148,23 +147,23 @@ void ReceiverThread::read_letters(SteadyTime now) {
         act(connection);
         settle(connection, was_parked);
     };
-    for (const auto id : letters.touched) visit(id, [now](Connection& connection) { connection.tell(now); });
-    for (const auto& end : letters.ends) {
-        const auto leave = [&](Connection& connection) { connection.leave(end.reason, end.text, now); };
+    for (const auto id : requests.touched) visit(id, [now](Connection& connection) { connection.send_answers(now); });
+    for (const auto& end : requests.ends) {
+        const auto close = [&](Connection& connection) { connection.close(end.reason, end.text, now); };
         if (end.connection) {
-            visit(*end.connection, leave);
+            visit(*end.connection, close);
             continue;
         }
         std::vector<ConnectionId> of_run;
         for (const auto& [id, connection] : connections_) {
             if (connection->run() == end.run) of_run.push_back(id);
         }
-        for (const auto id : of_run) visit(id, leave);
+        for (const auto id : of_run) visit(id, close);
     }
-    if (letters.make_room) make_room(now);
-    if (letters.memory_freed) resume(for_memory_, Connection::Parked::for_memory, now);
-    if (letters.reception_freed) resume(for_share_, Connection::Parked::for_share, now);
-    if (letters.sink_has_room) resume(for_sink_, Connection::Parked::for_sink, now);
+    if (requests.make_room) make_room(now);
+    if (requests.memory_freed) resume(for_memory_, Connection::Parked::for_memory, now);
+    if (requests.reception_freed) resume(for_share_, Connection::Parked::for_share, now);
+    if (requests.sink_has_room) resume(for_sink_, Connection::Parked::for_sink, now);
 }
 
 void ReceiverThread::resume(std::deque<ConnectionId>& parked, Connection::Parked as, SteadyTime now) {
@@ -172,7 +171,7 @@ void ReceiverThread::resume(std::deque<ConnectionId>& parked, Connection::Parked
     // the events of others (another stream, say), and a share may do for a smaller event, so there each has one try.
     auto round = std::exchange(parked, {});
     std::deque<ConnectionId> still;
-    memory_wanted_ = !for_memory_.empty();  // whose round this is not: they come first
+    memory_wanted_ = !for_memory_.empty();  // in the rounds of others: these come first
     for (bool room = true; !round.empty(); round.pop_front()) {
         const auto id = round.front();
         const auto at = connections_.find(id);
@@ -220,7 +219,7 @@ void ReceiverThread::accept(SteadyTime now) {
         });
         if (open_now > context_.options.connections_max) {
             for (const auto& thread : entrance_->threads)
-                thread->write([](Letters& letters) { letters.make_room = true; });
+                thread->request([](Requests& requests) { requests.make_room = true; });
             context_.report.warning(fmt::format("{} was refused: the limit of {} connections is reached",
                                                 transport::to_string((*socket)->peer()),
                                                 context_.options.connections_max));
@@ -234,16 +233,16 @@ void ReceiverThread::accept(SteadyTime now) {
             open(std::move(**socket), now);
             const auto at = connections_.find(next_id_ - 1);
             if (at == connections_.end()) continue;
-            at->second->leave(wire::ByeReason::too_many_connections, "the limit of connections is reached", now);
+            at->second->close(wire::ByeReason::too_many_connections, "the limit of connections is reached", now);
             settle(*at->second, Connection::Parked::no);
             continue;
         }
         auto& target = entrance_->threads[entrance_->next++ % entrance_->threads.size()];
-        target->write([&](Letters& letters) { letters.arrivals.push_back(std::move(**socket)); });
+        target->request([&](Requests& requests) { requests.arrivals.push_back(std::move(**socket)); });
     }
 }
 
-/// Senders that have said nothing for long give way to those that come; a good one among them comes back by itself.
+/// Connections that sent nothing for long are closed for those that come; a good sender among them connects again.
 void ReceiverThread::make_room(SteadyTime now) {
     std::vector<std::pair<SteadyTime, ConnectionId>> idle;
     for (const auto& [id, connection] : connections_) {
@@ -253,7 +252,7 @@ void ReceiverThread::make_room(SteadyTime now) {
     std::ranges::sort(idle);
     for (std::size_t i = 0; i < std::min(idle.size(), idle_ended_at_once); ++i) {
         auto& connection = *connections_.at(idle[i].second);
-        connection.leave(wire::ByeReason::too_many_connections, "all connections are taken, and this one is idle", now);
+        connection.close(wire::ByeReason::too_many_connections, "all connections are taken, and this one is idle", now);
         settle(connection, Connection::Parked::no);
     }
 }
@@ -290,18 +289,18 @@ void ReceiverThread::stop_receiving(SteadyTime now) {
         auto& connection = *connections_.at(id);
         if (connection.state() == Connection::State::running) connection.stop_reading();
         else if (connection.state() == Connection::State::greeting)
-            connection.leave(wire::ByeReason::stopping, "the recorder stops", now);
+            connection.close(wire::ByeReason::stopping, "the recorder stops", now);
         settle(connection, Connection::Parked::no);
     }
 }
 
-void ReceiverThread::say_goodbye(SteadyTime now) {
-    goodbye_said_ = true;
+void ReceiverThread::send_bye(SteadyTime now) {
+    bye_sent_ = true;
     std::vector<ConnectionId> all;
     for (const auto& [id, connection] : connections_) all.push_back(id);
     for (const auto id : all) {
         auto& connection = *connections_.at(id);
-        connection.leave(wire::ByeReason::stopping, "the recorder stops", now);
+        connection.close(wire::ByeReason::stopping, "the recorder stops", now);
         settle(connection, Connection::Parked::no);
     }
 }

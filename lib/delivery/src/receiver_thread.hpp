@@ -33,15 +33,15 @@ public:
     /// Senders can connect; of the thread that has the entrance.
     [[nodiscard]] Result<> listen() { return entrance_->listener.listen(); }
     void start();
-    /// After a letter `stop`.
+    /// After a request `stop`.
     void join();
 
-    /// One round: letters, sockets that are ready, deadlines. Waits at most until `wait_until`. False
+    /// One round: requests, sockets that are ready, deadlines. Waits at most until `wait_until`. False
     /// when the thread has stopped and its last connection is gone.
     bool step(std::optional<SteadyTime> wait_until);
 
 private:
-    void read_letters(SteadyTime now);
+    void read_requests(SteadyTime now);
     void accept(SteadyTime now);
     void make_room(SteadyTime now);
     void open(transport::Socket socket, SteadyTime now);
@@ -51,7 +51,7 @@ private:
     void resume(std::deque<ConnectionId>& parked, Connection::Parked as, SteadyTime now);
     void settle(Connection& connection, Connection::Parked was_parked);
     void stop_receiving(SteadyTime now);
-    void say_goodbye(SteadyTime now);
+    void send_bye(SteadyTime now);
     void watch_listener(bool on);
 
     Context& context_;
@@ -70,7 +70,7 @@ private:
     transport::TimerQueue timers_;
     std::vector<std::byte> staging_;
     std::optional<SteadyTime> answers_until_;  // stopping
-    bool goodbye_said_ = false;
+    bool bye_sent_ = false;
     std::jthread thread_;  // the last member: it ends before what it uses is gone
 };
 

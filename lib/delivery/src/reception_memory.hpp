@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory for events whose bytes are still coming. It is taken whole when an event's head is here, and how long it is
 // held is up to the sender; so events that are not whole may not take all of it. Half of the pool is for any of them.
-// Who is refused waits, and only the one that has waited longest may take of that half: no other one overtakes it
-// there. What the first half does not need is for events that are small: no larger than an eighth of what is left, so
-// that some always is. So a few large events that come slowly never keep out the ordinary ones of others, and these
-// never keep out a large one.
+// An event that is refused waits, and only the one that has waited longest may take of that half: no other one
+// overtakes it there. What the first half does not need is for events that are small: no larger than an eighth of what
+// remains, so that some always is. So a few large events that come slowly never keep out the ordinary ones of others,
+// and these never keep out a large one.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class ReceptionMemory {
 public:
     explicit ReceptionMemory(const memory::BufferPool& pool) : limit_(pool.stats().limit.count()), half_(limit_ / 2) {}
 
-    /// Leave to hold the memory of one event; moving it is the handover, destroying it gives it back.
+    /// Permission to hold the memory of one event; moving it is the handover, destroying it releases the memory.
     class Hold {
     public:
         Hold() = default;
@@ -42,7 +42,7 @@ public:
         }
         ~Hold() { release(); }
         void release() noexcept {
-            if (auto* account = std::exchange(account_, nullptr)) account->give_back(size_, of_first_);
+            if (auto* account = std::exchange(account_, nullptr)) account->release(size_, of_first_);
         }
         [[nodiscard]] explicit operator bool() const noexcept { return account_ != nullptr; }
 
@@ -55,31 +55,32 @@ public:
         bool of_first_ = false;
     };
 
-    /// The place of one event among those that wait; destroying it, or assigning another one, leaves the queue.
+    /// The place of one event among those that wait; destroying it, or assigning another one, removes it from the
+    /// queue.
     class Place {
     public:
         Place() = default;
         Place(Place&& other) noexcept : account_(std::exchange(other.account_, nullptr)), number_(other.number_) {}
         Place& operator=(Place&& other) noexcept {
             if (this == &other) return *this;
-            leave();
+            dequeue();
             account_ = std::exchange(other.account_, nullptr);
             number_ = other.number_;
             return *this;
         }
-        ~Place() { leave(); }
+        ~Place() { dequeue(); }
 
     private:
         friend class ReceptionMemory;
-        void leave() noexcept {
-            if (auto* account = std::exchange(account_, nullptr)) account->leave_queue(number_);
+        void dequeue() noexcept {
+            if (auto* account = std::exchange(account_, nullptr)) account->dequeue(number_);
         }
         ReceptionMemory* account_ = nullptr;
         std::uint64_t number_ = 0;
     };
 
     /// Empty when others hold too much for an event of `size` bytes, or one that waits is to have it first: then the
-    /// event waits at `place`, to be given again with the same size. One alone is always given leave.
+    /// event waits at `place`, to be given again with the same size. One alone is always permitted.
     [[nodiscard]] Hold try_hold(std::size_t size, Place& place, SteadyTime now = {}) {
         bool others_again = false;
         Hold hold;
@@ -89,7 +90,7 @@ public:
                 waiting_.empty() || (place.account_ != nullptr && waiting_.begin()->first == place.number_);
             const bool of_first = turn && fits_first(size);
             if (!of_first && !fits_rest(size)) {
-                somebody_was_refused_ = true;
+                refused_since_ = true;
                 if (place.account_ != nullptr) return {};
                 waiting_.emplace(next_, Waiting{size, now});
                 place.account_ = this;
@@ -99,7 +100,7 @@ public:
             (of_first ? first_ : rest_) += size;
             ++count_;
             hold = Hold(this, size, of_first);
-            if (std::exchange(place.account_, nullptr) != nullptr) others_again = forget(place.number_);
+            if (std::exchange(place.account_, nullptr) != nullptr) others_again = remove(place.number_);
         }
         if (others_again && released_) released_();
         return hold;
@@ -123,8 +124,8 @@ public:
         return {waiting_.size(), waiting_.begin()->second.since};
     }
 
-    /// Called, by whoever gives back or waits no more, when somebody was refused since the last call. Before the first
-    /// try_hold().
+    /// Called when memory is released or an event waits no more, and an event was refused since the last call. Before
+    /// the first try_hold().
     void on_released(std::function<void()> released) { released_ = std::move(released); }
 
 private:
@@ -142,25 +143,25 @@ private:
     }
 
     /// With the mutex. True: others wait, and are to try again.
-    [[nodiscard]] bool forget(std::uint64_t number) noexcept {
+    [[nodiscard]] bool remove(std::uint64_t number) noexcept {
         waiting_.erase(number);
-        return std::exchange(somebody_was_refused_, false) && !waiting_.empty();
+        return std::exchange(refused_since_, false) && !waiting_.empty();
     }
 
-    void leave_queue(std::uint64_t number) noexcept {
+    void dequeue(std::uint64_t number) noexcept {
         {
             const std::scoped_lock lock(mutex_);
-            if (!forget(number)) return;
+            if (!remove(number)) return;
         }
         if (released_) released_();
     }
 
-    void give_back(std::size_t size, bool of_first) noexcept {
+    void release(std::size_t size, bool of_first) noexcept {
         {
             const std::scoped_lock lock(mutex_);
             (of_first ? first_ : rest_) -= size;
             --count_;
-            if (!std::exchange(somebody_was_refused_, false)) return;
+            if (!std::exchange(refused_since_, false)) return;
         }
         if (released_) released_();
     }
@@ -178,7 +179,7 @@ private:
     std::size_t count_ = 0;                     // of holds
     std::map<std::uint64_t, Waiting> waiting_;  // the one that has waited longest first
     std::uint64_t next_ = 0;
-    bool somebody_was_refused_ = false;
+    bool refused_since_ = false;
     std::function<void()> released_;
 };
 

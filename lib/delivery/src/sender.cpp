@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "outbox.hpp"
+#include "send_buffer.hpp"
 #include "sender_link.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/base/guid.hpp"
@@ -45,15 +45,15 @@ public:
          std::optional<transport::TlsContext> tls)
         : options(std::move(sender_options)),
           session(std::move(key)),
-          outbox(options),
-          link(options, std::move(host), session, std::move(loop), std::move(tls), outbox),
+          send_buffer(options),
+          link(options, std::move(host), session, std::move(loop), std::move(tls), send_buffer),
           thread_(named_jthread("sender", [this](const std::stop_token& stop) { link.run(stop); })) {}
 
     ~Line() { end(); }
 
     void end() {
         const std::scoped_lock lock(close_mutex_);
-        outbox.give_up({Errc::refused, 0, "the sender is closed"});
+        send_buffer.set_failure({Errc::refused, 0, "the sender is closed"});
         thread_.request_stop();
         link.wake();
         if (thread_.joinable()) thread_.join();
@@ -61,7 +61,7 @@ public:
 
     const SenderOptions options;
     const wire::SessionKey session;
-    Outbox outbox;
+    SendBuffer send_buffer;
     SenderLink link;
 
 private:
@@ -90,7 +90,7 @@ Sender::~Sender() = default;
 
 Result<Sequence> Sender::send(const EventDescription& event, std::span<const Piece> payload) {
     bool wake = false;
-    const auto sequence = line_->outbox.add(event, payload, true, wake);
+    const auto sequence = line_->send_buffer.add(event, payload, true, wake);
     if (wake) line_->link.wake();
     if (!sequence) return std::unexpected(sequence.error());
     return **sequence;
@@ -98,7 +98,7 @@ Result<Sequence> Sender::send(const EventDescription& event, std::span<const Pie
 
 Result<std::optional<Sequence>> Sender::try_send(const EventDescription& event, std::span<const Piece> payload) {
     bool wake = false;
-    auto sequence = line_->outbox.add(event, payload, false, wake);
+    auto sequence = line_->send_buffer.add(event, payload, false, wake);
     if (wake) line_->link.wake();
     return sequence;
 }
@@ -110,29 +110,31 @@ Result<Sequence> Sender::send(const EventDescription& event, ConstData payload) 
     return send(event, std::span(&piece, 1));
 }
 
-Result<bool> Sender::flush(std::chrono::milliseconds timeout) { return line_->outbox.flush(timeout); }
+Result<bool> Sender::flush(std::chrono::milliseconds timeout) { return line_->send_buffer.flush(timeout); }
 
-std::vector<ReturnedEvent> Sender::take_back() {
+std::vector<ReturnedEvent> Sender::withdraw() {
     line_->end();
-    return line_->outbox.take_back();
+    return line_->send_buffer.withdraw();
 }
 
 void Sender::close() {
     line_->end();
-    line_->outbox.release_all();
+    line_->send_buffer.release_all();
 }
 
-Result<std::optional<RunNumber>> Sender::run(std::chrono::milliseconds timeout) { return line_->outbox.run(timeout); }
+Result<std::optional<RunNumber>> Sender::run(std::chrono::milliseconds timeout) {
+    return line_->send_buffer.run(timeout);
+}
 
-SenderStats Sender::stats() const { return line_->outbox.stats(); }
+SenderStats Sender::stats() const { return line_->send_buffer.stats(); }
 
-bool Sender::connected() const noexcept { return line_->outbox.is_connected(); }
+bool Sender::connected() const noexcept { return line_->send_buffer.is_connected(); }
 
-std::optional<Error> Sender::failure() const { return line_->outbox.failure(); }
+std::optional<Error> Sender::failure() const { return line_->send_buffer.failure(); }
 
 wire::SessionKey Sender::session() const {
     auto session = line_->session;
-    session.run = line_->outbox.run().value_or(RunNumber{});
+    session.run = line_->send_buffer.run().value_or(RunNumber{});
     return session;
 }
 

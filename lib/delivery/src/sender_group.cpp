@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "underway_events.hpp"
+#include "in_flight_events.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/base/endian.hpp"
 #include "weir/base/guid.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What one look adds to the time that a receiver is away: a standstill of this process says nothing about it.
+/// The longest time that one call adds to the time that a receiver is away: a pause of this process does not count.
 constexpr auto look_counts_max = 1s;
 constexpr std::size_t compared_max = 16;  // receivers for one event: of a thousand, these are enough for an even load
 // Small events go to a receiver in batches: each change of receiver costs a call of the system and wakes a thread.
@@ -65,7 +65,7 @@ std::string listed(std::vector<std::uint64_t> ids) {
 }  // namespace
 
 struct SenderGroup::Line {
-    UnderwayEvents events{};
+    InFlightEvents events{};
     std::atomic<std::uint64_t> bytes{0};  // not answered; released after on_final, acquired in settled()
     std::unique_ptr<Sender> sender{};     // the last member: its thread ends events
 };
@@ -119,10 +119,10 @@ Result<> SenderGroup::set_receivers(Choice choice, std::vector<Peer> receivers) 
         const auto after =
             std::ranges::find(members_, before.receiver.name, [](const Member& m) { return m.receiver.name; });
         if (after != members_.end() && after->line == before.line) continue;
-        static_cast<void>(take_back(before));
+        static_cast<void>(withdraw(before));
         if (after == members_.end()) lost(before.receiver, "left the partition", had);
     }
-    send_taken_back();
+    send_withdrawn();
     room_.notify_all();
     return {};
 }
@@ -131,7 +131,7 @@ bool SenderGroup::try_send(const EventDescription& event, std::span<const Piece>
     WEIR_ASSERT(!payload.empty());
     const auto size = size_of(payload);
     const auto before = bytes_.fetch_add(size, std::memory_order_relaxed);
-    // One event may always be underway, however large.
+    // One event may always be in flight, however large.
     if (options_.window == Bytes{0} || before == 0 || before + size <= options_.window.count()) {
         Lines full;
         while (full.size() < compared_max) {
@@ -188,7 +188,7 @@ bool SenderGroup::send(const EventDescription& event, std::span<const Piece> pay
     }
 }
 
-void SenderGroup::end(Line& line, const Underway& event, std::optional<wire::RejectReason> rejected) {
+void SenderGroup::end(Line& line, const InFlightEvent& event, std::optional<wire::RejectReason> rejected) {
     auto& counter = rejected ? rejected_[wire::index(*rejected)] : acknowledged_;
     counter.fetch_add(1, std::memory_order_relaxed);
     bytes_.fetch_sub(event.size, std::memory_order_relaxed);
@@ -198,7 +198,7 @@ void SenderGroup::end(Line& line, const Underway& event, std::optional<wire::Rej
     if (waiting_.load(std::memory_order_seq_cst) == 0) return;
     {
         const std::scoped_lock lock(mutex_);
-    }  // whoever looked before sleeps now
+    }  // a thread that saw no room before sleeps now
     room_.notify_one();
 }
 
@@ -257,7 +257,7 @@ void SenderGroup::look_after(SteadyTime now) {
     const auto passed = std::min<SteadyTime::duration>(now - looked_at_.value_or(now), look_counts_max);
     looked_at_ = now;
     for (auto& member : members_) look_after(member, now, passed, any_connected);
-    send_taken_back();
+    send_withdrawn();
 }
 
 void SenderGroup::look_after(Member& member, SteadyTime now, SteadyTime::duration passed, bool any_connected) {
@@ -275,7 +275,7 @@ void SenderGroup::look_after(Member& member, SteadyTime now, SteadyTime::duratio
         !connected && !member.lost && any_connected && options_.move_after > 0ms && member.away >= options_.move_after;
     if (member.line && (failure || is_lost)) {
         member.problem = member.line->sender->stats().last_problem;
-        const auto events = take_back(member);
+        const auto events = withdraw(member);
         member.open_at = now + options_.reopen_after.value_or(0ms);
         if (!is_lost)
             report_.warning(fmt::format("{} refuses: {}; its {} events are sent again", title(member.receiver),
@@ -308,15 +308,15 @@ void SenderGroup::reopen(Member& member, SteadyTime now) {
 }
 
 /// The line's thread has ended then: nothing is answered in between.
-std::size_t SenderGroup::take_back(Member& member) {
+std::size_t SenderGroup::withdraw(Member& member) {
     std::shared_ptr<Line> line;
     {
         const std::scoped_lock lock(mutex_);
         line.swap(member.line);
     }
     if (!line) return 0;
-    auto events = line->sender->take_back();
-    for (auto& event : events) taken_back_.push_back({std::move(event), member.receiver.name});
+    auto events = line->sender->withdraw();
+    for (auto& event : events) withdrawn_.push_back({std::move(event), member.receiver.name});
     const auto stats = line->sender->stats();
     const std::scoped_lock lock(mutex_);
     past_reconnects_ += stats.reconnects;
@@ -328,7 +328,7 @@ std::size_t SenderGroup::take_back(Member& member) {
 void SenderGroup::lost(const Peer& receiver, const std::string& why, Choice had) {
     std::vector<std::uint64_t> in_doubt;
     std::size_t events = 0;
-    for (const auto& taken : taken_back_) {
+    for (const auto& taken : withdrawn_) {
         if (taken.receiver != receiver.name) continue;
         ++events;
         // Where any receiver may have the event, the one behind them finds the duplicate.
@@ -344,9 +344,9 @@ void SenderGroup::lost(const Peer& receiver, const std::string& why, Choice had)
     report_.warning(std::move(text));
 }
 
-void SenderGroup::send_taken_back() {
+void SenderGroup::send_withdrawn() {
     Lines full;  // this time
-    std::erase_if(taken_back_, [&](TakenBack& taken) {
+    std::erase_if(withdrawn_, [&](Withdrawn& taken) {
         auto& event = taken.event;
         const auto size = size_of(event.payload);
         std::shared_ptr<Line> line;
@@ -370,7 +370,7 @@ void SenderGroup::send_taken_back() {
 
 bool SenderGroup::settled() const {
     const std::scoped_lock changing(changing_);
-    return taken_back_.empty() && std::ranges::all_of(members_, [this](const Member& member) {
+    return withdrawn_.empty() && std::ranges::all_of(members_, [this](const Member& member) {
                if (!member.line || member.line->bytes.load(std::memory_order_acquire) == 0) return true;
                return !options_.reopen_after && member.line->sender->failure();  // else its events are sent again
            });
@@ -384,13 +384,13 @@ std::optional<Error> SenderGroup::failure() const {
 void SenderGroup::close() {
     const std::scoped_lock changing(changing_);  // until the last thread has ended: who closes beside waits for that
     std::vector<Member> all;
-    std::vector<TakenBack> released;
+    std::vector<Withdrawn> released;
     {
         const std::scoped_lock lock(mutex_);
         closed_ = true;
         rooms_.fetch_add(1, std::memory_order_relaxed);
         all.swap(members_);
-        released.swap(taken_back_);
+        released.swap(withdrawn_);
     }
     room_.notify_all();
     for (const auto& member : all) {

@@ -18,14 +18,14 @@ SteadyTime now() { return std::chrono::steady_clock::now(); }
 }  // namespace
 
 SenderLink::SenderLink(const SenderOptions& options, transport::HostPort host, wire::SessionKey session,
-                       transport::EventLoop loop, std::optional<transport::TlsContext> tls, Outbox& outbox)
+                       transport::EventLoop loop, std::optional<transport::TlsContext> tls, SendBuffer& send_buffer)
     : options_(options),
       host_(std::move(host)),
       session_(std::move(session)),
       join_run_(options.join_run),
       loop_(std::move(loop)),
       tls_(std::move(tls)),
-      outbox_(outbox),
+      send_buffer_(send_buffer),
       staging_(staging_size),
       backoff_(options.backoff_first),
       last_connected_(now()) {}
@@ -35,7 +35,7 @@ void SenderLink::run(const std::stop_token& stop) {
         if (connect(stop)) serve(stop);
         socket_.close();
         writing_.clear();
-        outbox_.release_settled();
+        send_buffer_.release_settled();
         if (!stop.stop_requested() && !failed_) pause(stop);
     }
 }
@@ -91,11 +91,12 @@ void SenderLink::serve(const std::stop_token& stop) {
     silent_beats_ = 0;
     begun_ = 0;
     first_written_ = 0;
-    outbox_.rewind();
-    wire::encode(
-        wire::Hello{
-            .session = session_, .format = options_.format, .oldest_held = outbox_.oldest_held(), .any_run = join_run_},
-        control_);
+    send_buffer_.rewind();
+    wire::encode(wire::Hello{.session = session_,
+                             .format = options_.format,
+                             .oldest_held = send_buffer_.oldest_held(),
+                             .any_run = join_run_},
+                 control_);
     const auto welcome_deadline = now() + options_.connect_timeout;
 
     transport::Interest watched{.write = true};
@@ -123,7 +124,7 @@ void SenderLink::serve(const std::stop_token& stop) {
         if (!welcomed_ && now() >= welcome_deadline)
             return lost(fmt::format("{} took the connection and did not answer; is it a recorder?", to_string(host_)));
     }
-    if (stop.stop_requested() && !failed_) say_bye("the sender has finished");
+    if (stop.stop_requested() && !failed_) send_bye("the sender has finished");
 }
 
 /// An interval counts as silent only when we were there to read: what lay unread after we had been stopped is read
@@ -132,9 +133,9 @@ Result<> SenderLink::beat() {
     beat_ = now() + heartbeat_;
     silent_beats_ = std::exchange(received_since_beat_, false) ? 0 : silent_beats_ + 1;
     if (silent_beats_ >= silent_beats_max)
-        return fail(Errc::io, fmt::format("{} said nothing for {}", to_string(host_),
+        return fail(Errc::io, fmt::format("{} sent nothing for {}", to_string(host_),
                                           weir::to_string(std::chrono::nanoseconds(silent_beats_max * heartbeat_))));
-    // Between messages only; whoever is within one is sending, or waits for room because the recorder does not read.
+    // Between messages only; a sender within one is sending, or waits for room because the recorder does not read.
     if (!std::exchange(sent_since_beat_, false) && writing_.empty() && control_sent_ == control_.size()) {
         control_.clear();
         control_sent_ = 0;
@@ -143,14 +144,14 @@ Result<> SenderLink::beat() {
     return {};
 }
 
-/// Best effort: a recorder that does not hear it sees the end of the connection.
-void SenderLink::say_bye(const char* text) {
+/// Best effort: a recorder that does not receive it sees the end of the connection.
+void SenderLink::send_bye(const char* text) {
     if (control_sent_ < control_.size() || first_written_ > 0) return;  // within a message
     std::vector<std::byte> bytes;
     wire::encode(wire::Bye{wire::ByeReason::finished, text}, bytes);
     static_cast<void>(socket_.write(bytes));
     socket_.finish_sending();
-    // What the recorder was still saying is read, or else closing would reset the connection before it
+    // What the recorder was still sending is read, or else closing would reset the connection before it
     // has seen our last bytes.
     const auto deadline = now() + std::chrono::milliseconds(200);
     static_cast<void>(loop_.change(socket_.fd(), {.read = true}, 1));
@@ -163,14 +164,14 @@ void SenderLink::say_bye(const char* text) {
 
 void SenderLink::lost(std::string problem) {
     if (failed_) return;
-    outbox_.disconnected(problem);
+    send_buffer_.disconnected(problem);
     if (std::exchange(welcomed_, false)) last_connected_ = now();
     const auto alone = now() - last_connected_;
     if (options_.give_up_after.count() == 0 || alone < options_.give_up_after) return;
     failed_ = true;
-    outbox_.give_up({Errc::io, 0,
-                     fmt::format("gave up after {} s without a connection: {}",
-                                 std::chrono::duration_cast<std::chrono::seconds>(alone).count(), problem)});
+    send_buffer_.set_failure({Errc::io, 0,
+                              fmt::format("no connection for {} s; the sender has failed: {}",
+                                          std::chrono::duration_cast<std::chrono::seconds>(alone).count(), problem)});
 }
 
 void SenderLink::pause(const std::stop_token& stop) {
@@ -183,9 +184,9 @@ void SenderLink::report_settled() {
     if (options_.on_final) {
         for (const auto& event : settled_) options_.on_final(event.sequence, event.rejected);
     }
-    outbox_.reported(settled_.size());
+    send_buffer_.reported(settled_.size());
     settled_.clear();
-    outbox_.release_settled();
+    send_buffer_.release_settled();
 }
 
 }  // namespace weir::delivery

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The I/O thread of a sender: connects, says HELLO, writes what the outbox holds as far as credit goes,
+// The I/O thread of a sender: connects, sends HELLO, writes what the send buffer holds as far as credit goes,
 // reads answers, and begins again when the connection is lost. Everything but wake() belongs to it.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "outbox.hpp"
+#include "send_buffer.hpp"
 #include "weir/transport/event_loop.hpp"
 #include "weir/transport/socket.hpp"
 #include "weir/wire/frame_assembler.hpp"
@@ -22,23 +22,23 @@ public:
     static constexpr unsigned silent_beats_max = 3;
 
     SenderLink(const SenderOptions& options, transport::HostPort host, wire::SessionKey session,
-               transport::EventLoop loop, std::optional<transport::TlsContext> tls, Outbox& outbox);
+               transport::EventLoop loop, std::optional<transport::TlsContext> tls, SendBuffer& send_buffer);
 
-    /// Until stopped, or failed for good (the outbox then has the error).
+    /// Until stopped, or failed for good (the send buffer then has the error).
     void run(const std::stop_token& stop);
     void wake() const noexcept { loop_.wake(); }
 
 private:
-    enum class Pace { full, drained };  // of writing: the socket takes no more, or nothing is left
+    enum class Pace { full, drained };  // of writing: the socket takes no more, or all is written
     struct Writing {
-        Outbox::Held* event;
+        SendBuffer::Held* event;
         std::uint64_t size;  // head and payload
     };
 
     [[nodiscard]] bool connect(const std::stop_token& stop);
     [[nodiscard]] bool finish_connect(const std::stop_token& stop, const transport::Address& address);
     void serve(const std::stop_token& stop);
-    void say_bye(const char* text);
+    void send_bye(const char* text);
     [[nodiscard]] Result<> beat();
     [[nodiscard]] Result<Pace> write_some();
     [[nodiscard]] Result<> read_some();
@@ -58,7 +58,7 @@ private:
     bool join_run_;  // its run is not known yet
     transport::EventLoop loop_;
     const std::optional<transport::TlsContext> tls_;  // nothing: plain TCP
-    Outbox& outbox_;
+    SendBuffer& send_buffer_;
 
     transport::Socket socket_;
     wire::FrameAssembler assembler_;
@@ -67,7 +67,7 @@ private:
     std::size_t control_sent_ = 0;
     bool welcomed_ = false;
     // Nothing: before WELCOME, or the recorder speaks protocol 1 and may be silent.
-    std::optional<SteadyTime> beat_;  // when to look whether both sides said something since the last
+    std::optional<SteadyTime> beat_;  // when to check whether both sides sent something since the last
     std::chrono::milliseconds heartbeat_{0};
     bool sent_since_beat_ = false, received_since_beat_ = false;
     unsigned silent_beats_ = 0;
@@ -77,7 +77,7 @@ private:
     std::uint64_t first_written_ = 0;
     std::vector<iovec> pieces_;
 
-    std::vector<Outbox::Settled> settled_;
+    std::vector<SendBuffer::Settled> settled_;
     std::chrono::milliseconds backoff_;
     SteadyTime last_connected_;  // the end of the last connection; before the first, when this began
     unsigned replaced_ = 0;      // times without an ACK between

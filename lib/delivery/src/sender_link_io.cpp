@@ -11,9 +11,9 @@
 namespace weir::delivery {
 namespace {
 
-constexpr std::size_t pieces_max = 512;             // of one call (the kernel takes 1024)
-constexpr std::uint64_t underway_bytes = 4U << 20;  // handed to one call, at least one event
-constexpr std::uint64_t turn_bytes = 16U << 20;     // written before answers are read again
+constexpr std::size_t pieces_max = 512;                  // of one call (the kernel takes 1024)
+constexpr std::uint64_t in_flight_bytes_max = 4U << 20;  // handed to one call, at least one event
+constexpr std::uint64_t turn_bytes = 16U << 20;          // written before answers are read again
 
 std::unexpected<Error> protocol_error(std::string text) {
     return fail(Errc::corrupt, fmt::format("the recorder broke the protocol: {}", text));
@@ -24,16 +24,16 @@ std::unexpected<Error> protocol_error(std::string text) {
 Result<SenderLink::Pace> SenderLink::write_some() {
     for (std::uint64_t turn = 0; turn < turn_bytes;) {
         if (welcomed_) {
-            std::uint64_t underway = 0;
-            for (const auto& item : writing_) underway += item.size;
-            while (underway < underway_bytes && writing_.size() < pieces_max / 2) {
-                auto* event = outbox_.next(credit_ - begun_);
+            std::uint64_t in_flight = 0;
+            for (const auto& item : writing_) in_flight += item.size;
+            while (in_flight < in_flight_bytes_max && writing_.size() < pieces_max / 2) {
+                auto* event = send_buffer_.next(credit_ - begun_);
                 if (event == nullptr) break;
-                if (socket_.secure()) outbox_.may_have_left(*event);
+                if (socket_.secure()) send_buffer_.maybe_sent(*event);
                 const auto size = event->head.size() + event->size;
                 writing_.push_back({event, size});
                 begun_ += size;
-                underway += size;
+                in_flight += size;
             }
         }
         pieces_.clear();
@@ -77,7 +77,7 @@ void SenderLink::written(std::size_t count) {
     first_written_ += count - of_control;
     while (!writing_.empty() && first_written_ >= writing_.front().size) {
         first_written_ -= writing_.front().size;
-        outbox_.sent(*writing_.front().event);
+        send_buffer_.sent(*writing_.front().event);
         writing_.pop_front();
     }
 }
@@ -124,15 +124,15 @@ Result<> SenderLink::message() {
         backoff_ = options_.backoff_first;  // it works
         replaced_ = 0;
         credit_ = std::max(credit_, ack.credit);
-        bool sane = ack.cumulative == Sequence{0} || outbox_.acknowledge({Sequence{1}, ack.cumulative}, settled_);
-        for (const auto& range : ack.ranges) sane = sane && outbox_.acknowledge(range, settled_);
-        if (!sane) return protocol_error("it acknowledges what was never sent");
+        bool sane = ack.cumulative == Sequence{0} || send_buffer_.acknowledge({Sequence{1}, ack.cumulative}, settled_);
+        for (const auto& range : ack.ranges) sane = sane && send_buffer_.acknowledge(range, settled_);
+        if (!sane) return protocol_error("it acknowledges events that were never sent");
         return {};
     }
     if (header.is(wire::MessageType::reject)) {
         const auto reject = WEIR_TRY(wire::decode_reject(assembler_.meta()));
-        if (!outbox_.reject(reject.sequence, reject.reason, settled_))
-            return protocol_error("it rejects what was never sent");
+        if (!send_buffer_.reject(reject.sequence, reject.reason, settled_))
+            return protocol_error("it rejects an event that was never sent");
         return {};
     }
     if ((header.flags & wire::flag_optional) != 0) return {};
@@ -147,30 +147,31 @@ Result<> SenderLink::welcome() {
     if (std::exchange(join_run_, false)) {
         if (welcome.protocol < 2) {
             failed_ = true;
-            outbox_.give_up({Errc::unsupported, 0,
-                             fmt::format("{} does not say which run it records; name the run", to_string(host_))});
+            send_buffer_.set_failure(
+                {Errc::unsupported, 0,
+                 fmt::format("{} does not send the run that it records; name the run", to_string(host_))});
             return fail(Errc::unsupported, "the run is not known");
         }
         session_.run = welcome.run;
-        outbox_.joined(welcome.run);
+        send_buffer_.joined(welcome.run);
     }
     if (welcome.protocol >= 2 && welcome.heartbeat_ms > 0) {
         heartbeat_ = std::chrono::milliseconds(welcome.heartbeat_ms);
         beat_ = std::chrono::steady_clock::now() + heartbeat_;
     }
     for (const auto& range : welcome.durable.intervals()) {
-        if (outbox_.acknowledge(range, settled_)) continue;
+        if (send_buffer_.acknowledge(range, settled_)) continue;
         // Continuing would lose events in silence: the recorder would take new ones for old.
         failed_ = true;
-        outbox_.give_up(
+        send_buffer_.set_failure(
             {Errc::refused, 0,
              fmt::format("{} holds sequences up to {} of session {} that this sender has not sent; another sender "
                          "has used the same name and incarnation: choose a new incarnation",
                          to_string(host_), number(welcome.durable.highest()), wire::to_string(session_))});
         return fail(Errc::refused, "the session is in use");
     }
-    outbox_.limit_event_size(welcome.event_size_max, settled_);
-    outbox_.connected();
+    send_buffer_.limit_event_size(welcome.event_size_max, settled_);
+    send_buffer_.connected();
     credit_ = welcome.credit;
     welcomed_ = true;
     return {};
@@ -178,11 +179,11 @@ Result<> SenderLink::welcome() {
 
 Result<> SenderLink::bye() {
     const auto bye = WEIR_TRY(wire::decode_bye(assembler_.meta()));
-    auto text = fmt::format("{} said goodbye ({}): {}", to_string(host_), wire::name(bye.reason), bye.text);
+    auto text = fmt::format("{} closed the connection ({}): {}", to_string(host_), wire::name(bye.reason), bye.text);
     switch (bye.reason) {
         case wire::ByeReason::replaced:
-            // By our own connection before, when it was lost and is heard late. Another sender with our name would do
-            // it again and again.
+            // By our own connection before, when it was lost and its end came late. Another sender with our name would
+            // do it again and again.
             if (++replaced_ < replaced_max) break;
             [[fallthrough]];
         case wire::ByeReason::unsupported_version:
@@ -191,8 +192,8 @@ Result<> SenderLink::bye() {
         case wire::ByeReason::not_allowed:
         case wire::ByeReason::format_mismatch:  // the same HELLO would end the same way
             failed_ = true;
-            outbox_.disconnected(text);
-            outbox_.give_up({Errc::refused, 0, text});
+            send_buffer_.disconnected(text);
+            send_buffer_.set_failure({Errc::refused, 0, text});
             break;
         default: break;
     }

@@ -29,8 +29,8 @@ Session::Takeover Session::take_over(Owner owner, const wire::Hello& hello) {
         takeover.format_differs = true;
         return takeover;
     }
-    if (hello.oldest_held < given_up_from_) {
-        takeover.forgotten = true;
+    if (hello.oldest_held < abandoned_from_) {
+        takeover.too_old = true;
         return takeover;
     }
     format_ = hello.format;
@@ -38,10 +38,10 @@ Session::Takeover Session::take_over(Owner owner, const wire::Hello& hello) {
     takeover.reopened = reopen({hello.oldest_held, Sequence{wire::sequence_max}});
     if (highest_ && number(*highest_) + 1 < number(hello.oldest_held)) {
         const wire::SequenceRange between{Sequence{number(*highest_) + 1}, before(hello.oldest_held)};
-        takeover.given_up = between.count() - final_.count(between) - in_hand_.count(between);
+        takeover.never_came = between.count() - final_.count(between) - in_hand_.count(between);
     }
     highest_ = std::max(highest_.value_or(Sequence{0}), before(hello.oldest_held));
-    forget_below(hello.oldest_held);
+    erase_below(hello.oldest_held);
 
     takeover.durable = final_;
     to_reject_.clear();
@@ -58,15 +58,15 @@ Session::Takeover Session::take_over(Owner owner, const wire::Hello& hello) {
     return takeover;
 }
 
-void Session::leave(ConnectionId connection) {
+void Session::disconnected(ConnectionId connection) {
     const std::scoped_lock lock(mutex_);
     if (owned_by(connection)) owner_.reset();
 }
 
-void Session::forget_below(Sequence oldest_held) {
+void Session::erase_below(Sequence oldest_held) {
     if (oldest_held <= Sequence{1}) return;
     const auto kept = rejections_.lower_bound(oldest_held);
-    for (auto at = rejections_.begin(); at != kept; ++at) given_up_.insert(at->first);
+    for (auto at = rejections_.begin(); at != kept; ++at) abandoned_.insert(at->first);
     rejections_.erase(rejections_.begin(), kept);
     while (!to_reject_.empty() && to_reject_.front() < oldest_held) to_reject_.pop_front();
     // Sequences that will never come again close their gaps, so that an old session stays one interval.
@@ -77,37 +77,37 @@ void Session::forget_below(Sequence oldest_held) {
         for (const auto& range : in_hand_.intervals()) gone.erase(range);
         auto not_here = gone;
         for (const auto& range : final_.intervals()) not_here.erase(range);
-        given_up_.merge(not_here);
+        abandoned_.merge(not_here);
         final_.merge(gone);
     }
-    if (given_up_.intervals().size() > intervals_max_) {
-        given_up_from_ = Sequence{number(given_up_.intervals()[intervals_max_ / 2].last) + 1};
-        given_up_.erase({Sequence{1}, before(given_up_from_)});
+    if (abandoned_.intervals().size() > intervals_max_) {
+        abandoned_from_ = Sequence{number(abandoned_.intervals()[intervals_max_ / 2].last) + 1};
+        abandoned_.erase({Sequence{1}, before(abandoned_from_)});
     }
 }
 
-/// What was given up on a sender's word is neither stored nor answered: it can come now. How much that is.
+/// What is abandoned is neither stored nor answered: it can come now. Returns how much that is.
 std::uint64_t Session::reopen(wire::SequenceRange range) {
     wire::SequenceSet open;
-    for (auto part : given_up_.intervals()) {
+    for (auto part : abandoned_.intervals()) {
         part = {std::max(part.first, range.first), std::min(part.last, range.last)};
         if (part.first <= part.last) open.insert(part);
     }
     for (const auto& part : open.intervals()) final_.erase(part);
-    return given_up_.erase(range);
+    return abandoned_.erase(range);
 }
 
 Session::Standing Session::arrives(ConnectionId connection, const wire::EventMeta& meta, Sequence previous,
                                    std::uint64_t& skipped) {
     const std::scoped_lock lock(mutex_);
     skipped = 0;
-    if (!owned_by(connection)) return Standing::not_owner;  // what it says is not believed any more
+    if (!owned_by(connection)) return Standing::not_owner;  // what it sends does not count any more
     highest_ = std::max(highest_.value_or(Sequence{0}), meta.sequence);
     if (number(meta.sequence) > number(previous) + 1) {
         const wire::SequenceRange between{Sequence{number(previous) + 1}, before(meta.sequence)};
         skipped = between.count() - final_.count(between) - in_hand_.count(between);
     }
-    forget_below(meta.oldest_held);
+    erase_below(meta.oldest_held);
     if (final_.contains(meta.sequence)) return Standing::final;
     if (in_hand_.contains(meta.sequence)) return Standing::in_hand;
     if (final_.intervals().size() + in_hand_.intervals().size() + rejections_.size() >= intervals_max_)
@@ -123,7 +123,7 @@ Session::Begun Session::begin(ConnectionId connection, Sequence sequence) {
     return Begun::yes;
 }
 
-void Session::put_back(ConnectionId connection, Sequence sequence) {
+void Session::undo_begin(ConnectionId connection, Sequence sequence) {
     const std::scoped_lock lock(mutex_);
     if (!in_hand_.erase(sequence) || !owner_ || owned_by(connection)) return;
     end_owner(wire::ByeReason::send_again,
@@ -135,7 +135,7 @@ void Session::hold_rejection(Sequence sequence, wire::RejectReason reason, std::
     held_.insert_or_assign(sequence, Rejection{reason, std::move(text)});
 }
 
-void Session::let_go(Sequence sequence) {
+void Session::answer(Sequence sequence) {
     const std::scoped_lock lock(mutex_);
     if (auto held = held_.extract(sequence)) {
         in_hand_.erase(sequence);
@@ -166,7 +166,7 @@ bool Session::reject(Sequence sequence, wire::RejectReason reason, std::string t
     return true;
 }
 
-bool Session::give_back(Sequence sequence) {
+bool Session::return_event(Sequence sequence) {
     const std::scoped_lock lock(mutex_);
     return wire::valid(sequence) && in_hand_.erase(sequence);
 }
@@ -177,8 +177,8 @@ void Session::end_connection(wire::ByeReason reason, std::string text) {
 }
 
 void Session::end_owner(wire::ByeReason reason, std::string text) {
-    owner_->thread->write([&, connection = owner_->connection](Letters& letters) {
-        letters.ends.push_back({.connection = connection, .run = key.run, .reason = reason, .text = std::move(text)});
+    owner_->thread->request([&, connection = owner_->connection](Requests& requests) {
+        requests.ends.push_back({.connection = connection, .run = key.run, .reason = reason, .text = std::move(text)});
     });
 }
 
@@ -192,7 +192,7 @@ void Session::add_rejection(Sequence sequence, wire::RejectReason reason, std::s
 
 void Session::notify() {
     if (!owner_ || std::exchange(notified_, true)) return;
-    owner_->thread->write([id = owner_->connection](Letters& letters) { letters.touched.push_back(id); });
+    owner_->thread->request([id = owner_->connection](Requests& requests) { requests.touched.push_back(id); });
 }
 
 bool Session::take_answers(ConnectionId connection, std::uint64_t credit, bool credit_is_news,

@@ -22,7 +22,7 @@ std::shared_ptr<Session> SessionRegistry::find_or_make(const wire::SessionKey& k
     return entry.session;
 }
 
-bool SessionRegistry::leave(const Session& session) {
+bool SessionRegistry::unpin(const Session& session) {
     const std::scoped_lock lock(mutex_);
     const auto at = sessions_.find(session.id);
     WEIR_ASSERT(at != sessions_.end() && at->second.pins > 0);
@@ -38,13 +38,13 @@ std::shared_ptr<Session> SessionRegistry::find(SessionId id) const {
     return at == sessions_.end() ? nullptr : at->second.session;
 }
 
-std::size_t SessionRegistry::forget(RunNumber run) {
+std::size_t SessionRegistry::close_run(RunNumber run) {
     const std::scoped_lock lock(mutex_);
-    const auto forget_key = [this](const wire::SessionKey& key) { ids_.erase(key); };
+    const auto erase_key = [this](const wire::SessionKey& key) { ids_.erase(key); };
     return std::erase_if(sessions_, [&](const auto& item) {
         const auto& [id, entry] = item;
         if (entry.session->key.run != run || entry.pins > 0 || entry.session->anything_in_hand()) return false;
-        forget_key(entry.session->key);
+        erase_key(entry.session->key);
         return true;
     });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All sessions of a receiver, by key and by id. A session is pinned while a connection uses it and is never
-// forgotten before. The id of a session with events is not used again.
+// closed before. The id of a session with events is not used again.
 #pragma once
 
 #include <memory>
@@ -20,12 +20,12 @@ public:
     [[nodiscard]] std::shared_ptr<Session> enter(const wire::SessionKey& key) { return find_or_make(key, true); }
     /// The same, without a pin and without a limit: from the recorder's own journal.
     [[nodiscard]] std::shared_ptr<Session> restore(const wire::SessionKey& key) { return find_or_make(key, false); }
-    /// Takes one pin away. With the last one a session goes on which no event ever came: else whoever says HELLO often
-    /// enough would take up all of them. True when it is forgotten.
-    [[nodiscard]] bool leave(const Session& session);
+    /// Takes one pin away. With the last one a session on which no event ever came is closed: else a sender that sends
+    /// HELLO often enough would take up all of them. True when it is closed.
+    [[nodiscard]] bool unpin(const Session& session);
 
     [[nodiscard]] std::shared_ptr<Session> find(SessionId id) const;
-    std::size_t forget(RunNumber run);
+    std::size_t close_sessions(RunNumber run);
     [[nodiscard]] std::size_t size() const;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the tests of this library share: a sink that remembers, a receiver around it on a free port of
-// loopback, and a peer that says exactly the bytes it is told to.
+// loopback, and a peer that sends exactly the bytes that a test gives it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ using testing::eventually;
 
 inline constexpr RunNumber run{358395};
 
-/// Takes events and acknowledges them at once, or keeps them, or says "full".
+/// Takes events and acknowledges them at once, or keeps them, or answers "full".
 class RecordingSink final : public EventSink {
 public:
     std::optional<RunNumber> joined_run() override {
@@ -57,25 +57,28 @@ public:
         else held.push_back(std::move(event));
         return Taken::yes;
     }
-    void dropped(SessionId session, const wire::EventMeta& event, wire::RejectReason, CreditHold& credit) override {
+    void not_passed_on(SessionId session, const wire::EventMeta& event, wire::RejectReason,
+                       CreditHold& credit) override {
         const std::scoped_lock lock(mutex);
-        if (!holds_dropped) return;
-        dropped_events.push_back({session, event.sequence});
+        if (!holds_not_passed_on) return;
+        unanswered_events.push_back({session, event.sequence});
         credits.push_back(std::move(credit));
     }
-    AnswerTime dropped_are_answered() const override { return holds_dropped ? AnswerTime::later : AnswerTime::now; }
-    void let_go_of_dropped() {
+    AnswerTime not_passed_on_is_answered() const override {
+        return holds_not_passed_on ? AnswerTime::later : AnswerTime::now;
+    }
+    void answer_not_passed_on() {
         std::vector<Answer> all;
         {
             const std::scoped_lock lock(mutex);
-            all.swap(dropped_events);
+            all.swap(unanswered_events);
             credits.clear();
         }
-        receiver->let_go(all);
+        receiver->answer(all);
     }
-    std::size_t dropped_count() const {
+    std::size_t not_passed_on_count() const {
         const std::scoped_lock lock(mutex);
-        return dropped_events.size();
+        return unanswered_events.size();
     }
 
     void acknowledge_held() {
@@ -111,8 +114,8 @@ public:
     bool full = false;
     bool answers = true;
     bool reject_all = false;
-    bool holds_dropped = false;  // their answers wait for let_go_of_dropped(); set before it begins
-    std::vector<Answer> dropped_events;
+    bool holds_not_passed_on = false;  // their answers wait for answer_not_passed_on(); set before it begins
+    std::vector<Answer> unanswered_events;
     std::vector<CreditHold> credits;
     std::map<std::pair<SessionId, std::uint64_t>, int> times_taken;
     std::vector<std::string> payloads;
@@ -127,7 +130,7 @@ inline std::uint64_t sum(const auto& counts) { return std::accumulate(counts.beg
 inline void expect_balanced(const ReceiverStats& stats) {
     EXPECT_EQ(stats.received,
               stats.passed_on + stats.duplicates + sum(stats.rejected_here) + stats.discarded + stats.waiting);
-    EXPECT_EQ(stats.passed_on, stats.acknowledged + sum(stats.rejected_by_sink) + stats.given_back + stats.in_hand);
+    EXPECT_EQ(stats.passed_on, stats.acknowledged + sum(stats.rejected_by_sink) + stats.returned + stats.in_hand);
 }
 
 struct Recorder {
@@ -198,7 +201,7 @@ inline EventDescription described(std::uint64_t id) {
     return event;
 }
 
-/// A peer that is a plain socket: says any bytes, hears messages.
+/// A peer that is a plain socket: sends any bytes, receives messages.
 class RawPeer {
 public:
     explicit RawPeer(std::uint16_t port) {
@@ -210,7 +213,7 @@ public:
     }
 
     /// False when the other side has closed.
-    bool say(ConstData bytes) {
+    bool send_bytes(ConstData bytes) {
         while (!bytes.empty()) {
             const auto written = socket_.write(bytes);
             if (!written || written->state == transport::Transfer::State::closed) return false;
@@ -221,14 +224,14 @@ public:
         return true;
     }
     template <class Message>
-    bool say_message(const Message& message) {
+    bool send_message(const Message& message) {
         std::vector<std::byte> bytes;
         wire::encode(message, bytes);
-        return say(bytes);
+        return send_bytes(bytes);
     }
 
     /// The type of the next message, its meta in `meta`; 0 when the connection ended or nothing came in time.
-    int hear(std::chrono::milliseconds within = 60s) {
+    int receive(std::chrono::milliseconds within = 60s) {
         const auto until = std::chrono::steady_clock::now() + within;
         while (true) {
             const auto step = assembler_.feed(input_);
@@ -238,19 +241,20 @@ public:
                 return assembler_.header().type;
             }
             if (step != wire::FrameAssembler::Step::more) return 0;
-            const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+            const auto remaining =
+                std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
             pollfd one{socket_.fd(), POLLIN, 0};
-            if (left.count() <= 0 || ::poll(&one, 1, static_cast<int>(left.count())) != 1) return 0;
+            if (remaining.count() <= 0 || ::poll(&one, 1, static_cast<int>(remaining.count())) != 1) return 0;
             room_.resize(65536);
             const auto read = socket_.read(room_);
             if (!read || read->state != transport::Transfer::State::done) return 0;
             input_ = ConstData(room_).first(read->count);
         }
     }
-    bool hear_welcome() { return hear() == static_cast<int>(wire::MessageType::welcome); }
+    bool receive_welcome() { return receive() == static_cast<int>(wire::MessageType::welcome); }
     /// The reason of a BYE that must come (after any answers).
-    std::optional<wire::ByeReason> hear_bye() {
-        while (const int type = hear()) {
+    std::optional<wire::ByeReason> receive_bye() {
+        while (const int type = receive()) {
             if (type == static_cast<int>(wire::MessageType::bye)) return wire::decode_bye(meta).value().reason;
         }
         return std::nullopt;
@@ -258,7 +262,7 @@ public:
     void close() { socket_.close(); }
 
     std::vector<std::byte> meta;
-    bool wants_alive = false;  // hear() answers ALIVE too
+    bool wants_alive = false;  // receive() answers ALIVE too
 
 private:
     transport::Socket socket_;

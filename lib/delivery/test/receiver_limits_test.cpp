@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiver's limits: time, pace, connections, memory and a sink that is full. Whoever runs into one
-// waits or goes; nobody else notices.
+// The receiver's limits: time, pace, connections, memory and a sink that is full. A connection that meets one
+// waits or is closed; the others are not affected.
 #include <gtest/gtest.h>
 
 #include "end_to_end.hpp"
@@ -23,19 +23,19 @@ std::vector<std::byte> hello_bytes(const std::string& name) {
 
 TEST(ReceiverLimits, WhoDoesNotSayHelloInTimeIsDisconnected) {
     ReceiverOptions options;
-    options.header_deadline = 1500ms;  // so that a HELLO that is said at once is in time on any machine
+    options.header_deadline = 1500ms;  // so that a HELLO that is sent at once is in time on any machine
     Recorder recorder(options);
     recorder.start();
     RawPeer silent(recorder.receiver->port()), half(recorder.receiver->port());
-    half.say(ConstData(hello_bytes("half")).first(10));
-    EXPECT_EQ(silent.hear_bye(), ByeReason::too_slow);
-    EXPECT_EQ(half.hear_bye(), ByeReason::too_slow);
+    half.send_bytes(ConstData(hello_bytes("half")).first(10));
+    EXPECT_EQ(silent.receive_bye(), ByeReason::too_slow);
+    EXPECT_EQ(half.receive_bye(), ByeReason::too_slow);
     RawPeer idle(recorder.receiver->port());  // after HELLO, silence between messages is fine
-    idle.say_message(hello_as("idle"));
-    ASSERT_TRUE(idle.hear_welcome());
-    EXPECT_EQ(idle.hear(1800ms), 0);
-    idle.say(ConstData(event_message(1, "x")).first(20));  // but not within one
-    EXPECT_EQ(idle.hear_bye(), ByeReason::too_slow);
+    idle.send_message(hello_as("idle"));
+    ASSERT_TRUE(idle.receive_welcome());
+    EXPECT_EQ(idle.receive(1800ms), 0);
+    idle.send_bytes(ConstData(event_message(1, "x")).first(20));  // but not within one
+    EXPECT_EQ(idle.receive_bye(), ByeReason::too_slow);
     EXPECT_EQ(recorder.reported("in time"), 3U);
 }
 
@@ -47,16 +47,16 @@ TEST(ReceiverLimits, APayloadThatStandsStillOrDripsIsEndedAndItsMemoryFreed) {
     recorder.start();
     const auto whole = event_message(1, std::string(500'000, 'x'));
     RawPeer still(recorder.receiver->port());
-    still.say_message(hello_as("still"));
-    still.say(std::span(whole).first(1000));
-    EXPECT_EQ(still.hear_bye(), ByeReason::too_slow);
+    still.send_message(hello_as("still"));
+    still.send_bytes(std::span(whole).first(1000));
+    EXPECT_EQ(still.receive_bye(), ByeReason::too_slow);
 
     RawPeer drip(recorder.receiver->port());
-    drip.say_message(hello_as("drip"));
-    ASSERT_TRUE(drip.hear_welcome());
-    drip.say(std::span(whole).first(1000));
-    std::jthread drops([&](const std::stop_token& stop) {
-        for (std::size_t at = 1000; !stop.stop_requested() && drip.say(std::span(whole).subspan(at, 1)); ++at)
+    drip.send_message(hello_as("drip"));
+    ASSERT_TRUE(drip.receive_welcome());
+    drip.send_bytes(std::span(whole).first(1000));
+    std::jthread drips([&](const std::stop_token& stop) {
+        for (std::size_t at = 1000; !stop.stop_requested() && drip.send_bytes(std::span(whole).subspan(at, 1)); ++at)
             std::this_thread::sleep_for(5ms);
     });
     EXPECT_TRUE(eventually([&] { return recorder.stats().closed[wire::index(ByeReason::too_slow)] == 2; }));
@@ -73,8 +73,8 @@ TEST(ReceiverLimits, HundredsOfSilentAndSlowConnectionsDoNotDelayAGoodOne) {
     for (int i = 0; i < 300; ++i) {
         others.push_back(std::make_unique<RawPeer>(recorder.receiver->port()));
         if (i % 3 == 0) continue;  // not even HELLO
-        others.back()->say_message(hello_as("slow-" + std::to_string(i)));
-        if (i % 3 == 1) others.back()->say(ConstData(event_message(1, std::string(10'000, 'x'))).first(500));
+        others.back()->send_message(hello_as("slow-" + std::to_string(i)));
+        if (i % 3 == 1) others.back()->send_bytes(ConstData(event_message(1, std::string(10'000, 'x'))).first(500));
     }
     auto sender = Sender::open(to_recorder(recorder)).value();
     const std::string payload(100'000, 'x');
@@ -93,8 +93,8 @@ TEST(ReceiverLimits, LargeEventsThatComeSlowlyLeaveMemoryToOrdinaryOnes) {
     std::vector<std::unique_ptr<RawPeer>> slow;
     for (int i = 0; i < 8; ++i) {
         slow.push_back(std::make_unique<RawPeer>(recorder.receiver->port()));
-        slow.back()->say_message(hello_as("slow-" + std::to_string(i)));
-        slow.back()->say(ConstData(event_message(1, std::string(250'000, 'x'))).first(500));
+        slow.back()->send_message(hello_as("slow-" + std::to_string(i)));
+        slow.back()->send_bytes(ConstData(event_message(1, std::string(250'000, 'x'))).first(500));
     }
     ASSERT_TRUE(eventually([&] { return recorder.stats().waits_for_memory >= 5; }));
     auto sender = Sender::open(to_recorder(recorder)).value();
@@ -112,11 +112,11 @@ TEST(ReceiverLimits, AThousandSendersAreServed) {
         auto bytes = hello_bytes("s" + std::to_string(i));
         append(bytes, event_message(1, "one"));
         append(bytes, event_message(2, "two"));
-        ASSERT_TRUE(peers.back()->say(bytes));
+        ASSERT_TRUE(peers.back()->send_bytes(bytes));
     }
     EXPECT_TRUE(eventually([&] { return recorder.stats().acknowledged == 2000; }));
     EXPECT_EQ(recorder.stats().connections, 1000U);
-    for (auto& peer : peers) ASSERT_TRUE(peer->hear_welcome());
+    for (auto& peer : peers) ASSERT_TRUE(peer->receive_welcome());
 }
 
 TEST(ReceiverLimits, ASessionWithoutAnyEventTakesUpNoPlaceWhenItsConnectionIsGone) {
@@ -129,35 +129,35 @@ TEST(ReceiverLimits, ASessionWithoutAnyEventTakesUpNoPlaceWhenItsConnectionIsGon
         RawPeer with_event(recorder.receiver->port());
         auto bytes = hello_bytes("with-event");
         append(bytes, event_message(1, "one"));
-        ASSERT_TRUE(with_event.say(bytes));
+        ASSERT_TRUE(with_event.send_bytes(bytes));
         ASSERT_TRUE(eventually([&] { return recorder.stats().acknowledged == 1; }));
     }
     for (std::uint64_t i = 0; i < 20; ++i) {
         RawPeer peer(recorder.receiver->port());
-        // Some claim that they had events and hold them no more; that is their word alone.
-        peer.say_message(hello_as("hello-" + std::to_string(i), Sequence{1 + i % 2 * 1000}));
-        ASSERT_TRUE(peer.hear_welcome()) << i;
+        // Some claim that they had events and hold them no more; no event of them was seen.
+        peer.send_message(hello_as("hello-" + std::to_string(i), Sequence{1 + i % 2 * 1000}));
+        ASSERT_TRUE(peer.receive_welcome()) << i;
         peer.close();
         ASSERT_TRUE(eventually([&] { return sessions() == 1; })) << i;
     }
     // One that comes again while its old connection is open, and one that has had an event, stay what they are.
     RawPeer older(recorder.receiver->port());
-    older.say_message(hello_as("again"));
-    ASSERT_TRUE(older.hear_welcome());
+    older.send_message(hello_as("again"));
+    ASSERT_TRUE(older.receive_welcome());
     RawPeer newer(recorder.receiver->port());
-    newer.say_message(hello_as("again"));
-    ASSERT_TRUE(newer.hear_welcome());
-    EXPECT_EQ(older.hear_bye(), ByeReason::replaced);
+    newer.send_message(hello_as("again"));
+    ASSERT_TRUE(newer.receive_welcome());
+    EXPECT_EQ(older.receive_bye(), ByeReason::replaced);
     older.close();
     ASSERT_TRUE(eventually([&] { return recorder.stats().connections == 1; }));
-    ASSERT_TRUE(newer.say(event_message(1, "one")));
+    ASSERT_TRUE(newer.send_bytes(event_message(1, "one")));
     ASSERT_TRUE(eventually([&] { return recorder.stats().acknowledged == 2; }));
     newer.close();
     ASSERT_TRUE(eventually([&] { return recorder.stats().connections == 0; }));
     EXPECT_EQ(sessions(), 2U);
     RawPeer back(recorder.receiver->port());
-    back.say_message(hello_as("with-event"));
-    ASSERT_TRUE(back.hear_welcome());
+    back.send_message(hello_as("with-event"));
+    ASSERT_TRUE(back.receive_welcome());
     EXPECT_TRUE(wire::decode_welcome(back.meta).value().durable.contains(Sequence{1}));
     EXPECT_EQ(recorder.reported("was refused"), 0U);
 }
@@ -168,17 +168,17 @@ TEST(ReceiverLimits, OverItsLimitOfConnectionsRefusesWithAReason) {
     Recorder recorder(options);
     recorder.start();
     RawPeer a(recorder.receiver->port()), b(recorder.receiver->port());
-    a.say_message(hello_as("a"));
-    b.say_message(hello_as("b"));
-    ASSERT_TRUE(a.hear_welcome() && b.hear_welcome());
+    a.send_message(hello_as("a"));
+    b.send_message(hello_as("b"));
+    ASSERT_TRUE(a.receive_welcome() && b.receive_welcome());
     RawPeer c(recorder.receiver->port());
-    EXPECT_EQ(c.hear_bye(), ByeReason::too_many_connections);
+    EXPECT_EQ(c.receive_bye(), ByeReason::too_many_connections);
     c.close();
     a.close();
     ASSERT_TRUE(eventually([&] { return recorder.stats().connections == 1; }));
     RawPeer d(recorder.receiver->port());
-    d.say_message(hello_as("d"));
-    EXPECT_TRUE(d.hear_welcome());
+    d.send_message(hello_as("d"));
+    EXPECT_TRUE(d.receive_welcome());
 }
 
 TEST(ReceiverLimits, WhenThePoolIsFullConnectionsWaitAndGoOnWhenMemoryComesBack) {

@@ -40,7 +40,7 @@ TEST(Receiver, AStreamCutAtAnyByteCountsExactlyTheEventsBeforeTheCut) {
         for (std::uint64_t i = 1; i <= 3; ++i) append(bytes, event_message(i, "payload of some bytes"));
         ASSERT_EQ(bytes.size(), stream.size());
         RawPeer peer(recorder.receiver->port());
-        ASSERT_TRUE(peer.say(std::span(bytes).first(size)));
+        ASSERT_TRUE(peer.send_bytes(std::span(bytes).first(size)));
         peer.close();
         expected +=
             static_cast<std::uint64_t>(std::ranges::count_if(event_ends, [size](auto end) { return end <= size; }));
@@ -56,7 +56,7 @@ TEST(Receiver, AStreamCutAtAnyByteCountsExactlyTheEventsBeforeTheCut) {
 
 TEST(Receiver, TheAnswersToADuplicateAndToWhatIsTooLargeWaitForTheSink) {
     Recorder recorder;
-    recorder.sink.holds_dropped = true;
+    recorder.sink.holds_not_passed_on = true;
     recorder.start();
     RawPeer peer(recorder.receiver->port());
     auto bytes = hello_bytes("held");
@@ -64,28 +64,29 @@ TEST(Receiver, TheAnswersToADuplicateAndToWhatIsTooLargeWaitForTheSink) {
     append(bytes, event_message(1, "stored"));
     append(bytes, event_message(2, std::string((1U << 20) + 1, 'x')));
     append(bytes, event_message(3, "stored"));
-    ASSERT_TRUE(peer.say(bytes));
-    ASSERT_TRUE(peer.hear_welcome());
-    EXPECT_TRUE(eventually([&] { return recorder.stats().acknowledged == 2 && recorder.sink.dropped_count() == 2; }));
+    ASSERT_TRUE(peer.send_bytes(bytes));
+    ASSERT_TRUE(peer.receive_welcome());
+    EXPECT_TRUE(
+        eventually([&] { return recorder.stats().acknowledged == 2 && recorder.sink.not_passed_on_count() == 2; }));
     EXPECT_EQ(recorder.stats().held, 2U);
     EXPECT_FALSE(recorder.receiver->stop(0ms)) << "two answers wait";
 }
 
 TEST(Receiver, AStopSaysFirstWhatTheSinkLetsGo) {
     Recorder recorder;
-    recorder.sink.holds_dropped = true;
+    recorder.sink.holds_not_passed_on = true;
     recorder.start();
     RawPeer peer(recorder.receiver->port());
     auto bytes = hello_bytes("held");
     append(bytes, event_message(1, std::string((1U << 20) + 1, 'x')));
-    ASSERT_TRUE(peer.say(bytes));
-    ASSERT_TRUE(peer.hear_welcome());
-    EXPECT_TRUE(eventually([&] { return recorder.sink.dropped_count() == 1; }));
-    std::thread later([&] { recorder.sink.let_go_of_dropped(); });
+    ASSERT_TRUE(peer.send_bytes(bytes));
+    ASSERT_TRUE(peer.receive_welcome());
+    EXPECT_TRUE(eventually([&] { return recorder.sink.not_passed_on_count() == 1; }));
+    std::thread later([&] { recorder.sink.answer_not_passed_on(); });
     EXPECT_TRUE(recorder.receiver->stop(60s));
     later.join();
-    EXPECT_EQ(peer.hear(), static_cast<int>(wire::MessageType::reject));
-    EXPECT_EQ(peer.hear_bye(), ByeReason::stopping);
+    EXPECT_EQ(peer.receive(), static_cast<int>(wire::MessageType::reject));
+    EXPECT_EQ(peer.receive_bye(), ByeReason::stopping);
     EXPECT_EQ(recorder.stats().held, 0U);
 }
 
@@ -135,8 +136,8 @@ TEST(Receiver, EveryKindOfMalformedMessageClosesTheConnectionWithAReason) {
                                   {"a message of the other side", with_hello(ack), ByeReason::malformed}};
     for (const auto& [what, bytes, reason] : cases) {
         RawPeer peer(recorder.receiver->port());
-        ASSERT_TRUE(peer.say(bytes)) << what;
-        EXPECT_EQ(peer.hear_bye(), reason) << what;
+        ASSERT_TRUE(peer.send_bytes(bytes)) << what;
+        EXPECT_EQ(peer.receive_bye(), reason) << what;
     }
     EXPECT_EQ(recorder.reported("was disconnected"), cases.size());
     EXPECT_EQ(sum(recorder.stats().closed), cases.size());
@@ -159,7 +160,7 @@ TEST(Receiver, GarbageNeverHarmsAGoodSender) {
         for (auto flips = random() % 6; flips > 0; --flips)
             bytes[random() % bytes.size()] = static_cast<std::byte>(random());
         RawPeer peer(recorder.receiver->port());
-        static_cast<void>(peer.say(bytes));
+        static_cast<void>(peer.send_bytes(bytes));
         ASSERT_TRUE(sender->send(described(1), as_data("good")).has_value());
     }
     EXPECT_TRUE(sender->flush(60s).value());
@@ -177,7 +178,7 @@ TEST(Receiver, AnUnknownMessageThatIsOptionalIsSkippedWithItsPayload) {
     newer.resize(newer.size() + 1000);
     append(bytes, newer);
     append(bytes, event_message(1, "after"));
-    ASSERT_TRUE(peer.say(bytes));
+    ASSERT_TRUE(peer.send_bytes(bytes));
     ASSERT_TRUE(eventually([&] { return recorder.sink.taken() == 1; }));
     EXPECT_EQ(recorder.sink.payloads[0], "after");
     EXPECT_EQ(recorder.stats().received, 1U);
@@ -187,13 +188,13 @@ TEST(Receiver, AWrongPayloadChecksumRejectsThatEventAndTheConnectionLivesOn) {
     Recorder recorder;
     recorder.start();
     RawPeer peer(recorder.receiver->port());
-    peer.say_message(hello_as("flip"));
-    ASSERT_TRUE(peer.hear_welcome());
+    peer.send_message(hello_as("flip"));
+    ASSERT_TRUE(peer.receive_welcome());
     auto damaged = event_message(1, "some payload");
     damaged.back() ^= std::byte{4};
     append(damaged, event_message(2, "fine"));
-    peer.say(damaged);
-    ASSERT_EQ(peer.hear(), static_cast<int>(wire::MessageType::reject));
+    peer.send_bytes(damaged);
+    ASSERT_EQ(peer.receive(), static_cast<int>(wire::MessageType::reject));
     EXPECT_EQ(wire::decode_reject(peer.meta).value().reason, RejectReason::corrupt_payload);
     ASSERT_TRUE(eventually([&] { return recorder.stats().acknowledged == 1; }));
     EXPECT_EQ(recorder.stats().rejected_here[wire::index(RejectReason::corrupt_payload)], 1U);
@@ -207,8 +208,8 @@ TEST(Receiver, EventsThatAreTooLargeOrBadlyTaggedAreRejectedBySequence) {
     Recorder recorder(options);
     recorder.start();
     RawPeer peer(recorder.receiver->port());
-    peer.say_message(hello_as("odd"));
-    ASSERT_TRUE(peer.hear_welcome());
+    peer.send_message(hello_as("odd"));
+    ASSERT_TRUE(peer.receive_welcome());
     EXPECT_EQ(wire::decode_welcome(peer.meta).value().event_size_max, 1000U);
     auto bytes = event_message(1, std::string(1001, 'x'));
     wire::EventMeta bad;
@@ -218,15 +219,15 @@ TEST(Receiver, EventsThatAreTooLargeOrBadlyTaggedAreRejectedBySequence) {
     encode(bad, 1, bytes);
     bytes.push_back(std::byte{'p'});
     append(bytes, event_message(3, "fine"));
-    peer.say(bytes);
+    peer.send_bytes(bytes);
     for (const auto& [sequence, reason] :
          {std::pair{1, RejectReason::too_large}, std::pair{2, RejectReason::bad_tag}}) {
-        ASSERT_EQ(peer.hear(), static_cast<int>(wire::MessageType::reject));
+        ASSERT_EQ(peer.receive(), static_cast<int>(wire::MessageType::reject));
         const auto reject = wire::decode_reject(peer.meta).value();
         EXPECT_EQ(number(reject.sequence), static_cast<std::uint64_t>(sequence));
         EXPECT_EQ(reject.reason, reason);
     }
-    ASSERT_EQ(peer.hear(), static_cast<int>(wire::MessageType::ack));
+    ASSERT_EQ(peer.receive(), static_cast<int>(wire::MessageType::ack));
     EXPECT_EQ(wire::decode_ack(peer.meta).value().cumulative, Sequence{3});
     EXPECT_EQ(recorder.sink.taken(), 1U);
 }
@@ -235,11 +236,11 @@ TEST(Receiver, RepeatedEventsAreDroppedCountedAndAnsweredAgain) {
     Recorder recorder;
     recorder.start();
     RawPeer peer(recorder.receiver->port());
-    peer.say_message(hello_as("again"));
-    ASSERT_TRUE(peer.hear_welcome());
+    peer.send_message(hello_as("again"));
+    ASSERT_TRUE(peer.receive_welcome());
     for (int i = 0; i < 3; ++i) {
-        peer.say(event_message(1, "same"));
-        ASSERT_EQ(peer.hear(), static_cast<int>(wire::MessageType::ack));
+        peer.send_bytes(event_message(1, "same"));
+        ASSERT_EQ(peer.receive(), static_cast<int>(wire::MessageType::ack));
         EXPECT_EQ(wire::decode_ack(peer.meta).value().cumulative, Sequence{1});
     }
     EXPECT_EQ(recorder.stats().duplicates, 2U);
@@ -250,8 +251,8 @@ TEST(Receiver, AJumpInTheSequencesIsTakenCountedAndReported) {
     Recorder recorder;
     recorder.start();
     RawPeer peer(recorder.receiver->port());
-    peer.say_message(hello_as("jump"));
-    for (const std::uint64_t sequence : {1U, 2U, 5U, 6U, 10U}) peer.say(event_message(sequence, "e"));
+    peer.send_message(hello_as("jump"));
+    for (const std::uint64_t sequence : {1U, 2U, 5U, 6U, 10U}) peer.send_bytes(event_message(sequence, "e"));
     ASSERT_TRUE(eventually([&] { return recorder.stats().acknowledged == 5; }));
     EXPECT_EQ(recorder.stats().gaps, 5U);  // 3, 4, 7, 8, 9
     EXPECT_EQ(recorder.reported("ALARM sequence gap"), 2U);
@@ -265,8 +266,8 @@ TEST(Receiver, SequencesTooScatteredEndTheConnectionInsteadOfTakingMemory) {
     RawPeer peer(recorder.receiver->port());
     std::vector<std::byte> bytes = hello_bytes("scattered");
     for (std::uint64_t i = 1; i < 60; i += 2) append(bytes, event_message(i, "e"));
-    peer.say(bytes);
-    EXPECT_EQ(peer.hear_bye(), ByeReason::limit);
+    peer.send_bytes(bytes);
+    EXPECT_EQ(peer.receive_bye(), ByeReason::limit);
     EXPECT_LE(recorder.stats().received, 10U);
 }
 
@@ -278,12 +279,13 @@ TEST(Receiver, MoreBytesThanCreditIsMalformed) {
     recorder.sink.answers = false;  // memory is kept, so no credit comes back
     recorder.start();
     RawPeer peer(recorder.receiver->port());
-    peer.say_message(hello_as("greedy"));
-    ASSERT_TRUE(peer.hear_welcome());
+    peer.send_message(hello_as("greedy"));
+    ASSERT_TRUE(peer.receive_welcome());
     const auto credit = wire::decode_welcome(peer.meta).value().credit;
     const std::string payload(16'000, 'x');
-    for (std::uint64_t i = 1; i * 16'000 < credit + 32'000; ++i) static_cast<void>(peer.say(event_message(i, payload)));
-    EXPECT_EQ(peer.hear_bye(), ByeReason::malformed);
+    for (std::uint64_t i = 1; i * 16'000 < credit + 32'000; ++i)
+        static_cast<void>(peer.send_bytes(event_message(i, payload)));
+    EXPECT_EQ(peer.receive_bye(), ByeReason::malformed);
     EXPECT_LE(recorder.sink.holding() * 16'000, credit);
 }
 
@@ -291,17 +293,17 @@ TEST(Receiver, ANewerConnectionOfASessionReplacesTheOlder) {
     Recorder recorder;
     recorder.start();
     RawPeer older(recorder.receiver->port());
-    older.say_message(hello_as("same"));
-    ASSERT_TRUE(older.hear_welcome());
+    older.send_message(hello_as("same"));
+    ASSERT_TRUE(older.receive_welcome());
     const auto event = event_message(1, std::string(1000, 'x'));
-    older.say(ConstData(event).first(event.size() - 500));  // it died within an event
+    older.send_bytes(ConstData(event).first(event.size() - 500));  // it died within an event
     ASSERT_TRUE(eventually([&] { return recorder.pool.stats().in_use > Bytes{0}; }));
     RawPeer newer(recorder.receiver->port());
-    newer.say_message(hello_as("same"));
-    ASSERT_TRUE(newer.hear_welcome());
-    EXPECT_EQ(older.hear_bye(), ByeReason::replaced);
-    newer.say(event_message(1, "e"));
-    EXPECT_EQ(newer.hear(), static_cast<int>(wire::MessageType::ack));
+    newer.send_message(hello_as("same"));
+    ASSERT_TRUE(newer.receive_welcome());
+    EXPECT_EQ(older.receive_bye(), ByeReason::replaced);
+    newer.send_bytes(event_message(1, "e"));
+    EXPECT_EQ(newer.receive(), static_cast<int>(wire::MessageType::ack));
     EXPECT_EQ(recorder.reported("replaces an older connection"), 1U);
     EXPECT_EQ(recorder.stats().partial, 1U);
 }
@@ -310,15 +312,15 @@ TEST(Receiver, ASessionThatComesWithAnotherFormatIsRefused) {
     Recorder recorder;
     recorder.start();
     RawPeer first(recorder.receiver->port());
-    first.say_message(hello_as("one"));
-    ASSERT_TRUE(first.hear_welcome());
+    first.send_message(hello_as("one"));
+    ASSERT_TRUE(first.receive_welcome());
     auto hello = hello_as("one");
     hello.format = wire::EventFormat::event_5_0;
     RawPeer second(recorder.receiver->port());
-    second.say_message(hello);
-    EXPECT_EQ(second.hear_bye(), ByeReason::format_mismatch);
-    first.say(event_message(1, "e"));  // the first is not disturbed
-    EXPECT_EQ(first.hear(), static_cast<int>(wire::MessageType::ack));
+    second.send_message(hello);
+    EXPECT_EQ(second.receive_bye(), ByeReason::format_mismatch);
+    first.send_bytes(event_message(1, "e"));  // the first is not disturbed
+    EXPECT_EQ(first.receive(), static_cast<int>(wire::MessageType::ack));
 }
 
 TEST(Receiver, StopWaitsForAnswersThatComeAndTellsThem) {
@@ -326,15 +328,15 @@ TEST(Receiver, StopWaitsForAnswersThatComeAndTellsThem) {
     recorder.sink.answers = false;
     recorder.start();
     RawPeer peer(recorder.receiver->port());
-    peer.say_message(hello_as("last"));
-    ASSERT_TRUE(peer.hear_welcome());
-    peer.say(event_message(1, "e"));
+    peer.send_message(hello_as("last"));
+    ASSERT_TRUE(peer.receive_welcome());
+    peer.send_bytes(event_message(1, "e"));
     ASSERT_TRUE(eventually([&] { return recorder.sink.holding() == 1; }));
     std::jthread stopping([&] { EXPECT_TRUE(recorder.receiver->stop(60s)); });
     std::this_thread::sleep_for(5ms);
     recorder.sink.acknowledge_held();
-    ASSERT_EQ(peer.hear(), static_cast<int>(wire::MessageType::ack));
-    EXPECT_EQ(peer.hear_bye(), ByeReason::stopping);
+    ASSERT_EQ(peer.receive(), static_cast<int>(wire::MessageType::ack));
+    EXPECT_EQ(peer.receive_bye(), ByeReason::stopping);
     peer.close();
     stopping.join();
     EXPECT_EQ(recorder.stats().in_hand, 0U);
@@ -349,8 +351,8 @@ TEST(Receiver, StopAlwaysEndsWhateverTheSinkOrThePeersDo) {
     recorder.start();
     RawPeer silent(recorder.receiver->port());
     RawPeer half(recorder.receiver->port());
-    half.say_message(hello_as("half"));
-    half.say(ConstData(event_message(1, std::string(5000, 'x'))).first(1000));
+    half.send_message(hello_as("half"));
+    half.send_bytes(ConstData(event_message(1, std::string(5000, 'x'))).first(1000));
     auto sender = Sender::open(to_recorder(recorder)).value();
     ASSERT_TRUE(sender->send(described(1), as_data("never answered")).has_value());
     ASSERT_TRUE(eventually([&] { return recorder.sink.holding() == 1; }));
@@ -372,18 +374,18 @@ TEST(Receiver, ThatWasNeverStartedStopsAtOnce) {
     EXPECT_TRUE(recorder.receiver->stop(60s));
 }
 
-TEST(Receiver, ForgetsTheSessionsOfARunOnceNothingUsesThem) {
+TEST(Receiver, ClosesTheSessionsOfARunOnceNothingUsesThem) {
     Recorder recorder;
     recorder.start();
     RawPeer peer(recorder.receiver->port());
-    peer.say_message(hello_as("old"));
-    peer.say(event_message(1, "e"));
+    peer.send_message(hello_as("old"));
+    peer.send_bytes(event_message(1, "e"));
     ASSERT_TRUE(eventually([&] { return recorder.stats().acknowledged == 1; }));
-    EXPECT_EQ(recorder.receiver->forget(run), 0U);
+    EXPECT_EQ(recorder.receiver->close_sessions(run), 0U);
     recorder.receiver->disconnect(run, ByeReason::run_closed, "the run has ended");
-    EXPECT_EQ(peer.hear_bye(), ByeReason::run_closed);
+    EXPECT_EQ(peer.receive_bye(), ByeReason::run_closed);
     peer.close();
-    EXPECT_TRUE(eventually([&] { return recorder.receiver->forget(run) == 1; }));
+    EXPECT_TRUE(eventually([&] { return recorder.receiver->close_sessions(run) == 1; }));
     EXPECT_EQ(recorder.stats().sessions, 0U);
 }
 
@@ -413,19 +415,19 @@ TEST(Receiver, AClaimOfAnotherConnectionOfItsSessionCostsASenderNothing) {
     Recorder recorder;
     recorder.start();
     RawPeer first(recorder.receiver->port());
-    ASSERT_TRUE(first.say_message(hello_as("filter")));
-    ASSERT_TRUE(first.hear_welcome());
-    ASSERT_TRUE(first.say(event_message(1, "stored")));
-    ASSERT_EQ(first.hear(), static_cast<int>(wire::MessageType::ack));
+    ASSERT_TRUE(first.send_message(hello_as("filter")));
+    ASSERT_TRUE(first.receive_welcome());
+    ASSERT_TRUE(first.send_bytes(event_message(1, "stored")));
+    ASSERT_EQ(first.receive(), static_cast<int>(wire::MessageType::ack));
     RawPeer other(recorder.receiver->port());
-    ASSERT_TRUE(other.say_message(hello_as("filter", Sequence{1'000'000})));  // it holds none below
-    ASSERT_TRUE(other.hear_welcome());
+    ASSERT_TRUE(other.send_message(hello_as("filter", Sequence{1'000'000})));  // it holds none below
+    ASSERT_TRUE(other.receive_welcome());
     RawPeer again(recorder.receiver->port());
-    ASSERT_TRUE(again.say_message(hello_as("filter", Sequence{2})));
-    ASSERT_TRUE(again.hear_welcome());
+    ASSERT_TRUE(again.send_message(hello_as("filter", Sequence{2})));
+    ASSERT_TRUE(again.receive_welcome());
     EXPECT_EQ(to_string(wire::decode_welcome(again.meta).value().durable), "1");
     for (std::uint64_t sequence = 2; sequence <= 101; ++sequence)
-        ASSERT_TRUE(again.say(event_message(sequence, "mine", 2)));
+        ASSERT_TRUE(again.send_bytes(event_message(sequence, "mine", 2)));
     EXPECT_TRUE(eventually([&] { return recorder.sink.taken() == 101; }));
     EXPECT_EQ(recorder.stats().acknowledged, 101U);
     EXPECT_EQ(recorder.reported("ALARM sequence gap"), 1U);
@@ -439,11 +441,11 @@ TEST(Receiver, AnOldestHeldThatFallsOnOneConnectionIsMalformed) {
     Recorder recorder;
     recorder.start();
     RawPeer peer(recorder.receiver->port());
-    ASSERT_TRUE(peer.say_message(hello_as("filter", Sequence{5})));
-    ASSERT_TRUE(peer.hear_welcome());
-    ASSERT_TRUE(peer.say(event_message(5, "good", 5)));
-    ASSERT_TRUE(peer.say(event_message(6, "falls", 1)));
-    EXPECT_EQ(peer.hear_bye(), wire::ByeReason::malformed);
+    ASSERT_TRUE(peer.send_message(hello_as("filter", Sequence{5})));
+    ASSERT_TRUE(peer.receive_welcome());
+    ASSERT_TRUE(peer.send_bytes(event_message(5, "good", 5)));
+    ASSERT_TRUE(peer.send_bytes(event_message(6, "falls", 1)));
+    EXPECT_EQ(peer.receive_bye(), wire::ByeReason::malformed);
     EXPECT_EQ(recorder.stats().acknowledged, 1U);
 }
 
@@ -456,8 +458,8 @@ TEST(Receiver, SilentSessionsMakeRoomForASenderThatHasEvents) {
     std::vector<std::unique_ptr<RawPeer>> silent;
     for (int i = 0; i < 20; ++i) {
         silent.push_back(std::make_unique<RawPeer>(recorder.receiver->port()));
-        ASSERT_TRUE(silent.back()->say_message(hello_as("silent-" + std::to_string(i))));
-        ASSERT_TRUE(silent.back()->hear_welcome());
+        ASSERT_TRUE(silent.back()->send_message(hello_as("silent-" + std::to_string(i))));
+        ASSERT_TRUE(silent.back()->receive_welcome());
     }
     const auto sender = Sender::open(to_recorder(recorder)).value();
     ASSERT_TRUE(sender->send(described(1), as_data("x")).has_value());
@@ -465,7 +467,7 @@ TEST(Receiver, SilentSessionsMakeRoomForASenderThatHasEvents) {
     EXPECT_GE(recorder.stats().closed[wire::index(wire::ByeReason::too_many_connections)], 1U);
 }
 
-TEST(Receiver, NobodyConnectsBeforeItListens) {
+TEST(Receiver, NoSenderConnectsBeforeItListens) {
     memory::BufferPool pool(Bytes{4U << 20});
     RecordingSink sink;
     ReceiverOptions options;

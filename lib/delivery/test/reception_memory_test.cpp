@@ -49,7 +49,7 @@ TEST_F(ReceptionMemoryTest, SaysHowManyWaitAndSinceWhenTheFirst) {
     EXPECT_FALSE(reception.queue().since);
 }
 
-TEST_F(ReceptionMemoryTest, NobodyOvertakesALargeEventThatWaits) {
+TEST_F(ReceptionMemoryTest, NoEventOvertakesALargeOneThatWaits) {
     ReceptionMemory::Place place, others;
     std::vector<ReceptionMemory::Hold> ordinary;
     for (int i = 0; i < 5; ++i) ordinary.push_back(reception.try_hold(100, others));
@@ -71,7 +71,7 @@ TEST_F(ReceptionMemoryTest, AnEventLargerThanHalfOfItGetsItThoughSmallOnesGoOnCo
     EXPECT_FALSE(reception.try_hold(900, place));
     half.release();
     EXPECT_FALSE(reception.try_hold(900, place));
-    EXPECT_FALSE(reception.try_hold(20, others));  // more than an eighth of what it leaves
+    EXPECT_FALSE(reception.try_hold(20, others));  // more than an eighth of what remains
     others = {};
     small.release();
     EXPECT_TRUE(reception.try_hold(900, place));
@@ -93,21 +93,21 @@ TEST_F(ReceptionMemoryTest, EventsOfFallingSizesLeaveSomeOfItToOthers) {
     EXPECT_TRUE(reception.try_hold(4, place));
 }
 
-TEST_F(ReceptionMemoryTest, WhoWasRefusedIsToldWhenMemoryIsGivenBack) {
-    int told = 0;
-    reception.on_released([&] { ++told; });
+TEST_F(ReceptionMemoryTest, ARefusedEventIsNotifiedWhenMemoryIsReleased) {
+    int notified = 0;
+    reception.on_released([&] { ++notified; });
     ReceptionMemory::Place place, other;
     auto first = reception.try_hold(500, place);
     auto second = reception.try_hold(60, place);
     second.release();
-    EXPECT_EQ(told, 0);
+    EXPECT_EQ(notified, 0);
     EXPECT_FALSE(reception.try_hold(400, place));
     EXPECT_FALSE(reception.try_hold(300, other));
     first.release();
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(notified, 1);
     EXPECT_FALSE(reception.try_hold(300, other)) << "the other one has waited longer";
     place = {};
-    EXPECT_EQ(told, 2);
+    EXPECT_EQ(notified, 2);
     EXPECT_TRUE(reception.try_hold(300, other));
 }
 

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "end_to_end.hpp"
-#include "underway_events.hpp"
+#include "in_flight_events.hpp"
 #include "weir/base/testing/number_in_environment.hpp"
 #include "weir/transport/reserved_port.hpp"
 #include "weir/wire/recorder_choice.hpp"
@@ -48,7 +48,7 @@ struct SenderGroupTest : ::testing::Test {
     static Peer peer(int number, const Recorder& recorder) { return peer(number, recorder.receiver->port()); }
     static Peer peer(int number, const transport::ReservedPort& port) { return peer(number, port.address().port); }
 
-    /// A receiver at a port that nobody else gets when it is gone.
+    /// A receiver at a port that no other program gets when it is gone.
     static std::unique_ptr<Recorder> at(const transport::ReservedPort& port, bool answers = true) {
         const auto lent = port.lend();
         ReceiverOptions options;
@@ -116,8 +116,8 @@ std::uint64_t of_the_first(std::uint64_t first, std::uint64_t last) {
     return count;
 }
 
-TEST(UnderwayEvents, EachEndsOnceWhetherItsAnswerComesBeforeOrAfterItWasSent) {
-    UnderwayEvents events;
+TEST(InFlightEvents, EachEndsOnceWhetherItsAnswerComesBeforeOrAfterItWasSent) {
+    InFlightEvents events;
     const auto owner = std::make_shared<int>(7);
     for (std::uint64_t round = 0; round < 3; ++round) {
         const Sequence late{2 * round + 1}, early{2 * round + 2};
@@ -424,7 +424,7 @@ TEST_F(SenderGroupTest, WhatAReceiverThatCannotBeReachedHasNotAnsweredGoesToTheO
     pass(3s);
     ASSERT_TRUE(all_final(20));
     for (const auto& [id, meta] : two.sink.metas) EXPECT_TRUE(meta.sent_elsewhere);
-    EXPECT_EQ(group->stats().in_doubt, 0U) << "whoever gets them from both finds the duplicates";
+    EXPECT_EQ(group->stats().in_doubt, 0U) << "a station that gets them from both finds the duplicates";
     expect_each_ended_once();
 }
 
@@ -446,7 +446,7 @@ TEST_F(SenderGroupTest, AllReceiversShareTheWindow) {
         one.sink.acknowledge_held();
         two.sink.acknowledge_held();
         ASSERT_TRUE(all_final(10));
-        EXPECT_TRUE(give(20 * id, 5000)) << "one event may always be underway";
+        EXPECT_TRUE(give(20 * id, 5000)) << "one event may always be in flight";
         EXPECT_FALSE(give(20 * id, 1));
         group.reset();
         finals.clear();
@@ -467,7 +467,7 @@ TEST_F(SenderGroupTest, ASenderThatWasRefusedIsOpenedAgainAfterAWhileAndItsEvent
     }));
     EXPECT_NE(reports[0].find("recorder rec-1 refuses: "), std::string::npos) << reports[0];
     EXPECT_NE(reports[0].find("another run is being recorded; its 3 events"), std::string::npos) << reports[0];
-    EXPECT_FALSE(give(4)) << "there is nobody";
+    EXPECT_FALSE(give(4)) << "there is no receiver";
     {
         const std::scoped_lock lock(recorder.sink.mutex);
         recorder.sink.accepted_run = run;
@@ -621,7 +621,7 @@ TEST_F(SenderGroupTest, CloseReleasesWhatIsNotFinalAndEndsWhoWaits) {
 }
 
 /// Receivers come, go, die and change their addresses while threads send. Afterwards each event was final once, and
-/// whoever got one that somebody else may have was told so.
+/// an event that another receiver may have was marked as sent elsewhere.
 TEST_F(SenderGroupTest, EachEventIsFinalOnceWhateverHappensToItsReceivers) {
     constexpr std::uint64_t threads = 3;
     constexpr int changes_wanted = 40;

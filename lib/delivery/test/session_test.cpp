@@ -29,14 +29,14 @@ struct SessionTest : testing::Test {
         hello.oldest_held = Sequence{oldest};
         return session.take_over({mailbox, connection}, hello);
     }
-    /// As the receiver does when nobody wants the answer to wait.
+    /// As the receiver does when the answer need not wait.
     void reject_at_receipt(std::uint64_t sequence) {
         ASSERT_EQ(session.begin(1, Sequence{sequence}), Session::Begun::yes);
         session.hold_rejection(Sequence{sequence}, RejectReason::bad_tag, "bad");
-        session.let_go(Sequence{sequence});
+        session.answer(Sequence{sequence});
     }
-    /// What the session tells a connection: "R3 A1-2,4 " for a REJECT of 3, then an ACK of 1, 2 and 4.
-    std::string told(ConnectionId connection) {
+    /// The answers of the session to a connection: "R3 A1-2,4 " for a REJECT of 3, then an ACK of 1, 2 and 4.
+    std::string answers(ConnectionId connection) {
         std::vector<std::byte> bytes;
         while (session.take_answers(connection, 5, false, bytes)) {
         }
@@ -63,13 +63,13 @@ TEST_F(SessionTest, TellsEachAnswerOncePerConnectionRejectionsFirst) {
     for (std::uint64_t i = 1; i <= 6; ++i) ASSERT_EQ(session.begin(1, Sequence{i}), Session::Begun::yes);
     EXPECT_TRUE(session.acknowledge(Sequence{1}));
     EXPECT_TRUE(session.acknowledge(Sequence{4}));
-    EXPECT_EQ(told(1), "A1,4 ");
-    EXPECT_EQ(told(1), "");
+    EXPECT_EQ(answers(1), "A1,4 ");
+    EXPECT_EQ(answers(1), "");
     EXPECT_TRUE(session.acknowledge(Sequence{3}));
     EXPECT_TRUE(session.reject(Sequence{2}, RejectReason::late, "late"));
-    EXPECT_EQ(told(1), "R2 A1-4 ");
+    EXPECT_EQ(answers(1), "R2 A1-4 ");
     EXPECT_TRUE(session.acknowledge(Sequence{6}));
-    EXPECT_EQ(told(1), "A1-4,6 ");
+    EXPECT_EQ(answers(1), "A1-4,6 ");
     EXPECT_FALSE(session.acknowledge(Sequence{6}));
     EXPECT_FALSE(session.reject(Sequence{6}, RejectReason::late, ""));
 }
@@ -80,15 +80,15 @@ TEST_F(SessionTest, AfterAReconnectTheDurableAreInWelcomeAndTheRejectedAreNamedA
     EXPECT_TRUE(session.acknowledge(Sequence{1}));
     EXPECT_TRUE(session.reject(Sequence{2}, RejectReason::late, ""));
     EXPECT_TRUE(session.acknowledge(Sequence{3}));
-    EXPECT_EQ(told(1), "R2 A1-3 ");
+    EXPECT_EQ(answers(1), "R2 A1-3 ");
     const auto takeover = take_over(2);
     ASSERT_TRUE(takeover.former.has_value());
     EXPECT_EQ(takeover.former->connection, 1U);
     EXPECT_EQ(to_string(takeover.durable), "1,3");
-    EXPECT_EQ(told(1), "");  // the old connection has nothing to say any more
-    EXPECT_EQ(told(2), "R2 ");
-    EXPECT_EQ(to_string(take_over(3, 4).durable), "1-3");  // holding nothing below 4, the sender has heard of 2
-    EXPECT_EQ(told(3), "");
+    EXPECT_EQ(answers(1), "");  // the old connection has nothing to send any more
+    EXPECT_EQ(answers(2), "R2 ");
+    EXPECT_EQ(to_string(take_over(3, 4).durable), "1-3");  // holding nothing below 4, the sender has the answer to 2
+    EXPECT_EQ(answers(3), "");
 }
 
 TEST_F(SessionTest, OnlyTheOwnerBeginsEventsAndNoneTwice) {
@@ -97,10 +97,10 @@ TEST_F(SessionTest, OnlyTheOwnerBeginsEventsAndNoneTwice) {
     EXPECT_EQ(session.begin(1, Sequence{1}), Session::Begun::not_owner);
     EXPECT_EQ(session.begin(2, Sequence{1}), Session::Begun::yes);
     EXPECT_EQ(session.begin(2, Sequence{1}), Session::Begun::duplicate);
-    session.leave(1);  // of one that is not the owner any more
-    session.put_back(2, Sequence{1});
+    session.disconnected(1);  // of one that is not the owner any more
+    session.undo_begin(2, Sequence{1});
     EXPECT_EQ(session.begin(2, Sequence{1}), Session::Begun::yes);
-    session.leave(2);
+    session.disconnected(2);
     EXPECT_EQ(session.begin(2, Sequence{2}), Session::Begun::not_owner);
 }
 
@@ -110,7 +110,7 @@ TEST_F(SessionTest, WhatAnOlderConnectionPutsBackIsAskedForFromTheNewerOne) {
     take_over(2);
     EXPECT_EQ(session.begin(2, Sequence{1}), Session::Begun::duplicate);
     static_cast<void>(mailbox->take());
-    session.put_back(1, Sequence{1});
+    session.undo_begin(1, Sequence{1});
     const auto ends = mailbox->take().ends;
     ASSERT_EQ(ends.size(), 1U);
     EXPECT_EQ(ends[0].connection, 2U);
@@ -137,14 +137,14 @@ TEST_F(SessionTest, WhatASenderIsSaidToHoldNoMoreIsTakenWhenItComesAfterAll) {
     ASSERT_EQ(session.arrives(1, event(1), Sequence{0}, skipped), Session::Standing::fresh);
     ASSERT_EQ(session.begin(1, Sequence{1}), Session::Begun::yes);
     EXPECT_TRUE(session.acknowledge(Sequence{1}));
-    EXPECT_EQ(take_over(2, 1000).given_up, 998U);  // by whoever spoke for this session
+    EXPECT_EQ(take_over(2, 1000).never_came, 998U);  // by the sender of connection 2
     const auto takeover = take_over(3, 2);
     EXPECT_EQ(takeover.reopened, 998U);
     EXPECT_EQ(to_string(takeover.durable), "1");
     EXPECT_EQ(session.arrives(3, event(2, 2), Sequence{1}, skipped), Session::Standing::fresh);
     EXPECT_EQ(session.begin(3, Sequence{2}), Session::Begun::yes);
     EXPECT_TRUE(session.acknowledge(Sequence{2}));
-    EXPECT_EQ(told(3), "A1-2 ");
+    EXPECT_EQ(answers(3), "A1-2 ");
 }
 
 TEST_F(SessionTest, AConnectionThatWasReplacedIsNotBelieved) {
@@ -160,31 +160,31 @@ TEST_F(SessionTest, AConnectionThatWasReplacedIsNotBelieved) {
 TEST_F(SessionTest, ARejectionThatItsSenderHasIsForgottenAndNeverBecomesAnAcknowledgement) {
     take_over(1);
     reject_at_receipt(1);
-    EXPECT_EQ(told(1), "R1 ");
+    EXPECT_EQ(answers(1), "R1 ");
     EXPECT_EQ(take_over(2, 2).reopened, 0U);
     const auto replayed = take_over(3, 1);  // by the next process of the same sender
     EXPECT_EQ(replayed.reopened, 1U);
     EXPECT_EQ(to_string(replayed.durable), "");
 }
 
-TEST_F(SessionTest, NobodyHearsOfARejectionBeforeItIsLetGo) {
+TEST_F(SessionTest, ARejectionIsNotSentBeforeItIsAnswered) {
     take_over(1);
     ASSERT_EQ(session.begin(1, Sequence{1}), Session::Begun::yes);
     session.hold_rejection(Sequence{1}, RejectReason::too_large, "too large");
     ASSERT_EQ(session.begin(1, Sequence{2}), Session::Begun::yes);
     EXPECT_TRUE(session.acknowledge(Sequence{2}));
-    EXPECT_EQ(told(1), "A2 ");
+    EXPECT_EQ(answers(1), "A2 ");
     const auto takeover = take_over(2);
     EXPECT_EQ(to_string(takeover.durable), "2");
     std::uint64_t skipped = 0;
     EXPECT_EQ(session.arrives(2, event(1), Sequence{0}, skipped), Session::Standing::in_hand);
-    EXPECT_EQ(told(2), "");
-    session.let_go(Sequence{1});
-    EXPECT_EQ(told(2), "R1 ");
-    session.let_go(Sequence{1});  // of the copy that was sent again
-    EXPECT_EQ(told(2), "R1 ");
-    session.let_go(Sequence{2});
-    EXPECT_EQ(told(2), "A1-2 ");
+    EXPECT_EQ(answers(2), "");
+    session.answer(Sequence{1});
+    EXPECT_EQ(answers(2), "R1 ");
+    session.answer(Sequence{1});  // of the copy that was sent again
+    EXPECT_EQ(answers(2), "R1 ");
+    session.answer(Sequence{2});
+    EXPECT_EQ(answers(2), "A1-2 ");
 }
 
 TEST_F(SessionTest, WhatIsTooScatteredToBeKeptIsNotClaimedToBeKnown) {
@@ -193,9 +193,9 @@ TEST_F(SessionTest, WhatIsTooScatteredToBeKeptIsNotClaimedToBeKnown) {
         ASSERT_EQ(session.begin(1, Sequence{i}), Session::Begun::yes);
         EXPECT_TRUE(session.acknowledge(Sequence{i}));
     }
-    EXPECT_FALSE(take_over(2, 1001).forgotten);
-    EXPECT_TRUE(take_over(3, 1).forgotten);
-    EXPECT_FALSE(take_over(4, 1001).forgotten);
+    EXPECT_FALSE(take_over(2, 1001).too_old);
+    EXPECT_TRUE(take_over(3, 1).too_old);
+    EXPECT_FALSE(take_over(4, 1001).too_old);
 }
 
 TEST_F(SessionTest, AWelcomeThatCannotHoldAllIsFollowedByTheRest) {
@@ -205,9 +205,9 @@ TEST_F(SessionTest, AWelcomeThatCannotHoldAllIsFollowedByTheRest) {
     const auto takeover = take_over(1);
     std::vector<std::byte> welcome_bytes;
     wire::encode(wire::Welcome{.durable = takeover.durable}, welcome_bytes);
-    const auto told_first =
+    const auto durable_first =
         wire::decode_welcome(ConstData(welcome_bytes).subspan(wire::frame_header_size)).value().durable;
-    EXPECT_EQ(told_first.count(), 4000U);
+    EXPECT_EQ(durable_first.count(), 4000U);
     std::vector<std::byte> bytes;
     EXPECT_FALSE(session.take_answers(1, 5, false, bytes));
     const auto rest = wire::decode_ack(ConstData(bytes).subspan(wire::frame_header_size)).value();
@@ -223,7 +223,7 @@ TEST_F(SessionTest, ManyRejectionsAreToldInPartsAndNoAckOvertakesThem) {
     std::vector<std::byte> bytes;
     EXPECT_TRUE(session.take_answers(1, 5, true, bytes));
     EXPECT_LE(bytes.size(), 64U * 1024);
-    const auto all = told(1);
+    const auto all = answers(1);
     EXPECT_TRUE(all.ends_with("R500 A1-501 ")) << all.substr(all.size() - 40);
 }
 
@@ -236,15 +236,15 @@ TEST(SessionRegistry, KeepsIdsForgetsOnlyWhatIsUnusedAndHasALimit) {
     EXPECT_NE(session_a->id, session_b->id);
     EXPECT_EQ(registry.enter(c), nullptr);
     EXPECT_EQ(registry.find(session_b->id), session_b);
-    EXPECT_EQ(registry.forget(RunNumber{1}), 0U);  // pinned twice
-    session_a->restore({});                        // an earlier process had events of it
-    EXPECT_FALSE(registry.leave(*session_a));
-    EXPECT_FALSE(registry.leave(*session_a));
+    EXPECT_EQ(registry.close_run(RunNumber{1}), 0U);  // pinned twice
+    session_a->restore({});                           // an earlier process had events of it
+    EXPECT_FALSE(registry.unpin(*session_a));
+    EXPECT_FALSE(registry.unpin(*session_a));
     EXPECT_EQ(registry.find(session_a->id), session_a);
-    EXPECT_EQ(registry.forget(RunNumber{1}), 1U);
+    EXPECT_EQ(registry.close_run(RunNumber{1}), 1U);
     EXPECT_EQ(registry.find(session_a->id), nullptr);
     EXPECT_NE(registry.enter(c)->id, session_a->id);
-    EXPECT_TRUE(registry.leave(*session_b));  // no event ever came
+    EXPECT_TRUE(registry.unpin(*session_b));  // no event ever came
     EXPECT_EQ(registry.size(), 1U);
 }
 

@@ -52,7 +52,7 @@ TEST(DeliveryOverTls, AnEventThatIsAnsweredBeforeTheOnesBehindItHaveLeftIsNoneTh
     Recorder recorder(secured(authority.files("recorder")));
     auto options = to_recorder(recorder, "sender-1");
     options.tls = authority.files("sender");
-    options.socket.send_buffer = 16_KiB;  // many are encrypted at once, and leave piece by piece
+    options.socket.send_buffer = 16_KiB;  // many are encrypted at once, and are sent piece by piece
     const auto sender = Sender::open(std::move(options)).value();
     const std::vector<std::byte> payload(50'000, std::byte{7});
     for (std::uint64_t id = 1; id <= 60; ++id) ASSERT_TRUE(sender->send(described(id), payload));
@@ -125,9 +125,9 @@ TEST(DeliveryOverTls, AReceiverSaysWhenItsCertificateEnds) {
     const Authority authority("weir test");
     const Recorder plain, secure(secured(authority.files("recorder", 1800)));
     EXPECT_FALSE(plain.receiver->certificate_ends().has_value());
-    const auto left = secure.receiver->certificate_ends().value() - std::chrono::system_clock::now();
-    EXPECT_GT(left, 0s);
-    EXPECT_LE(left, 1801s);
+    const auto remaining = secure.receiver->certificate_ends().value() - std::chrono::system_clock::now();
+    EXPECT_GT(remaining, 0s);
+    EXPECT_LE(remaining, 1801s);
 }
 
 TEST(DeliveryOverTls, PlainOnATlsPortAndTlsOnAPlainPortAreNamedToTheSender) {

@@ -87,7 +87,7 @@ void blake3_of(benchmark::State& state, const blake3::Kernel& kernel, std::size_
     bytes_done(state, size);
 }
 
-/// Whoever is free takes the next part, and the parts are put together.
+/// A thread that is free takes the next part, and the parts are put together.
 void blake3_by_threads(benchmark::State& state, unsigned workers, std::size_t size) {
     const auto data = noise(size);
     const auto part = std::min<std::size_t>(8U << 20, size / 8);  // those of lib/fixity where there is enough

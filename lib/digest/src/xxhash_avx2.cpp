@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled with -mavx2; called only where the processor has it. No other header with inline functions may stand here:
-// the linker could keep this file's copies of them for everybody.
+// the linker could keep this file's copies of them for all callers.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -16,7 +16,7 @@ constexpr bool always(const LaneFeatures&) noexcept { return true; }
 constexpr bool never(const LaneFeatures&) noexcept { return false; }
 
 /// Takes the blocks of all lanes but the last, whose state stays as it was.
-void forgets_the_last_lane(std::uint32_t* state, const std::byte* const* data, std::size_t blocks) noexcept {
+void omits_the_last_lane(std::uint32_t* state, const std::byte* const* data, std::size_t blocks) noexcept {
     constexpr std::size_t lanes = 4, words = 8;
     for (std::size_t lane = 0; lane + 1 < lanes; ++lane) {
         std::array<std::uint32_t, words> one{};
@@ -32,13 +32,13 @@ void swaps_chunks(const std::byte* data, std::size_t count, std::uint64_t first,
     if (count > 1) std::swap(nodes[0], nodes[1]);
 }
 
-/// Forgets what is behind the first 3000 bytes of a piece, as a kernel for long pieces might.
-class Forgetful final : public Engine {
+/// Omits what is behind the first 3000 bytes of a piece, as a kernel for long pieces might.
+class Incomplete final : public Engine {
 public:
     void add(ConstData data) override { sum_.add(data.first(std::min<std::size_t>(data.size(), 3000))); }
     [[nodiscard]] Digest value() const override { return sum_.value(); }
     void reset() override { sum_.reset(); }
-    [[nodiscard]] std::unique_ptr<Engine> clone() const override { return std::make_unique<Forgetful>(*this); }
+    [[nodiscard]] std::unique_ptr<Engine> clone() const override { return std::make_unique<Incomplete>(*this); }
 
 private:
     Summer sum_{Algorithm::xxh3_64};
@@ -51,21 +51,21 @@ TEST(SelfTest, FindsEveryKernelOfThisProcessorRight) {
 
 TEST(SelfTest, NamesALaneKernelThatIsWrongInOneLane) {
     const auto& right = lane_kernels(Algorithm::sha256).front();
-    const std::array kernels{right, LaneKernel{"forgetful", always, 4, forgets_the_last_lane}};
+    const std::array kernels{right, LaneKernel{"incomplete", always, 4, omits_the_last_lane}};
     const auto done = test_lanes(Algorithm::sha256, kernels, LaneFeatures::detect());
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::corrupt);
-    EXPECT_NE(done.error().context.find("sha256 kernel \"forgetful\""), std::string::npos) << done.error().context;
+    EXPECT_NE(done.error().context.find("sha256 kernel \"incomplete\""), std::string::npos) << done.error().context;
     EXPECT_NE(done.error().context.find("store nothing with it"), std::string::npos) << done.error().context;
 }
 
 TEST(SelfTest, DoesNotRunWhatThisProcessorCannot) {
-    const std::array kernels{LaneKernel{"of another processor", never, 4, forgets_the_last_lane}};
+    const std::array kernels{LaneKernel{"of another processor", never, 4, omits_the_last_lane}};
     EXPECT_TRUE(test_lanes(Algorithm::sha256, kernels, LaneFeatures::detect()));
 }
 
 TEST(SelfTest, HoldsWhatLibrariesMakeAgainstPortableCode) {
-    Forgetful wrong;
+    Incomplete wrong;
     const auto done = test_engine(Algorithm::xxh3_64, wrong);
     ASSERT_FALSE(done);
     EXPECT_NE(done.error().context.find("self-test of xxh3-64 kernel \"in use\""), std::string::npos)

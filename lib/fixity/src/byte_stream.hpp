@@ -34,7 +34,7 @@ public:
     void skip(std::size_t size) noexcept { at_ += size; }
 
     enum class Line { whole, too_long, none };
-    /// Up to `end`, which is taken and not returned; the part of a line beyond the limit is dropped.
+    /// Up to `end`, which is taken and not returned; the part of a line beyond the limit is discarded.
     Line get_line(std::string& to, char end, std::size_t limit);
 
     /// Why there are no more bytes, when that is not the end.

@@ -47,7 +47,7 @@ bool FileBatch::takes(const FileWork& work, const Reading& how) {
     const auto& file = *work.file;
     if (file.is_stream()) return false;
     const auto size = file.stamp().size;
-    const bool can_wait_long = file.cache() == Cache::drop ? size > 0 : size > how.piece.count();
+    const bool can_wait_long = file.cache() == Cache::release ? size > 0 : size > how.piece.count();
     return how.overlap == Overlap::never || !can_wait_long || !PieceCursor(file, 0, size, how).is_cold();
 }
 

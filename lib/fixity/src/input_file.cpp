@@ -65,7 +65,7 @@ bool may_be_mapped_by_a_writer(int fd) {
 const char* name(Cache cache) noexcept {
     switch (cache) {
         case Cache::keep: return "cache";
-        case Cache::drop: return "dropped";
+        case Cache::release: return "dropped";
         case Cache::direct: return "direct";
     }
     return "?";
@@ -111,13 +111,13 @@ std::expected<InputFile, Failure> InputFile::open(const std::string& path, Origi
     if (how.cache == Cache::direct) {
         const int flags = ::fcntl(fd, F_GETFL);
         if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_DIRECT) != 0) {
-            file.cache_ = Cache::drop;  // this file system has no direct reads; at least what is clean is read anew
-            file.forget(0, 0);
+            file.cache_ = Cache::release;  // this file system has no direct reads; at least what is clean is read anew
+            file.release_cache(0, 0);
         }
     }
     // The kernel reads no further than asked: what it brings in ahead would look as if it had been cached before,
     // and stay. Our own thread reads ahead.
-    if (file.cache_ == Cache::drop) ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+    if (file.cache_ == Cache::release) ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     return file;
 }
 
@@ -183,7 +183,7 @@ bool InputFile::is_cached(std::uint64_t offset) const noexcept {
     return ::preadv2(fd_, &to, 1, static_cast<off_t>(offset), RWF_NOWAIT) >= 0 || errno != EAGAIN;
 }
 
-void InputFile::forget(std::uint64_t begin, std::uint64_t length) const noexcept {
+void InputFile::release_cache(std::uint64_t begin, std::uint64_t length) const noexcept {
     ::posix_fadvise(fd_, static_cast<off_t>(begin), static_cast<off_t>(length),
                     POSIX_FADV_DONTNEED);  // advice; may fail
 }

@@ -37,13 +37,13 @@ bool PieceCursor::is_cold() {
 
 std::expected<ConstData, Failure> PieceCursor::next(MutableData to) {
     if (is_over()) return ConstData{};
-    const bool drop = file_->cache() == Cache::drop && is_cold();
+    const bool release = file_->cache() == Cache::release && is_cold();
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(end_ - at_, to.size()));
     if (!may_read(*how_, wanted)) return std::unexpected(stopped_at(at_));
     // A direct read wants its grid, so it asks for whole pieces; bytes behind the end are ignored.
     const auto got = WEIR_TRY(file_->read(at_, file_->is_direct() ? to : to.first(wanted), *how_));
     const auto size = std::min(got, wanted);
-    if (drop) file_->forget(at_, size);
+    if (release) file_->release_cache(at_, size);
     if (how_->progress) how_->progress(size);
     at_ += size;
     if (size < wanted) end_ = at_;

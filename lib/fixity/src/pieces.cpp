@@ -63,9 +63,9 @@ std::expected<std::uint64_t, Failure> PieceReader::read_ahead(const InputFile& f
             return std::unexpected(stopped_at(offset));
         // In the middle, not at the edge: a large page of the piece before may reach into this one.
         const auto middle = offset + std::min<std::uint64_t>(to.size(), end - offset) / 2;
-        const bool cold = file.cache() == Cache::drop && !file.is_cached(middle);
+        const bool cold = file.cache() == Cache::release && !file.is_cached(middle);
         auto got = file.read(offset, to, how_);
-        if (got && cold) file.forget(offset, *got);
+        if (got && cold) file.release_cache(offset, *got);
         return got;
     };
     // No more memory than there is to read.

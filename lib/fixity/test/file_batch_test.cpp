@@ -121,7 +121,7 @@ TEST_F(FileBatches, AnySumsOfManyFilesOfAnySizeAreThoseOfEachAlone) {
     for (const auto& algorithms :
          {std::vector{Algorithm::md5}, std::vector{Algorithm::sha256},
           std::vector{Algorithm::crc32c, Algorithm::sha1, Algorithm::adler32, Algorithm::md5}}) {
-        for (const auto cache : {Cache::keep, Cache::drop, Cache::direct}) {
+        for (const auto cache : {Cache::keep, Cache::release, Cache::direct}) {
             for (const auto overlap : {Overlap::never, Overlap::always, Overlap::automatic}) {
                 for (const unsigned threads : {1U, 3U}) {
                     if (threads == 1 && cache != Cache::keep) continue;  // covers nothing new
@@ -275,7 +275,7 @@ TEST_F(FileBatches, WhatIsNoFileOrColdIsReadAloneWhereverItStands) {
         contents_.emplace(contents_.begin() + static_cast<std::ptrdiff_t>(at), as_data(version).begin(),
                           as_data(version).end());
     }
-    for (const auto cache : {Cache::drop, Cache::keep}) {
+    for (const auto cache : {Cache::release, Cache::keep}) {
         Reading how;
         how.cache = cache;
         const auto found = sum({Algorithm::md5}, how, {.threads = 2});

@@ -80,7 +80,7 @@ protected:
 TEST_F(SumMany, EveryWayOfReadingGivesTheSameSums) {
     for (const std::size_t size : {0UL, 1UL, 4095UL, 4096UL, 262144UL, 262145UL, 3'000'001UL}) {
         const auto path = write("x", size);
-        for (const auto cache : {Cache::keep, Cache::drop, Cache::direct}) {
+        for (const auto cache : {Cache::keep, Cache::release, Cache::direct}) {
             for (const auto overlap : {Overlap::never, Overlap::always, Overlap::automatic}) {
                 for (const auto split : {4_KiB, 1_GiB}) {
                     Reading how;

@@ -193,7 +193,7 @@ Result<std::vector<std::string>> Deletion::restore_names() {
     std::vector<std::string> failed;
     for (const auto& volume : volumes) {
         if (!is_there(volume / "weir.lock")) continue;
-        if (const auto back = put_back_leaving(volume, system_); !back) failed.push_back(back.error().message());
+        if (const auto back = restore_leaving_files(volume, system_); !back) failed.push_back(back.error().message());
     }
     return failed;
 }

@@ -87,7 +87,7 @@ struct Endpoint::State {
     void resend_all(EndpointPeer& peer);
     bool look_at_peers(MessageHandler& handler);
     void mark_silent(EndpointPeer& peer, MessageHandler& handler);
-    void discard_reliable(EndpointPeer& peer) { reliable_open -= peer.reliable.drop(); }
+    void discard_reliable(EndpointPeer& peer) { reliable_open -= peer.reliable.discard(); }
     void reset_process(EndpointPeer& peer);
     void begin_run(EndpointPeer& peer);
 

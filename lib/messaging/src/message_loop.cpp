@@ -114,7 +114,7 @@ private:
     void receive(MessageHandler& handler);
     void take(const transport::DatagramBatch& batch, SteadyTime now, MessageHandler& handler);
     bool do_calls();
-    void look_at_drops(SteadyTime now);
+    void read_kernel_drops(SteadyTime now);
     [[nodiscard]] std::string describe(StationId id) const;
     [[nodiscard]] bool has_address(StationId id, const transport::Address& address) const noexcept;
 
@@ -134,7 +134,7 @@ private:
     bool more_ = false;  // work is pending: the next turn does not wait
     SteadyTime turn_began_{}, next_turn_{};
     std::uint32_t last_drops_ = 0;
-    SteadyTime next_look_at_drops_{};
+    SteadyTime next_kernel_drops_{};
     std::uint64_t foreign_address_ = 0;
     std::vector<std::function<void()>> working_;
     MessageLoopStats stats_;
@@ -182,9 +182,9 @@ void MessageLoop::Wiring::take(const transport::DatagramBatch& batch, SteadyTime
 }
 
 /// The kernel would also add it to each datagram (SO_RXQ_OVFL), which each datagram would pay for.
-void MessageLoop::Wiring::look_at_drops(SteadyTime now) {
-    if (now < next_look_at_drops_) return;
-    next_look_at_drops_ = now + drops_every;
+void MessageLoop::Wiring::read_kernel_drops(SteadyTime now) {
+    if (now < next_kernel_drops_) return;
+    next_kernel_drops_ = now + drops_every;
     const auto drops = transport::kernel_drops(udp_.fd());
     stats_.kernel_drops += drops - last_drops_;  // both count modulo 2^32
     last_drops_ = drops;
@@ -283,7 +283,7 @@ void MessageLoop::Wiring::turn(std::optional<SteadyTime> until, MessageHandler& 
     if (logic) next_turn_ = handler.step(now).value_or(SteadyTime::max());
     next_turn_ = std::min(next_turn_, tcp_.step(now));
     next_turn_ = std::min(next_turn_, endpoint_.step(now, handler));  // and flushes
-    look_at_drops(now);
+    read_kernel_drops(now);
     show_stats();
 }
 

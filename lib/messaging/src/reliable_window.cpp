@@ -48,17 +48,17 @@ std::optional<std::chrono::nanoseconds> ReliableWindow::acknowledge(wire::Sequen
     return needed;
 }
 
-std::size_t ReliableWindow::drop() {
-    const auto dropped = open_;
+std::size_t ReliableWindow::discard() {
+    const auto discarded = open_;
     for_each_open([&](std::uint64_t, Slot& slot) { finish(slot); });
     first_open_ = next_;
-    return dropped;
+    return discarded;
 }
 
 std::size_t ReliableWindow::restart() {
-    const auto dropped = drop();
+    const auto discarded = discard();
     first_open_ = next_ = 1;
-    return dropped;
+    return discarded;
 }
 
 void ReliableWindow::finish(Slot& slot) noexcept {

@@ -37,7 +37,7 @@ public:
     /// Marks a range as acknowledged. Returns the round trip of the latest of them that was sent only once.
     std::optional<std::chrono::nanoseconds> acknowledge(wire::SequenceRange range, SteadyTime now);
     /// Discards what is open, and returns how many. Numbers go on.
-    std::size_t drop();
+    std::size_t discard();
     /// Discards what is open, and returns how many. Numbers begin at 1 again.
     std::size_t restart();
 

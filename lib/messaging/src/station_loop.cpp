@@ -57,7 +57,7 @@ Result<> StationLoop::connect(const std::vector<Peer>& peers, StationLogic& logi
     const auto linked = WEIR_TRY(links(peers));
     WEIR_TRY(loop_->set_peers(linked));
     logic_ = &logic;
-    told_ = SteadyTime::min();  // at the first step
+    published_ = SteadyTime::min();  // at the first step
     if (options_.probe) {
         if (auto there = loop_->probe(*options_.probe, *this); !there) {
             logic_ = nullptr;
@@ -91,7 +91,7 @@ void StationLoop::begin_run(RunNumber run, const std::function<void()>& work) {
         loop_->endpoint().set_run(run);
         if (work) work();
         phase_ = Phase::running;
-        logic_->tell();
+        logic_->publish_status();
     });
 }
 
@@ -99,7 +99,7 @@ void StationLoop::drain(const std::function<void()>& work) {
     in_loop([&] {
         if (work) work();
         phase_ = Phase::draining;
-        logic_->tell();
+        logic_->publish_status();
     });
 }
 
@@ -111,7 +111,7 @@ void StationLoop::end_run(const std::function<void()>& work) {
     in_loop([&] {
         if (work) work();
         phase_ = Phase::idle;
-        if (logic_ != nullptr) logic_->tell();
+        if (logic_ != nullptr) logic_->publish_status();
         loop_->endpoint().set_run(RunNumber{0});
     });
 }
@@ -144,12 +144,12 @@ void StationLoop::on_peer(wire::StationId peer, PeerChange change, SteadyTime no
 std::optional<SteadyTime> StationLoop::step(SteadyTime now) {
     logic_->collect();
     const auto next = running() ? logic_->step(now) : std::nullopt;
-    if (options_.tell_every == options_.tell_every.zero()) return next;
-    if (phase_ == Phase::draining || now >= told_ + options_.tell_every) {
-        told_ = now;
-        logic_->tell();
+    if (options_.status_interval == options_.status_interval.zero()) return next;
+    if (phase_ == Phase::draining || now >= published_ + options_.status_interval) {
+        published_ = now;
+        logic_->publish_status();
     }
-    return std::min(next.value_or(now + options_.tell_every), now + options_.tell_every);
+    return std::min(next.value_or(now + options_.status_interval), now + options_.status_interval);
 }
 
 }  // namespace weir::messaging

@@ -41,7 +41,7 @@ public:
         ++steps;
         return std::nullopt;
     }
-    void tell() override { ++told; }
+    void publish_status() override { ++published; }
 
     [[nodiscard]] Peer peer() const {
         return {.name = "sfi-" + std::to_string(number(id)),
@@ -57,13 +57,13 @@ public:
 
     const StationId id;
     const SystemClock clock;
-    std::atomic<int> messages{0}, collected{0}, steps{0}, told{0};
+    std::atomic<int> messages{0}, collected{0}, steps{0}, published{0};
     std::atomic<bool> appeared{false};
     std::unique_ptr<StationLoop> loop;
 };
 
-/// Nobody's logic is told of its own accord.
-StationLoopOptions silent() { return {.tell_every = 1h}; }
+/// No status is published by time.
+StationLoopOptions silent() { return {.status_interval = 1h}; }
 
 class TwoNodes : public ::testing::Test {
 protected:
@@ -83,7 +83,7 @@ TEST_F(TwoNodes, HandOverMessagesWhileARunGoesOnAndNoOthers) {
     b.loop->drain();
     ASSERT_TRUE(a.post_to(two));
     ASSERT_TRUE(eventually([&] { return b.messages == 2; }));
-    b.loop->halt();  // its endpoint acknowledges, its logic does not hear
+    b.loop->halt();  // its endpoint acknowledges, its logic does not receive
     ASSERT_TRUE(a.post_to(two));
     ASSERT_TRUE(eventually([&] {
         std::size_t under_way = 0;
@@ -105,23 +105,23 @@ TEST_F(TwoNodes, MakeStepsWhileARunGoesOnAndCollectAlways) {
 }
 
 TEST_F(TwoNodes, TellWhenARunBeginsAndEndsAndAfterEachStepWhileItDrains) {
-    int begun = 0, told = 0;
-    ASSERT_TRUE(eventually([&] { return a.told == 1; }));  // when it had connected
-    a.loop->begin_run(run, [&] { begun = a.told; });
+    int begun = 0, published = 0;
+    ASSERT_TRUE(eventually([&] { return a.published == 1; }));  // when it had connected
+    a.loop->begin_run(run, [&] { begun = a.published; });
     EXPECT_EQ(begun, 1);  // the work comes first
-    EXPECT_EQ(a.told, 2);
+    EXPECT_EQ(a.published, 2);
     a.loop->in_loop([] {});
     a.loop->in_loop([] {});
-    EXPECT_EQ(a.told, 2);  // not due
+    EXPECT_EQ(a.published, 2);  // not due
     a.loop->drain();
     EXPECT_TRUE(eventually([&] {
         a.loop->in_loop([] {});
-        return a.told > 6;
+        return a.published > 6;
     }));
-    a.loop->end_run([&] { told = a.told; });
-    EXPECT_EQ(a.told, told + 1);
+    a.loop->end_run([&] { published = a.published; });
+    EXPECT_EQ(a.published, published + 1);
     a.loop->in_loop([] {});
-    EXPECT_EQ(a.told, told + 1);
+    EXPECT_EQ(a.published, published + 1);
 }
 
 TEST(StationLoop, ListensWhereOthersCanFindIt) {
@@ -149,11 +149,11 @@ TEST_F(TwoNodes, SendNothingMoreWhenDisconnectedInTheMiddleOfARun) {
 }
 
 TEST(StationLoop, TellsNowAndThenThoughNothingHappens) {
-    Node often(one, {.tell_every = 1ms}), never(two, {.tell_every = 0ms});
+    Node often(one, {.status_interval = 1ms}), never(two, {.status_interval = 0ms});
     ASSERT_TRUE(often.loop->connect({}, often));
     ASSERT_TRUE(never.loop->connect({}, never));
-    EXPECT_TRUE(eventually([&] { return often.told > 3; }));
-    EXPECT_EQ(never.told, 0);
+    EXPECT_TRUE(eventually([&] { return often.published > 3; }));
+    EXPECT_EQ(never.published, 0);
 }
 
 TEST(StationLoop, HasWorkDoneByItsThreadOrWhereThereIsNoneAtOnce) {

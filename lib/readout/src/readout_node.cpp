@@ -24,7 +24,7 @@ void ReadoutNode::serve(wire::StationId from, ConstData body) {
     if (!wire::decode(body, request_)) return add(malformed_);
     add(request_.kind == wire::RequestKind::level2 ? requests_level2_ : requests_building_);
     if (handlers_ != nullptr && !options_.direct) {
-        if (!handlers_->give(from, request_)) add(requests_dropped_);
+        if (!handlers_->give(from, request_)) add(requests_discarded_);
         return;
     }
     std::size_t left = 0;  // events that must be waited for
@@ -38,7 +38,7 @@ void ReadoutNode::serve(wire::StationId from, ConstData body) {
     }
     if (left == 0) return;
     request_.events.resize(left);
-    if (!handlers_->give(from, request_)) add(requests_dropped_);
+    if (!handlers_->give(from, request_)) add(requests_discarded_);
 }
 
 void ReadoutNode::on_message(const messaging::IncomingMessage& message, SteadyTime) {
@@ -62,7 +62,7 @@ ReadoutNodeStats ReadoutNode::stats() const {
     ReadoutNodeStats stats;
     stats.requests_level2 = value(requests_level2_);
     stats.requests_building = value(requests_building_);
-    stats.requests_dropped = value(requests_dropped_);
+    stats.requests_discarded = value(requests_discarded_);
     stats.messages_malformed = value(malformed_);
     stats.messages_foreign = value(foreign_);
     stats.clears = value(clears_);

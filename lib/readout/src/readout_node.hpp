@@ -24,7 +24,7 @@ struct ReadoutNodeOptions {
 
 struct ReadoutNodeStats {
     std::uint64_t requests_level2 = 0, requests_building = 0;
-    std::uint64_t requests_dropped = 0;                          // the queue was full
+    std::uint64_t requests_discarded = 0;                        // the queue was full
     std::uint64_t messages_malformed = 0, messages_foreign = 0;  // foreign: of a kind that this readout does not take
     std::uint64_t clears = 0;                                    // events named in clear messages
     // Answers that were sent, and the ROBs in them by state.
@@ -72,7 +72,7 @@ private:
     static void add(Count& count, std::uint64_t n = 1) noexcept {
         count.store(count.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
     }
-    Count requests_level2_{0}, requests_building_{0}, requests_dropped_{0}, malformed_{0}, foreign_{0}, clears_{0};
+    Count requests_level2_{0}, requests_building_{0}, requests_discarded_{0}, malformed_{0}, foreign_{0}, clears_{0};
     Count answers_{0}, bytes_{0};
     std::array<Count, 5> robs_{};
 };

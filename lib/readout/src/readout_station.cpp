@@ -93,7 +93,7 @@ Result<> ReadoutStation::make_feed() {
                                  .what = "level-1 ids in the file are not what the partition expects",
                                  .where = fmt::format("{}, source {}", options.file.native(), in_hex(source)),
                                  .why = fmt::format("{} of {} events", events, replay->events()),
-                                 .advice = "say in [data] level1_offset or level1_exempt how this source counts",
+                                 .advice = "set in [data] level1_offset or level1_exempt how this source counts",
                                  .key = fmt::format("level1_mismatch {}", in_hex(source)),
                                  .alarm = "level1_mismatch"});
             maker_ = std::move(replay);
@@ -101,9 +101,8 @@ Result<> ReadoutStation::make_feed() {
         }
         case FeedKind::network:
             if (options_.sources.empty())
-                return fail(
-                    Errc::usage,
-                    "a readout that is fed from the network must be told its sources: sources = [\"0x420000\", ...]");
+                return fail(Errc::usage,
+                            "a readout that is fed from the network needs its sources: sources = [\"0x420000\", ...]");
             sources_ = options_.sources;
             return {};
         case FeedKind::level2: sources_ = {level2_result_source}; return {};
@@ -133,7 +132,7 @@ Result<> ReadoutStation::configure() {
                                           .link = options_.link,
                                           .speaks_with = askers,
                                           .memory = options_.message_memory,
-                                          .tell_every = {}};
+                                          .status_interval = {}};
     options.loop.endpoint.self = options_.id;
     options.loop.endpoint.epoch =
         wire::Epoch{static_cast<std::uint64_t>(clock_.wall().time_since_epoch() / std::chrono::nanoseconds(1))};
@@ -167,7 +166,7 @@ void ReadoutStation::mismatched(const Level1Mismatch& mismatch) {
          .where = fmt::format("source {}", in_hex(mismatch.source)),
          .why = fmt::format("its id is {} and should be {}", number(mismatch.found), number(mismatch.expected)),
          .advice =
-             "look whether this source lost its count; or say in [data] level1_offset or level1_exempt how it counts",
+             "look whether this source lost its count; or set in [data] level1_offset or level1_exempt how it counts",
          .key = fmt::format("level1_mismatch {}", in_hex(mismatch.source)),
          .alarm = "level1_mismatch"});
 }
@@ -270,7 +269,7 @@ service::StationStatus ReadoutStation::status() const {
     using wire::RobState;
     add("requests_level2", node.requests_level2);
     add("requests_building", node.requests_building);
-    add("requests_dropped", node.requests_dropped);
+    add("requests_dropped", node.requests_discarded);
     add("answers", node.answers);
     add("answered_bytes", node.bytes);
     add("robs_sent", node.of(RobState::here));

@@ -43,7 +43,7 @@ void RobLedger::clear(std::uint64_t robs) noexcept {
     counts_.stored += robs;
 }
 
-void RobLedger::drop(RobReject reason, std::uint64_t robs) noexcept {
+void RobLedger::reject(RobReject reason, std::uint64_t robs) noexcept {
     const std::scoped_lock lock(mutex_);
     counts_.in_hand -= robs;
     counts_.rejected[static_cast<std::size_t>(reason)] += robs;

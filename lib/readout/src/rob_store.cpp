@@ -349,7 +349,7 @@ void RobStore::reset(Level1Id first) {
     for (std::uint32_t i = 0; i < ring_size_; ++i) {
         const std::scoped_lock lock(ring_[i].mutex);
         const auto reason = ahead(ring_[i].event) < cleared ? RobReject::not_cleared : RobReject::made_ahead;
-        if (ring_[i].use == SlotUse::held) ledger_.drop(reason, empty(ring_[i]));
+        if (ring_[i].use == SlotUse::held) ledger_.reject(reason, empty(ring_[i]));
         ring_[i].use = SlotUse::free;
     }
     for (std::size_t i = 0; i < sources_.size(); ++i) newest_[i].store(0, std::memory_order_relaxed);

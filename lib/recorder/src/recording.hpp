@@ -60,11 +60,13 @@ public:
     [[nodiscard]] std::optional<RunNumber> joined_run() override { return run_; }
     [[nodiscard]] std::optional<delivery::Refusal> hello(delivery::SessionId session,
                                                          const wire::Hello& hello) override;
-    void forgotten(delivery::SessionId session) override { sessions_.forget(number(session)); }
+    void session_closed(delivery::SessionId session) override { sessions_.forget(number(session)); }
     [[nodiscard]] delivery::Taken take(delivery::IncomingEvent& event) override;
-    void dropped(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
-                 delivery::CreditHold& credit) override;
-    [[nodiscard]] delivery::AnswerTime dropped_are_answered() const override { return delivery::AnswerTime::later; }
+    void not_passed_on(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
+                       delivery::CreditHold& credit) override;
+    [[nodiscard]] delivery::AnswerTime not_passed_on_is_answered() const override {
+        return delivery::AnswerTime::later;
+    }
 
 private:
     struct StreamEntry {

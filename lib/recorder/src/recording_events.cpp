@@ -38,8 +38,8 @@ struct Recording::EventInHand {
     std::shared_ptr<Ticket> ticket;
 };
 
-void Recording::dropped(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
-                        delivery::CreditHold& credit) {
+void Recording::not_passed_on(delivery::SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
+                              delivery::CreditHold& credit) {
     count_rejected(event, reason);
     held_.hold({.event = {session, event.sequence}, .kind = HeldAnswers::Kind::let_go, .credit = std::move(credit)});
 }
@@ -74,7 +74,7 @@ void Recording::answer(HeldAnswers::Round& round) {
         }
     }
     receiver_->acknowledge(acknowledged);
-    receiver_->let_go(dropped);
+    receiver_->answer(dropped);
 }
 
 delivery::Taken Recording::reject(delivery::IncomingEvent& event, wire::RejectReason reason, std::string text) {

@@ -183,11 +183,11 @@ TEST_F(RecorderLedger, AJournalThatFollowsAnotherBeginsWithItsTotalsAndReplacesO
     ASSERT_TRUE(writer.roll().has_value());
     EXPECT_EQ(datafile::JournalWriter::find(directory_).value().size(), 2U) << "a file that is open needs the first";
     ASSERT_TRUE(writer.commit(true).has_value());
-    ASSERT_TRUE(writer.forget(opened.guid).has_value());
+    ASSERT_TRUE(writer.release(opened.guid).has_value());
     EXPECT_EQ(datafile::JournalWriter::find(directory_).value().size(), 1U);
     ASSERT_TRUE(writer.remove_if_unneeded().has_value());
     EXPECT_EQ(datafile::JournalWriter::find(directory_).value().size(), 1U) << "the catalogue may not know them";
-    writer.forget_rejected();
+    writer.clear_rejected();
     ASSERT_TRUE(writer.remove_if_unneeded().has_value());
     EXPECT_TRUE(datafile::JournalWriter::find(directory_).value().empty());
 }

@@ -208,7 +208,7 @@ TEST_F(RecorderRestart, FilesWhoseBeginningAPowerCutTookFromTheCatalogueAreRecov
         const auto catalogue = this->catalogue();
         const auto rows = catalogue->files({.file_state = catalogue::FileState::opened}).value();
         ASSERT_EQ(rows.size(), 2U);
-        for (const auto& row : rows) ASSERT_TRUE(catalogue->forget_file(row.guid).has_value());
+        for (const auto& row : rows) ASSERT_TRUE(catalogue->remove_opened_file(row.guid).has_value());
     }
     recorder = start();
     EXPECT_TRUE(recorder->continued());

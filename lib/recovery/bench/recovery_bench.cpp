@@ -26,8 +26,8 @@ void recovery_of_gigabytes(benchmark::State& state) {
         state.PauseTiming();
         std::string pattern = (std::filesystem::temp_directory_path() / "weir-recovery-XXXXXX").string();
         const std::filesystem::path directory = ::mkdtemp(pattern.data());
-        if (const auto left = leave_behind(directory, recording); !left)
-            throw std::runtime_error(left.error().message());
+        if (const auto made = make_dead_recorder(directory, recording); !made)
+            throw std::runtime_error(made.error().message());
         auto catalogue = catalogue::open_sqlite_catalogue(catalogue::catalogue_path(directory)).value();
         catalogue::RunStart run;
         run.run = recording.run;

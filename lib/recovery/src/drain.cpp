@@ -53,7 +53,7 @@ Result<ReadSums> read_all(const File& file, const std::function<Result<>(std::ui
     }
 }
 
-/// As they lie on the disk: what the kernel keeps in memory is dropped first.
+/// As they lie on the disk: what the kernel keeps in memory is released first.
 Result<ReadSums> stored_sums(const fs::path& path) {
     const auto file = WEIR_TRY(File::open(path, File::Mode::read));
     ::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED);
@@ -85,7 +85,7 @@ public:
         const auto target = std::ranges::max(options_.targets, {}, free_space);
         auto to = target / row.name;
         std::error_code error;
-        // Copied completely by an earlier call that was cut short before the catalogue heard of it?
+        // Copied completely by an earlier call that was interrupted before the catalogue had it?
         for (const auto& earlier : options_.targets) {
             if (fs::exists(earlier / row.name, error)) to = earlier / row.name;
         }
@@ -105,7 +105,7 @@ public:
         }
         auto known = catalogue_.file_moved(row.guid, to.parent_path().native(), row.name);
         if (known) return remove_source(from);
-        // Handed over and deleted meanwhile? Then the copy goes too: the catalogue has not heard of it.
+        // Handed over and deleted meanwhile? Then the copy is removed too: the catalogue does not have it.
         const auto now = WEIR_TRY(catalogue_.file(row.guid));
         if (now && now->file_state == catalogue::FileState::closed) return known;
         static_cast<void>(remove_file(datafile::index_path_of(to)));
@@ -123,7 +123,7 @@ public:
             (!fs::exists(datafile::index_path_of(from), error) || fs::exists(datafile::index_path_of(to), error)))
             return {};
         return fail(Errc::refused,
-                    fmt::format("{} stays: the catalogue says that it is {} now, and that is not there with its "
+                    fmt::format("{} stays: it is {} now in the catalogue, and that is not there with its "
                                 "index, as it was recorded; is its disk mounted?",
                                 from.native(), to.native()));
     }
@@ -174,7 +174,7 @@ private:
         }
         auto source = WEIR_TRY(File::open(from, File::Mode::read));
         auto target = WEIR_TRY(File::open(aside, File::Mode::create_new));
-        const auto give_up = [&](Error why) -> Result<> {
+        const auto undo = [&](Error why) -> Result<> {
             static_cast<void>(remove_file(aside));
             return std::unexpected(std::move(why));
         };
@@ -182,31 +182,31 @@ private:
             if (options_.progress && row != nullptr) options_.progress(data.size());
             return target.write_at(offset, data);
         });
-        if (!sums) return give_up(sums.error());
+        if (!sums) return undo(sums.error());
         const bool trusted = row != nullptr && row->file_health != catalogue::FileHealth::quarantined;
         if (trusted && !agrees(*row, *sums)) {
-            return give_up({Errc::corrupt, 0,
-                            fmt::format("{} is not as it was recorded and stays where it is; weir verify "
-                                        "names the damage",
-                                        from.native())});
+            return undo({Errc::corrupt, 0,
+                         fmt::format("{} is not as it was recorded and stays where it is; weir verify "
+                                     "names the damage",
+                                     from.native())});
         }
         if (trusted) {
             const auto adler = std::ranges::find(row->sums, "adler32", &catalogue::FileSum::algorithm);
             if (adler != row->sums.end()) {
                 const auto set =
                     datafile::write_adler32_attribute(target, sums->adler32, row->closed.value_or(row->opened));
-                if (!set && set.error().code != Errc::unsupported) return give_up(set.error());
+                if (!set && set.error().code != Errc::unsupported) return undo(set.error());
             }
         }
-        if (auto synced = target.sync_data(); !synced) return give_up(synced.error());
-        if (auto closed = target.close(); !closed) return give_up(closed.error());
+        if (auto synced = target.sync_data(); !synced) return undo(synced.error());
+        if (auto closed = target.close(); !closed) return undo(closed.error());
         const auto stored = stored_sums(aside);
-        if (!stored) return give_up(stored.error());
+        if (!stored) return undo(stored.error());
         if (*stored == *sums) return {};
-        return give_up({Errc::corrupt, 0,
-                        fmt::format("the copy of {} in {} does not hold what was written there; look after "
-                                    "that disk",
-                                    from.native(), to.parent_path().native())});
+        return undo({Errc::corrupt, 0,
+                     fmt::format("the copy of {} in {} does not hold what was written there; look after "
+                                 "that disk",
+                                 from.native(), to.parent_path().native())});
     }
 
     const DrainOptions& options_;
@@ -250,12 +250,12 @@ Result<DrainResult> drain_volume(const DrainOptions& given, catalogue::Catalogue
         result.bytes += row.bytes;
     }
     std::error_code error;
-    std::vector<fs::path> left;
+    std::vector<fs::path> found;
     for (fs::directory_iterator it(options.volume, error), end; !error && it != end; it.increment(error))
-        left.push_back(it->path());
+        found.push_back(it->path());
     if (error) return fail_errno(error.value(), fmt::format("cannot read directory {}", options.volume.native()));
     std::set<fs::path> moved;
-    for (const auto& path : left) {
+    for (const auto& path : found) {
         const auto name = event::parse_raw_file_name(path.filename().native());
         if (!name) continue;
         result.open += name->rest == ".writing" ? 1U : 0U;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The raw files that lie in the directories of a recorder, by what their names say.
+// The raw files that lie in the directories of a recorder, by their names.
 #pragma once
 
 #include <filesystem>

@@ -30,17 +30,17 @@ Result<> enter_rejected(std::span<const datafile::RejectedCopies> totals, catalo
         catalogue::LedgerRow missing;
         std::tie(missing.run, missing.recorder, missing.stream_type, missing.stream_name) = key;
         const auto runs = WEIR_TRY(catalogue.runs(missing.run));
-        // A run of which nothing else is left has no ledger.
+        // A run of which nothing else remains has no ledger.
         if (std::ranges::find(runs, missing.recorder, &catalogue::RunRow::recorder) == runs.end()) continue;
         const auto rows = WEIR_TRY(catalogue.ledgers(missing.run));
         const auto row = std::ranges::find_if(rows, [&](const catalogue::LedgerRow& r) {
             return std::tie(r.run, r.recorder, r.stream_type, r.stream_name) == key;
         });
         for (const auto& [reason, copies] : rejected) {
-            const auto told = row == rows.end() || !row->rejected.contains(reason) ? 0 : row->rejected.at(reason);
-            if (copies <= told) continue;
-            missing.rejected[reason] = copies - told;
-            missing.received += copies - told;
+            const auto known = row == rows.end() || !row->rejected.contains(reason) ? 0 : row->rejected.at(reason);
+            if (copies <= known) continue;
+            missing.rejected[reason] = copies - known;
+            missing.received += copies - known;
         }
         if (missing.received == 0) continue;
         WEIR_TRY(catalogue.add_to_ledger(missing));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorder dies, and its journal is damaged before anybody recovers: whatever is done to it, no acknowledged event
-// is gone without a word. WEIR_DAMAGES=1000 WEIR_SEED=7 tries more of them than the tests do.
+// A recorder dies, and its journal is damaged before the recovery: whatever is done to it, no acknowledged event
+// is gone unreported. WEIR_DAMAGES=1000 WEIR_SEED=7 tries more of them than the tests do.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,13 +40,13 @@ std::size_t count_in(ConstData all, ConstData part) {
 
 class DamagedJournal : public testing::RecordingFixture {
 protected:
-    /// What a recorder leaves that dies: two streams, each round acknowledged; an older copy of its journal too, from
-    /// before the second stream began.
+    /// The directory of a recorder that died: two streams, each round acknowledged; an older copy of its journal too,
+    /// from before the second stream began.
     void SetUp() override {
         options_.direct = recorder::DirectIo::off;
-        left_ = directory_ / "left";
-        options_.directories = {left_};
-        fs::create_directory(left_);
+        dead_ = directory_ / "dead";
+        options_.directories = {dead_};
+        fs::create_directory(dead_);
         const auto recorder = start();
         const auto sender = connect(*recorder);
         std::uint64_t id = 0;
@@ -60,7 +60,7 @@ protected:
                 ASSERT_TRUE(sender->send({GlobalEventId{id}, {}, LumiBlock{1}, tags}, bytes).has_value());
             }
             ASSERT_TRUE(flushed(*sender));
-            if (round == rounds / 2) older_ = bytes_of(journal_in(left_));
+            if (round == rounds / 2) older_ = bytes_of(journal_in(dead_));
         }
     }
 
@@ -81,7 +81,7 @@ protected:
         return {taken, std::move(bytes)};
     }
 
-    /// Every acknowledged copy is in a closed file, once; where that is not so, recovery has said something, and the
+    /// Every acknowledged copy is in a closed file, once; where that is not so, recovery has reported it, and the
     /// bytes are still there, or `taken` away.
     void expect_nothing_lost_in_silence(const fs::path& directory, const RecoveryResult& result,
                                         const std::vector<std::byte>& taken) const {
@@ -104,11 +104,11 @@ protected:
             EXPECT_GE(found + count_in(aside, bytes), copies) << "an acknowledged event is nowhere";
         }
         if (missing > 0) {
-            EXPECT_TRUE(said(result)) << missing << " acknowledged events are in no file, and nobody says so";
+            EXPECT_TRUE(reported(result)) << missing << " acknowledged events are in no file, and there is no report";
         }
     }
 
-    static bool said(const RecoveryResult& result) {
+    static bool reported(const RecoveryResult& result) {
         return !result.failed.empty() || !result.doubts.empty() || !result.vanished.empty() || !result.gone.empty();
     }
 
@@ -116,7 +116,7 @@ protected:
         std::vector<std::byte> bytes;
         std::size_t copies = 0;
     };
-    fs::path left_;
+    fs::path dead_;
     std::vector<Acknowledged> acknowledged_;
     std::vector<std::byte> older_;
 };
@@ -129,7 +129,7 @@ TEST_F(DamagedJournal, OfAnyKindLosesNoAcknowledgedEventInSilence) {
         std::mt19937_64 random(n);
         const auto here = directory_ / "here";
         fs::remove_all(here);
-        fs::copy(left_, here);
+        fs::copy(dead_, here);
         auto what = testing::damage_journal(journal_in(here), older_, random);
         const auto also = random() % 4;
         fs::path index_of_taken;
@@ -143,7 +143,7 @@ TEST_F(DamagedJournal, OfAnyKindLosesNoAcknowledgedEventInSilence) {
         }
         if (also == 0) {  // as after a power failure: what was not synced is gone too
             what += ", no index either";
-            for (const auto& entry : fs::directory_iterator(left_)) {
+            for (const auto& entry : fs::directory_iterator(dead_)) {
                 if (entry.path().native().ends_with(".index.writing")) fs::remove(here / entry.path().filename());
             }
         }
@@ -153,7 +153,7 @@ TEST_F(DamagedJournal, OfAnyKindLosesNoAcknowledgedEventInSilence) {
         const auto before = ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count();
         expect_nothing_lost_in_silence(here, *result, taken);
         if (!index_of_taken.empty()) {
-            EXPECT_TRUE(fs::exists(index_of_taken)) << "without it nobody knows who sent these events";
+            EXPECT_TRUE(fs::exists(index_of_taken)) << "without it the senders of these events are unknown";
         }
         if (::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count() != before) ++bad;
     }

@@ -40,7 +40,7 @@ protected:
         return drain_volume({.volume = directory_, .targets = {other_}, .progress = {}, .stop = {}}, *catalogue());
     }
 
-    /// Nothing of the events is left, the other volume has all, and it is as it was recorded.
+    /// No event is in the drained volume, the other volume has all, and it is as it was recorded.
     void expect_moved() {
         for (const auto& entry : fs::directory_iterator(directory_)) {
             const auto name = entry.path().filename().native();
@@ -130,8 +130,8 @@ TEST_F(DrainTest, WhatAHandOffDeletesMeanwhileStaysDeleted) {
     };
     ASSERT_TRUE(drain_volume(options, *catalogue()).has_value());
     EXPECT_TRUE(fs::is_empty(other_));
-    const auto left = known->files().value();
-    for (const auto& row : left) EXPECT_EQ(row.file_state, catalogue::FileState::deleted);
+    const auto rows = known->files().value();
+    for (const auto& row : rows) EXPECT_EQ(row.file_state, catalogue::FileState::deleted);
 }
 
 TEST_F(DrainTest, ADamagedFileStaysAndIsNamed) {

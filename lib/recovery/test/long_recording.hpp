@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorder leaves behind that dies after a long time: files that are open and a journal that names every
+// The directory of a recorder that died after a long time: files that are open and a journal that names every
 // event in them. The files have holes instead of events, so that 100 GB are made in a moment: recovery must not
 // look at what the journal vouches for.
 #pragma once
@@ -21,11 +21,12 @@ struct LongRecording {
     std::uint64_t events = 4000;  // of each file
     std::uint64_t event_size = 1'000'000;
     std::uint32_t sessions = 100;
-    std::uint64_t tail = 4U << 20;  // bytes behind the last event that are nobody's
+    std::uint64_t tail = 4U << 20;  // bytes behind the last event that belong to no event
 };
 
 /// Errors are those of the disk: the directory exists and is empty.
-[[nodiscard]] inline Result<> leave_behind(const std::filesystem::path& directory, const LongRecording& recording) {
+[[nodiscard]] inline Result<> make_dead_recorder(const std::filesystem::path& directory,
+                                                 const LongRecording& recording) {
     auto journal = datafile::JournalWriter::open(directory, [&](std::uint32_t session) {
         return datafile::SessionDeclared{session, 1000 + session, 0, recording.run,
                                          "sender-" + std::to_string(session)};

@@ -47,7 +47,7 @@ protected:
         return rebuild_catalogue(options_.directories, catalogue, clock_);
     }
 
-    /// All but what the files cannot say: times, how it was recorded, first and last event.
+    /// All but what is not in the files: times, how it was recorded, first and last event.
     struct Known {
         std::vector<catalogue::FileRow> files;
         std::vector<catalogue::LedgerRow> ledgers;
@@ -262,8 +262,8 @@ TEST_F(RebuildTest, WhatADamagedCatalogueStillSaysOfTheHealthOfFilesAndOfItsRead
     auto opened = open_to_rebuild(path()).value();
     ASSERT_FALSE(opened.set_aside.empty());
     EXPECT_EQ(read_text(opened.set_aside, 64_MiB).value(), bytes);
-    EXPECT_EQ(opened.left.not_sane.size(), 2U);
-    ASSERT_TRUE(rebuild_catalogue(options_.directories, *opened.catalogue, clock_, opened.left).has_value());
+    EXPECT_EQ(opened.remains.not_sane.size(), 2U);
+    ASSERT_TRUE(rebuild_catalogue(options_.directories, *opened.catalogue, clock_, opened.remains).has_value());
     EXPECT_EQ(opened.catalogue->reader_states().value(), readers);
     opened.catalogue.reset();
     EXPECT_EQ(known().files, before);
@@ -321,7 +321,7 @@ TEST_F(RebuildTest, TheVolumesOfADeadRecorderAreTakenOverWithWhatItsCatalogueKne
         const auto files = successor->files().value();
         for (const auto& file : files) EXPECT_EQ(file.file_state, catalogue::FileState::closed);
     }
-    EXPECT_FALSE(std::filesystem::exists(path()));  // nobody goes on with it
+    EXPECT_FALSE(std::filesystem::exists(path()));  // no program goes on with it
     std::filesystem::remove_all(successor_directory);
 }
 

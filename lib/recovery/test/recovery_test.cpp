@@ -91,7 +91,7 @@ protected:
         return files;
     }
 
-    /// A recorder starts and says what it is in doubt about.
+    /// A recorder starts and reports its doubts.
     std::vector<std::string> doubts_at_start() {
         std::vector<std::string> doubts;
         std::mutex mutex;
@@ -109,8 +109,8 @@ protected:
         return doubts;
     }
 
-    /// Every acknowledged event is in a file, and what was wrong is said.
-    void expect_all_kept_and_said(const std::string& because, std::size_t files = 1) {
+    /// Every acknowledged event is in a file, and what was wrong is reported.
+    void expect_all_kept_and_reported(const std::string& because, std::size_t files = 1) {
         const auto doubts = doubts_at_start();
         EXPECT_TRUE(std::ranges::any_of(doubts, [&](const auto& doubt) { return doubt.contains(because); }))
             << because << " is not among " << fmt::format("{}", fmt::join(doubts, "; "));
@@ -182,27 +182,27 @@ TEST_F(RecoveryTest, ADamagedRecordBeforeOthersCostsNoEventAndIsSaid) {
     auto damaged = bytes_of(journal());
     damaged[last_rounds(damaged, 3)] ^= std::byte{4};
     write(journal(), damaged);
-    expect_all_kept_and_said("journal.000001 is damaged");
-    EXPECT_EQ(bytes_of(journal().native() + ".damaged-1"), damaged);  // for whoever wants to see it
+    expect_all_kept_and_reported("journal.000001 is damaged");
+    EXPECT_EQ(bytes_of(journal().native() + ".damaged-1"), damaged);  // for inspection
     EXPECT_TRUE(datafile::JournalWriter::find(directory_).value().empty());
 }
 
 TEST_F(RecoveryTest, AnEmptyJournalIsDamagedAndNeverYoung) {
     crash();
     write(journal(), {});
-    expect_all_kept_and_said("journal.000001 is empty");
+    expect_all_kept_and_reported("journal.000001 is empty");
 }
 
 TEST_F(RecoveryTest, AJournalThatIsGoneCostsNoEventAndIsSaid) {
     crash();
     ASSERT_TRUE(std::filesystem::remove(journal()));
-    expect_all_kept_and_said("its journal is gone");
+    expect_all_kept_and_reported("its journal is gone");
 }
 
 TEST_F(RecoveryTest, AJournalThatWasCutBetweenRoundsCostsNoEventAndIsSaid) {
     crash();
     cut_journal(3);
-    expect_all_kept_and_said("3 events of 3 rounds are not in the journal");
+    expect_all_kept_and_reported("3 events of 3 rounds are not in the journal");
 }
 
 TEST_F(RecoveryTest, ARoundThatIsInTheIndexAndNotInTheJournalIsKeptWithoutAlarm) {
@@ -431,7 +431,7 @@ TEST_F(RecoveryTest, AJournalThatIsMissingBetweenTwoCostsNoEventAndIsSaid) {
     for (std::size_t i = 0; i < 2; ++i) encode(copies[i], first);
     write(journal(1), first);
     write(journal(3), repeated);
-    expect_all_kept_and_said("journal.000002 is missing");
+    expect_all_kept_and_reported("journal.000002 is missing");
 }
 
 /// Three journals as the writer makes them when each is full after two events; the recorder dies behind the last.
@@ -504,7 +504,7 @@ TEST_F(RecoveryTest, AFileThatVanishedIsNamedAndTheOthersAreRecovered) {
         EXPECT_NE(refused.error().message().find(vanished.filename().native()), std::string::npos)
             << refused.error().message();
         EXPECT_EQ(data_files().size(), 1U);
-        EXPECT_TRUE(std::filesystem::exists(journal()));  // for when the file is put back
+        EXPECT_TRUE(std::filesystem::exists(journal()));  // for when the file is restored
         EXPECT_TRUE(std::filesystem::exists(index));
     }
     const auto rows = catalogue()->files({.file_state = catalogue::FileState::closed}).value();
@@ -523,8 +523,8 @@ TEST_F(RecoveryTest, AFileThatVanishedIsNamedAndTheOthersAreRecovered) {
 TEST_F(RecoveryTest, NoEventIsReadThatTheJournalVouchesFor) {
     const LongRecording recording{
         .run = *options_.run, .files = 3, .events = 500, .event_size = 20'000'000, .sessions = 300};
-    const auto left = leave_behind(directory_, recording);  // 30 GB, with holes instead of events
-    ASSERT_TRUE(left.has_value()) << left.error().message();
+    const auto made = make_dead_recorder(directory_, recording);  // 30 GB, with holes instead of events
+    ASSERT_TRUE(made.has_value()) << made.error().message();
     const auto bytes_read = [] {  // by this process, with read calls of any kind
         std::ifstream io("/proc/self/io");
         std::string name;
@@ -546,7 +546,7 @@ TEST_F(RecoveryTest, NoEventIsReadThatTheJournalVouchesFor) {
     EXPECT_LT(after - before, 2U << 20);  // the journal, and the start of each file
 }
 
-/// One open file of six events, whose journal is gone.
+/// One open file of six events, without its journal.
 class WithoutJournal : public RecoveryTest {
 protected:
     void SetUp() override {
@@ -591,7 +591,7 @@ TEST_F(WithoutJournal, AFileThatTheDiskCannotReadNowIsLeftAsItIs) {
     const auto refused = recover_file_by_walking(writing_, clock_, bad);
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().os_errno, EIO);
-    EXPECT_NE(refused.error().message().find("left as it is"), std::string::npos) << refused.error().message();
+    EXPECT_NE(refused.error().message().find("stays as it is"), std::string::npos) << refused.error().message();
     EXPECT_EQ(open_files(), before);
     EXPECT_EQ(recover_file_by_walking(writing_, clock_)->closed.events, events_sent);  // the disk reads it again
     EXPECT_TRUE(rests().empty());

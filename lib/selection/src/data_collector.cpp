@@ -186,8 +186,8 @@ void DataCollector::on_peer(wire::StationId peer, messaging::PeerChange change, 
     }
 }
 
-void DataCollector::drop_all() {
-    counts_.dropped += collections_.size();
+void DataCollector::discard_all() {
+    counts_.discarded += collections_.size();
     collections_.clear();
     timers_ = {};
     ready_.clear();

@@ -54,7 +54,7 @@ FilterStation::FilterStation(FilterStationOptions options, service::Reports& rep
 FilterStation::~FilterStation() {
     watch_.cancel();
     end_filter();
-    forget_pool();
+    leak_pool();
 }
 
 void FilterStation::end_filter() {
@@ -64,8 +64,8 @@ void FilterStation::end_filter() {
     filter_.reset();
 }
 
-void FilterStation::forget_pool() {
-    // Leaked on purpose: whoever comes back from a selection that hung finds its event where it was.
+void FilterStation::leak_pool() {
+    // Leaked on purpose: a thread that comes back from a selection that hung finds its event where it was.
     if (left_behind_) static_cast<void>(pool_.release());
     pool_.reset();
     left_behind_ = false;
@@ -150,7 +150,7 @@ Result<> FilterStation::unconfigure() {
         end_filter();
         last_.reset();
     }
-    forget_pool();
+    leak_pool();
     selection_.reset();
     port_.reset();
     return {};

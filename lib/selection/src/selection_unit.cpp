@@ -46,17 +46,17 @@ void SelectionUnit::set_peers(const std::vector<Peer>& peers) {
 }
 
 void SelectionUnit::start_run() {
-    drop_session();
+    discard_session();
     counts_ = {};
 }
 
-void SelectionUnit::reject_unfinished() { drop_session(); }
+void SelectionUnit::reject_unfinished() { discard_session(); }
 
 /// The supervisor no longer waits for the events in hand; judgements that workers still compute are discarded.
-void SelectionUnit::drop_session() {
+void SelectionUnit::discard_session() {
     ++session_;
-    counts_.dropped += in_hand_;
-    collector_.drop_all();
+    counts_.discarded += in_hand_;
+    collector_.discard_all();
     verdicts_.clear();
     results_.clear();
     in_hand_ = ended_ = credit_sent_ = 0;
@@ -75,7 +75,7 @@ void SelectionUnit::on_message(const messaging::IncomingMessage& message, Steady
 
 void SelectionUnit::on_peer(wire::StationId peer, PeerChange change, SteadyTime now) {
     if (supervisor_ != peer) return collector_.on_peer(peer, change, now);
-    if (change == PeerChange::restarted) drop_session();
+    if (change == PeerChange::restarted) discard_session();
 }
 
 void SelectionUnit::given(wire::Level2Task& task, SteadyTime now) {
@@ -112,7 +112,7 @@ void SelectionUnit::hand_out() {
 void SelectionUnit::judged(UnitTask task, Judgement judgement) {
     --counts_.computing;
     if (task.session != session_ || judgement.trouble == Trouble::stopped)
-        return;  // stopped: dropped with what else is in hand
+        return;  // stopped: discarded with what else is in hand
     const auto& ticket = task.data->ticket;
     const bool forced = judgement.trouble != Trouble::none;
     if (forced) {
@@ -184,7 +184,7 @@ service::StationLedger SelectionUnit::ledger() const {
     ledger.received = counts_.received;
     ledger.stored = counts_.accepted;
     ledger.rejected["level 2"] = counts_.rejected;
-    if (counts_.dropped > 0) ledger.rejected["dropped"] = counts_.dropped;
+    if (counts_.discarded > 0) ledger.rejected["dropped"] = counts_.discarded;
     ledger.in_hand = in_hand_;
     return ledger;
 }

@@ -9,7 +9,7 @@ namespace weir::selection {
 
 namespace {
 
-/// The logic, and what its thread tells the others.
+/// The logic, and what its thread reports to the others.
 class SupervisorLogic final : public station::StationLogic {
 public:
     SupervisorLogic(const SupervisorOptions& options, messaging::StationLoop& loop, service::SharedStatus& status,
@@ -31,7 +31,7 @@ public:
     void pause() override { supervisor_.pause(); }
     void resume(SteadyTime now) override { supervisor_.resume(now); }
     void drain() override { supervisor_.stop(); }
-    /// The rest of the time is kept to tell the DFM what is accepted by force.
+    /// The rest of the time is kept to send the DFM what is accepted by force.
     bool force(SteadyTime now) override {
         supervisor_.force_all(now);
         return true;
@@ -50,11 +50,12 @@ public:
         if (!supervisor_.idle() && !over_) return {};
         return {{"accepted", supervisor_.accepted()}};
     }
-    void tell() override {
+    void publish_status() override {
         const auto counts = supervisor_.counts();
         service::StationStatus status;
         status.ledger = supervisor_.ledger();
-        status.finished = loop_.running() && supervisor_.finished() && heard();  // not that of the run before
+        status.finished =
+            loop_.running() && supervisor_.finished() && all_acknowledged();  // not that of the run before
         status.counters = {{"accepted", double(counts.accepted)},
                            {"rejected", double(counts.rejected)},
                            {"forced", double(counts.forced)},
@@ -74,13 +75,13 @@ public:
         status.counters["posts_resent"] = double(stats.endpoint.reliable_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
-        status_.write(std::move(status), supervisor_.idle() && heard());
+        status_.write(std::move(status), supervisor_.idle() && all_acknowledged());
     }
 
 private:
     /// The DFM has acknowledged all messages, and so has the pseudo readout unless it is silent. Messages to processing
     /// units do not count: when one dies, no event is lost by that.
-    bool heard() const {
+    bool all_acknowledged() const {
         const auto& endpoint = loop_.endpoint();
         const auto assigner = supervisor_.assigner();
         const auto results = supervisor_.results_to();

@@ -87,7 +87,7 @@ public:
         WEIR_ASSERT(taken);  // bounded by the unit's credit, far below the queue
     }
 
-    void tell() override {
+    void publish_status() override {
         const auto counts = unit_.counts();
         service::StationStatus status;
         status.ledger = unit_.ledger();
@@ -131,7 +131,7 @@ public:
         status.counters["posts_resent"] = double(stats.endpoint.reliable_resent);
         status.counters["kernel_drops"] = double(stats.kernel_drops);
         status.counters["foreign_address"] = double(stats.foreign_address);
-        status_.write(std::move(status), unit_.idle() && told());
+        status_.write(std::move(status), unit_.idle() && all_sent());
     }
 
 private:
@@ -144,8 +144,8 @@ private:
                                             const std::stop_token&) { done(std::move(item), std::move(judgement)); }});
     }
     /// The supervisor's acknowledgement is not waited for: it stops before its units, and whether it still acknowledges
-    /// their last word is chance. Who is gone is told nothing.
-    bool told() const {
+    /// their last word is chance. A station that is gone is sent nothing.
+    bool all_sent() const {
         const auto& endpoint = loop_.endpoint();
         const auto supervisor = unit_.supervisor();
         const auto results = unit_.results_to();

@@ -123,9 +123,9 @@ const std::byte* Input::read_class(const std::byte* at, std::string_view& name) 
     return zero + 1;
 }
 
-/// The objects that this call has read are forgotten; objects that point at each other in a ring would never be freed
+/// The objects that this call has read are erased; objects that point at each other in a ring would never be freed
 /// otherwise.
-void Input::forget() {
+void Input::roll_back() {
     const auto late = [this](const auto& each) { return each.offset >= position_ + reference_offset; };
     auto& [objects, classes, error] = *seen_;
     const auto first = std::ranges::partition_point(objects, std::not_fn(late));
@@ -138,7 +138,7 @@ void Input::forget() {
 
 Result<> Input::failed() {
     auto error = std::exchange(seen().error, {});
-    forget();
+    roll_back();
     return std::unexpected(std::move(error));
 }
 

@@ -25,7 +25,7 @@ std::uint32_t WrittenObjects::find(const void* object, std::string_view class_na
 void WrittenObjects::add(const void* object, std::string_view class_name, std::uint32_t offset) {
     if (2 * (count_ + 1) > entries_.size()) rehash(std::max<std::size_t>(16, 2 * entries_.size()));
     auto& entry = entries_[slot(object, class_name.data())];
-    if (entry.offset == 0) ++count_;  // else it was an object that is forgotten
+    if (entry.offset == 0) ++count_;  // else it was an object that is erased
     entry = {object, class_name.data(), offset};
 }
 
@@ -40,7 +40,7 @@ void WrittenObjects::rehash(std::size_t size) {
         if (entry.offset != 0) entries_[slot(entry.object, entry.class_name)] = entry;
 }
 
-void WrittenObjects::forget_from(std::uint32_t offset) {
+void WrittenObjects::erase_from(std::uint32_t offset) {
     if (count_ == 0) return;
     for (auto& entry : entries_)
         if (entry.offset >= offset && entry.offset != 0) {
@@ -65,7 +65,7 @@ std::byte* Output::grow(std::byte* at, std::size_t size) {
     try {
         reserve(std::max(used + size, std::min(bytes_max_, 2 * capacity_)));
     } catch (...) {
-        forget();
+        roll_back();
         throw;
     }
     return memory_.get() + used;
@@ -75,7 +75,7 @@ void Output::remember(const void* object, std::string_view class_name, const std
     try {
         written.add(object, class_name, static_cast<std::uint32_t>(offset(at)) + reference_offset);
     } catch (...) {
-        forget();
+        roll_back();
         throw;
     }
 }
@@ -91,14 +91,14 @@ std::byte* Output::fail_depth() noexcept {
 }
 
 /// The bytes that were written since the last call that succeeded.
-void Output::forget() {
-    written.forget_from(static_cast<std::uint32_t>(size_) + reference_offset);
+void Output::roll_back() {
+    written.erase_from(static_cast<std::uint32_t>(size_) + reference_offset);
     depth = nesting = 0;
     end_ = memory_.get() + capacity_;
 }
 
 Result<> Output::failed() {
-    forget();
+    roll_back();
     if (std::exchange(too_deep_, false))
         return fail(Errc::limit,
                     fmt::format("ROOT buffer, offset {}: pointers or collections lead deeper than {} objects; "

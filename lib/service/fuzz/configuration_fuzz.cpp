@@ -30,7 +30,7 @@ struct Fields {
         settings.add("record", "offset", offset, "from where");
         settings.add("record", "direct", direct, "whether");
         settings.add("", "volumes", volumes, "on what");
-        settings.leave_to_others("build");
+        settings.ignore_section("build");
     }
 };
 

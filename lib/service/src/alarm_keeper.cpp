@@ -157,9 +157,9 @@ private:
 
     void save() {
         const auto saved = save_alarms(place_, reports_.alarms());
-        if (!saved && !retry_) {  // a full disk, most likely; said once, tried again until it works
+        if (!saved && !retry_) {  // a full disk, most likely; reported once, tried again until it works
             auto report =
-                report_of(Severity::error, "alarms cannot be saved; a restart would forget them", saved.error());
+                report_of(Severity::error, "alarms cannot be saved; a restart would lose them", saved.error());
             reports_.submit(std::move(report));
         }
         retry_ = !saved;

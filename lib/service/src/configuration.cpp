@@ -237,7 +237,7 @@ Settings::Key& Settings::add_integer(std::string section, std::string name, std:
     return key;
 }
 
-void Settings::leave_to_others(std::string section) { others_.push_back(std::move(section)); }
+void Settings::ignore_section(std::string section) { others_.push_back(std::move(section)); }
 
 std::string Settings::documentation() const {
     std::string text;

@@ -102,7 +102,7 @@ public:
     }
 
 private:
-    /// Left to others by its whole path, or as one of a kind; a section that has keys in this table is not.
+    /// Ignored by its whole path, or as one of a kind; a section that has keys in this table is not.
     [[nodiscard]] bool of_others(const std::string& section, const std::string& path, bool is_section) const {
         const bool own = std::ranges::any_of(settings_.keys_, [&](const auto& key) {
             return key->section_ == path || key->section_.starts_with(path + ".");
@@ -131,7 +131,8 @@ private:
 
     void take(const Settings::Key& key, const toml::node& node, const std::string& path, std::size_t line) {
         const auto value = value_of(node);
-        // A list stands for "no such type" here: it is wrong for every key but a list, and says the right form.
+        // A list stands for "no such type" here: it is wrong for every key but a list, and the error names the right
+        // form.
         auto checked = key.checked(value.value_or(
             key.kind_ == SettingKind::list ? SettingValue{false} : SettingValue{std::vector<std::string>{}}));
         if (checked) {
@@ -228,7 +229,7 @@ void list_tables(const toml::table& table, const std::string& path, std::vector<
             }
         }
     }
-    // [a.b] makes a table a, which nobody wrote.
+    // [a.b] makes a table a, which is not written there.
     const bool written = section.has_values || !has_tables || path.find('.') != path.npos;
     if (!path.empty() && written) to.push_back(std::move(section));
 }

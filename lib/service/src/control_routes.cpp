@@ -54,7 +54,7 @@ HttpResponse acknowledge(Reports& reports, const std::string& body) {
     const auto alarm = fields.text("name", std::nullopt, 4096);
     const auto person = fields.text("person", std::nullopt, 100);
     fields.no_others();
-    if (person.empty()) fields.fail_with("\"person\" of the request is empty; say who acknowledges");
+    if (person.empty()) fields.fail_with("\"person\" of the request is empty; give the name of who acknowledges");
     if (const auto good = fields.result(); !good) return http_error(400, good.error().message());
     if (!reports.acknowledge(alarm, person)) return http_error(404, "no alarm of that name is latched");
     return as_json({{"acknowledged", json::safe(alarm)}});
@@ -75,7 +75,7 @@ HttpResponse as_object(const T& object) {
     return {.status = 200, .body = std::string(as_text(writer.data())), .content_type = object_type};
 }
 
-/// Made of the copy that was taken, here and now: whoever offers events has no part in it.
+/// Made of the copy that was taken, here and now: the thread that offers events has no part in it.
 HttpResponse sample_object_of(const SampledEvents& samples, const ReadSample& read) {
     const auto event = samples.latest();
     if (!event) return {.status = 204, .content_type = object_type};
@@ -96,7 +96,7 @@ void transition(FrameLoop& loop, const HttpRequest& request, HttpAnswer answer) 
     auto parsed = parse_station_request(request.body);
     if (!parsed) return answer(http_error(400, parsed.error().message()));
     loop.request(std::move(*parsed),
-                 [answer = std::move(answer)](const StationAnswer& said) { answer(response_to(said)); });
+                 [answer = std::move(answer)](const StationAnswer& given) { answer(response_to(given)); });
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ Metrics::Collection collect_station(Metrics& metrics, std::function<StationRepor
             sink.gauge("weir_alarm", "1 while latched, 0 once acknowledged", {{"name", alarm.name}},
                        alarm.acknowledged_by ? 0 : 1);
         for (const auto& times : threads.times()) {
-            const auto tell = [&](const char* state, const char* cause, std::chrono::nanoseconds time) {
+            const auto add_time = [&](const char* state, const char* cause, std::chrono::nanoseconds time) {
                 sink.counter("weir_thread_seconds_total", "time of the threads of this name, by what they did",
                              {{"thread", times.thread},
                               {"state", state},
@@ -162,10 +162,10 @@ Metrics::Collection collect_station(Metrics& metrics, std::function<StationRepor
                               {"ended", times.ended ? "yes" : "no"}},
                              seconds(time));
             };
-            tell("running", "", times.running);
+            add_time("running", "", times.running);
             for (std::size_t i = 0; i < wait_cause_count; ++i) {
                 const auto cause = static_cast<WaitCause>(i);
-                if (times.waits[i] > 0) tell(blocks(cause) ? "blocked" : "waiting", name(cause), times.waited[i]);
+                if (times.waits[i] > 0) add_time(blocks(cause) ? "blocked" : "waiting", name(cause), times.waited[i]);
             }
         }
     });

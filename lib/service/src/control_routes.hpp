@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a station's control port answers (docs/formats/control-protocol.md), and what its frame tells Prometheus.
+// What a station's control port answers (docs/formats/control-protocol.md), and the frame's metrics for Prometheus.
 #pragma once
 
 #include <functional>

@@ -112,8 +112,8 @@ Result<> FrameLoop::execute_transition(const Job& job) {
         }
         case Transition::pause: return station_.pause();
         case Transition::resume: return station_.resume();
-        // Some is left for the way back, so that a stop that uses all of its time is not late: connections and threads
-        // end behind it.
+        // Some time is kept for the way back, so that a stop that uses all of its time is not late: connections and
+        // threads end behind it.
         case Transition::stop:
             return station_.stop(job.deadline - std::max(job.deadline / 10, std::min(job.deadline / 2, way_back)));
         case Transition::disconnect: return station_.disconnect();
@@ -126,8 +126,8 @@ void FrameLoop::watch(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
         switch (machine_.look(services_.clock.now())) {
-            case Lateness::late: say_late(lock); continue;
-            case Lateness::hopeless: say_hopeless(lock); continue;
+            case Lateness::late: report_late(lock); continue;
+            case Lateness::hopeless: report_hopeless(lock); continue;
             case Lateness::in_time: break;
         }
         const auto next = machine_.next_look();
@@ -143,7 +143,7 @@ void FrameLoop::watch(const std::stop_token& stop) {
     }
 }
 
-void FrameLoop::say_late(std::unique_lock<std::mutex>& lock) {
+void FrameLoop::report_late(std::unique_lock<std::mutex>& lock) {
     const auto late = *machine_.under_way();
     const StationAnswer answer{StationAnswer::Outcome::late, machine_.state(),
                                fmt::format("{} is not done after {}, and goes on", late.name,
@@ -158,7 +158,7 @@ void FrameLoop::say_late(std::unique_lock<std::mutex>& lock) {
     lock.lock();
 }
 
-void FrameLoop::say_hopeless(std::unique_lock<std::mutex>& lock) {
+void FrameLoop::report_hopeless(std::unique_lock<std::mutex>& lock) {
     const auto late = *machine_.under_way();
     lock.unlock();
     services_.reports.submit({.severity = Severity::fatal,

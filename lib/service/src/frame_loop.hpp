@@ -35,12 +35,12 @@ private:
     struct Job {
         StationRequest request;
         std::chrono::milliseconds deadline{0};
-        StationAnswered answered;  // emptied by whoever answers first: the frame's thread or the watchdog
+        StationAnswered answered;  // emptied by the one that answers first: the frame's thread or the watchdog
     };
     void run(const std::stop_token& stop);
     void watch(const std::stop_token& stop);
-    void say_late(std::unique_lock<std::mutex>& lock);
-    void say_hopeless(std::unique_lock<std::mutex>& lock);
+    void report_late(std::unique_lock<std::mutex>& lock);
+    void report_hopeless(std::unique_lock<std::mutex>& lock);
     [[nodiscard]] Result<> execute(const Job& job);
     [[nodiscard]] Result<> execute_transition(const Job& job);
     [[nodiscard]] std::chrono::milliseconds deadline_of(const StationRequest& request) const;

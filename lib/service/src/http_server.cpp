@@ -47,7 +47,7 @@ struct Shared {  // what the server shares with its connections; touched by its 
     std::shared_ptr<Gate> gate = std::make_shared<Gate>();
 };
 
-/// One connection: reads a request, answers, and again, until somebody has had enough.
+/// One connection: reads a request, answers, and again, until one side ends it.
 class Session : public std::enable_shared_from_this<Session> {  // shared by its pending operations
 public:
     Session(Tcp::socket socket, asio::ip::address peer, Shared& shared)
@@ -64,7 +64,7 @@ public:
     }
 
     [[nodiscard]] const asio::ip::address& peer() const noexcept { return peer_; }
-    /// It waits for its peer: for a request to come, or an answer to leave.
+    /// It waits for its peer: for a request to come, or an answer to be taken.
     [[nodiscard]] bool waits() const noexcept { return waits_; }
     /// It has asked something before.
     [[nodiscard]] bool has_asked() const noexcept { return served_total_ > 0; }
@@ -81,7 +81,7 @@ public:
         parser_->header_limit(shared_.options.header_size_max);
         parser_->body_limit(shared_.options.body_size_max.count());
         stream_.expires_never();
-        // A timer of our own: the stream's would close the connection, and a slow client should hear why.
+        // A timer of our own: the stream's would close the connection, and a slow client should get the reason.
         timer_.expires_after(shared_.options.deadline);
         timer_.async_wait([self = shared_from_this()](const beast::error_code& stopped) {
             if (stopped) return;
@@ -211,7 +211,7 @@ private:
                           });
     }
 
-    /// A connection that is closed with bytes unread is reset, and the peer may lose the answer that says why.
+    /// A connection that is closed with bytes unread is reset, and the peer may lose the answer with the reason.
     void drain() {
         stream_.socket().async_read_some(asio::buffer(waste_),
                                          [self = shared_from_this()](const beast::error_code& ec, std::size_t size) {
@@ -320,8 +320,8 @@ private:
         });
     }
 
-    /// There is room for one more of this address, or was made: whoever sends half a request keeps nobody out, because
-    /// a whole one comes and is answered sooner. False: all are being answered.
+    /// There is room for one more of this address, or was made: clients that send half a request keep no other out,
+    /// because a whole one comes and is answered sooner. False: all are being answered.
     bool make_room(const asio::ip::address& peer) {
         auto& sessions = shared_.sessions;
         const auto of_peer =

@@ -35,7 +35,7 @@ std::vector<prometheus::ClientMetric::Label> written(const Labels& labels) {
     return list;
 }
 
-/// What one scrape says of one name.
+/// What one scrape has of one name.
 struct Gathered {
     MetricType type = MetricType::Untyped;
     std::string help;

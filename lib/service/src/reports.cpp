@@ -44,7 +44,7 @@ Reports::Limit& Reports::limit_of(const Report& report, SteadyTime now) {
     const auto key = (report.key.empty() ? report.what : report.key).substr(0, key_size_max);
     if (const auto found = by_key_.find(key); found != by_key_.end()) return found->second;
     if (by_key_.size() >= limits_.keys_max) {
-        // Forgotten is what has been quiet for a window and has nothing left to say.
+        // Erased: keys that have been quiet for a window and have nothing to show.
         std::erase_if(by_key_, [&](const auto& entry) {
             return entry.second.held_back == 0 && now - entry.second.window_start >= limits_.window;
         });

@@ -32,7 +32,7 @@ void StateMachine::begin(std::string name, StationState to, bool down, SteadyTim
                          std::chrono::milliseconds deadline) {
     to_ = to;
     down_ = down;
-    hopeless_said_ = false;
+    hopeless_reported_ = false;
     began_wall_ = wall;
     under_way_ = {std::move(name), now, deadline, false};
 }
@@ -51,7 +51,7 @@ Result<> StateMachine::begin_change_peers(SteadyTime now, WallTime wall, std::ch
     WEIR_TRY(idle());
     if (state_ == StationState::initial || state_ == StationState::configured)
         return fail(Errc::refused,
-                    fmt::format("change_peers is not possible in state {}; connect tells the peers", name(state_)));
+                    fmt::format("change_peers is not possible in state {}; connect names the peers", name(state_)));
     begin("change_peers", state_, false, now, wall, deadline);
     return {};
 }
@@ -75,8 +75,8 @@ Lateness StateMachine::look(SteadyTime now) {
         under_way_->late = true;
         return Lateness::late;
     }
-    if (down_ && !hopeless_said_ && now >= deadline + grace_) {
-        hopeless_said_ = true;
+    if (down_ && !hopeless_reported_ && now >= deadline + grace_) {
+        hopeless_reported_ = true;
         return Lateness::hopeless;
     }
     return Lateness::in_time;
@@ -86,7 +86,7 @@ std::optional<SteadyTime> StateMachine::next_look() const {
     if (!under_way_) return std::nullopt;
     const auto deadline = under_way_->began + under_way_->deadline;
     if (!under_way_->late) return deadline;
-    if (down_ && !hopeless_said_) return deadline + grace_;
+    if (down_ && !hopeless_reported_) return deadline + grace_;
     return std::nullopt;
 }
 

@@ -30,7 +30,7 @@ StationFrame::~StationFrame() = default;
 
 Result<std::unique_ptr<StationFrame>> StationFrame::start(Station& station, const StationFrameOptions& options,
                                                           const StationServices& services) {
-    // The threads made here enter the accounts of this process, whoever calls.
+    // The threads made here enter the accounts of this process, on whichever thread this is called.
     std::optional<ThreadAccounts::Entry> entry;
     if (ThreadAccounts::of_this_thread() != &services.threads) entry.emplace(services.threads, "starter");
     services.timers.start();
@@ -49,9 +49,9 @@ void StationFrame::request(StationRequest request, std::function<void(const Stat
 }
 
 StationAnswer StationFrame::request(StationRequest request) {
-    const auto promise = std::make_shared<std::promise<StationAnswer>>();  // shared with whoever answers
+    const auto promise = std::make_shared<std::promise<StationAnswer>>();  // shared with the thread that answers
     auto answer = promise->get_future();
-    frame_->loop.request(std::move(request), [promise](const StationAnswer& said) { promise->set_value(said); });
+    frame_->loop.request(std::move(request), [promise](const StationAnswer& given) { promise->set_value(given); });
     const ScopedWait wait(WaitCause::queue);
     return answer.get();
 }
@@ -72,7 +72,7 @@ Result<> StationFrame::wind_down(std::chrono::milliseconds stop_deadline) {
                 break;
         }
         const auto answer = request(next);
-        // Refused: somebody else was faster; late: the watchdog has its eye on it. Both are waited for above.
+        // Refused: another request came first; late: the watchdog reports it. Both are waited for above.
         const bool bad =
             answer.outcome == StationAnswer::Outcome::failed || answer.outcome == StationAnswer::Outcome::late;
         if (bad && first) first = fail(Errc::refused, answer.error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// toml++, made fit for text that nobody has checked. To be included by one source file only.
+// toml++, made fit for unchecked text. To be included by one source file only.
 //
 // toml++ 3.3 promises the compiler two things that hostile text breaks: that a table header goes on with
 // a key ("[[=" does not; tomlplusplus #301), and that a character such as U+00E9 is never asked whether

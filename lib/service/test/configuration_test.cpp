@@ -36,7 +36,7 @@ protected:
         settings.add("record.limits", "file_size_max", options.file_size_max, "a file is closed at this size")
             .at_least(1_MiB);
         settings.add("record.limits", "flush_interval", options.flush_interval, "between syncs").at_most(10s);
-        settings.leave_to_others("build");
+        settings.ignore_section("build");
     }
 
     std::string error_of(std::string_view text) {
@@ -140,8 +140,8 @@ TEST_F(Configuration, AKeysOwnCheckIsReportedWithTheLineOfTheText) {
     EXPECT_EQ(volumes, (std::vector<std::string>{"/a", "/b"}));  // of the good file
 }
 
-TEST_F(Configuration, ASectionWithKeysInTheTableIsReadAlthoughItIsLeftToOthers) {
-    settings.leave_to_others("record");
+TEST_F(Configuration, ASectionWithKeysInTheTableIsReadAlthoughItIsIgnored) {
+    settings.ignore_section("record");
     EXPECT_THAT(error_of("[record]\nreceivers = 0\n"), HasSubstr("p.toml:2: record.receivers is too small"));
 }
 
@@ -232,8 +232,8 @@ TEST(ConfigurationOfAStation, ReadsItsOwnSectionAndLeavesTheOthersToThem) {
     int handlers = 1;
     Settings settings;
     settings.add("readout.ros-1", "handlers", handlers, "threads");
-    settings.leave_to_others("readout.*");
-    settings.leave_to_others("build.*");
+    settings.ignore_section("readout.*");
+    settings.ignore_section("build.*");
     const auto why = [&](std::string_view text) {
         const auto read = settings.read_text(text, "p.toml");
         return read ? std::string() : read.error().message();

@@ -125,7 +125,7 @@ TEST_F(ReportsTest, KeysThatNeverRepeatDoNotFillTheMemoryAndStayLimited) {
     for (int i = 0; i < 1000; ++i) reports->submit(report(Severity::error, "peer " + std::to_string(i)));
     EXPECT_EQ(shown.size(), 11U);  // ten keys, and one for all others
     clock.advance(10s);
-    reports->submit(report(Severity::error, "peer 5000"));  // quiet keys gave up their places
+    reports->submit(report(Severity::error, "peer 5000"));  // quiet keys are erased
     EXPECT_EQ(shown.back().what, "peer 5000");
 }
 

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Outcome = StationAnswer::Outcome;
 
-/// Does what a test says, and notes what was asked of it.
+/// Does what a test sets, and records its calls.
 class ToyStation final : public Station {
 public:
     Result<> configure() override { return note("configure"); }
@@ -296,8 +296,8 @@ TEST_F(Frame, ControlPortsThatAreTakenAreAnError) {
     const auto second = StationFrame::start(station, {.control = frame->control_address()}, services);
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().os_errno, EADDRINUSE);
-    const ControlClient nobody("127.0.0.1:1");
-    EXPECT_FALSE(nobody.get("/status"));
+    const ControlClient closed("127.0.0.1:1");
+    EXPECT_FALSE(closed.get("/status"));
 }
 
 }  // namespace

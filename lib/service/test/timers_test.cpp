@@ -44,15 +44,15 @@ TEST(Timers, TheEndOfAnActionWaitsForItToHaveRun) {
     const SystemClock clock;
     Timers timers(clock);
     timers.start();
-    std::atomic<bool> inside{false}, left{false};
+    std::atomic<bool> inside{false}, done{false};
     auto periodic = timers.every(1ms, [&] {
         inside = true;
         std::this_thread::sleep_for(5ms);
-        left = true;
+        done = true;
     });
     while (!inside) std::this_thread::yield();
     periodic.cancel();
-    EXPECT_TRUE(left);
+    EXPECT_TRUE(done);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ Result<> LoopStation::stop(std::chrono::milliseconds deadline) {
         bool wait = false;
         loop_->in_loop([&] {
             wait = logic_->force(clock_.now());
-            logic_->tell();
+            logic_->publish_status();
         });
         if (wait) idle = status_.wait_idle(deadline / 10);
     }
@@ -81,7 +81,7 @@ Result<> LoopStation::stop(std::chrono::milliseconds deadline) {
 Result<> LoopStation::disconnect() {
     const std::scoped_lock lock(logic_mutex_);
     if (loop_) loop_->disconnect();
-    logic_.reset();  // what it told last stays: a command prints it at its end
+    logic_.reset();  // its last status stays: a command prints it at its end
     return {};
 }
 

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 
 using Calls = std::vector<std::string>;
 
-/// Writes down what is asked of it, and is idle when `idle` says so.
+/// Records its calls, and is idle when `idle` is set.
 class Logic final : public StationLogic {
 public:
     struct Plan {
@@ -43,7 +43,7 @@ public:
     void on_message(const messaging::IncomingMessage&, SteadyTime) override {}
     void on_peer(wire::StationId, messaging::PeerChange, SteadyTime) override {}
     std::optional<SteadyTime> step(SteadyTime) override { return std::nullopt; }
-    void tell() override {
+    void publish_status() override {
         service::StationStatus status;
         status.ledger.received = runs_;
         status.ledger.stored = runs_;

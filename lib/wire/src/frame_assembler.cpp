@@ -24,7 +24,7 @@ FrameAssembler::Step FrameAssembler::break_off(Error error) {
     return Step::broken;
 }
 
-void FrameAssembler::drop_head() noexcept {
+void FrameAssembler::erase_head() noexcept {
     meta_ = {};
     if (!std::exchange(head_in_partial_, false)) return;
     if (partial_.capacity() > partial_kept_max) partial_ = {};
@@ -32,7 +32,7 @@ void FrameAssembler::drop_head() noexcept {
 }
 
 FrameAssembler::Step FrameAssembler::feed(ConstData& input) {
-    if (state_ != State::asking) drop_head();
+    if (state_ != State::asking) erase_head();
     switch (state_) {
         case State::broken: return Step::broken;
         case State::asking: WEIR_ASSERT(state_ != State::asking); return Step::broken;  // keep() or skip() comes first

@@ -46,8 +46,8 @@ Result<RunSettings> read_run_settings(const std::filesystem::path& partition) {
     RunSettings run;
     service::Settings settings;
     run.declare(settings);
-    for (const auto* section : {"partition", "data", "network"}) settings.leave_to_others(section);
-    for (const auto kind : station_kinds) settings.leave_to_others(name(kind));
+    for (const auto* section : {"partition", "data", "network"}) settings.ignore_section(section);
+    for (const auto kind : station_kinds) settings.ignore_section(name(kind));
     WEIR_TRY(settings.read_file(partition));
     return run;
 }

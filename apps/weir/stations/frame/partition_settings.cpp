@@ -41,36 +41,37 @@ std::optional<messaging::LinkKind> parse_link(std::string_view text) noexcept {
 
 void PartitionSettings::declare(service::Settings& settings) {
     settings.add("partition", "name", name, "of the partition, in logs and in what run control reports");
-    settings.add("partition", "key", key, "the same in all its stations; messages of other partitions are dropped");
+    settings.add("partition", "key", key, "the same in all its stations; messages of other partitions are discarded");
     settings.add("partition", "directory", directory,
-                 "where stations keep files when --dir does not say so; empty: where they are started");
+                 "where stations keep files when there is no --dir; empty: where they are started");
     settings.add("partition", "deadline", deadline, "of a transition, when run control names none")
         .at_least(std::chrono::milliseconds{1});
     settings
         .add("partition", "stop_deadline", stop_deadline,
-             "of a stop, when run control names none; what is in hand then is given up")
+             "of a stop, when run control names none; what is in hand then is rejected as unfinished")
         .at_least(std::chrono::milliseconds{1});
     settings.add("data", "format", data.format, "of the events").one_of({"event-5.0", "event-3.0"});
     settings.add("data", "first_level1_id", data.first_level1_id,
                  "level-1 id of the first event of a run; counts up, and wraps at 32 bits");
     settings
         .add("data", "level1_offset", data.level1_offset,
-             "SOURCE:N of sources whose level-1 id is higher than the event's by N, for example \"0xa80010:1\"")
+             "SOURCE:N of sources with a level-1 id that is higher than the event's by N, for example \"0xa80010:1\"")
         .each(check_offset);
     settings
         .add("data", "level1_exempt", data.level1_exempt, "sources that carry no level-1 id, for example \"0x7c0000\"")
         .each(check_source);
     settings.add("data", "sources", data.sources, "ROBs that every event must have; empty: whatever the readouts serve")
         .each(check_source);
-    settings.add("network", "link", network.link, "how stations speak; a station may say otherwise for its own links")
+    settings
+        .add("network", "link", network.link, "how stations are linked; a station may set another for its own links")
         .one_of({"udp", "tcp"});
     settings.add("network", "datagram_max", network.datagram_max, "largest datagram, with our header")
         .at_least(Bytes{512})
         .at_most(Bytes{65'507});
     settings.add("network", "receive_buffer", network.receive_buffer, "of the kernel for each socket; it may give less")
         .at_least(Bytes{4096});
-    settings.leave_to_others("run");
-    for (const auto kind : station_kinds) settings.leave_to_others(fmt::format("{}.*", weir::name(kind)));
+    settings.ignore_section("run");
+    for (const auto kind : station_kinds) settings.ignore_section(fmt::format("{}.*", weir::name(kind)));
 }
 
 Result<> PartitionSettings::check() const {

@@ -38,8 +38,8 @@ struct PartitionSettings {
         Bytes receive_buffer{16U << 20};
     } network;
 
-    /// Declares [partition], [data], [network], and leaves [run] (unless the table has it) and the sections of all
-    /// kinds of stations to others. The table refers to this object.
+    /// Declares [partition], [data], [network], and ignores [run] (unless the table has it) and the sections of all
+    /// kinds of stations. The table refers to this object.
     void declare(service::Settings& settings);
 
     /// What no key alone can be wrong in: Errc::usage.

@@ -251,9 +251,9 @@ CrashingFileSystem::Bytes CrashingFileSystem::content_after(const Content& conte
 
 void CrashingFileSystem::restore(Kept kept, std::uint64_t seed) {
     const std::scoped_lock lock(mutex_);
-    WEIR_ASSERT(contents_.empty());  // whoever had files open is gone
+    WEIR_ASSERT(contents_.empty());  // every file is closed
     std::mt19937_64 random(seed);
-    // What somebody else changed meanwhile, a recovery that syncs for itself, is left as it is.
+    // What others changed meanwhile, a recovery that syncs for itself, stays as it is.
     std::set<std::string> of_others;
     for (const auto& [name, content] : names_) {
         if (!std::filesystem::exists(name) || read_all(name) != content->now) of_others.insert(name);

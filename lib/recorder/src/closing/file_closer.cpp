@@ -157,7 +157,7 @@ void FileCloser::close_up(Closing& closing) {
     const auto left = [&] {
         if (leave(*file)) closing.done = true;
     };
-    const bool cut_short = leaves_file_good(datafile::disk_fault_of(*file->failure()));
+    const bool cut_short = keeps_file_good(datafile::disk_fault_of(*file->failure()));
     if (volume_.state() == VolumeState::failed) return left();
     auto closed = std::make_shared<std::optional<datafile::FileClosed>>();
     auto done =
@@ -187,8 +187,8 @@ Result<> FileCloser::leave(const StreamFile& file) {
     row.events = durable.events;
     row.event_bytes = durable.bytes;
     row.bytes = durable.size;
-    row.file_health = leaves_file_good(datafile::disk_fault_of(*file.failure())) ? catalogue::FileHealth::truncated
-                                                                                 : catalogue::FileHealth::quarantined;
+    row.file_health = keeps_file_good(datafile::disk_fault_of(*file.failure())) ? catalogue::FileHealth::truncated
+                                                                                : catalogue::FileHealth::quarantined;
     WEIR_TRY(catalogue_.put_file(row));
     volume_.leave(file.opened().guid);
     return {};
@@ -196,7 +196,7 @@ Result<> FileCloser::leave(const StreamFile& file) {
 
 Result<> FileCloser::tell(const Closing& closing, std::span<const catalogue::SessionMark> marks) {
     const auto& opened = closing.file->opened();
-    if (closing.removed) return catalogue_.forget_file(opened.guid);
+    if (closing.removed) return catalogue_.remove_opened_file(opened.guid);
     const auto& closed = *closing.closed;
     catalogue::FileClose row;
     row.guid = closed.guid;

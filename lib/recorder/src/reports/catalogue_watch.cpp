@@ -21,7 +21,7 @@ void CatalogueWatch::look() {
     std::error_code ignored;
     if (!std::filesystem::exists(std::filesystem::absolute(path_, ignored).parent_path(), ignored))
         return;  // it may come back
-    const auto again = catalogue_.put_back();
+    const auto again = catalogue_.restore_name();
     if (again && !*again) return;
     const bool known = std::exchange(gone_, !again);
     if (known && !again) return;

@@ -163,7 +163,7 @@ Result<> Volume::commit_journal() {
     const bool passes = !journal_->sync_failed() && may_pass(datafile::disk_fault_of(committed.error()));
     // What is given back must not be found in the journal by a recovery; when it cannot be taken out, the journal
     // is not used any more, and the catalogue says how much of each file counts.
-    if (auto dropped = journal_->drop(); !dropped || !passes) drop(committed.error(), false);
+    if (auto dropped = journal_->discard(); !dropped || !passes) drop(committed.error(), false);
     return committed;
 }
 
@@ -454,7 +454,7 @@ void Volume::stop() {
 void Volume::forget_rejected() {
     if (!sync_now()) return;  // one that hangs holds its journal, and one that failed does not use it any more
     const std::scoped_lock lock(journal_mutex_);
-    if (journal_) journal_->forget_rejected();
+    if (journal_) journal_->clear_rejected();
 }
 
 Volume::Stats Volume::stats() const {

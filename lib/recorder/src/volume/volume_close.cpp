@@ -97,7 +97,7 @@ void Volume::discard(const std::shared_ptr<StreamFile>& file) {
         static_cast<void>(sync_directory(options_.directory, system_));  // else a crash may bring empty files back
     }
     const std::scoped_lock lock(journal_mutex_);
-    if (journal_) static_cast<void>(journal_->forget(file->opened().guid));  // a round may have named it
+    if (journal_) static_cast<void>(journal_->release(file->opened().guid));  // a round may have named it
 }
 
 /// An error that may pass is tried again later; after any other the file is given up.
@@ -239,7 +239,7 @@ Result<std::optional<datafile::FileClosed>> Volume::close_up(const std::shared_p
     const auto durable = file->durable();
     const auto failed = [&](const Error& error) {
         // A second failure of the same file: this disk is not to be written now. When it can be, recovery comes first.
-        if (error.code == Errc::io && !leaves_file_good(datafile::disk_fault_of(error))) drop(error, false);
+        if (error.code == Errc::io && !keeps_file_good(datafile::disk_fault_of(error))) drop(error, false);
         return std::unexpected(error);
     };
     if (durable.events == 0 && !also_empty) {
@@ -290,7 +290,7 @@ Result<> Volume::forget(std::span<const Guid> guids) {
     const std::scoped_lock lock(journal_mutex_);
     Result<> forgotten;
     for (const auto& guid : guids) {
-        if (auto one = journal_->forget(guid); !one && forgotten) forgotten = std::move(one);
+        if (auto one = journal_->release(guid); !one && forgotten) forgotten = std::move(one);
     }
     return forgotten;
 }

@@ -67,7 +67,7 @@ Result<> Volume::put_back(Writer& writer) {
     if (std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {
         if (auto aside = datafile::set_foreign_aside(path, system_); !aside) done = std::unexpected(aside.error());
     }
-    if (done) done = writer.put_back();
+    if (done) done = writer.restore_name();
     reports_.interfered(fmt::format("file removed: {}", path.filename().native()),
                         fmt::format("{} was removed, renamed or replaced while it was written; {}", path.native(),
                                     done ? "it was written again from the open file" : done.error().message()));

@@ -313,12 +313,12 @@ AssertionResult Storm::balanced() const {
     for (const auto n : r.rejected_by_sink) refused += n;
     for (const auto n : r.rejected_here) refused_here += n;
     // In good weather the ledger has every copy that came; else some events came in parts, or twice.
-    if (!recorder->continued() && !faults.fired() && r.duplicates + refused_here + r.given_back == 0 &&
+    if (!recorder->continued() && !faults.fired() && r.duplicates + refused_here + r.returned == 0 &&
         summary.copies_received != r.copies)
         return AssertionFailure() << r.copies << " copies came, the ledger has " << summary.copies_received;
-    if (r.in_hand == 0 && r.passed_on == r.acknowledged + refused + r.given_back) return AssertionSuccess();
+    if (r.in_hand == 0 && r.passed_on == r.acknowledged + refused + r.returned) return AssertionSuccess();
     return AssertionFailure() << r.passed_on << " events passed on, " << r.acknowledged << " acknowledged, " << refused
-                              << " rejected, " << r.given_back << " given back, " << r.in_hand << " in hand";
+                              << " rejected, " << r.returned << " given back, " << r.in_hand << " in hand";
 }
 
 AssertionResult Storm::nothing_lost() const {

@@ -117,7 +117,7 @@ Result<> enter(catalogue::FileRow row, const catalogue::SharedEvents& shared,
     const auto known = WEIR_TRY(catalogue.file(row.guid));
     if (known && known->file_state == catalogue::FileState::deleted) {
         return fail(Errc::corrupt,
-                    fmt::format("{}/{} is there, and the catalogue says that it was deleted; remove it or "
+                    fmt::format("{}/{} is there, but was deleted according to the catalogue; remove it or "
                                 "move it away",
                                 row.volume, row.name));
     }
@@ -137,7 +137,7 @@ Result<> enter(catalogue::FileRow row, const catalogue::SharedEvents& shared,
     return catalogue.put_file(row, shared);
 }
 
-/// Everything that the files of one run say together.
+/// The content of all files of one run.
 struct RunContent {
     RunHoldings holdings;
     std::optional<WallTime> begun, ended;
@@ -230,7 +230,8 @@ Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, catalogu
 }
 
 Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFiles before, const std::set<Guid>& known,
-                                     const LeftOfCatalogue& left, catalogue::Catalogue& catalogue, const Clock& clock) {
+                                     const CatalogueRemains& remains, catalogue::Catalogue& catalogue,
+                                     const Clock& clock) {
     RebuildResult result;
     auto added = WEIR_TRY(enter_runs(before.runs, catalogue, clock));
     for (const auto& place : places) {
@@ -259,7 +260,7 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
         content.ended = content.ended ? std::max(*content.ended, *row->closed) : *row->closed;
         const auto guid = row->guid;
         const auto entered = enter(std::move(*row), index ? index->closed.content.shared : catalogue::SharedEvents{},
-                                   left.not_sane, catalogue);
+                                   remains.not_sane, catalogue);
         if (!entered) result.failed.push_back(entered.error());
         else result.files_added += known.contains(guid) ? 0U : 1U;
     }
@@ -270,25 +271,25 @@ Result<RebuildResult> rebuild_places(std::span<const fs::path> places, FoundFile
     }
     result.runs_added = added.size();
     WEIR_TRY(end_runs(added, before.interrupted, contents, catalogue, clock));
-    for (const auto& state : left.reader_states) {
+    for (const auto& state : remains.reader_states) {
         WEIR_TRY(catalogue.set_reader_state(state));
     }
     return result;
 }
 
 Result<RebuildResult> rebuild_catalogue(std::span<const fs::path> directories, catalogue::Catalogue& catalogue,
-                                        const Clock& clock, const LeftOfCatalogue& left) {
+                                        const Clock& clock, const CatalogueRemains& remains) {
     const auto places = WEIR_TRY(one_spelling(directories));
-    for (const auto& place : places) static_cast<void>(put_back_leaving(place));  // recovery names what stays
+    for (const auto& place : places) static_cast<void>(restore_leaving_files(place));  // recovery reports what stays
     auto found = WEIR_TRY(find_files(places));
     const auto known = WEIR_TRY(known_files(found.runs, catalogue));
-    return rebuild_places(places, std::move(found), known, left, catalogue, clock);
+    return rebuild_places(places, std::move(found), known, remains, catalogue, clock);
 }
 
 namespace {
 
-/// As far as a damaged catalogue still answers. It is asked in a copy: reading might change it.
-LeftOfCatalogue left_of(const fs::path& damaged) {
+/// As far as a damaged catalogue can still be read. It is read in a copy: reading might change it.
+CatalogueRemains remains_of(const fs::path& damaged) {
     const std::array<std::string_view, 3> endings{"", "-wal", "-shm"};
     const fs::path copy = damaged.native() + ".reading";
     std::error_code error;
@@ -297,16 +298,16 @@ LeftOfCatalogue left_of(const fs::path& damaged) {
         if (fs::exists(part, error))
             fs::copy_file(part, copy.native() + std::string(ending), fs::copy_options::overwrite_existing, error);
     }
-    LeftOfCatalogue left;
+    CatalogueRemains remains;
     if (const auto old = catalogue::open_sqlite_catalogue(copy, {.create = false})) {
         for (const auto health : {catalogue::FileHealth::truncated, catalogue::FileHealth::quarantined}) {
             auto rows = (*old)->files({.file_state = catalogue::FileState::closed, .file_health = health});
-            if (rows) std::ranges::move(*rows, std::back_inserter(left.not_sane));
+            if (rows) std::ranges::move(*rows, std::back_inserter(remains.not_sane));
         }
-        if (auto states = (*old)->reader_states()) left.reader_states = std::move(*states);
+        if (auto states = (*old)->reader_states()) remains.reader_states = std::move(*states);
     }
     for (const auto ending : endings) fs::remove(copy.native() + std::string(ending), error);
-    return left;
+    return remains;
 }
 
 }  // namespace
@@ -335,7 +336,7 @@ Result<CatalogueToRebuild> open_to_rebuild(const fs::path& path) {
         if (!fs::exists(part, error)) continue;
         WEIR_TRY(rename_new(part, opened.set_aside.native() + ending));
     }
-    opened.left = left_of(opened.set_aside);
+    opened.remains = remains_of(opened.set_aside);
     opened.catalogue = WEIR_TRY(catalogue::open_sqlite_catalogue(path));
     return opened;
 }

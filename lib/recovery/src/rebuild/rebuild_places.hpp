@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rebuild and an adoption have in common: every file of the directories, entered.
+// What rebuild and adopt have in common: every file of the directories, entered.
 #pragma once
 
 #include <filesystem>
@@ -16,9 +16,9 @@ namespace weir::recovery {
 [[nodiscard]] Result<std::set<Guid>> known_files(const std::set<RunAtRecorder>& runs, catalogue::Catalogue& catalogue);
 
 /// `before`: as the names were found before anything is recovered. `known`: files that are not to be counted as added.
-/// `left`: as in rebuild_catalogue().
+/// `remains`: as in rebuild_catalogue().
 [[nodiscard]] Result<RebuildResult> rebuild_places(std::span<const std::filesystem::path> places, FoundFiles before,
-                                                   const std::set<Guid>& known, const LeftOfCatalogue& left,
+                                                   const std::set<Guid>& known, const CatalogueRemains& remains,
                                                    catalogue::Catalogue& catalogue, const Clock& clock);
 
 }  // namespace weir::recovery

@@ -2,7 +2,7 @@
 // What an open file holds, as far as it can be proved: by the journal, written after the data were synced; by the
 // file's own index, written before the journal and not synced, with a sum of each event; and, where both are damaged,
 // by the structure of the file itself. A journal that was cut between two rounds looks like a younger one: so no event
-// is cut off that the index proves, nor set aside without a word where the index cannot speak.
+// is cut off that the index proves, nor set aside unreported where there is no index.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace weir::recovery {
 
-/// What is left of the index of an open file.
+/// What remains of the index of an open file.
 struct IndexEvidence {
     struct Entry {
         datafile::StoredCopy copy;  // its session as in JournalContent
@@ -48,16 +48,16 @@ struct OpenFileContent {
     std::uint64_t end = 0;                     // behind the last of them
     std::uint64_t not_in_journal = 0;          // of these copies
     std::uint64_t rounds_not_in_journal = 0;   // a crash loses one, between index and journal
-    std::uint64_t walked = 0;     // of these: whole events by their structure, and nobody says who sent them
+    std::uint64_t walked = 0;     // of these: whole events by their structure, and their senders are unknown
     std::uint64_t unreached = 0;  // acknowledged copies behind damage that cannot be bridged, as far as they are named
-    /// Whole events may stand behind `end` that were acknowledged: nobody can prove the contrary.
+    /// Whole events may stand behind `end` that were acknowledged: the contrary cannot be proved.
     bool rest_may_count = false;
     std::uint64_t whole_end = 0;  // then: behind the last whole event that follows, else `end`
 };
 
-/// `named`: what the journal says of this file. `trusted`: the journal is there and nothing shows that it is damaged;
-/// else whole events that only their structure proves are taken as well. `durable_size`: how far the events of a file
-/// that failed are durable, when that is known; what comes behind was given back to its senders.
+/// `named`: the record of this file in the journal. `trusted`: the journal is there and nothing shows that it is
+/// damaged; else whole events that only their structure proves are taken as well. `durable_size`: how far the events of
+/// a file that failed are durable, when that is known; what comes behind was given back to its senders.
 [[nodiscard]] Result<OpenFileContent> content_of(const File& file, const datafile::FileOpened& opened,
                                                  const std::vector<datafile::StoredCopy>& named,
                                                  const IndexEvidence& index, bool trusted,

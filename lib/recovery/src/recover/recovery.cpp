@@ -67,7 +67,7 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     }
     if (size < end && !copies.empty())
         return fail(Errc::truncated,
-                    fmt::format("{} has {} bytes, but events up to offset {} were acknowledged; it is left "
+                    fmt::format("{} has {} bytes, but events up to offset {} were acknowledged; it stays "
                                 "as it is",
                                 writing.native(), size, end));
     if (copies.empty()) {  // then not even its start may have been written
@@ -77,7 +77,7 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     WEIR_TRY(file.read_at(0, start));
     if (start != opened.start)
         return fail(Errc::corrupt,
-                    fmt::format("{} does not begin as the journal says; it is left as it is", writing.native()));
+                    fmt::format("{} does not begin as in the journal; it stays as it is", writing.native()));
 
     closed.end = datafile::end_record(opened, closed.events, closed.bytes, clock.wall(), false);
     sums.add_end(closed.end);
@@ -90,7 +90,7 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     WEIR_TRY(file.truncate(closed.size));
     WEIR_TRY(file.sync_data());
 
-    // Not over the index that a dead recorder left: it may be all that names some of these events.
+    // Not over the index of a dead recorder: it may be all that names some of these events.
     const auto old = datafile::IndexWriter::path_of(directory, opened.name);
     WEIR_TRY(name_made_index(old, system));
     auto index = datafile::IndexWriter::create(
@@ -112,12 +112,12 @@ Result<RecoveredFile> finish_file(const std::filesystem::path& directory, const 
     }
     WEIR_TRY(rename_new(writing, recovered.path, system));
     WEIR_TRY(sync_directory(directory, system));
-    if (const auto left = old.native() + ".writing"; std::filesystem::exists(left, ignored))
-        static_cast<void>(remove_file(left, system));  // else the next recovery does it
+    if (const auto old_open = old.native() + ".writing"; std::filesystem::exists(old_open, ignored))
+        static_cast<void>(remove_file(old_open, system));  // else the next recovery does it
     return recovered;
 }
 
-/// Nobody has said what of a file without a journal was acknowledged: a copy of what lies behind `end`, up to its last
+/// What was acknowledged of a file without a journal is unknown: a copy of what lies behind `end`, up to its last
 /// byte that is not zero, and at least up to `whole_end`, where whole events end, under a name that was free. Nothing:
 /// there are only zeros.
 Result<std::optional<std::filesystem::path>> keep_rest(const std::filesystem::path& writing, std::uint64_t end,
@@ -180,13 +180,12 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
         // What cannot be read now is not damage: nothing is cut because of it.
         if (!block && (block.error().os_errno != 0 || block.error().code == Errc::limit)) {
             auto error = block.error();
-            error.context += "; the file is left as it is";
+            error.context += "; the file stays as it is";
             return std::unexpected(std::move(error));
         }
         if (!block || !*block) break;  // the end, or where whole events end: everything from there is cut
         const auto number = (*block)->separator.block_number;
-        if (!copies.empty() && number != copies.back().block_number + 1)
-            break;  // left there by an older use of the memory
+        if (!copies.empty() && number != copies.back().block_number + 1) break;  // of an older use of the memory
         if (copies.empty()) {
             opened.blocks_before = number - 1;
             opened.events_before = opened.blocks_before;
@@ -210,17 +209,17 @@ Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writi
     const std::vector<datafile::SessionDeclared> sessions{{0, 0, 0, opened.run, "unknown"}};
     auto recovered = WEIR_TRY(finish_file(writing.parent_path(), opened, copies, sessions, clock, system));
     recovered.without_journal = true;
-    recovered.closed.content = {};  // the ids of its events are in nobody's journal
+    recovered.closed.content = {};  // the ids of its events are in no journal
     recovered.rest = std::move(rest);
     return recovered;
 }
 
 namespace {
 
-/// Where the part of a file ends that cannot be proved; it is read from the disk, not from what is left in memory.
+/// Where the part of a file ends that cannot be proved; it is read from the disk, not from the page cache.
 Result<> prove(const RecoveredFile& recovered, const std::vector<datafile::StoredCopy>& copies, FileSystem& system) {
     auto file = WEIR_TRY(File::open(recovered.path, File::Mode::read, system));
-    ::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED);  // a hint; what is synced can be dropped
+    ::posix_fadvise(file.fd(), 0, 0, POSIX_FADV_DONTNEED);  // a hint; pages that are synced can be released
     std::vector<std::byte> bytes;
     for (const auto& copy : copies) {
         bytes.resize(copy.length);
@@ -245,7 +244,7 @@ Result<RecoveredFile> close_up(const std::filesystem::path& directory, const dat
     std::erase_if(copies, [&](const datafile::StoredCopy& copy) { return copy.offset >= durable_size; });
     if (copies.size() < durable_events)
         return fail(Errc::corrupt,
-                    fmt::format("the journal of {} names {} of its {} acknowledged events; the file is left as it is",
+                    fmt::format("the journal of {} names {} of its {} acknowledged events; the file stays as it is",
                                 (directory / opened.name).native(), copies.size(), durable_events));
     if (place == IndexPlace::over)  // the journal names all of them
         static_cast<void>(remove_file(
@@ -277,7 +276,7 @@ public:
         result_.journals_damaged = !journal_.damages.empty();
         result_.doubts = journal_.damages;
         result_.rejected = journal_.rejected;
-        // A name that a crash of the recorder left is perhaps only in memory: before anybody hears of it, it is on the
+        // A rename before a crash of the recorder is perhaps only in memory: before it is reported, it is on the
         // disk.
         if (has_journal_) {
             WEIR_TRY(sync_directory(directory_, system_));
@@ -286,16 +285,16 @@ public:
             if (const auto copies = journal_.copies.find(guid); copies != journal_.copies.end())
                 std::erase_if(copies->second, [&](const datafile::StoredCopy& copy) { return copy.offset >= size; });
         }
-        if (auto put_back = put_back_leaving(directory_, system_); !put_back)
-            result_.failed.push_back(put_back.error());
+        if (auto restored = restore_leaving_files(directory_, system_); !restored)
+            result_.failed.push_back(restored.error());
         std::map<std::string, const datafile::FileOpened*> named;
         for (const auto& [guid, opened] : journal_.opened) named[opened.name] = &opened;
         std::error_code error;
         for (const auto& [name, opened] : named) {
             if (!std::filesystem::exists(directory_ / (name + ".writing"), error)) closed_or_gone(*opened);
         }
-        const auto left = WEIR_TRY(files_ending(directory_, ".writing"));
-        for (const auto& path : left) {
+        const auto open_files = WEIR_TRY(files_ending(directory_, ".writing"));
+        for (const auto& path : open_files) {
             const auto name = path.stem().native();  // without .writing
             if (name.ends_with(".index")) continue;
             const auto opened = named.find(name);
@@ -303,7 +302,7 @@ public:
                 result_.failed.push_back(done.error());
         }
         remove_indexes();
-        // Before the journals go that say that nothing was in these files: else a power cut could bring a file back
+        // Before the journals are removed that prove these files empty: else a power cut could bring a file back
         // alone.
         if (!result_.removed.empty()) {
             WEIR_TRY(sync_directory(directory_, system_));
@@ -320,7 +319,7 @@ private:
             if (!journal_.copies[opened.guid].empty()) result_.vanished.push_back(opened);
             return;
         }
-        // Closed, but the catalogue may not have heard of it.
+        // Closed, but the catalogue may not have it.
         const auto index = datafile::StoredIndex::read(datafile::index_path_of(data));
         if (index) {
             result_.files.push_back({data, opened, index->closed, 0, false, true});
@@ -356,7 +355,7 @@ private:
         auto content = WEIR_TRY(
             content_of(file, *opened, journal_.copies[opened->guid], index, trusted_, journal_, stored_elsewhere_,
                        durable == durable_sizes_.end() ? std::nullopt : std::optional(durable->second)));
-        // Also when the journal names it, which then says that nothing of it was acknowledged.
+        // Also when the journal names it, and so proves that nothing of it was acknowledged.
         if (content.copies.empty() && (named == nullptr || trusted_) && !content.rest_may_count)
             return acknowledged(index) > 0 ? set_aside(writing) : remove_young(writing);
         std::optional<std::filesystem::path> rest;
@@ -366,7 +365,7 @@ private:
         auto recovered = WEIR_TRY(finish_file(directory_, *opened, content.copies, journal_.sessions, clock_, system_));
         recovered.not_in_journal = content.not_in_journal;
         recovered.walked = content.walked;
-        if (content.walked > 0) recovered.closed.content = {};  // the ids of these events are in nobody's journal
+        if (content.walked > 0) recovered.closed.content = {};  // the ids of these events are in no journal
         recovered.rest = std::move(rest);
         doubt(recovered, content);
         result_.files.push_back(std::move(recovered));
@@ -374,27 +373,27 @@ private:
     }
 
     void doubt(const RecoveredFile& file, const OpenFileContent& content) {
-        const auto say = [&](std::string what) {
+        const auto report = [&](std::string what) {
             result_.doubts.push_back({Errc::corrupt, 0, fmt::format("{}: {}", file.path.native(), what)});
         };
         if (content.unreached > 0)
-            say(fmt::format("{} acknowledged events lie behind damage and are not in the file", content.unreached));
+            report(fmt::format("{} acknowledged events lie behind damage and are not in the file", content.unreached));
         if (file.rest)
-            say(
+            report(
                 fmt::format("what lies behind its last event may have been acknowledged and is kept as {}; look at it, "
                             "then remove it",
                             file.rest->filename().native()));
         // Between index and journal a crash loses one round; more were in the journal, and are not any more.
         if (has_journal_ && journal_.damages.empty() && content.rounds_not_in_journal > 1)
-            say(fmt::format(
+            report(fmt::format(
                 "{} events of {} rounds are not in the journal, which was cut or is an older copy; they are kept",
                 content.not_in_journal, content.rounds_not_in_journal));
         if (!has_journal_)
-            say(fmt::format("its journal is gone; {} events are kept, {} of them without their senders' names",
-                            content.copies.size(), content.walked));
+            report(fmt::format("its journal is gone; {} events are kept, {} of them without their senders' names",
+                               content.copies.size(), content.walked));
     }
 
-    /// Nothing says whose file this is.
+    /// Nothing names the owner of this file.
     Result<> recover_unnamed(const std::filesystem::path& writing, bool has_index) {
         if (trusted_) {
             const auto reader = datafile::RawFileReader::open(writing, system_);
@@ -447,7 +446,7 @@ private:
         }
     }
 
-    /// Of the events that an index names: those that were acknowledged, although no journal says so. Between index and
+    /// Of the events that an index names: those that were acknowledged, although no journal has them. Between index and
     /// journal a crash loses one round, so with two or more the journal was cut. What another file has does not count.
     std::uint64_t acknowledged(const IndexEvidence& index) const {
         std::uint64_t events = 0;
@@ -460,7 +459,7 @@ private:
         return !trusted_ || rounds.size() > 1 ? events : 0;
     }
 
-    /// The file of this index is gone, and may have held acknowledged events: the index names them when it is put back.
+    /// The file of this index is gone, and may have held acknowledged events: the index names them when it is restored.
     bool may_count(const std::filesystem::path& path, const std::string& name) {
         if (std::ranges::any_of(result_.vanished, [&](const auto& opened) { return opened.name == name; })) return true;
         std::error_code error;
@@ -485,9 +484,9 @@ private:
     /// Of files that are closed, or gone without having held anything.
     void remove_indexes() {
         for (const auto& ending : {std::string(".index.writing"), ".index" + std::string(recovering)}) {
-            const auto left = files_ending(directory_, ending);
-            if (!left) continue;  // nothing depends on it
-            for (const auto& path : *left) {
+            const auto found = files_ending(directory_, ending);
+            if (!found) continue;  // nothing depends on it
+            for (const auto& path : *found) {
                 const auto file = path.filename().native();
                 const auto name = file.substr(0, file.size() - ending.size());
                 std::error_code error;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recovery tells the catalogue, and what it learns from it.
+// What recovery enters in the catalogue, and what it reads from it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,9 +62,9 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
         row.file_state = catalogue::FileState::closed;
         row.opened = row.closed.emplace(clock.wall());
         const auto known = WEIR_TRY(catalogue.file(row.guid));
-        const bool was_missing = known && is_missing(*known);  // and was put back
+        const bool was_missing = known && is_missing(*known);  // and was restored
         if (known && known->file_state == catalogue::FileState::closed && !was_missing) continue;
-        // A file that was closed whole is sane, even when the recorder died before the catalogue heard of it.
+        // A file that was closed whole is sane, even when the recorder died before the catalogue had it.
         row.file_health = file.closed_by_recorder && !file.closed.cut ? catalogue::FileHealth::sane
                                                                       : catalogue::FileHealth::truncated;
         if (known) {
@@ -102,8 +102,8 @@ Result<> record_recovery(const RecoveryResult& result, const std::string& record
 
 namespace {
 
-/// An index that is left of a file that was closed, and handed over or deleted since, goes. Any other one stays until
-/// its file is put back.
+/// The index of a file that was closed, and handed over or deleted since, is removed. Any other one stays until
+/// its file is restored.
 void doubt_gone_files(catalogue::Catalogue& catalogue, FileSystem& system, RecoveryResult& result) {
     std::erase_if(result.gone, [&](const GoneFile& gone) {
         const auto row =
@@ -116,9 +116,9 @@ void doubt_gone_files(catalogue::Catalogue& catalogue, FileSystem& system, Recov
 }
 
 /// Files that were opened and never held an acknowledged event are gone; the catalogue still waits for them. Where no
-/// journal can say that they held none, or their index names some, they stay in the catalogue as QUARANTINED: somebody
-/// has to look for them.
-Result<> forget_vanished(const std::filesystem::path& directory, bool journal_knows, catalogue::Catalogue& catalogue,
+/// journal can prove that they held none, or their index names some, they stay in the catalogue as QUARANTINED, for an
+/// operator to look for them.
+Result<> remove_vanished(const std::filesystem::path& directory, bool journal_knows, catalogue::Catalogue& catalogue,
                          const Clock& clock, RecoveryResult& result) {
     const auto rows =
         WEIR_TRY(catalogue.files({.volume = directory.native(), .file_state = catalogue::FileState::opened}));
@@ -134,21 +134,21 @@ Result<> forget_vanished(const std::filesystem::path& directory, bool journal_kn
             auto missing = row;
             close_as_missing(missing, clock.wall());
             WEIR_TRY(catalogue.put_file(missing));
-            if (is_gone) continue;  // said already
+            if (is_gone) continue;  // reported already
             result.doubts.push_back({Errc::corrupt, 0,
-                                     fmt::format("{} is gone, and no whole journal says that it held no acknowledged "
-                                                 "event; it is QUARANTINED without events; put it back if it is found, "
+                                     fmt::format("{} is gone, and no whole journal proves that it held no acknowledged "
+                                                 "event; it is QUARANTINED without events; restore it if it is found, "
                                                  "then run weir recover",
                                                  path.native())});
         } else {
-            WEIR_TRY(catalogue.forget_file(row.guid));
+            WEIR_TRY(catalogue.remove_opened_file(row.guid));
         }
     }
     return {};
 }
 
 /// Files that have their final name while the catalogue still waits for them, and that no journal names: they held no
-/// event, or their journal is gone since. Their index says what they are.
+/// event, or their journal is gone since. Their index has their content.
 Result<> find_closed(const std::filesystem::path& directory, catalogue::Catalogue& catalogue, RecoveryResult& result) {
     const auto rows =
         WEIR_TRY(catalogue.files({.volume = directory.native(), .file_state = catalogue::FileState::opened}));
@@ -168,7 +168,7 @@ Result<> find_closed(const std::filesystem::path& directory, catalogue::Catalogu
     return {};
 }
 
-/// What else of a run is in files of its recorder: closed ones, and what the journals say of open ones.
+/// What else of a run is in files of its recorder: closed ones, and open ones as far as the journals name them.
 class StoredOfRuns {
 public:
     StoredOfRuns(const std::filesystem::path& directory, const std::string& recorder, catalogue::Catalogue& catalogue)
@@ -188,7 +188,7 @@ public:
     }
 
 private:
-    /// What cannot be read says nothing: then an event is kept rather than cut.
+    /// What cannot be read proves nothing: then an event is kept rather than cut.
     void read(RunNumber run, RunHoldings& holdings) {
         const auto marks = catalogue_.marks(run);
         const auto kept = [&](const catalogue::SessionMark& mark) { return is_mark_of_events(mark); };
@@ -241,7 +241,7 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     const auto directory = WEIR_TRY(one_spelling(given));
     const auto open =
         WEIR_TRY(catalogue.files({.volume = directory.native(), .file_state = catalogue::FileState::opened}));
-    DurableSizes durable_sizes;  // of files that were left: an open row has no size before that
+    DurableSizes durable_sizes;  // of files that stayed open: an open row has no size before that
     for (const auto& row : open) {
         if (row.file_health == catalogue::FileHealth::quarantined || row.bytes > 0) durable_sizes[row.guid] = row.bytes;
     }
@@ -263,7 +263,8 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     }
     doubt_gone_files(catalogue, system, *result);
     WEIR_TRY(find_closed(directory, catalogue, *result));
-    // What was recovered is told even when something else failed: the next time it looks like closed by its recorder.
+    // What was recovered is entered even when something else failed: the next time it looks like closed by its
+    // recorder.
     WEIR_TRY(record_recovery(*result, recorder, catalogue, clock));
     if (counts == JournalCounts::enter) {
         WEIR_TRY(enter_rejected(result->rejected, catalogue));
@@ -271,7 +272,7 @@ Result<RecoveryResult> recover_and_record(const std::filesystem::path& given, co
     if (!result->failed.empty()) return result;
     const auto journals = WEIR_TRY(datafile::JournalWriter::find(directory));
     const bool journal_knows = !journals.empty() && !result->journals_damaged;
-    WEIR_TRY(forget_vanished(directory, journal_knows, catalogue, clock, *result));
+    WEIR_TRY(remove_vanished(directory, journal_knows, catalogue, clock, *result));
     WEIR_TRY(result->journals_damaged ? set_journals_aside(directory, system) : remove_journals(directory, system));
     std::error_code error;
     std::filesystem::remove(directory / "weir.reserve", error);  // of the recorder that died

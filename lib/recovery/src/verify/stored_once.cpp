@@ -10,7 +10,7 @@ std::optional<StoredOnce::Twice> StoredOnce::add(const std::string& recorder, co
         ++event;
         const auto session = index.sessions.find(copy.session);
         if (session == index.sessions.end() || !wire::valid(copy.sequence))
-            continue;  // recovered without a journal: nobody knows
+            continue;  // recovered without a journal: unknown
         const auto& declared = session->second;
         const wire::SessionKey key{declared.sender, declared.incarnation, declared.connection, declared.run};
         if (seen_[{recorder, key, copy.copy}].insert(copy.sequence)) continue;

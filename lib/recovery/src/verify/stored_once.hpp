@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether each copy of an event is in the files of a recorder only once: by its session, its number there and the
-// number of the copy, as the indexes say.
+// number of the copy, as in the indexes.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ public:
 
     void damage(std::optional<std::uint64_t> event, std::uint64_t offset, std::string reason,
                 bool as_received = false) {
-        // Counted apart: badly made events, however many, leave room for what happened to the file here.
+        // Counted apart: badly made events, however many, do not displace what happened to the file here.
         auto& count = as_received ? as_received_ : damaged_;
         if (count == options_.damages_max) return;
         ++count;
@@ -75,7 +75,7 @@ void check_file_sum(Examination& examination, std::string_view who, std::optiona
                     std::uint32_t found) {
     if (expected && *expected != found)
         examination.damage(std::nullopt, 0,
-                           fmt::format("adler32 of the file is {:08x}, {} says {:08x}", found, who, *expected));
+                           fmt::format("adler32 of the file is {:08x}, that of {} is {:08x}", found, who, *expected));
 }
 
 std::optional<std::uint32_t> sum_of_row(const catalogue::FileRow* row) {
@@ -94,7 +94,7 @@ void check_end(Examination& examination, const event::FileEnd& end, std::uint64_
     const auto check = [&](std::string_view what, std::uint64_t found, std::uint64_t expected) {
         if (found != expected)
             examination.damage(std::nullopt, offset,
-                               fmt::format("the end record says {} {}, it is {}", what, found, expected));
+                               fmt::format("the end record has {} {}, it is {}", what, found, expected));
     };
     check("events in the file:", end.events_in_file, events);
     check("MiB in the file:", end.mib_in_file, event::rounded_mib(Bytes{bytes}));
@@ -103,7 +103,7 @@ void check_end(Examination& examination, const event::FileEnd& end, std::uint64_
     check("MiB in the sequence:", end.mib_in_sequence, event::rounded_mib(Bytes{opened->bytes_before + bytes}));
 }
 
-/// Reads the range, or says what could not be read; a hole in what can be read does not end the proof.
+/// Reads the range, or reports what could not be read; a hole in what can be read does not end the proof.
 bool read_range(Examination& examination, const File& file, std::uint64_t offset, MutableData to,
                 std::optional<std::uint64_t> event) {
     if (const auto got = file.read_at(offset, to); !got) {
@@ -196,8 +196,9 @@ void verify_with_index(const File& file, const datafile::StoredIndex& index, Exa
     result.adler32 = adler32;
     if (opened.has_adler32) check_file_sum(examination, "the index", closed.adler32, adler32);
     if (closed.crc32c != crc32c)
-        examination.damage(std::nullopt, 0,
-                           fmt::format("crc32c of the file is {:08x}, the index says {:08x}", crc32c, closed.crc32c));
+        examination.damage(
+            std::nullopt, 0,
+            fmt::format("crc32c of the file is {:08x}, that of the index is {:08x}", crc32c, closed.crc32c));
 }
 
 void verify_by_walking(datafile::RawFileReader& reader, Examination& examination, FileVerification& result) {
@@ -250,7 +251,7 @@ void check_sequences(std::span<const FileToVerify> files, VerificationReport& re
         bool cut = false;
         for (const auto& [number, file] : sequence) {
             const auto index = datafile::StoredIndex::read(datafile::index_path_of(file->path));
-            if (!index) break;  // said already
+            if (!index) break;  // reported already
             cut = cut || index->closed.cut || file->row->file_health != catalogue::FileHealth::sane;
             const auto begins_after = index->opened.blocks_before;
             if (number == last + 1 && begins_after != before && !(cut && begins_after > before))
@@ -263,12 +264,12 @@ void check_sequences(std::span<const FileToVerify> files, VerificationReport& re
     }
 }
 
-/// Promise 2: each copy once. What was not recorded by weir, or has lost its index, cannot say.
+/// Promise 2: each copy once. A file that was not recorded by weir, or has lost its index, cannot be checked.
 void check_stored_once(std::span<const FileToVerify> files, VerificationReport& report) {
     StoredOnce once;
     for (const auto& file : files) {
         const auto index = datafile::StoredIndex::read(datafile::index_path_of(file.path));
-        if (!index) continue;  // said already
+        if (!index) continue;  // reported already
         const auto name = event::parse_raw_file_name(file.path.filename().native());
         const auto recorder = file.row ? file.row->recorder : name ? name->name.application : std::string();
         if (const auto twice = once.add(recorder, *index))
@@ -291,7 +292,8 @@ FileVerification verify_file(const std::filesystem::path& path, const catalogue:
         examination.damage(std::nullopt, 0, file.error().message());
         return result;
     }
-    if (options.from_disk) ::posix_fadvise(file->fd(), 0, 0, POSIX_FADV_DONTNEED);  // what is synced can be dropped
+    if (options.from_disk)
+        ::posix_fadvise(file->fd(), 0, 0, POSIX_FADV_DONTNEED);  // pages that are synced can be released
     ::posix_fadvise(file->fd(), 0, 0, POSIX_FADV_SEQUENTIAL);
     const auto index_path = datafile::index_path_of(path);
     std::error_code error;
@@ -317,8 +319,9 @@ FileVerification verify_file(const std::filesystem::path& path, const catalogue:
     if (!result.adler32) return result;
     check_file_sum(examination, "the catalogue", sum_of_row(row), *result.adler32);
     if (row != nullptr && row->events != result.events)
-        examination.damage(std::nullopt, 0,
-                           fmt::format("the file holds {} events, the catalogue says {}", result.events, row->events));
+        examination.damage(
+            std::nullopt, 0,
+            fmt::format("the file holds {} events, {} according to the catalogue", result.events, row->events));
     const auto attribute = datafile::read_adler32_attribute(*file);
     if (!attribute) {
         examination.damage(std::nullopt, 0, attribute.error().message());

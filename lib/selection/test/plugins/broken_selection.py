@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file that forgot its function."""
+"""A file without its function."""
 threshold = 10

@@ -6,7 +6,7 @@ vectors/root-6.40-more with it.
     oracle.py vectors DIRECTORY    builds, and writes the test vectors anew
 
 WEIR_ROOT names the folder of ROOT that has bin/rootcling, include and lib. In the wheel (pip install --pre ROOT) it is
-site-packages/ROOT. ./run root installs one and says so."""
+site-packages/ROOT. ./run root installs one and reports it."""
 import os
 import pathlib
 import re

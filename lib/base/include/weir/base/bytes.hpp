@@ -38,7 +38,7 @@ constexpr Bytes operator""_MiB(unsigned long long n) noexcept { return Bytes{n <
 constexpr Bytes operator""_GiB(unsigned long long n) noexcept { return Bytes{n << 30}; }
 }  // namespace literals
 
-/// Reads an amount; an error (Errc::usage) names the text and says which units there are.
+/// Reads an amount; an error (Errc::usage) quotes the text and lists the units.
 [[nodiscard]] Result<Bytes> parse_bytes(std::string_view text);
 
 /// The exact amount in the largest unit that keeps it whole: "4GiB", "1500B". parse_bytes reads it back.

@@ -29,7 +29,7 @@ public:
     [[nodiscard]] WallTime wall() const noexcept override { return std::chrono::system_clock::now(); }
 };
 
-/// For tests: stands still until told to advance.
+/// For tests: stands still until advance() is called.
 class ManualClock final : public Clock {
 public:
     [[nodiscard]] SteadyTime now() const noexcept override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processor can do and how its cores are laid out. Asked once and kept by the caller: CPUID
-// leaves a virtual machine (about 4 us here), so it never stands on a call path.
+// What the processor can do and how its cores are laid out. Read once and kept by the caller: in a virtual machine
+// CPUID is a call to the hypervisor (about 4 us here), so it never stands on a call path.
 #pragma once
 
 #include <string>
@@ -43,7 +43,7 @@ struct LogicalCpu {
 /// Lays out raw (number, core, package) triples in that order; cpu_topology() of a test.
 [[nodiscard]] std::vector<LogicalCpu> order_by_core(std::vector<LogicalCpu> cpus);
 
-/// "AMD EPYC", from /proc/cpuinfo; "unknown" when it does not say.
+/// "AMD EPYC", from /proc/cpuinfo; "unknown" when that has no name.
 [[nodiscard]] std::string cpu_model();
 
 }  // namespace weir

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A file descriptor that is closed with its owner: a pipe, an event counter, a directory, a local socket. Files have
-// weir/base/file.hpp, which says what a close returned; connections have weir/transport/socket.hpp.
+// weir/base/file.hpp, which reports what close() returned; connections have weir/transport/socket.hpp.
 #pragma once
 
 #include <unistd.h>

@@ -74,14 +74,14 @@ public:
     /// Takes space for a range; the file is that long afterwards. Errno EOPNOTSUPP where the file system cannot.
     [[nodiscard]] Result<> allocate(std::uint64_t offset, std::uint64_t size);
 
-    /// Closes and reports what close(2) says (NFS and quotas report late). The destructor closes silently.
+    /// Closes and reports the error of close(2) (NFS and quotas report late). The destructor closes silently.
     [[nodiscard]] Result<> close();
 
     [[nodiscard]] bool is_open() const noexcept { return fd_ >= 0; }
     [[nodiscard]] int fd() const noexcept { return fd_; }
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
-    /// The file has been renamed: only what messages say changes.
+    /// The file has been renamed: only the text of messages changes.
     void set_path(std::filesystem::path path) { path_ = std::move(path); }
 
 private:
@@ -101,7 +101,7 @@ private:
 
 [[nodiscard]] Result<> remove_file(const std::filesystem::path& path, FileSystem& system = real_file_system());
 
-/// What somebody without privileges may still write on the file system of `path`.
+/// The space that a process without privileges may still write on the file system of `path`.
 [[nodiscard]] Result<Bytes> free_space(const std::filesystem::path& path, FileSystem& system = real_file_system());
 
 /// The whole of a small file; Errc::limit when it is larger than `limit`.

@@ -12,7 +12,7 @@ enum class LumiBlock : std::uint32_t {};      // 16 bits used by the event forma
 enum class Level1Id : std::uint32_t {};       // extended: reset counter in the high byte, 24-bit counter below
 enum class GlobalEventId : std::uint64_t {};  // unique in a run
 enum class SourceId : std::uint32_t {};       // sub-detector in bits 23-16, module in 15-0
-enum class Sequence : std::uint64_t {};       // of an event in its lane; starts at 1
+enum class Sequence : std::uint64_t {};       // of an event in its session; starts at 1
 
 template <class Id>
     requires std::is_enum_v<Id>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A closed file that is about to be removed because it is safe elsewhere. Its data lies under another name
 // while the places elsewhere are asked once more: one that lost the file at the same moment is this very
-// file, seen through another door, and no copy. So a crash may leave the last bytes under that name; whoever
-// comes next, hand-off or recovery, gives them their own back.
+// file, seen under another path, and no copy. So a crash may leave the last bytes under that name; the next
+// hand-off or recovery renames such files back.
 #pragma once
 
 #include <filesystem>
@@ -11,12 +11,12 @@
 
 namespace weir {
 
-/// The name of a file that leaves: its own with ".leaving" behind it.
+/// The name of a file that is about to be removed: its own with ".leaving" behind it.
 [[nodiscard]] std::filesystem::path leaving_name(const std::filesystem::path& file);
 
-/// Gives every file of the directory that was about to leave its own name back. How many. One whose name is taken
+/// Renames every file of the directory that was about to be removed to its own name. How many. One whose name is taken
 /// by another file stays as it is, and is the Error when all others are done.
-[[nodiscard]] Result<std::size_t> put_back_leaving(const std::filesystem::path& directory,
-                                                   FileSystem& system = real_file_system());
+[[nodiscard]] Result<std::size_t> restore_leaving_files(const std::filesystem::path& directory,
+                                                        FileSystem& system = real_file_system());
 
 }  // namespace weir

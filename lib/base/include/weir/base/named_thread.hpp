@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread with a name: debuggers, `top -H` and the thread accounts show it. It enters the accounts of the thread that
-// made it, if that has entered any, so that libraries need not be told of them.
+// made it, if that has entered any, so that libraries need not know of them.
 #pragma once
 
 #include <concepts>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a file gets a new name without ever overwriting one that is there. Linux has a flag for it that many file systems
-// lack (NFS, ntfs-3g, most of FUSE); each of the other ways is a little weaker, so somebody may want to know which is
-// used.
+// lack (NFS, ntfs-3g, most of FUSE); each of the other ways is a little weaker, so the way that is used can be
+// reported.
 #pragma once
 
 #include <array>

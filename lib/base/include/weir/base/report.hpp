@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a part of the program says to its operator: what happened, where, why, what to do. There is one type of report
+// A report of a part of the program to its operator: what happened, where, why, what to do. There is one type of report
 // and one way for it. A part is given a Reporter, and neither prints nor logs; a program decides what stands behind the
 // Reporter: service::Reports in a station (limited in rate, logged, counted, alarms latched), a line on the terminal in
 // a command, a vector in a test.
@@ -31,13 +31,13 @@ struct Report {
     std::string advice{};               // what to do
     std::vector<std::string> causes{};  // the nearest first
     std::string key{};                  // of the rate limit; empty: `what` is
-    std::string alarm{};                // not empty: it stays under this name until somebody acknowledges it
+    std::string alarm{};                // not empty: it stays under this name until an operator acknowledges it
 };
 
 /// A failure as a report: the error's message becomes `why`.
 [[nodiscard]] Report report_of(Severity severity, std::string what, const Error& error);
 
-/// An alarm that has no more to say than its name and why: an error, "ALARM name: why".
+/// An alarm with nothing but its name and its cause: an error, "ALARM name: why".
 [[nodiscard]] Report alarm_of(std::string alarm, std::string why);
 
 /// "file quarantined: /data/1/x: sync failed: ...; <advice>", without severity and causes. One line, see on_one_line().
@@ -45,11 +45,11 @@ struct Report {
 
 /// Text that may hold anything, fit for one line of a log or an error message: control characters are written as \n,
 /// \t, \x1b, so that a name from outside can neither begin a line of its own nor colour the terminal. Cut at `size_max`
-/// bytes, and "..." then says so.
+/// bytes, which "..." then shows.
 [[nodiscard]] std::string on_one_line(std::string_view text, std::size_t size_max = 1000);
 
-/// Where a part sends its reports. What stands behind it is called by whichever thread reports, at once from several;
-/// it must not wait, and not report in turn. Copies report to the same place. An empty one drops what it is given.
+/// Where a part sends its reports. What stands behind it is called by the thread that reports, by several at once;
+/// it must not wait, and not report in turn. Copies report to the same place. An empty one discards its reports.
 class Reporter {
 public:
     Reporter() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a failure of the world (disk, network, bytes from outside) looks: a Result that says what was
+// How a failure of the world (disk, network, bytes from outside) looks: a Result that names what was
 // being done to which thing and why it failed. Ordinary answers are bool or optional; our own
 // mistakes are WEIR_ASSERT.
 #pragma once
@@ -12,7 +12,7 @@
 namespace weir {
 
 enum class Errc {
-    io,           // the operating system refused or failed; os_errno says how
+    io,           // the operating system refused or failed; os_errno has the error
     truncated,    // bytes end before the thing they describe
     corrupt,      // bytes contradict themselves or their checksum
     unsupported,  // valid, but a version or kind that we do not handle

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stream tag: the name of a stream that an event belongs to, and which part of the event goes there.
-// An event may carry many; it is recorded once per tag. It lives on the ground floor because both the
+// An event may carry many; it is recorded once per tag. It is in the lowest layer because both the
 // event format and the messages between stations carry tags.
 #pragma once
 
@@ -35,7 +35,7 @@ inline constexpr std::size_t stream_word_size_max = 64;  // of a type and of a n
 [[nodiscard]] bool valid_stream_type(std::string_view text) noexcept;
 [[nodiscard]] bool valid_stream_name(std::string_view text) noexcept;
 
-/// Reads "type_name"; the type ends at the first underscore. Error: Errc::usage, says the form.
+/// Reads "type_name"; the type ends at the first underscore. Error: Errc::usage, which gives the form.
 [[nodiscard]] Result<StreamTag> parse_stream_key(std::string_view text);
 
 }  // namespace weir

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the time of every thread goes: running, waiting for something to do, or blocked although there is something to
-// do, each by its cause. A thread enters the accounts by name (see NamedThread); after that any library that waits says
-// so with a ScopedWait, which does nothing in a thread that entered none.
+// do, each by its cause. A thread enters the accounts by name (see NamedThread); after that any library that waits
+// marks the wait with a ScopedWait, which does nothing in a thread that entered none.
 //
 //     ThreadAccounts accounts;
 //     ThreadAccounts::Entry entry(accounts, "input");   // in the thread
@@ -42,7 +42,7 @@ inline constexpr std::size_t wait_cause_count = 8;
 /// One span of a thread's timeline. What lies between spans is running.
 struct ThreadSpan {
     const char* what = nullptr;  // lives as long as the program
-    bool wait = false;           // else it is work that somebody gave a name
+    bool wait = false;           // else it is named work
     SteadyTime began{};
     SteadyTime ended{};
 };
@@ -108,9 +108,9 @@ private:
     std::atomic<std::int64_t> ended_{0};
     std::atomic<std::int64_t> processor_at_end_{0};
 
-    // What was told already: a thread that ends a wait has looked at the clock a moment before it says so, and a reader
-    // in between has counted on. What was said once is never taken back. Waited by cause; the last is running.
-    mutable std::array<Total, wait_cause_count + 1> told_{};
+    // The latest totals that were read: a thread that ends a wait has read the clock a moment before it marks the end,
+    // and a reader in between has counted on. A total never falls. Waited by cause; the last is running.
+    mutable std::array<Total, wait_cause_count + 1> reported_{};
 
     std::vector<Slot> ring_;
     std::atomic<std::uint64_t> span_count_{0};
@@ -151,7 +151,7 @@ public:
     static constexpr std::size_t ended_max = 256;
 
 private:
-    void leave(const std::shared_ptr<ThreadAccount>& account);
+    void remove(const std::shared_ptr<ThreadAccount>& account);
     const std::size_t spans_max_;
     mutable std::mutex mutex_;
     std::vector<std::shared_ptr<ThreadAccount>> running_;
@@ -190,7 +190,7 @@ public:
     ScopedWork& operator=(const ScopedWork&) = delete;
 
 private:
-    ThreadAccount* account_;  // nullptr: nobody traces
+    ThreadAccount* account_;  // nullptr: no account is kept
     const char* what_;
     SteadyTime began_{};
 };

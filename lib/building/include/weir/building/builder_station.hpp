@@ -23,7 +23,7 @@ struct BuilderStationOptions {
     Bytes memory{512ULL << 20};  // of events in hand
     bool probe = true;           // at connect: do datagrams of that size reach every peer?
     std::chrono::milliseconds probe_deadline{3000};
-    service::SampledEvents* samples = nullptr;  // a built event now and then, for whoever wants to look; outlives it
+    service::SampledEvents* samples = nullptr;  // a built event now and then, for inspection; outlives it
 };
 
 class BuilderStation final : public station::LoopStation {

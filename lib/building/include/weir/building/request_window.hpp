@@ -41,7 +41,7 @@ public:
         ++lost_;
         if (answered_ + lost_ >= round) evaluate();
     }
-    /// The kernel dropped datagrams for want of room in the socket.
+    /// The kernel discarded datagrams for want of room in the socket.
     void overflowed() noexcept { overflowed_ = true; }
 
     [[nodiscard]] std::uint64_t size() const noexcept { return size_; }

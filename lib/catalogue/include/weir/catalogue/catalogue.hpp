@@ -27,9 +27,9 @@ public:
     /// error, none. It may be called again when a connection was lost.
     [[nodiscard]] virtual Result<> together(const std::function<Result<>()>& work) = 0;
 
-    /// `make_room` is asked when there is no space to write here; when it says that there is more now, the change is
-    /// made once more. Called by whoever makes a change, one at a time. Empty: nobody is asked any more, once this
-    /// returns.
+    /// `make_room` is called when there is no space to write here; when it returns that there is more now, the change
+    /// is made once more. Called by the thread that makes a change, one at a time. Empty: it is not called any more,
+    /// once this returns.
     virtual void on_no_space(std::function<bool()> make_room) = 0;
 
     // Runs ------------------------------------------------------------------------------------------
@@ -82,8 +82,8 @@ public:
 
     /// A new file in an open run of this recorder; its stream and lumi block become known. State, health,
     /// sums and the time of closing are not taken from `file`. Errc::refused: closed or unknown run,
-    /// GUID or name already there. Not synced: until the next change a power cut may take it back. Recovery
-    /// enters the file then, which says all of it.
+    /// GUID or name already there. Not synced: until the next change a power cut may undo it. Recovery
+    /// enters the file then, with all its fields.
     [[nodiscard]] virtual Result<> file_opened(const FileRow& file) = 0;
 
     /// Closes a file and, in the same transaction, replaces the marks of sessions and adds to ledgers: after
@@ -113,11 +113,11 @@ public:
     [[nodiscard]] virtual Result<> file_moved(const Guid& guid, const std::string& volume, const std::string& name) = 0;
 
     /// Takes out an OPENED file that never held an event.
-    [[nodiscard]] virtual Result<> forget_file(const Guid& guid) = 0;
+    [[nodiscard]] virtual Result<> remove_opened_file(const Guid& guid) = 0;
 
     /// Writes a row as it is, with its stream and lumi block, when the catalogue is rebuilt from the files. What is
     /// known of the same file already (its copies elsewhere, TRANSFERRED, a worse health, the state of its reader)
-    /// stays. An empty `shared` leaves what is known.
+    /// stays. An empty `shared` keeps what is known.
     [[nodiscard]] virtual Result<> put_file(const FileRow& file, const SharedEvents& shared = {}) = 0;
 
     // Copies elsewhere ------------------------------------------------------------------------------
@@ -144,9 +144,9 @@ public:
     /// Reads everything. Errc::corrupt names the file and what is wrong.
     [[nodiscard]] virtual Result<> check() = 0;
 
-    /// Whether somebody had removed or renamed its file while it is open: then it is written again from what is open,
+    /// Whether its file was removed or renamed while it is open: then it is written again from what is open,
     /// under its name. Other processes that have it open do not see what is written from then on.
-    [[nodiscard]] virtual Result<bool> put_back() { return false; }
+    [[nodiscard]] virtual Result<bool> restore_name() { return false; }
 
     /// Whether the other recorders of a run, if it has several, are here too. Not in the file of one that shares a
     /// catalogue.

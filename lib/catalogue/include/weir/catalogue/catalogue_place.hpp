@@ -17,7 +17,7 @@ namespace weir::catalogue {
 /// Where the catalogue of a recorder lies: in its first directory.
 [[nodiscard]] std::filesystem::path catalogue_path(const std::filesystem::path& directory);
 
-/// For whoever changes what is in `directory`. It is made when it is not there. `report` (how it goes with the
+/// For a program that changes what is in `directory`. It is made when it is not there. `report` (how it goes with the
 /// shared catalogue) may be called from any thread until the catalogue is gone.
 [[nodiscard]] Result<std::unique_ptr<Catalogue>> open_own_catalogue(const std::filesystem::path& directory,
                                                                     const std::string& place, Reporter report = {});
@@ -26,16 +26,16 @@ namespace weir::catalogue {
 [[nodiscard]] std::filesystem::path own_catalogue_path(const std::filesystem::path& directory,
                                                        const std::string& place);
 
-/// For whoever works beside the recorder of `directory`. Nothing is made, and nothing begins to be shared: with a URI
-/// the file must be shared already, and what waits in it is carried over.
+/// For a program that works beside the recorder of `directory`. Nothing is made, and nothing begins to be shared: with
+/// a URI the file must be shared already, and what waits in it is carried over.
 [[nodiscard]] Result<std::unique_ptr<Catalogue>> open_catalogue_beside_recorder(const std::filesystem::path& directory,
                                                                                 const std::string& place,
                                                                                 Reporter report = {});
 
-/// For whoever asks: `place` is a URI or a file, and is not made.
+/// For a program that reads: `place` is a URI or a file, and is not made.
 [[nodiscard]] Result<std::unique_ptr<Catalogue>> open_named_catalogue(const std::string& place);
 
-/// Waits for what was changed to reach the shared catalogue. Nothing, or what is to be said when it did not.
+/// Waits for what was changed to reach the shared catalogue. Nothing, or the text of a report when it did not.
 [[nodiscard]] std::optional<std::string> carried_over(Catalogue& catalogue, std::chrono::milliseconds deadline);
 
 }  // namespace weir::catalogue

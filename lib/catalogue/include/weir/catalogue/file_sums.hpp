@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums as the catalogue keeps them: lower-case hex with leading zeros. Other systems write them with
-// capitals or drop the zeros (XRootD and EOS both have), so that two sums are compared as numbers.
+// capitals or without the zeros (XRootD and EOS both have), so that two sums are compared as numbers.
 #pragma once
 
 #include <string>

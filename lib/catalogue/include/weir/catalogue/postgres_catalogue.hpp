@@ -2,7 +2,7 @@
 // The catalogue of several recorders: a PostgreSQL database (or one schema of it) that all of them write and
 // hand-off and tools read. It needs nothing but an empty database and a role that may create tables in it.
 //
-// A connection that is lost is made anew by the next call. A change whose answer was lost is asked for before
+// A connection that is lost is made anew by the next call. A change whose answer was lost is looked for before
 // it is made again, so it happens once; a call fails after a bounded time when the server is away or hangs.
 #pragma once
 
@@ -29,7 +29,7 @@ struct PostgresCatalogueOptions {
 [[nodiscard]] std::string printable_postgres_uri(std::string_view uri);
 
 /// `uri` as libpq reads it: postgresql://USER@HOST:PORT/DATABASE, `?options=-csearch_path%3DNAME` for a schema;
-/// what it does not say (password, certificates) comes from where libpq looks. Errors: Errc::usage: no such URI;
+/// what it does not contain (password, certificates) comes from where libpq looks. Errors: Errc::usage: no such URI;
 /// Errc::io: no connection; Errc::corrupt, Errc::unsupported: another database or schema version;
 /// Errc::unsupported: built without libpq.
 [[nodiscard]] Result<std::unique_ptr<Catalogue>> open_postgres_catalogue(const std::string& uri,

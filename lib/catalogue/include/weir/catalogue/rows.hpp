@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the catalogue knows, as plain rows: runs, streams, lumi blocks, files with their sums and
 // states, marks of senders, ledgers. Names and states follow the hand-shake tables between ATLAS's
-// event recorders and Tier-0; docs/formats/catalogue.md says what each one means.
+// event recorders and Tier-0; docs/formats/catalogue.md defines each one.
 #pragma once
 
 #include <cstdint>
@@ -37,14 +37,14 @@ enum class Progress { opened, complete, transferred };
 [[nodiscard]] std::optional<FileHealth> parse_file_health(std::string_view text) noexcept;
 [[nodiscard]] std::optional<Progress> parse_progress(std::string_view text) noexcept;
 
-/// What a recorder says when it begins a run.
+/// What a recorder gives when it begins a run.
 struct RunStart {
     RunNumber run{};
     std::string recorder;
     std::string mode;         // of recording: "receipt", "off", ...
-    std::string relaxations;  // promises that were given up on purpose ("no sync"); empty: none
+    std::string relaxations;  // promises that are not kept on purpose ("no sync"); empty: none
     WallTime at{};
-    bool again = false;  // it goes on although this recorder has closed it: it died before anybody knew
+    bool again = false;  // it goes on although this recorder has closed it: it died before that was known
 };
 
 /// A run at one recorder. The run as a whole is closed when it is closed at each of them.
@@ -56,7 +56,7 @@ struct RunRow {
     std::string relaxations;
     WallTime started{};
     std::optional<WallTime> ended;
-    std::uint64_t blocks_closed_below = 0;  // as in BlocksClosed, which sets it; put_run() leaves it as it is
+    std::uint64_t blocks_closed_below = 0;  // as in BlocksClosed, which sets it; put_run() does not change it
 
     bool operator==(const RunRow&) const = default;
 };
@@ -112,7 +112,7 @@ struct BlockProgress {
     bool operator==(const BlockProgress&) const = default;
 };
 
-/// How far whoever reads the catalogue has come with a run, a block or a file; the text is the reader's own.
+/// How far a reader of the catalogue has come with a run, a block or a file; the text is the reader's own.
 struct ReaderState {
     RunNumber run{};
     std::string recorder;

@@ -18,7 +18,7 @@ struct SqliteCatalogueOptions {
 };
 
 /// Errc::corrupt: damaged, or not a catalogue of ours; Errc::unsupported: another schema version. It is
-/// never overwritten: the text says that it can be rebuilt from the files.
+/// never overwritten: the text names the way to rebuild it from the files.
 [[nodiscard]] Result<std::unique_ptr<Catalogue>> open_sqlite_catalogue(const std::filesystem::path& path,
                                                                        const SqliteCatalogueOptions& options = {});
 

@@ -18,7 +18,7 @@ namespace weir::catalogue {
 enum class CopyState {
     pending,      // to be copied, now or after a wait
     copying,      // begun; after a crash, what lies at the destination under the temporary name is an orphan
-    unverified,   // the bytes are there, but the destination has not said their sum: not a copy to rely on
+    unverified,   // the bytes are there, but the destination has not given their sum: not a copy to rely on
     transferred,  // the destination's sum of its stored bytes, and their number, are the file's
     failed,       // the last attempt ended with an error; tried again later
 };
@@ -34,8 +34,8 @@ struct TransferRow {
     std::uint32_t attempts = 0;        // begun so far
     std::optional<WallTime> next_try;  // not before this time; none: at once
     std::uint64_t bytes = 0;           // at the destination when it was last looked at
-    std::string algorithm;             // of `checksum`; empty: the destination has said none
-    std::string checksum;              // what the destination said of its stored bytes: hex, normal form
+    std::string algorithm;             // of `checksum`; empty: the destination has given none
+    std::string checksum;              // the destination's sum of its stored bytes: hex, normal form
     std::string url;                   // where the copy is, or is to be
     std::string error;                 // of the last attempt; empty: none
     WallTime first_try{};

@@ -18,7 +18,8 @@ class IndexWriter {
 public:
     using SessionNames = std::function<SessionDeclared(std::uint32_t session)>;
 
-    /// Creates `<data file without ending>.index.writing`, or with another `ending`, replacing what a crash left there.
+    /// Creates `<data file without ending>.index.writing`, or with another `ending`, replacing one that remained of a
+    /// crash.
     [[nodiscard]] static Result<IndexWriter> create(const std::filesystem::path& directory, const FileOpened& opened,
                                                     SessionNames session_names, FileSystem& system = real_file_system(),
                                                     std::string_view ending = ".writing");
@@ -38,9 +39,9 @@ public:
 
     /// Open from create() to sync(), under its first name.
     [[nodiscard]] const File& file() const noexcept { return file_; }
-    /// Writes it again under its name, from the open file: somebody has taken the name away.
-    [[nodiscard]] Result<> put_back();
-    /// Nobody needs it: closes it as it is, so that its space is free when its name is gone. Nothing is written
+    /// Writes it again under its name, from the open file: the name was removed.
+    [[nodiscard]] Result<> restore_name();
+    /// It is not needed: closes it as it is, so that its space is free when its name is gone. Nothing is written
     /// afterwards.
     void abandon() noexcept { file_ = {}; }
 

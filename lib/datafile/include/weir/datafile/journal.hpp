@@ -77,7 +77,7 @@ struct StoredCopy {
     bool operator==(const StoredCopy&) const = default;
 };
 
-/// What the copies of a file say together.
+/// The content of a file, from its copies together.
 struct FileContent {
     std::optional<GlobalEventId> first_event, last_event;  // smallest and largest
     std::map<std::string, std::uint64_t> shared;           // stream: events of the file that it got earlier
@@ -94,7 +94,7 @@ struct FileClosed {
     std::uint64_t bytes = 0;  // of event data
     std::vector<std::byte> end;
     bool cut = false;       // it lost what was not acknowledged: there may be a gap in block numbers behind it
-    FileContent content{};  // no part of the record: the copies before it say it
+    FileContent content{};  // no part of the record: it follows from the copies before it
 
     bool operator==(const FileClosed&) const = default;
 };
@@ -118,7 +118,7 @@ struct JournalContinues {
 
 /// The first record of what a round appends, to a journal or an index: in a journal everything before it was synced by
 /// then. So damage that a commit follows is of what was synced. Damage behind the last one is of a write that a crash
-/// tore, or of a round that was acknowledged: the journal cannot say which.
+/// tore, or of a round that was acknowledged: the journal cannot distinguish them.
 struct JournalCommit {
     std::uint64_t offset = 0;  // of itself
 

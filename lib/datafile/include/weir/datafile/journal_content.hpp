@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that the journals of a directory say, read after a crash.
+// The content of all journals of a directory, read after a crash.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ struct JournalContent {
     std::map<Guid, FileOpened> opened;
     std::map<Guid, std::vector<StoredCopy>> copies;
     std::vector<RejectedCopies> rejected;  // totals, in the order in which they were found
-    std::uint32_t continues_in = 0;        // what the last journal that was read says; 0: nothing
+    std::uint32_t continues_in = 0;        // the number that the last journal names; 0: none
     std::vector<SessionDeclared> sessions;
     std::vector<Error> damages;  // any: the journals do not name all that was acknowledged
 

@@ -17,7 +17,7 @@
 
 namespace weir::datafile {
 
-/// Whose journals these are; in the head of each.
+/// The owner of these journals; in the head of each.
 struct JournalOwner {
     RunNumber run{};
     Guid volume{};  // of the directory's marker; zeros: none
@@ -25,15 +25,14 @@ struct JournalOwner {
 };
 
 /// Which start of the system this is: the same as long as the kernel has not gone down, so that what was written and
-/// not synced before is there. Zeros when the system does not say.
+/// not synced before is there. Zeros when the system has no id for it.
 [[nodiscard]] Guid system_boot();
 
 /// Used by one thread at a time; the volume sees to that.
 class JournalWriter {
 public:
     static constexpr std::uint64_t size_max = 64ULL << 20;  // of one journal file; then the next begins
-
-    /// Says who a session is, when it has to be declared.
+                                                            /// Gives the key of a session, when it has to be declared.
     using SessionNames = std::function<SessionDeclared(std::uint32_t session)>;
 
     /// Begins a new journal file after the highest number that is there.
@@ -49,31 +48,31 @@ public:
     void add(const StoredCopy& copy);
     void add(const RejectedCopies& total);
 
-    /// Appends what was collected and syncs it (unless the recorder was told not to). A failed sync is final;
-    /// after a failed write what was collected is still there, for another try or for drop().
+    /// Appends what was collected and syncs it (unless the recorder was configured not to). A failed sync is final;
+    /// after a failed write what was collected is still there, for another try or for discard().
     [[nodiscard]] Result<> commit(bool sync);
 
     [[nodiscard]] bool sync_failed() const noexcept { return sync_failed_; }
 
-    /// What was collected since the last commit() is not to be recorded. The error: traces of it may be left in
+    /// What was collected since the last commit() is not to be recorded. The error: traces of it may remain in
     /// the file, so that nothing can be appended any more.
-    [[nodiscard]] Result<> drop();
+    [[nodiscard]] Result<> discard();
 
-    /// Goes on in a new file when this one is large, and removes those that nobody needs. When a new one cannot be made
-    /// for now, this one grows on.
+    /// Goes on in a new file when this one is large, and removes those that are not needed. When a new one cannot be
+    /// made for now, this one grows on.
     [[nodiscard]] Result<> roll();
 
     /// The file is closed and the catalogue knows: its entries are not needed for recovery any more.
-    /// Removes journal files that nobody needs.
-    [[nodiscard]] Result<> forget(const Guid& guid);
+    /// Removes journal files that are not needed.
+    [[nodiscard]] Result<> release(const Guid& guid);
 
     /// The current one.
     [[nodiscard]] const File& file() const noexcept { return file_; }
-    /// Writes it again under its name, from the open file: somebody has taken the name away.
-    [[nodiscard]] Result<> put_back();
+    /// Writes it again under its name, from the open file: the name was removed.
+    [[nodiscard]] Result<> restore_name();
 
     /// The catalogue has what was rejected so far: no later journal repeats it.
-    void forget_rejected() { rejected_.clear(); }
+    void clear_rejected() { rejected_.clear(); }
 
     /// After a clean stop nothing is open: removes the last one too, unless it counts what the catalogue may not have.
     [[nodiscard]] Result<> remove_if_unneeded();
@@ -119,12 +118,12 @@ private:
     std::vector<std::byte> pending_;
     bool commit_begun_ = false;                  // pending_ has its head already: it is tried again
     std::map<Guid, FileProgress> adding_;        // with what is pending
-    std::optional<Full> full_;                   // the file before, until it says that it goes on
+    std::optional<Full> full_;                   // the file before, until its last record names the next
     std::set<std::uint32_t> declared_sessions_;  // in the current file
     std::map<Guid, OpenFile> open_files_;        // that must be known to the current file
     std::map<std::pair<std::string, std::string>, RejectedCopies>
         rejected_;                                       // by stream; stands in the head of the next
-    std::map<std::uint32_t, std::set<Guid>> needed_by_;  // journal number: files not yet forgotten
+    std::map<std::uint32_t, std::set<Guid>> needed_by_;  // journal number: files not yet released
 };
 
 }  // namespace weir::datafile

@@ -10,12 +10,12 @@
 
 namespace weir::datafile {
 
-/// Whether `path` leads to the open file. Where the system does not say, it does.
+/// Whether `path` leads to the open file. True where the system does not know.
 [[nodiscard]] bool has_name(const File& file, const std::filesystem::path& path);
 
 /// The first `size` bytes of an open file (fewer when it is shorter) as a new file under `path`, on stable storage with
-/// its name. A crash on the way leaves `NAME.cut-N`. Nobody writes to `open` meanwhile. Errno EEXIST: the name is
-/// taken.
+/// its name. A crash before the end leaves `NAME.cut-N`. Nothing may write to `open` meanwhile. Errno EEXIST: the name
+/// is taken.
 [[nodiscard]] Result<File> write_again(const File& open, std::uint64_t size, const std::filesystem::path& path,
                                        FileSystem& system);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `weir.volume`, a small file in each directory that is recorded into: it says that the directory is meant. Below the
-// place of a disk that is not mounted there is another directory, which has none; without this, recording would fill
-// the disk of the system, and nobody would see it. docs/formats/volume-marker.md.
+// `weir.volume`, a small file in each directory that is recorded into: it confirms that the directory is meant. Below
+// the place of a disk that is not mounted there is another directory, which has none; without this, recording would
+// fill the disk of the system unnoticed. docs/formats/volume-marker.md.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a receiver hands on, and to whom. An IncomingEvent owns everything about one event: moving it is
-// the handover; destroying it gives its memory back and returns the sender's credit.
+// the handover; destroying it releases its memory and returns the sender's credit.
 #pragma once
 
 #include <cstdint>
@@ -18,33 +18,33 @@ namespace weir::delivery {
 /// Short name of a session within one Receiver; the same for all connections of the session.
 enum class SessionId : std::uint32_t {};
 
-/// Bytes that a sender may send again once they are given back. Given back by destruction, from any thread.
+/// Bytes that a sender may send again once they are returned. Returned by destruction, from any thread.
 class CreditHold {
 public:
-    /// Where given-back bytes are counted; one per connection.
+    /// Where returned bytes are counted; one per connection.
     class Account {
     public:
         virtual ~Account() = default;
-        virtual void give_back(std::uint64_t bytes) noexcept = 0;
+        virtual void return_credit(std::uint64_t bytes) noexcept = 0;
     };
 
     CreditHold() = default;
-    // Shared between the connection and its events that are still underway when it ends.
+    // Shared between the connection and its events that are still in flight when it ends.
     CreditHold(std::shared_ptr<Account> account, std::uint64_t bytes) noexcept
         : account_(std::move(account)), bytes_(bytes) {}
     CreditHold(CreditHold&&) noexcept = default;
     CreditHold& operator=(CreditHold&& other) noexcept {
         if (this != &other) {
-            give_back();
+            return_credit();
             account_ = std::move(other.account_);
             bytes_ = other.bytes_;
         }
         return *this;
     }
-    ~CreditHold() { give_back(); }
+    ~CreditHold() { return_credit(); }
 
-    void give_back() noexcept {
-        if (const auto account = std::exchange(account_, nullptr)) account->give_back(bytes_);
+    void return_credit() noexcept {
+        if (const auto account = std::exchange(account_, nullptr)) account->return_credit(bytes_);
     }
 
 private:
@@ -63,7 +63,7 @@ struct IncomingEvent {
 
 enum class Taken {
     yes,   // the event was moved from; it will be answered by acknowledge() or reject()
-    full,  // it was left as it is; the sink calls Receiver::retry() when it has room again
+    full,  // it was not moved from; the sink calls Receiver::retry() when it has room again
 };
 
 enum class AnswerTime { now, later };
@@ -83,29 +83,29 @@ public:
     /// The run of a sender that names none; nothing: it must name one.
     [[nodiscard]] virtual std::optional<RunNumber> joined_run() { return std::nullopt; }
 
-    /// A sender says hello: an answer refuses it. Called for each connection, so a session may come again;
+    /// A sender sends HELLO: an answer refuses it. Called for each connection, so a session may come again;
     /// the session's id is the same each time.
     [[nodiscard]] virtual std::optional<Refusal> hello(SessionId session, const wire::Hello& hello) = 0;
 
     /// A session without any event has no connection any more (or was refused): its id will not come again.
-    virtual void forgotten(SessionId session) { static_cast<void>(session); }
+    virtual void session_closed(SessionId session) { static_cast<void>(session); }
 
     /// Every taken event is answered once, by Receiver::acknowledge or reject, from any thread, at any
     /// time from now on (also before take returns).
     [[nodiscard]] virtual Taken take(IncomingEvent& event) = 0;
 
-    /// The receiver itself made an end of an event that it did not hand on (a duplicate, a wrong
+    /// The receiver itself ended an event that it did not pass on (a duplicate, a wrong
     /// checksum, ...): for ledgers that count by stream. The sink may take the credit and hold it.
-    virtual void dropped(SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
-                         CreditHold& credit) {
+    virtual void not_passed_on(SessionId session, const wire::EventMeta& event, wire::RejectReason reason,
+                               CreditHold& credit) {
         static_cast<void>(session);
         static_cast<void>(event);
         static_cast<void>(reason);
         static_cast<void>(credit);
     }
-    /// `later`: the answer to a dropped event waits for Receiver::let_go(), which the sink calls once for each, from
-    /// any thread, also before dropped() returns. Always the same.
-    [[nodiscard]] virtual AnswerTime dropped_are_answered() const { return AnswerTime::now; }
+    /// `later`: the answer to an event that was not passed on waits for Receiver::answer(), which the sink calls once
+    /// for each, from any thread, also before not_passed_on() returns. Always the same.
+    [[nodiscard]] virtual AnswerTime not_passed_on_is_answered() const { return AnswerTime::now; }
 };
 
 }  // namespace weir::delivery

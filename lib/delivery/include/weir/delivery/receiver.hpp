@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The receiving end of the delivery protocol: accepts thousands of senders, checks every byte, hands
-// complete events to a sink, drops what it has seen before, and answers each event once it is final.
-// A slow, silent or hostile sender delays nobody else. Memory is the pool's and bounded by it.
+// complete events to a sink, recognises duplicates, and answers each event once it is final.
+// A slow, silent or hostile sender delays no other one. Memory is the pool's and bounded by it.
 //
 // Threads: each receiver thread owns its connections; sessions are shared and have a lock each. Calls of
 // this class may be made from any thread.
@@ -43,11 +43,11 @@ struct ReceiverOptions {
     std::chrono::milliseconds payload_idle_max{10'000};  // without a single byte of a payload
     Bytes payload_rate_min{64ULL << 10};                 // per second, on average over a payload; 0: no minimum
     std::chrono::milliseconds farewell{500};             // how long a peer may take to read a BYE
-    std::chrono::milliseconds heartbeat{10'000};  // each side says something this often; three times nothing ends the
+    std::chrono::milliseconds heartbeat{10'000};  // each side sends something this often; three times nothing ends the
                                                   // connection. 0: never. Of senders that speak protocol 2
     std::chrono::milliseconds idle_when_full{10'000};  // when all connections are taken, those without an event for so
                                                        // long make room
-    bool verify_payload = true;                        // false only to measure what it costs: payloads are believed
+    bool verify_payload = true;                        // false only to measure what it costs: payloads are not checked
     transport::SocketOptions socket{};
     transport::TlsFiles tls{};  // when named, senders must speak TLS and show a certificate of the authority
     bool tls_any_name = false;  // false: a sender's name must be one that its certificate is made out to, or begin with
@@ -67,9 +67,9 @@ struct ReceiverStats {
     std::uint64_t waiting = 0;     // complete, the sink is full
     std::uint64_t held = 0;        // of duplicates and rejected_here: the sink has not let their answers go
 
-    // passed_on = acknowledged + sum(rejected_by_sink) + given_back + in_hand
+    // passed_on = acknowledged + sum(rejected_by_sink) + returned + in_hand
     std::uint64_t acknowledged = 0;
-    std::uint64_t given_back = 0;  // the sink lost them before they were final; their senders send them again
+    std::uint64_t returned = 0;  // the sink lost them before they were final; their senders send them again
     ByReject rejected_by_sink{};
     std::uint64_t in_hand = 0;
 
@@ -97,9 +97,9 @@ struct Answer {
 
 class Receiver {
 public:
-    /// Takes the port; nobody can connect before listen(). Pool, sink and clock outlive the receiver.
+    /// Takes the port; no sender can connect before listen(). Pool, sink and clock outlive the receiver.
     /// `report` is called from receiver threads: of connections that were refused or closed, and (alarm "sequence gap")
-    /// of sequences that were skipped. What it says is counted in the stats as well.
+    /// of sequences that were skipped. Each report is counted in the stats as well.
     [[nodiscard]] static Result<std::unique_ptr<Receiver>> open(const ReceiverOptions& options,
                                                                 memory::BufferPool& pool, EventSink& sink,
                                                                 Reporter report = {},
@@ -121,12 +121,12 @@ public:
     /// The events are on stable storage. Cheap; made in batches. Answers for events that are not in
     /// hand are ignored.
     void acknowledge(std::span<const Answer> events);
-    /// The event will never be stored here; the sender is told why.
+    /// The event will never be stored here; the sender is given the reason.
     void reject(Answer event, wire::RejectReason reason, std::string text);
-    /// Of events that the sink was told of by dropped(), when these are answered later: they are answered now.
-    void let_go(std::span<const Answer> dropped);
-    /// The sink has lost these events before they were final: they are forgotten here, and their senders are
-    /// told to connect again, which makes them send whatever is not final.
+    /// Answers events of which the sink was notified by not_passed_on(), when these are answered later.
+    void answer(std::span<const Answer> not_passed_on);
+    /// The sink has lost these events before they were final: they are returned to their senders, whose connections
+    /// end, so that they send again every event that is not final.
     void send_again(std::span<const Answer> events);
     /// The sink has room again.
     void retry();
@@ -137,9 +137,9 @@ public:
 
     /// Ends every connection of a run; answers for its events in hand are still taken.
     void disconnect(RunNumber run, wire::ByeReason reason, std::string text);
-    /// Forgets the sessions of a run that have no connection and nothing in hand; returns how many. Only
+    /// Closes the sessions of a run that have no connection and nothing in hand; returns how many. Only
     /// for a run whose connections the sink refuses from now on.
-    std::size_t forget(RunNumber run);
+    std::size_t close_sessions(RunNumber run);
 
     /// No new connections, no new events; answers for events in hand go out until none is left or the
     /// deadline passes; then BYE to all. Always ends; true when nothing was left in hand.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sending end of the delivery protocol. A sender keeps every event until the recorder says that it
+// The sending end of the delivery protocol. A sender keeps every event until the recorder answers that it
 // is on stable storage (acknowledged) or will never be (rejected), and sends it again after a reconnect.
 // So an event that send() accepted is recorded exactly once, as long as the sender's process lives; and beyond
 // that when the next process can send the same events again (SenderOptions::replays).
@@ -33,7 +33,7 @@
 namespace weir::delivery {
 
 /// How an event ended: nothing = acknowledged, otherwise rejected for this reason. Called once for each event that
-/// send() accepted, unless it was taken back or released by close(); all calls for what was accepted before flush() are
+/// send() accepted, unless it was withdrawn or released by close(); all calls for what was accepted before flush() are
 /// done when flush() returns true. Called from the I/O thread, which it must not hold up, and in which it must not call
 /// the sender.
 using OnFinal = std::function<void(Sequence, std::optional<wire::RejectReason>)>;
@@ -47,7 +47,7 @@ struct SenderOptions {
     std::uint64_t incarnation = 0;  // 0: a random one; give one only to continue an earlier session
     std::uint32_t connection = 0;   // to have several sessions in one process
     Sequence first_sequence{1};     // more than 1 only to continue an earlier session
-    bool replays = false;  // an earlier process of this session ended without hearing every answer: from the first
+    bool replays = false;  // an earlier process of this session ended without receiving every answer: from the first
                            // sequence on, the same events come again in the same order, and are recorded once
     Bytes window{256ULL << 20};  // payload bytes kept at most; send() waits beyond it
     std::uint32_t window_events = 16'384;
@@ -81,12 +81,12 @@ struct ReturnedEvent {
 };
 
 struct SenderStats {
-    // accepted = acknowledged + sum(rejected) + held + taken_back + released
+    // accepted = acknowledged + sum(rejected) + held + withdrawn + released
     std::uint64_t accepted = 0;  // by send()
     std::uint64_t acknowledged = 0;
     std::array<std::uint64_t, wire::reject_reason_count> rejected{};  // by wire::index(reason)
     std::uint64_t held = 0;
-    std::uint64_t taken_back = 0;
+    std::uint64_t withdrawn = 0;
     std::uint64_t released = 0;  // by close(): their owners have them again, and whether they are recorded is not known
     std::uint64_t bytes_held = 0;
     std::uint64_t bytes_accepted = 0;  // payload
@@ -104,7 +104,8 @@ public:
     ~Sender();  // as close()
 
     /// Keeps the event and sends it; waits while the window is full. Error: the event cannot be sent
-    /// (usage, limit), or the sender has failed for good: refused by the recorder, gave up, closed.
+    /// (usage, limit), or the sender has failed for good: refused by the recorder, too long without a connection,
+    /// closed.
     [[nodiscard]] Result<Sequence> send(const EventDescription& event, std::span<const Piece> payload);
     /// The same, with nothing instead of waiting.
     [[nodiscard]] Result<std::optional<Sequence>> try_send(const EventDescription& event,
@@ -118,13 +119,13 @@ public:
 
     /// Events in the order sent that are not final, after which the sender has none; for sending them to
     /// another recorder with `sent_elsewhere`. Closes the sender.
-    [[nodiscard]] std::vector<ReturnedEvent> take_back();
+    [[nodiscard]] std::vector<ReturnedEvent> withdraw();
 
-    /// Says BYE and ends the I/O thread; does not wait for answers: call flush() before. Every waiting
-    /// send() ends. Events that are not final are released before it returns; to have them, call take_back() instead.
+    /// Sends BYE and ends the I/O thread; does not wait for answers: call flush() before. Every waiting
+    /// send() ends. Events that are not final are released before it returns; to have them, call withdraw() instead.
     void close();
 
-    /// The run that is sent to; with `join_run` it waits until a recorder says it. Nothing: the time is over. Error:
+    /// The run that is sent to; with `join_run` it waits until a recorder names it. Nothing: the time is over. Error:
     /// the sender failed.
     [[nodiscard]] Result<std::optional<RunNumber>> run(std::chrono::milliseconds timeout);
 

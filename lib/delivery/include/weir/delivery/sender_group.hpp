@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several receivers that share the events of one station: a Sender for each, and one rule that says who gets the next
-// event. Every event that was accepted is kept until it is final. What a receiver has not answered is taken back when
-// it leaves the group, refuses its sender, or is lost: not connected for `move_after` while another one is. It then
-// goes to the receivers that the rule names, marked as sent elsewhere if it had left this process
+// Several receivers that share the events of one station: a Sender for each, and one rule that chooses the receiver of
+// the next event. Every event that was accepted is kept until it is final. The events that a receiver has not answered
+// are withdrawn when it is removed from the group, refuses its sender, or is lost: not connected for `move_after`
+// while another one is. They are then reassigned by the same rule, marked as sent elsewhere if they had been sent
 // (docs/decisions/0023-one-group-of-senders.md).
 //
 //     SenderGroup group({.sender = {.name = "ef-1", .run = run}}, final, report);
@@ -36,7 +36,7 @@
 
 namespace weir::delivery {
 
-struct Underway;
+struct InFlightEvent;
 
 /// Who gets the next event.
 enum class Choice {
@@ -58,7 +58,7 @@ class SenderGroup {
 public:
     /// Once for each event that was accepted, unless close() released it: nothing = acknowledged, else rejected for
     /// this reason. `owner` is that of its first piece. Called from I/O threads, and from the caller of send() for an
-    /// event that nobody can be sent; must not wait, and must not call the group.
+    /// event that can be sent to no receiver; must not wait, and must not call the group.
     using OnFinal =
         std::function<void(const std::shared_ptr<const void>& owner, std::optional<wire::RejectReason> rejected)>;
 
@@ -72,13 +72,13 @@ public:
     [[nodiscard]] Result<> set_receivers(Choice choice, std::vector<Peer> receivers);
 
     /// Keeps the event and sends it. The first piece has an owner that keeps all of them alive. False: there is no
-    /// room, or no receiver now. True also for an event that cannot be sent to anybody: it is final then, and a report
-    /// says why.
+    /// room, or no receiver now. True also for an event that can be sent to no receiver: it is final then, and a report
+    /// gives the reason.
     [[nodiscard]] bool try_send(const EventDescription& event, std::span<const Piece> payload);
     /// Waits for room. False: it was asked to stop, or the group is closed or has failed; the event was not taken.
     bool send(const EventDescription& event, std::span<const Piece> payload, const std::stop_token& stop);
 
-    /// Looks after the senders and sends what was taken back; to be called every few milliseconds. Time is that of the
+    /// Looks after the senders and sends what was withdrawn; to be called every few milliseconds. Time is that of the
     /// calls.
     void look_after(SteadyTime now);
     /// No answer can come any more: every event is final, or is with a sender that failed for good.
@@ -93,13 +93,13 @@ public:
         // accepted = acknowledged + sum(rejected) + held + released
         std::uint64_t accepted = 0, acknowledged = 0, held = 0, released = 0;
         std::array<std::uint64_t, wire::reject_reason_count> rejected{};  // by wire::index(reason)
-        std::uint64_t bytes_accepted = 0, bytes_held = 0;  // payload; without events that nobody can be sent
+        std::uint64_t bytes_accepted = 0, bytes_held = 0;  // payload; without events that can be sent to no receiver
         std::uint64_t connected = 0;                       // receivers, now
         std::uint64_t reconnects = 0, resent = 0;          // of all senders, also of those that are gone
         std::uint64_t waits = 0;                           // attempts of send() that found no room
         std::uint64_t moved = 0;                           // given to another receiver than the one that had them
         std::uint64_t in_doubt =
-            0;  // by event: of lost receivers, and marked as sent before, here or by whoever sent them to us
+            0;  // by event: of lost receivers, and marked as sent before, here or by the station that sent them to us
         std::string last_problem{};  // of a connection; empty when there was none
     };
     [[nodiscard]] Stats stats() const;
@@ -114,7 +114,7 @@ private:
         SteadyTime::duration away{};  // while another one was connected
         bool lost = false;            // away for `move_after`; until it is connected again
     };
-    struct TakenBack {
+    struct Withdrawn {
         ReturnedEvent event{};
         std::string receiver{};  // that had it
     };
@@ -123,7 +123,7 @@ private:
     [[nodiscard]] Result<std::shared_ptr<Line>> open(const Peer& receiver);
     [[nodiscard]] Tried try_send(Line& line, const EventDescription& event, std::span<const Piece> payload,
                                  std::uint64_t size);
-    void end(Line& line, const Underway& event, std::optional<wire::RejectReason> rejected);
+    void end(Line& line, const InFlightEvent& event, std::optional<wire::RejectReason> rejected);
 
     using Lines = std::vector<std::shared_ptr<Line>>;
 
@@ -134,17 +134,17 @@ private:
 
     // With changing_.
     void look_after(Member& member, SteadyTime now, SteadyTime::duration passed, bool any_connected);
-    [[nodiscard]] std::size_t take_back(Member& member);
+    [[nodiscard]] std::size_t withdraw(Member& member);
     void reopen(Member& member, SteadyTime now);
     void lost(const Peer& receiver, const std::string& why, Choice had);
-    void send_taken_back();
+    void send_withdrawn();
 
     SenderGroupOptions options_;  // of `sender` what the next connection gets, with changing_; the rest is constant
     const OnFinal on_final_;
     const Reporter report_;
 
-    mutable std::mutex changing_;        // one change of members at a time; taken before mutex_. Of the next two too
-    std::vector<TakenBack> taken_back_;  // in the window still
+    mutable std::mutex changing_;       // one change of members at a time; taken before mutex_. Of the next two too
+    std::vector<Withdrawn> withdrawn_;  // in the window still
     std::optional<SteadyTime> looked_at_;
 
     mutable std::mutex mutex_;  // of the next ones; not held in calls that send, wait or are the owner's

@@ -2,7 +2,7 @@
  * Sending events to a weir recorder from C. The same as weir/delivery/sender.hpp: an event is kept until
  * the recorder has it on stable storage, and sent again when the connection was lost.
  * Calls on one sender may be made from any thread, except create and destroy. Functions that can fail
- * return WEIR_DELIVERY_FAILED; weir_sender_error() then says why, in the thread that called. */
+ * return WEIR_DELIVERY_FAILED; weir_sender_error() then gives the reason, in the thread that called. */
 #pragma once
 
 #include <stddef.h>
@@ -97,7 +97,7 @@ void weir_sender_get_stats(const weir_sender* sender, weir_sender_stats* stats);
 /* Why the last call of this thread on this sender failed; valid until its next call. Never NULL. */
 const char* weir_sender_error(const weir_sender* sender);
 
-/* Says goodbye and frees; events that are not final are released. NULL is allowed. */
+/* Sends BYE and frees; events that are not final are released. NULL is allowed. */
 void weir_sender_destroy(weir_sender* sender);
 
 #ifdef __cplusplus

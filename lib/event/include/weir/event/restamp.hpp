@@ -24,7 +24,7 @@ public:
     static constexpr std::int32_t near_max = 16;
 
     /// `event` is a copy of the planned event (stamped before or not). Bits that the format does not
-    /// have are dropped: event 3.0 keeps 32 bits of the global id and no lumi block.
+    /// have are removed: event 3.0 keeps 32 bits of the global id and no lumi block.
     void apply(MutableData event, const EventIds& ids) const noexcept;
 
     [[nodiscard]] std::size_t event_size() const noexcept { return event_size_; }

@@ -19,7 +19,7 @@ namespace weir::fixity {
 enum class AttributeUse {
     none,
     read,     // current attributes are taken for the sums, and the file is not read
-    write,    // after a complete read of an unchanged file that is as its current attributes say; those stay beside the
+    write,    // after a complete read of an unchanged file that is as in its current attributes; those stay beside the
               // new
     replace,  // the same, but earlier attributes do not matter: they are made anew
     verify,   // the file is read, and the attributes are held against it

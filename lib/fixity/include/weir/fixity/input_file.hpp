@@ -46,7 +46,7 @@ public:
     [[nodiscard]] Cache cache() const noexcept { return cache_; }
     [[nodiscard]] bool is_direct() const noexcept { return cache_ == Cache::direct; }
     /// Reads [begin, begin + length) are over, and the pages are not needed.
-    void forget(std::uint64_t begin, std::uint64_t length) const noexcept;
+    void release_cache(std::uint64_t begin, std::uint64_t length) const noexcept;
 
     static constexpr std::size_t alignment = 4096;
 

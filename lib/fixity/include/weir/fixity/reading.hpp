@@ -17,9 +17,9 @@ class RateLimit;
 struct FileStamp;
 
 enum class Cache {
-    keep,    // through the page cache, as everybody
-    drop,    // the same, but data that were not in the cache do not stay there
-    direct,  // O_DIRECT: the medium itself, whatever the cache holds
+    keep,     // through the page cache, as most programs
+    release,  // the same, but data that were not in the cache do not stay there
+    direct,   // O_DIRECT: the medium itself, whatever the cache holds
 };
 /// "cache", "dropped", "direct": the way of reading, in JSON and in messages.
 [[nodiscard]] const char* name(Cache cache) noexcept;

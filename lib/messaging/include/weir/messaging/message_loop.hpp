@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets below an Endpoint: one UDP socket with batches in and out, TCP connections to the peers whose link says so,
+// Sockets below an Endpoint: one UDP socket with batches in and out, TCP connections to the peers with such a link,
 // and one thread that waits for all of it and runs a station's logic. With an input thread of its own, it also
 // receives while the logic computes; that thread wakes the logic once for a batch (or, to measure what that costs, for
 // each datagram).
@@ -52,8 +52,9 @@ struct LinkPeer {
 struct MessageLoopStats {
     EndpointStats endpoint;
     std::uint64_t kernel_drops =
-        0;  // datagrams that the kernel dropped because the socket was full; at most 10 ms old while any come
-    std::uint64_t foreign_address = 0;  // datagrams dropped because they came from elsewhere than the station they name
+        0;  // datagrams that the kernel discarded because the socket was full; at most 10 ms old while any come
+    std::uint64_t foreign_address =
+        0;  // datagrams discarded because they came from elsewhere than the station they name
     std::uint64_t send_failures =
         0;  // datagrams that the kernel did not take, or that were on a TCP connection that broke
     std::uint64_t receive_calls = 0, send_calls = 0;

@@ -33,7 +33,7 @@ namespace weir::messaging {
 class StationLogic {
 public:
     virtual ~StationLogic() = default;
-    /// While a run goes on; what comes otherwise is dropped.
+    /// While a run goes on; what comes otherwise is discarded.
     virtual void on_message(const IncomingMessage& message, SteadyTime now) = 0;
     virtual void on_peer(wire::StationId peer, PeerChange change, SteadyTime now) = 0;
     /// Before each step, and likewise when no run goes on: takes what other threads have handed in.
@@ -41,8 +41,8 @@ public:
     /// While a run goes on, after each batch of messages and when the time that it answered last has come: does what is
     /// due. Returns when it wants to be called again at the latest.
     [[nodiscard]] virtual std::optional<SteadyTime> step(SteadyTime now) = 0;
-    /// Says how things are: now and then, when a run begins, drains and ends, and after each step while it drains.
-    virtual void tell() {}
+    /// Publishes the status: now and then, when a run begins, drains and ends, and after each step while it drains.
+    virtual void publish_status() {}
 };
 
 struct StationLoopOptions {
@@ -53,7 +53,7 @@ struct StationLoopOptions {
     std::vector<StationKind> watches{};  // of these: those whose silence must be noticed
     Bytes memory{64ULL << 20};           // of messages that come in several parts, and whatever the logic takes from it
     std::optional<std::chrono::milliseconds> probe{};  // so long at connect: do full datagrams reach every peer?
-    std::chrono::milliseconds tell_every{50};          // 0: nobody is told
+    std::chrono::milliseconds status_interval{50};     // 0: the status is never published
 };
 
 class StationLoop final : private MessageHandler {
@@ -79,9 +79,9 @@ public:
 
     /// While connected: messages of this run are sent and taken from now on; first comes the work.
     void begin_run(RunNumber run, const std::function<void()>& work = {});
-    /// The run goes on, and somebody waits until nothing is in hand.
+    /// The run goes on, and the station's stop waits until nothing is in hand.
     void drain(const std::function<void()>& work = {});
-    /// Takes no message and makes no step any more; what is collected may still be told to others.
+    /// Takes no message and makes no step any more; what is collected may still be sent to others.
     void halt();
     /// Neither sends nor takes a message any more, once the work is done.
     void end_run(const std::function<void()>& work = {});
@@ -106,7 +106,7 @@ private:
     std::unique_ptr<MessageLoop> loop_;
     StationLogic* logic_ = nullptr;  // while connected
     Phase phase_ = Phase::idle;      // of the loop's thread, like the next
-    SteadyTime told_ = SteadyTime::min();
+    SteadyTime published_ = SteadyTime::min();
     NamedThread thread_;  // the last member: it uses all others
 };
 

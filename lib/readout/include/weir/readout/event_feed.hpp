@@ -36,7 +36,7 @@ public:
     /// One thread.
     Step step(SteadyTime now);
 
-    /// Somebody waits for this event. Any thread. No effect without a latency.
+    /// A request waits for this event. Any thread. No effect without a latency.
     void ask(Level1Id event, SteadyTime now);
 
     /// Steps until stop is requested, and sleeps while there is nothing to do. `clock`: that of the callers of ask().

@@ -40,7 +40,7 @@ public:
     void arrive(std::uint64_t robs) noexcept;                        // and stay
     void refuse(RobReject reason, std::uint64_t robs = 1) noexcept;  // came, and did not stay
     void clear(std::uint64_t robs) noexcept;
-    void drop(RobReject reason, std::uint64_t robs) noexcept;  // were in hand
+    void reject(RobReject reason, std::uint64_t robs) noexcept;  // were in hand
     [[nodiscard]] RobCounts counts() const noexcept;
 
 private:

@@ -85,7 +85,7 @@ public:
 
     /// Every wait returns, now and from now on, until reset().
     void stop_waiting();
-    /// ROBs that are still held are dropped (not_cleared, made_ahead). No other thread uses the store meanwhile.
+    /// ROBs that are still held are rejected (not_cleared, made_ahead). No other thread uses the store meanwhile.
     void reset(Level1Id first);
 
     [[nodiscard]] Level1Id oldest() const noexcept { return Level1Id{oldest_.load(std::memory_order_acquire)}; }

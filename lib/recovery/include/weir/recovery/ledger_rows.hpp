@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of a ledger, from what lies on a disk: files say what was stored, journals what was rejected. So a ledger
+// The rows of a ledger, from what lies on a disk: files prove what was stored, journals what was rejected. So a ledger
 // that is made of them is right after a crash too.
 #pragma once
 
@@ -12,11 +12,11 @@
 
 namespace weir::recovery {
 
-/// What a closed file adds to the ledger of its stream: so the ledger says what the files say, also after a crash.
+/// What a closed file adds to the ledger of its stream: so the ledger agrees with the files, also after a crash.
 [[nodiscard]] catalogue::LedgerRow ledger_of_file(const datafile::FileOpened& opened,
                                                   const datafile::FileClosed& closed, const std::string& recorder);
 
-/// What the journals of a recorder that died say of rejected copies, as far as its ledgers have not been told. Doing it
+/// The rejected copies in the journals of a recorder that died, as far as its ledgers do not count them. Doing it
 /// twice is the same as once.
 [[nodiscard]] Result<> enter_rejected(std::span<const datafile::RejectedCopies> totals,
                                       catalogue::Catalogue& catalogue);

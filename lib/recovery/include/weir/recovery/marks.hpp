@@ -23,7 +23,7 @@ namespace weir::recovery {
 /// Errc::corrupt when it is not one that mark_of() made.
 [[nodiscard]] Result<std::pair<wire::SessionKey, wire::SequenceSet>> session_of(const catalogue::SessionMark& mark);
 
-/// What the files of a run say about its events.
+/// The events of a run, from its files.
 struct EventHoldings {
     wire::EventIdSet durable;  // all copies are there
     wire::EventIdSet marked;   // what the catalogue has of them
@@ -38,7 +38,7 @@ struct EventHoldings {
 /// sessions do.
 [[nodiscard]] catalogue::SessionMark mark_of_events(const wire::EventIdSet& durable, std::uint64_t chunk, RunNumber run,
                                                     const std::string& recorder);
-/// Of the chunks that the catalogue does not have as they are, and of chunk 0: its mark says that the ids of this run
+/// Of the chunks that the catalogue does not have as they are, and of chunk 0: its mark means that the ids of this run
 /// are kept.
 [[nodiscard]] std::vector<catalogue::SessionMark> marks_of_events(const EventHoldings& holdings, RunNumber run,
                                                                   const std::string& recorder);

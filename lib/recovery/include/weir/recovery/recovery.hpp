@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to do with a directory whose recorder died: every file that was open is cut after its last
+// What to do with a directory of a recorder that died: every file that was open is cut after its last
 // event that is proved, gets its end record, index, sums and final name, and is marked TRUNCATED. The
-// journal says what is on stable storage, so no event data are read that it names. What may have been acknowledged and
-// is not in a journal, because that is damaged, is kept and said (decision 14). Doing it twice is the same as once.
+// journal proves what is on stable storage, so no event data are read that it names. What may have been acknowledged
+// and is not in a journal, because that is damaged, is kept and reported (decision 14). Doing it twice is the same as
+// once.
 #pragma once
 
 #include <filesystem>
@@ -25,31 +26,31 @@ struct RecoveredFile {
     datafile::FileClosed closed;
     std::uint64_t bytes_cut = 0;                  // behind the last acknowledged event
     bool without_journal = false;                 // found by walking the file, because the directory has no journal
-    bool closed_by_recorder = false;              // complete: only the catalogue may not have heard of it
+    bool closed_by_recorder = false;              // complete: only the catalogue may not have it yet
     std::optional<std::filesystem::path> rest{};  // a copy of what was cut, where it may count and was not all zeros
     std::uint64_t not_in_journal = 0;             // of its events: proved by the index, or by their structure
-    std::uint64_t walked = 0;                     // of these: by their structure, and nobody says who sent them
+    std::uint64_t walked = 0;                     // of these: by their structure, and their senders are unknown
 };
 
 /// A file that is neither open nor closed, while its index names events that may have been acknowledged.
 struct GoneFile {
     std::filesystem::path index;
-    std::optional<Guid> guid;  // nothing: the index does not say
+    std::optional<Guid> guid;  // nothing: the index has none
     Error doubt;
 };
 
 struct RecoveryResult {
     std::vector<RecoveredFile> files;
     std::vector<std::filesystem::path> removed;  // never held an acknowledged event
-    std::vector<Error> failed;                   // files that were left as they are, and why
+    std::vector<Error> failed;                   // files that are unchanged, and why
     std::vector<datafile::FileOpened>
-        vanished;                  // held acknowledged events as the journal says, and are not there at all
+        vanished;                  // held acknowledged events according to the journal, and are not there at all
     std::vector<GoneFile> gone{};  // of recover_directory(): the catalogue may know that they were closed
-    /// What was dealt with and somebody has to know: a journal that is damaged or gone, events that it should name and
-    /// does not, what was set aside because it may have been acknowledged.
+    /// What was dealt with and an operator has to know: a journal that is damaged or gone, events that it should name
+    /// and does not, what was set aside because it may have been acknowledged.
     std::vector<Error> doubts;
     bool journals_damaged = false;
-    std::vector<datafile::RejectedCopies> rejected{};  // as the journals say
+    std::vector<datafile::RejectedCopies> rejected{};  // from the journals
 };
 
 /// Whether a copy is in another file already: its sender was asked for it again, because the file that is recovered had
@@ -80,23 +81,23 @@ enum class IndexPlace { beside, over };
 
 [[nodiscard]] Result<> remove_journals(const std::filesystem::path& directory, FileSystem& system = real_file_system());
 
-/// Of damaged ones, which somebody may want to see: renamed to NAME.damaged-N.
+/// Of damaged ones, which are kept for inspection: renamed to NAME.damaged-N.
 [[nodiscard]] Result<> set_journals_aside(const std::filesystem::path& directory,
                                           FileSystem& system = real_file_system());
 
 /// Closes one file that a crash left open, by walking its events: for files without a journal, of other
 /// recorders too. What comes behind the last whole one is cut off, and kept beside it
-/// (`rest`). When something cannot be read or is too large to be read the file is left as it is.
+/// (`rest`). When something cannot be read or is too large to be read the file stays as it is.
 [[nodiscard]] Result<RecoveredFile> recover_file_by_walking(const std::filesystem::path& writing, const Clock& clock,
                                                             FileSystem& system = real_file_system());
 
-/// Tells the catalogue what was recovered: closed, TRUNCATED, with sums. Files that it does not know are added, under
-/// the recorder that their name gives (`recorder` when it gives none).
+/// Enters in the catalogue what was recovered: closed, TRUNCATED, with sums. Files that it does not know are added,
+/// under the recorder that their name gives (`recorder` when it gives none).
 [[nodiscard]] Result<> record_recovery(const RecoveryResult& result, const std::string& recorder,
                                        catalogue::Catalogue& catalogue, const Clock& clock);
 
-/// Whether recovery brings what a journal says of rejected copies into the catalogue. Not while the recorder lives that
-/// wrote it: it tells the catalogue itself.
+/// Whether recovery brings the rejected copies of a journal into the catalogue. Not while the recorder lives that
+/// wrote it: it enters them itself.
 enum class JournalCounts { enter, known };
 
 /// All of it, for one directory: recovers, records, removes the journals when nothing failed, or sets damaged ones

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which events of a run are durable: what the indexes of its files say, and the marks of the files that are deleted.
+// Which events of a run are durable: those in the indexes of its files, and in the marks of the files that are deleted.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ enum class KeepEvents { no, yes, as_marked };
 
 /// Writes the marks of every run that is open and has files in the directories: recovery has closed files without
 /// marks, and what is closed may be handed over and deleted with its index. After recover_and_record() of all of a
-/// recorder's directories, and before it records: nobody else may write marks of these runs meanwhile.
+/// recorder's directories, and before it records: no other program may write marks of these runs meanwhile.
 [[nodiscard]] Result<> keep_marks(std::span<const std::filesystem::path> directories, catalogue::Catalogue& catalogue);
 
 }  // namespace weir::recovery

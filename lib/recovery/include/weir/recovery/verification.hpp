@@ -32,7 +32,7 @@ struct VerificationOptions {
     event::Depth depth = event::Depth::fragments;
     event::RodRules rules;
     unsigned threads = 1;              // files side by side
-    bool from_disk = false;            // drops what the page cache has of a file before it is read
+    bool from_disk = false;            // removes the file from the page cache before it is read
     std::size_t damages_max = 10'000;  // named in each file: so many damages, and as many that are as received
     std::function<void(std::uint64_t bytes)> progress;  // bytes read since the last call; from any thread
 };
@@ -46,7 +46,7 @@ struct FileVerification {
     std::vector<Damage> damages;
 };
 
-/// `row`: what the catalogue says of it, when it is known there.
+/// `row`: its row in the catalogue, when it is known there.
 [[nodiscard]] FileVerification verify_file(const std::filesystem::path& path, const catalogue::FileRow* row,
                                            const VerificationOptions& options);
 
@@ -64,7 +64,7 @@ struct FileToVerify {
 };
 
 /// Each file, that the data block numbers run on over the files of each sequence, and that no recorder has stored a
-/// copy of an event twice (its files' indexes say who sent it, with which number).
+/// copy of an event twice (its files' indexes name the sender and the number).
 [[nodiscard]] VerificationReport verify_files(std::span<const FileToVerify> files, const VerificationOptions& options);
 
 }  // namespace weir::recovery

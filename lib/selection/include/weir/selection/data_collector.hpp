@@ -43,8 +43,8 @@ struct CollectedEvent {
 class DataCollector {
 public:
     struct Counts {
-        std::uint64_t begun = 0;  // = complete + incomplete + dropped + in hand
-        std::uint64_t complete = 0, incomplete = 0, dropped = 0, in_hand = 0;
+        std::uint64_t begun = 0;  // = complete + incomplete + discarded + in hand
+        std::uint64_t complete = 0, incomplete = 0, discarded = 0, in_hand = 0;
         std::uint64_t requests = 0, re_requested = 0, not_yet = 0;
         std::uint64_t fragments = 0, bytes = 0;
         std::uint64_t missing_late = 0;        // fragments that did not come within the limit
@@ -60,8 +60,8 @@ public:
 
     /// Asks for the ROBs of an event, each once.
     void begin(wire::EventTicket ticket, const std::vector<SourceId>& robs, SteadyTime now);
-    /// Drops all collections in hand.
-    void drop_all();
+    /// Discards all collections in hand.
+    void discard_all();
 
     void on_data(const messaging::IncomingMessage& message, SteadyTime now);
     /// A readout is reachable again: re-requests at once what it has not answered.

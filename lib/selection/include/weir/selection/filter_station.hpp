@@ -43,13 +43,13 @@ public:
     [[nodiscard]] Result<> change_peers(const std::vector<Peer>& peers) override;
     [[nodiscard]] service::StationStatus status() const override;
 
-    /// A filtered event now and then, for whoever wants to look; never waited for.
+    /// A filtered event now and then, for inspection; never waited for.
     void sample_into(service::SampledEvents* samples) noexcept { samples_ = samples; }
 
 private:
     [[nodiscard]] Result<std::unique_ptr<Filter>> listen();
     void end_filter();  // with the mutex
-    void forget_pool();
+    void leak_pool();
 
     const FilterStationOptions options_;
     service::Reports& reports_;

@@ -48,12 +48,13 @@ inline constexpr std::uint32_t level2_detector = 0x7b;
 /// A readout that serves nothing but level-2 results: they are made by the selection, which cannot look at them.
 [[nodiscard]] bool is_pseudo_readout(const Peer& peer) noexcept;
 
-/// Received: events given by the supervisor. Stored: accepted. Rejected: by level 2, or dropped with their supervisor.
+/// Received: events given by the supervisor. Stored: accepted. Rejected: by level 2, or discarded with their
+/// supervisor.
 class SelectionUnit final : public messaging::MessageHandler {
 public:
     struct Counts {
         std::uint64_t received = 0, accepted = 0, rejected = 0;
-        std::uint64_t dropped = 0;                            // their supervisor was started again
+        std::uint64_t discarded = 0;                          // their supervisor was started again
         std::uint64_t overrun = 0;                            // given beyond the credit: accepted at once, by force
         std::uint64_t threw = 0, timed_out = 0, crashed = 0;  // of `accepted`, by force
         std::uint64_t results_sent = 0, results_lost = 0;
@@ -68,7 +69,7 @@ public:
 
     void set_peers(const std::vector<Peer>& peers);
     void start_run();
-    /// Drops and counts everything in hand.
+    /// Discards and counts everything in hand.
     void reject_unfinished();
 
     void on_message(const messaging::IncomingMessage& message, SteadyTime now) override;
@@ -94,7 +95,7 @@ private:
     void given(wire::Level2Task& task, SteadyTime now);
     void give_result(wire::Level2Result result);
     void verdict(wire::Level2Verdict verdict);
-    void drop_session();
+    void discard_session();
     void hand_out();
     void send_verdicts();
 

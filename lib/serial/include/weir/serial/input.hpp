@@ -105,7 +105,7 @@ public:
     std::size_t evolved = 0;
 
     [[nodiscard]] const std::byte* start() {
-        if (seen_) forget();  // left by an exception
+        if (seen_) roll_back();  // left by an exception
         end_ = data_end_;
         frames_ = 0;
         depth = 0;
@@ -124,7 +124,7 @@ public:
 
 private:
     Result<> failed();
-    void forget();
+    void roll_back();
     const std::byte* too_large();
 
     const std::byte* begin_;

@@ -35,10 +35,10 @@ public:
         objects_from_ = 0;
         if (count_ > 0) empty();
     }
-    /// Forgets those at `offset` and behind.
-    void forget_from(std::uint32_t offset);
-    /// Forgets all objects before `offset`, but no class: other objects may lie at their addresses now.
-    void forget_objects_before(std::uint32_t offset) noexcept { objects_from_ = offset; }
+    /// Erases those at `offset` and behind.
+    void erase_from(std::uint32_t offset);
+    /// Ignores all objects before `offset`, but no class: other objects may lie at their addresses now.
+    void erase_objects_before(std::uint32_t offset) noexcept { objects_from_ = offset; }
 
 private:
     struct Entry {
@@ -111,8 +111,8 @@ public:
     }
     std::byte* fail_depth() noexcept;
     /// Objects that are written from now on are other ones than those before, also at the same addresses.
-    void forget_objects() noexcept {
-        written.forget_objects_before(static_cast<std::uint32_t>(size_) + reference_offset);
+    void erase_objects() noexcept {
+        written.erase_objects_before(static_cast<std::uint32_t>(size_) + reference_offset);
     }
 
 private:
@@ -120,7 +120,7 @@ private:
     std::byte* grow(std::byte* at, std::size_t size);
     std::byte* fail_limit() noexcept;
     Result<> failed();
-    void forget();
+    void roll_back();
 
     bool member_wise_ = false;
     bool too_deep_ = false;

@@ -51,18 +51,18 @@ public:
     }
 
     /// Appends an object with its class as a new one, also when an object was written from its address, or from
-    /// the addresses of what it points at: all objects before it are forgotten, and may have ended. The reader is
+    /// the addresses of what it points at: all objects before it are erased, and may have ended. The reader is
     /// given as many objects as there were calls. (ROOT: ResetMap() before WriteObjectAny, but that classes which were
     /// named stay so.)
     template <class T>
     [[nodiscard]] Result<> write_new(const T& object) {
-        out_.forget_objects();
+        out_.erase_objects();
         return write_any(&object);
     }
 
     /// Valid until the next call.
     [[nodiscard]] ConstData data() const noexcept { return out_.data(); }
-    /// Forgets all that was written, keeps the memory.
+    /// Erases all that was written, keeps the memory.
     void clear() noexcept { out_.clear(); }
 
 private:

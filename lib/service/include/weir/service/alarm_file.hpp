@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Alarms on disk: an alarm stays latched over a restart of its station, and over a crash. A small text file that
-// is replaced as a whole, so that it is always the old one or the new one. The same text answers whoever asks a
-// running station (alarm_keeper.hpp). One line an alarm, fields with a tab between them, after a line that says the
-// version; docs/apps/alarms.md has the fields.
+// is replaced as a whole, so that it is always the old one or the new one. A running station answers a request for
+// its alarms with the same text (alarm_keeper.hpp). One line an alarm, fields with a tab between them, after a line
+// with the version; docs/apps/alarms.md has the fields.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@ struct AlarmPlace {
 inline constexpr const char* hand_off_station = "weir-handoff";
 
 [[nodiscard]] std::string to_text(const std::vector<Alarm>& alarms);
-/// Errc::corrupt names the line; Errc::unsupported: another version. What a report said is one text then, in `what`.
+/// Errc::corrupt names the line; Errc::unsupported: another version. The text of a report is one then, in `what`.
 [[nodiscard]] Result<std::vector<Alarm>> alarms_from(std::string_view text);
 
 /// Replaces the file, durably. When that fails the old one is as it was.
@@ -35,7 +35,7 @@ inline constexpr const char* hand_off_station = "weir-handoff";
 /// None when there is no file.
 [[nodiscard]] Result<std::vector<Alarm>> load_alarms(const AlarmPlace& place);
 
-/// Nobody may acknowledge without a name, and a name is one line of at most 100 bytes.
+/// A person needs a name to acknowledge, and a name is one line of at most 100 bytes.
 [[nodiscard]] bool valid_person(std::string_view person) noexcept;
 
 }  // namespace weir::service

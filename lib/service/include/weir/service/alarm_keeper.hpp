@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps the alarms of a running station on disk, and lets people list and acknowledge them through a socket in
-// the same directory. A socket in the file system and not a port: who may acknowledge is what the rights of
-// the directory say, and nothing can be reached from another machine.
+// the same directory. A socket in the file system and not a port: who may acknowledge is decided by the rights of
+// the directory, and nothing can be reached from another machine.
 #pragma once
 
 #include <memory>

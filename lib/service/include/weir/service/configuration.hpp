@@ -9,7 +9,7 @@
 //     settings.add("record", "file_size_max", options.file_size_max, "a file is closed at this size");
 //     auto read = settings.read_file("partition.toml");
 //
-// Text from outside is never half applied: an error in it leaves every field as it was.
+// Text from outside is never half applied: an error in it changes no field.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@
 
 namespace weir::service {
 
-/// What a file can say for one key.
+/// What a file can contain for one key.
 using SettingValue = std::variant<bool, std::int64_t, std::string, std::vector<std::string>>;
 
 enum class SettingKind { text, size, duration, integer, boolean, list };
@@ -109,7 +109,7 @@ public:
 
     /// A section that another station reads: its keys are not looked at, unless it has keys in this table. "readout.*":
     /// every section of that kind.
-    void leave_to_others(std::string section);
+    void ignore_section(std::string section);
 
     /// Errc::usage: "partition.toml:12: unknown key "lisetn" in [record]; did you mean "listen"?"
     [[nodiscard]] Result<> read_text(std::string_view text, std::string_view file_name);
@@ -118,7 +118,7 @@ public:
     /// The table as Markdown: key, kind, default, description, one block per section.
     [[nodiscard]] std::string documentation() const;
 
-    /// What the fields hold now, as TOML that read_text() takes back; what differs from its default is marked.
+    /// What the fields hold now, as TOML that read_text() reads; what differs from its default is marked.
     [[nodiscard]] std::string effective() const;
 
 private:

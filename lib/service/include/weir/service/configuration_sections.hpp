@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A configuration file as a list of its sections in the order of the file: for whoever looks at the whole and not at
+// A configuration file as a list of its sections in the order of the file: for a reader of the whole and not of
 // the meaning of keys. The text is limited as that of Settings is.
 #pragma once
 

@@ -16,11 +16,11 @@ struct ControlAnswer {
     std::string body;
 
     [[nodiscard]] bool good() const noexcept { return status >= 200 && status < 300; }
-    /// What {"error":...} says; else the status and the beginning of the body.
+    /// The text of {"error":...}; else the status and the beginning of the body.
     [[nodiscard]] std::string error() const;
 };
 
-/// Talks to one address: "127.0.0.1:41234", "localhost:9100", "[::1]:9100". Any thread; calls wait up to their
+/// Sends requests to one address: "127.0.0.1:41234", "localhost:9100", "[::1]:9100". Any thread; calls wait up to their
 /// deadline.
 class ControlClient {
 public:

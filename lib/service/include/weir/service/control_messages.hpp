@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What run control and a station say to each other over the control port, as values, and their JSON. The schema is
+// The messages of run control and a station over the control port, as values, and their JSON. The schema is
 // promised in docs/formats/control-protocol.md; requests with unknown fields are refused, answers with them are read.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace weir::service {
 inline constexpr std::size_t peers_max = 10'000;
 inline constexpr std::size_t sources_max = 65'536;  // of one readout
 
-/// What a station can be asked to do: a transition, to hear of changed peers, or to end.
+/// What a station can be asked to do: a transition, to take changed peers, or to end.
 enum class StationRequestKind { transition, change_peers, exit };
 
 struct StationRequest {
@@ -40,7 +40,7 @@ struct StationRequest {
 /// "start", ..., "change_peers", "exit".
 [[nodiscard]] const char* name(const StationRequest& request) noexcept;
 
-/// Everything that /status says.
+/// Everything in /status.
 struct StationReport {
     std::string station;
     StationKind kind = StationKind::readout;
@@ -63,7 +63,7 @@ struct StationReport {
     std::vector<LatchedAlarm> alarms{};
     std::optional<Peer> self{};  // known once it is configured
     std::shared_ptr<const StationEvents>
-        events{};  // GET /events, where they were asked for; never changed, so whoever asks shares them
+        events{};  // GET /events, where they were requested; never changed, so that the requests share them
 };
 
 [[nodiscard]] std::string to_json(const StationRequest& request);

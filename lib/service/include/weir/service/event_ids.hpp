@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which events a station accounts for, by global id: what was accepted, rejected, given up, recorded. Bounded: beyond
+// Which events a station accounts for, by global id: what was accepted, rejected, unfinished, recorded. Bounded: beyond
 // the bound nothing is known any more.
 #pragma once
 
@@ -25,7 +25,7 @@ public:
 
     void insert(GlobalEventId id);
 
-    /// False: they would take more memory than they may. All else says "none" then.
+    /// False: they would take more memory than they may. All else answers "none" then.
     [[nodiscard]] bool known() const noexcept { return known_; }
     [[nodiscard]] bool empty() const noexcept { return ids_.empty(); }
     [[nodiscard]] std::uint64_t count() const noexcept { return ids_.count(); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers HTTP on one thread of its own: /metrics, and whatever else its owner has an answer for. Whoever connects is
-// not trusted: connections, request sizes and times are limited, so that nobody can hold the thread or fill the memory;
-// and what changes something (POST) is not taken from web pages, which any browser on this machine may have open.
+// Answers HTTP on one thread of its own: /metrics, and whatever else its owner has an answer for. Clients are
+// not trusted: connections, request sizes and times are limited, so that no client can hold the thread or fill the
+// memory; and what changes something (POST) is not taken from web pages, which any browser on this machine may have
+// open.
 #pragma once
 
 #include <chrono>
@@ -25,7 +26,7 @@ struct HttpServerOptions {
     std::uint32_t header_size_max = 8192;
     Bytes body_size_max{8U << 20};
     std::uint32_t requests_max = 1000;                     // over one connection
-    std::chrono::milliseconds deadline{5000};              // for a request to arrive, and for an answer to leave
+    std::chrono::milliseconds deadline{5000};              // for a request to arrive, and for an answer to be sent
     std::chrono::milliseconds answer_deadline{3'700'000};  // for an answer to be found (a transition may take long)
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metrics in the form that Prometheus reads. What the data path touches is one relaxed atomic, alone on
-// its cache line; everything else happens when somebody asks. Values that a part keeps anyway are not
+// its cache line; everything else happens when metrics are read. Values that a part keeps anyway are not
 // kept twice: it hands in a function that reports them at that moment.
 #pragma once
 
@@ -39,7 +39,7 @@ class Metrics {
     struct State;
 
 public:
-    /// How many sets of labels one name may have; further ones share a set whose values are "_other".
+    /// How many sets of labels one name may have; further ones share a set with the values "_other".
     explicit Metrics(std::size_t label_sets_max = 1000);
     ~Metrics();
     Metrics(const Metrics&) = delete;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a station shows of itself to programs that read objects: an event that passed by, and its numbers. They leave
-// the control port in ROOT's bytes, object-wise (docs/formats/objects.md); ROOT, uproot and `weir cat` read them.
+// What a station shows of itself to programs that read objects: an event that passed by, and its numbers. The
+// control port sends them in ROOT's bytes, object-wise (docs/formats/objects.md); ROOT, uproot and `weir cat` read
+// them.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ struct NamedNumber {
     bool operator==(const NamedNumber&) const = default;
 };
 
-/// A station's state, ledger and counters at one moment: what GET /status says.
+/// A station's state, ledger and counters at one moment: the content of GET /status.
 struct StationSnapshot {
     std::string station{}, kind{}, state{};
     double time = 0;        // Unix time, when it was taken

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reports of a station (base/report.hpp), on their way to its log and its counters. A fault that repeats a million
-// times a second must neither fill the disk with lines nor hide: reports of one key are limited in rate, and what was
-// held back is counted and said. An alarm is a report that stays until somebody acknowledges it, by its name and with
-// theirs.
+// The reports of a station (base/report.hpp), between the part that makes them and the log and counters. A fault that
+// repeats a million times a second must neither fill the disk with lines nor hide: reports of one key are limited in
+// rate, and those that were held back are counted and reported. An alarm is a report that stays until an operator
+// acknowledges it, by its name and with theirs.
 #pragma once
 
 #include <chrono>
@@ -87,10 +87,10 @@ public:
     void restore(const std::vector<Alarm>& alarms);
 
     /// `changed` is called whenever an alarm was raised, acknowledged or restored, by the thread that did it, until the
-    /// next call of this; it must not wait and must not call back. Empty: nobody.
+    /// next call of this; it must not wait and must not call back. Empty: none is called.
     void watch_alarms(std::function<void()> changed);
 
-    /// Shows what was held back and has not been said since its window ended. For a periodic timer.
+    /// Shows the count of what was held back and has not been shown since its window ended. For a periodic timer.
     void step();
 
 private:

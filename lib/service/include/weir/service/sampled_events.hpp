@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One event of those that pass by, for people to look at: a single slot in which the newest wins. Whoever offers never
-// waits and copies rarely (once in `interval`), so that watching never pushes back; whoever reads gets the latest.
+// One event of those that pass by, for people to look at: a single slot in which the newest wins. The thread that
+// offers never waits and copies rarely (once in `interval`), so that watching never pushes back; a reader gets the
+// latest.
 #pragma once
 
 #include <atomic>
@@ -38,7 +39,7 @@ public:
     [[nodiscard]] std::shared_ptr<const std::vector<std::byte>> latest() const;
     [[nodiscard]] std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
 
-    /// A new run begins: what is left of the last one is not its event.
+    /// A new run begins: an event of the last one does not belong to it.
     void clear();
 
 private:
@@ -47,7 +48,7 @@ private:
     std::atomic<SteadyTime::rep> next_{
         0};  // before this nothing is taken; relaxed: a moment more or less does not matter
     std::atomic<std::uint64_t> taken_{0};
-    mutable std::mutex mutex_;  // held for the exchange of a pointer; an offer that finds it taken goes away
+    mutable std::mutex mutex_;  // held while a pointer is swapped; an offer that finds it taken is discarded
     std::atomic<bool> copying_{false};
     std::shared_ptr<const std::vector<std::byte>> latest_;  // shared with those that read it
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The states of a station: which transition may begin, where it leads, whether it is late, and what happened so far. No
-// thread and no clock in it: the frame locks it and says what time it is.
+// thread and no clock in it: the frame locks it and passes the time.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace weir::service {
 
-/// What the frame's watchdog has to do about what is under way; each is said once.
+/// What the frame's watchdog has to do about the transition under way; each is reported once.
 enum class Lateness { in_time, late, hopeless };
 
 class StateMachine {
@@ -33,13 +33,13 @@ public:
     [[nodiscard]] StationState state() const noexcept { return state_; }
     [[nodiscard]] bool busy() const noexcept { return under_way_.has_value(); }
 
-    /// Errc::refused: not from this state, or something is under way; one line that says what is possible.
+    /// Errc::refused: not from this state, or a transition is under way; one line that names what is possible.
     [[nodiscard]] Result<> begin(Transition transition, SteadyTime now, WallTime wall,
                                  std::chrono::milliseconds deadline);
     /// The same for a change of peers, which needs a station that is connected and leads nowhere.
     [[nodiscard]] Result<> begin_change_peers(SteadyTime now, WallTime wall, std::chrono::milliseconds deadline);
 
-    /// What has begun has ended. A way up that failed leaves the state as it was; a way down leads down even so,
+    /// The transition has ended. A way up that failed does not change the state; a way down leads down even so,
     /// because a station must be able to end.
     void end(const Result<>& result, SteadyTime now);
 
@@ -53,7 +53,7 @@ public:
 
     /// late and hopeless are answered once each.
     [[nodiscard]] Lateness look(SteadyTime now);
-    /// When to look again; nothing: nothing is under way, or all was said.
+    /// When to look again; nothing: nothing is under way, or all was reported.
     [[nodiscard]] std::optional<SteadyTime> next_look() const;
 
     /// Of the last one that failed, unless a later one went well.
@@ -70,7 +70,7 @@ private:
     const std::chrono::milliseconds grace_;
     StationState state_ = StationState::initial;
     StationState to_ = StationState::initial;
-    bool down_ = false, hopeless_said_ = false;
+    bool down_ = false, hopeless_reported_ = false;
     WallTime began_wall_{};
     std::optional<UnderWay> under_way_;
     std::optional<std::string> error_;

@@ -59,7 +59,7 @@ struct StationStatus {
 
 /// The frame calls the transitions one at a time, from one thread of its own; status() from any thread at any time.
 /// A transition that takes longer than its deadline is reported by name; stop must end by itself within the deadline it
-/// is given, giving up (counted, by reason) what is in hand.
+/// is given; what is in hand is rejected as unfinished, counted by reason.
 class Station {
 public:
     virtual ~Station() = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything around a station's logic: one thread that executes its transitions one at a time, a watchdog that says
-// when one is late, the control port with its metrics, and what people may ask. The station (station.hpp) knows none of
+// Everything around a station's logic: one thread that executes its transitions one at a time, a watchdog that reports
+// late ones, the control port with its metrics, and what people may ask. The station (station.hpp) knows none of
 // it.
 //
 //     StationFrame::start(station, {.name = "ros-1", .kind = StationKind::readout}, services)
@@ -36,14 +36,13 @@ struct StationFrameOptions {
     std::string name{};
     StationKind kind = StationKind::readout;
     wire::StationId id{};
-    std::string control = "127.0.0.1:0";  // empty: no control port
-    bool read_only = false;               // the control port answers questions, and takes no requests
-    std::chrono::milliseconds deadline{
-        30'000};  // of a transition, where neither the request nor the next line says one
+    std::string control = "127.0.0.1:0";         // empty: no control port
+    bool read_only = false;                      // the control port answers questions, and takes no requests
+    std::chrono::milliseconds deadline{30'000};  // of a transition, where neither the request nor the next line has one
     std::map<Transition, std::chrono::milliseconds> deadlines{};
     std::chrono::milliseconds grace{5000};  // a stop that is later than its deadline by this ends the process
     ReadSample read_sample{};    // for GET /sample/object, on the control port's thread; empty: there is no such path
-    bool asker_reports = false;  // whoever asks says what failed: no report of it
+    bool asker_reports = false;  // the client of the control port reports failures: no report of them here
     std::function<void(int)> end_process{};  // how; empty: at once (_exit), since what hangs may hang destructors too
 };
 
@@ -51,7 +50,7 @@ struct StationAnswer {
     enum class Outcome {
         done,
         refused,  // not in this state, or another one is under way
-        failed,   // the station says why
+        failed,   // the station gives the reason
         late,     // goes on beyond its deadline; its end is seen in the status
     } outcome = Outcome::done;
     StationState state{};
@@ -79,11 +78,11 @@ public:
     /// The same, waiting.
     [[nodiscard]] StationAnswer request(StationRequest request);
 
-    /// From wherever the station is down to initial, waiting for what is under way. Error: the first of those that
-    /// failed, the rest was done even so. With one deadline for each step: stop's is `stop_deadline`.
+    /// From the present state of the station down to initial, waiting for what is under way. Error: the first of those
+    /// that failed, the rest was done even so. With one deadline for each step: stop's is `stop_deadline`.
     [[nodiscard]] Result<> wind_down(std::chrono::milliseconds stop_deadline);
 
-    /// Somebody asked the process to end ("exit"). Returns when that happened or after `at_most`.
+    /// The process was asked to end ("exit"). Returns when that happened or after `at_most`.
     [[nodiscard]] bool wait_for_exit(std::chrono::milliseconds at_most) const;
 
     [[nodiscard]] StationState state() const;

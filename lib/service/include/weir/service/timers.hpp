@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Periodic actions of a station: looks at something now and then, tells somebody. All run on one thread (or in a test,
+// Periodic actions of a station: they check something now and then, and report. All run on one thread (or in a test,
 // by step()), one after the other, and so must be short. An action that is late runs once, not several times.
 #pragma once
 
@@ -65,7 +65,7 @@ private:
     std::condition_variable_any changed_;
     std::map<std::uint64_t, Entry> entries_;
     std::uint64_t last_id_ = 0;
-    std::uint64_t acting_ = 0;  // whose action runs now, without the lock; 0: none
+    std::uint64_t acting_ = 0;  // the id of the action that runs now, without the lock; 0: none
     NamedThread thread_;        // the last member: it ends before what it uses is gone
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The station around a logic that speaks over messages: what each transition of run control means to the loop with the
+// The station around a logic that exchanges messages: what each transition of run control means to the loop with the
 // sockets (messaging::StationLoop), to the logic and to the status that others ask for. It is the same for the DFM,
 // builders, the supervisor and processing units; what differs between them is their logic.
 //
@@ -56,7 +56,7 @@ public:
     virtual void stop_workers(bool idle, std::chrono::milliseconds deadline) {
         static_cast<void>(idle), static_cast<void>(deadline);
     }
-    /// What is in hand is given up, and counted.
+    /// What is in hand is rejected as unfinished, and counted.
     virtual void end_run() = 0;
 
     /// Which events of the run it means; none while some are in hand.
@@ -72,7 +72,7 @@ struct LoopStationOptions {
 
 class LoopStation : public service::Station {
 public:
-    /// Makes the logic, at connect(). Loop and status outlive it; it writes its status whenever it is told to (tell()).
+    /// Makes the logic, at connect(). Loop and status outlive it; it writes its status in publish_status().
     using MakeLogic =
         std::function<std::unique_ptr<StationLogic>(messaging::StationLoop& loop, service::SharedStatus& status)>;
     /// At configure(): opens what the logic needs. Error: it cannot be had.
@@ -89,7 +89,7 @@ public:
     [[nodiscard]] Result<> start_again(RunNumber run) final { return begin(run, true); }
     [[nodiscard]] Result<> pause() final;
     [[nodiscard]] Result<> resume() final;
-    /// Waits until nothing is in hand; what is left at the deadline is given up.
+    /// Waits until nothing is in hand; what remains at the deadline is rejected as unfinished.
     [[nodiscard]] Result<> stop(std::chrono::milliseconds deadline) final;
     [[nodiscard]] Result<> disconnect() final;
     [[nodiscard]] Result<> unconfigure() final;

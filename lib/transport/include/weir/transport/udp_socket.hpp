@@ -30,7 +30,7 @@ struct UdpOptions {
 [[nodiscard]] Result<Socket> open_udp(const HostPort& where, const UdpOptions& options);
 /// The size of the receive buffer: as requested, or the kernel's limit.
 [[nodiscard]] Bytes granted_receive_buffer(int fd) noexcept;
-/// Datagrams that the kernel has dropped so far because the receive buffer was full, modulo 2^32.
+/// Datagrams that the kernel has discarded so far because the receive buffer was full, modulo 2^32.
 [[nodiscard]] std::uint32_t kernel_drops(int fd) noexcept;
 
 /// Room for datagrams that one call takes from the kernel. A thread at a time.

@@ -35,7 +35,7 @@ public:
     void skip();
 
     /// Where the next payload bytes go, to read from a socket without a copy: empty unless keep() was
-    /// called and payload is missing. filled() says how many of them are there now.
+    /// called and payload is missing. filled() is how many of them are there now.
     [[nodiscard]] MutableData payload_room() const noexcept;
     [[nodiscard]] Step filled(std::size_t count);
 
@@ -57,7 +57,7 @@ private:
     enum class State { between, asking, keeping, skipping, broken };
     Step head_complete(ConstData head);
     Step break_off(Error error);
-    void drop_head() noexcept;
+    void erase_head() noexcept;
 
     bool sum_payloads_;
     State state_ = State::between;

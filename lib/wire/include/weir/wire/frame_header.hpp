@@ -36,7 +36,7 @@ struct FrameHeader {
     std::uint64_t payload_size = 0;
     std::uint32_t crc = 0;  // crc32c of the 20 bytes before it, then of the meta
 
-    /// A type that is known here and that is not for everybody to skip.
+    /// A type that is known here and that not every reader may skip.
     [[nodiscard]] bool needed() const noexcept {
         return type >= 1 && type <= static_cast<std::uint8_t>(MessageType::bye);
     }

@@ -2,7 +2,7 @@
 // A file system whose power can fail. Every call goes to real files in a test's directory, and what a disk
 // need not have yet is remembered: writes and sizes since the last sync of their file, names since the last
 // sync of their directory (a sync of a file does not keep its name: POSIX promises no more). After the power
-// has failed every call fails, so what is left of the program can change nothing; restore() then makes of
+// has failed every call fails, so the rest of the program can change nothing; restore() then makes of
 // the directory what a disk may hold. What does not come through here, a database with syncs of its own,
 // stays as it is. For tests only: it keeps every file that it has seen in memory, and syncs nothing in earnest.
 #pragma once
@@ -29,7 +29,7 @@ enum class Kept {
     reordered,  // any of it: a later write without an earlier one, a new name without the data
 };
 
-/// Any thread, but restore() when nobody uses it.
+/// Any thread, but restore() when no other thread uses it.
 class CrashingFileSystem final : public FileSystem {
 public:
     CrashingFileSystem() = default;
@@ -40,9 +40,9 @@ public:
     /// It fails now.
     void crash();
     [[nodiscard]] bool crashed() const;
-    /// Hears of it at that moment, before anything else can happen through this file system. Before any other thread
+    /// Called at that moment, before anything else can happen through this file system. Set before any other thread
     /// calls.
-    void on_power_failure(std::function<void()> hears) { on_power_failure_ = std::move(hears); }
+    void on_power_failure(std::function<void()> notify) { on_power_failure_ = std::move(notify); }
     /// Calls so far that changed or synced something.
     [[nodiscard]] std::uint64_t changes() const;
 

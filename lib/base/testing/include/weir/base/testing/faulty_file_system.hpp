@@ -25,7 +25,7 @@ struct Fault {
     std::string path_part{};    // counts only calls for paths that contain it
 };
 
-/// Any thread. close() closes in any case, as the kernel does, and only says that it failed.
+/// Any thread. close() closes in any case, as the kernel does, and only returns a failure.
 class FaultyFileSystem final : public FileSystem {
 public:
     explicit FaultyFileSystem(FileSystem& below = real_file_system()) : below_(below) {}
@@ -34,9 +34,9 @@ public:
     /// Files may grow by so many bytes more; then writes fall short, and fail with ENOSPC. What files are cut or
     /// removed by comes back.
     void limit_space(std::uint64_t bytes);
-    /// Hears of each sync of a file that was made to fail, before the caller does: the kernel takes the pages for
-    /// written then, and a later sync does not write them. Before any other thread calls.
-    void on_failed_sync(std::function<void(int fd)> hears) { on_failed_sync_ = std::move(hears); }
+    /// Called for each sync of a file that was made to fail, before the caller has its result: the kernel takes the
+    /// pages for written then, and a later sync does not write them. Set before any other thread calls.
+    void on_failed_sync(std::function<void(int fd)> notify) { on_failed_sync_ = std::move(notify); }
     /// The disk is repaired, the space is back.
     void clear();
 

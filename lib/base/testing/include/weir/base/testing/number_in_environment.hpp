@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seeds and their number for tests that draw, from the environment: the tests run few, somebody who searches many.
+// Seeds and their number for tests that draw, from the environment: by default the tests run few, a search runs many.
 #pragma once
 
 #include <fmt/format.h>

@@ -11,7 +11,7 @@
 
 namespace weir::testing {
 
-/// One damage, drawn; says what it was. `older`: an earlier state of the file; may be empty.
+/// Makes one damage, drawn; returns what it was. `older`: an earlier state of the file; may be empty.
 [[nodiscard]] std::string damage_journal(const std::filesystem::path& journal, ConstData older, std::mt19937_64& random,
                                          FileSystem& system = real_file_system());
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A partition in one thread: stations with an Endpoint each, under a clock that only moves here, over a network that
-// loses, duplicates, delays, reorders and damages datagrams as a seed says. The same seed gives the same run. For tests
-// only.
+// loses, duplicates, delays, reorders and damages datagrams, chosen by a seed. The same seed gives the same run. For
+// tests only.
 //
 //     SimulatedNetwork net(seed, {.loss = 0.05, .jitter = 200us});
 //     net.add(StationId{1}, logic);                 // logic is a MessageHandler

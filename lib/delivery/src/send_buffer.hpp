@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The events that a sender keeps: put in by any thread, sent and settled by the sender's I/O thread. No
-// socket in it. An event leaves when it is final and none of its bytes are being written.
+// socket in it. An event is released when it is final and none of its bytes are being written.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace weir::delivery {
 
-class Outbox {
+class SendBuffer {
 public:
     struct Held {
         wire::EventMeta meta;
@@ -26,7 +26,7 @@ public:
         std::uint64_t size = 0;       // of the payload
         std::vector<std::byte> head;  // header and meta as encoded for this connection
         bool sent_before = false;     // completely, on any connection
-        bool may_have_left = false;   // the same, as far as a connection with TLS lets us know
+        bool maybe_sent = false;      // the same, as far as a connection with TLS lets us know
         bool being_sent = false;      // the I/O thread uses it
         bool final = false;
     };
@@ -35,7 +35,7 @@ public:
         std::optional<wire::RejectReason> rejected;
     };
 
-    explicit Outbox(const SenderOptions& options);
+    explicit SendBuffer(const SenderOptions& options);
 
     // Any thread.
     /// Nothing: the window is full, and `wait` was false. `wake`: the I/O thread sleeps for want of events.
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] Result<bool> flush(std::chrono::milliseconds timeout);
     [[nodiscard]] SenderStats stats() const;
     /// The sender has failed for good, or is closed: every wait ends with this error.
-    void give_up(Error error);
+    void set_failure(Error error);
     [[nodiscard]] std::optional<Error> failure() const;
     [[nodiscard]] bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
     /// The run of the session, when it is known.
@@ -58,9 +58,9 @@ public:
     /// The next event to send, with its head encoded, if it costs at most `credit` bytes. It stays where
     /// it is until sent() or rewind(). Nothing: none is there (the next add() wakes) or credit is short.
     [[nodiscard]] Held* next(std::uint64_t credit);
-    /// Its bytes are given to TLS, which says only of many together that they have left: it may be answered from now
+    /// Its bytes are given to TLS, which confirms them many at once: it may be answered from now
     /// on.
-    void may_have_left(Held& event);
+    void maybe_sent(Held& event);
     void sent(Held& event);
     /// False: the recorder answers what was never sent; nothing was changed. Settled events are appended.
     /// (When the session is replayed, an earlier process has sent it: it is answered again after it was sent again.)
@@ -74,17 +74,17 @@ public:
     void limit_event_size(std::uint64_t event_size_max, std::vector<Settled>& settled);
     void connected();
     void disconnected(std::string problem);
-    /// Lets go of the payloads of settled events, without a lock: call it now and then.
+    /// Releases the payloads of settled events, without a lock: call it now and then.
     void release_settled();
 
     // After the I/O thread has ended.
-    [[nodiscard]] std::vector<ReturnedEvent> take_back();
+    [[nodiscard]] std::vector<ReturnedEvent> withdraw();
     void release_all();
 
 private:
     [[nodiscard]] Result<> check(const wire::EventMeta& meta, std::uint64_t size) const;
     void settle(Held& event, std::optional<wire::RejectReason> rejected, std::vector<Settled>& settled);
-    void drop_settled_front();
+    void erase_settled_front();
     void keep_head(Held& event);
     void release(Held& event);
     [[nodiscard]] std::vector<ReturnedEvent> take_all(std::uint64_t SenderStats::* counter);
@@ -103,11 +103,12 @@ private:
     std::deque<Held, memory::MigratingAllocator<Held>> held_{memory::MigratingAllocator<Held>(pool_)};
     std::vector<std::vector<std::byte>> spare_heads_;  // as many as were sent at once: encoding asks for no memory
     Sequence first_;
-    Sequence next_;                                            // to be sent
-    std::map<Sequence, wire::RejectReason> early_rejections_;  // told before they are sent again, on a replayed session
-    Sequence highest_sent_;                                    // completely, on any connection; with TLS: perhaps
-    std::optional<RunNumber> run_;                             // nothing: to be joined, and not known yet
-    std::uint64_t unreported_ = 0;                             // accepted, and not final or not reported as final
+    Sequence next_;  // to be sent
+    std::map<Sequence, wire::RejectReason>
+        early_rejections_;          // received before they are sent again, on a replayed session
+    Sequence highest_sent_;         // completely, on any connection; with TLS: perhaps
+    std::optional<RunNumber> run_;  // nothing: to be joined, and not known yet
+    std::uint64_t unreported_ = 0;  // accepted, and not final or not reported as final
     std::uint64_t event_size_max_ = wire::payload_size_max;
     std::vector<Piece> released_;  // of settled events, to be destroyed without the lock
     bool io_sleeps_ = false;

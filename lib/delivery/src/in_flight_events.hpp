@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events that a sender has, by sequence. The sender's thread may hear an answer before the thread that sent the
-// event knows its sequence: the second of both to come here ends the event. Any thread.
+// The events that a sender has in flight, by sequence. An answer may come before the thread that sent the
+// event knows its sequence: the second of both calls ends the event. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@
 
 namespace weir::delivery {
 
-struct Underway {
+struct InFlightEvent {
     std::shared_ptr<const void> owner{};
     std::uint64_t size = 0;  // of the payload
 };
 
-class UnderwayEvents {
+class InFlightEvents {
 public:
     struct Ended {
-        Underway event{};
+        InFlightEvent event{};
         std::optional<wire::RejectReason> rejected{};  // nothing: acknowledged
     };
     /// Nothing: its answer has not come.
-    [[nodiscard]] std::optional<Ended> sent(Sequence sequence, Underway event) {
+    [[nodiscard]] std::optional<Ended> sent(Sequence sequence, InFlightEvent event) {
         return fill(sequence, [&](Slot& slot) {
             slot.event = std::move(event);
             slot.is_sent = true;
         });
     }
-    /// Nothing: who sent it has not said so.
+    /// Nothing: sent() has not been called for it.
     [[nodiscard]] std::optional<Ended> answered(Sequence sequence, std::optional<wire::RejectReason> rejected) {
         return fill(sequence, [&](Slot& slot) {
             slot.rejected = rejected;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "outbox.hpp"
+#include "send_buffer.hpp"
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ Result<std::optional<Sequence>> no_sequence(const Result<bool>& room) {
 
 }  // namespace
 
-Outbox::Outbox(const SenderOptions& options)
+SendBuffer::SendBuffer(const SenderOptions& options)
     : window_(options.window),
       window_events_(options.window_events),
       replays_(options.replays),
@@ -33,7 +33,7 @@ Outbox::Outbox(const SenderOptions& options)
       highest_sent_(Sequence{number(options.first_sequence) - 1}),
       run_(options.join_run ? std::nullopt : std::optional(options.run)) {}
 
-Result<> Outbox::check(const wire::EventMeta& meta, std::uint64_t size) const {
+Result<> SendBuffer::check(const wire::EventMeta& meta, std::uint64_t size) const {
     if (size == 0) return fail(Errc::usage, "an event without payload cannot be sent");
     if (size > wire::payload_size_max)
         return fail(Errc::limit,
@@ -41,13 +41,13 @@ Result<> Outbox::check(const wire::EventMeta& meta, std::uint64_t size) const {
     return wire::event_fits(meta);
 }
 
-bool Outbox::full(std::uint64_t size) const {
-    if (held_.empty()) return false;  // one event may always be underway, however large
+bool SendBuffer::full(std::uint64_t size) const {
+    if (held_.empty()) return false;  // one event may always be in flight, however large
     return held_.size() >= window_events_ || stats_.bytes_held + size > window_.count();
 }
 
 /// True: there is room now. False: there is none, and `wait` is false.
-Result<bool> Outbox::wait_for_room(std::unique_lock<std::mutex>& lock, std::uint64_t size, bool wait) {
+Result<bool> SendBuffer::wait_for_room(std::unique_lock<std::mutex>& lock, std::uint64_t size, bool wait) {
     if (wait) changed_.wait(lock, [&] { return failed_ || !full(size); });
     if (failed_) return std::unexpected(*failed_);
     if (size > event_size_max_)
@@ -57,8 +57,8 @@ Result<bool> Outbox::wait_for_room(std::unique_lock<std::mutex>& lock, std::uint
     return !full(size);
 }
 
-Result<std::optional<Sequence>> Outbox::add(const EventDescription& event, std::span<const Piece> payload, bool wait,
-                                            bool& wake) {
+Result<std::optional<Sequence>> SendBuffer::add(const EventDescription& event, std::span<const Piece> payload,
+                                                bool wait, bool& wake) {
     wake = false;
     Held held{.meta = {.global_id = event.global_id,
                        .level1_id = event.level1_id,
@@ -91,74 +91,74 @@ Result<std::optional<Sequence>> Outbox::add(const EventDescription& event, std::
     return sequence;
 }
 
-Result<bool> Outbox::flush(std::chrono::milliseconds timeout) {
+Result<bool> SendBuffer::flush(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, timeout, [&] { return failed_ || unreported_ == 0; });
-    if (unreported_ == 0 && stats_.taken_back == 0 && stats_.released == 0) return true;
+    if (unreported_ == 0 && stats_.withdrawn == 0 && stats_.released == 0) return true;
     if (failed_) return std::unexpected(*failed_);
     return false;
 }
 
-void Outbox::reported(std::size_t events) {
+void SendBuffer::reported(std::size_t events) {
     if (events == 0) return;
     const std::scoped_lock lock(mutex_);
     unreported_ -= events;
     if (unreported_ == 0) changed_.notify_all();
 }
 
-std::optional<RunNumber> Outbox::run() const {
+std::optional<RunNumber> SendBuffer::run() const {
     const std::scoped_lock lock(mutex_);
     return run_;
 }
 
-Result<std::optional<RunNumber>> Outbox::run(std::chrono::milliseconds timeout) {
+Result<std::optional<RunNumber>> SendBuffer::run(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, timeout, [&] { return failed_ || run_; });
     if (!run_ && failed_) return std::unexpected(*failed_);
     return run_;
 }
 
-void Outbox::joined(RunNumber run) {
+void SendBuffer::joined(RunNumber run) {
     const std::scoped_lock lock(mutex_);
     run_ = run;
     changed_.notify_all();
 }
 
-SenderStats Outbox::stats() const {
+SenderStats SendBuffer::stats() const {
     const std::scoped_lock lock(mutex_);
     auto stats = stats_;
     stats.connected = is_connected();
     return stats;
 }
 
-void Outbox::give_up(Error error) {
+void SendBuffer::set_failure(Error error) {
     const std::scoped_lock lock(mutex_);
     if (!failed_) failed_ = std::move(error);
     changed_.notify_all();
 }
 
-std::optional<Error> Outbox::failure() const {
+std::optional<Error> SendBuffer::failure() const {
     const std::scoped_lock lock(mutex_);
     return failed_;
 }
 
-Sequence Outbox::oldest_held() const {
+Sequence SendBuffer::oldest_held() const {
     const std::scoped_lock lock(mutex_);
     return first_;
 }
 
-void Outbox::rewind() {
+void SendBuffer::rewind() {
     const std::scoped_lock lock(mutex_);
     for (auto& event : held_) {
         event.being_sent = false;
         keep_head(event);
         if (event.final) release(event);
     }
-    drop_settled_front();
+    erase_settled_front();
     next_ = first_;
 }
 
-Outbox::Held* Outbox::next(std::uint64_t credit) {
+SendBuffer::Held* SendBuffer::next(std::uint64_t credit) {
     const std::scoped_lock lock(mutex_);
     while (number(next_) < number(first_) + held_.size() && at(next_).final) next_ = after(next_);
     if (number(next_) >= number(first_) + held_.size()) {
@@ -172,7 +172,7 @@ Outbox::Held* Outbox::next(std::uint64_t credit) {
         spare_heads_.pop_back();
     }
     event.head.clear();
-    event.meta.sent_elsewhere = event.meta.sent_elsewhere || event.sent_before || event.may_have_left;
+    event.meta.sent_elsewhere = event.meta.sent_elsewhere || event.sent_before || event.maybe_sent;
     wire::encode(event.meta, event.size, event.head);
     if (event.head.size() + event.size > credit) return nullptr;
     event.being_sent = true;
@@ -180,18 +180,18 @@ Outbox::Held* Outbox::next(std::uint64_t credit) {
     return &event;
 }
 
-void Outbox::keep_head(Held& event) {
+void SendBuffer::keep_head(Held& event) {
     if (event.head.capacity() > 0) spare_heads_.push_back(std::move(event.head));
     event.head = {};
 }
 
-void Outbox::may_have_left(Held& event) {
+void SendBuffer::maybe_sent(Held& event) {
     const std::scoped_lock lock(mutex_);
-    event.may_have_left = true;
+    event.maybe_sent = true;
     highest_sent_ = std::max(highest_sent_, event.meta.sequence);
 }
 
-void Outbox::sent(Held& event) {
+void SendBuffer::sent(Held& event) {
     const std::scoped_lock lock(mutex_);
     event.being_sent = false;
     keep_head(event);
@@ -200,11 +200,11 @@ void Outbox::sent(Held& event) {
     highest_sent_ = std::max(highest_sent_, event.meta.sequence);
     if (event.final) {
         release(event);
-        drop_settled_front();
+        erase_settled_front();
     }
 }
 
-void Outbox::settle(Held& event, std::optional<wire::RejectReason> rejected, std::vector<Settled>& settled) {
+void SendBuffer::settle(Held& event, std::optional<wire::RejectReason> rejected, std::vector<Settled>& settled) {
     if (std::exchange(event.final, true)) return;
     settled.push_back({event.meta.sequence, rejected});
     if (rejected) ++stats_.rejected[wire::index(*rejected)];
@@ -214,18 +214,18 @@ void Outbox::settle(Held& event, std::optional<wire::RejectReason> rejected, std
     if (!event.being_sent) release(event);
 }
 
-void Outbox::release(Held& event) {
+void SendBuffer::release(Held& event) {
     std::ranges::move(event.payload, std::back_inserter(released_));
     event.payload.clear();
 }
 
-void Outbox::release_settled() {
+void SendBuffer::release_settled() {
     std::vector<Piece> released;
     const std::scoped_lock lock(mutex_);
     released.swap(released_);
 }  // the lock goes first, then the pieces: their owners may do as they like
 
-void Outbox::drop_settled_front() {
+void SendBuffer::erase_settled_front() {
     while (!held_.empty() && held_.front().final && !held_.front().being_sent) {
         held_.pop_front();
         first_ = after(first_);
@@ -235,7 +235,7 @@ void Outbox::drop_settled_front() {
     changed_.notify_all();
 }
 
-bool Outbox::acknowledge(wire::SequenceRange range, std::vector<Settled>& settled) {
+bool SendBuffer::acknowledge(wire::SequenceRange range, std::vector<Settled>& settled) {
     const std::scoped_lock lock(mutex_);
     if (range.last > highest_sent_ && range.last >= first_) {
         if (!replays_) return false;
@@ -245,11 +245,11 @@ bool Outbox::acknowledge(wire::SequenceRange range, std::vector<Settled>& settle
         const auto early = early_rejections_.find(sequence);
         settle(at(sequence), early == early_rejections_.end() ? std::nullopt : std::optional(early->second), settled);
     }
-    drop_settled_front();
+    erase_settled_front();
     return true;
 }
 
-bool Outbox::reject(Sequence sequence, wire::RejectReason reason, std::vector<Settled>& settled) {
+bool SendBuffer::reject(Sequence sequence, wire::RejectReason reason, std::vector<Settled>& settled) {
     const std::scoped_lock lock(mutex_);
     if (sequence > highest_sent_ && sequence >= first_) {
         // Of the process before. An ACK that covers it may come before the REJECT that answers our own sending.
@@ -258,38 +258,38 @@ bool Outbox::reject(Sequence sequence, wire::RejectReason reason, std::vector<Se
         return true;
     }
     if (sequence >= first_) settle(at(sequence), reason, settled);
-    drop_settled_front();
+    erase_settled_front();
     return true;
 }
 
-void Outbox::limit_event_size(std::uint64_t event_size_max, std::vector<Settled>& settled) {
+void SendBuffer::limit_event_size(std::uint64_t event_size_max, std::vector<Settled>& settled) {
     const std::scoped_lock lock(mutex_);
     event_size_max_ = event_size_max;
     for (auto& event : held_) {
         if (event.size > event_size_max && !event.being_sent) settle(event, wire::RejectReason::too_large, settled);
     }
-    drop_settled_front();
+    erase_settled_front();
 }
 
-void Outbox::connected() {
+void SendBuffer::connected() {
     const std::scoped_lock lock(mutex_);
     connected_.store(true, std::memory_order_relaxed);
     if (std::exchange(was_connected_, true)) ++stats_.reconnects;
 }
 
-void Outbox::disconnected(std::string problem) {
+void SendBuffer::disconnected(std::string problem) {
     const std::scoped_lock lock(mutex_);
     connected_.store(false, std::memory_order_relaxed);
     if (!problem.empty()) stats_.last_problem = std::move(problem);
 }
 
-std::vector<ReturnedEvent> Outbox::take_back() { return take_all(&SenderStats::taken_back); }
+std::vector<ReturnedEvent> SendBuffer::withdraw() { return take_all(&SenderStats::withdrawn); }
 
-void Outbox::release_all() {
+void SendBuffer::release_all() {
     const auto events = take_all(&SenderStats::released);
 }  // the events go here, without the lock
 
-std::vector<ReturnedEvent> Outbox::take_all(std::uint64_t SenderStats::* counter) {
+std::vector<ReturnedEvent> SendBuffer::take_all(std::uint64_t SenderStats::* counter) {
     std::vector<ReturnedEvent> events;
     std::vector<Piece> released;  // destroyed without the lock: their owners may do as they like
     const std::scoped_lock lock(mutex_);
@@ -303,11 +303,11 @@ std::vector<ReturnedEvent> Outbox::take_all(std::uint64_t SenderStats::* counter
                              .level1_id = event.meta.level1_id,
                              .lumi_block = event.meta.lumi_block,
                              .tags = std::move(event.meta.tags),
-                             .sent_elsewhere = event.sent_before || event.may_have_left || event.meta.sent_elsewhere},
+                             .sent_elsewhere = event.sent_before || event.maybe_sent || event.meta.sent_elsewhere},
              .payload = {std::make_move_iterator(event.payload.begin()),
                          std::make_move_iterator(event.payload.end())}});
     }
-    stats_.*counter += events.size();  // in one step with the next: flush() says of none of these that it is final
+    stats_.*counter += events.size();  // in one step with the next: for flush() none of these is final
     unreported_ = 0;
     stats_.held = 0;
     stats_.bytes_held = 0;

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view what_to_do =
-    "name all directories of the dead recorder at once, or leave it its own catalogue: weir recover with its "
+    "name all directories of the dead recorder at once, or let it keep its own catalogue: weir recover with its "
     "directories";
 
 Result<std::optional<catalogue::RunRow>> row_of(RunNumber run, const std::string& recorder,
@@ -65,7 +65,7 @@ Result<> refuse_mixing(const std::set<RunAtRecorder>& runs, std::span<const fs::
 }
 
 /// What belongs to a run as a whole; what the successor has is not replaced.
-Result<> inherit_run(RunNumber run, catalogue::Catalogue& from, catalogue::Catalogue& to) {
+Result<> carry_over_run(RunNumber run, catalogue::Catalogue& from, catalogue::Catalogue& to) {
     const auto parameters = WEIR_TRY(from.run_parameters(run));
     const auto own = WEIR_TRY(to.run_parameters(run));
     for (const auto& [name, value] : parameters) {
@@ -75,8 +75,8 @@ Result<> inherit_run(RunNumber run, catalogue::Catalogue& from, catalogue::Catal
     return {};
 }
 
-/// What the files cannot say, from the catalogue of the recorder that does not come back.
-Result<> inherit(catalogue::Catalogue& from, catalogue::Catalogue& to, const Clock& clock) {
+/// What is not in the files, from the catalogue of the recorder that does not come back.
+Result<> carry_over(catalogue::Catalogue& from, catalogue::Catalogue& to, const Clock& clock) {
     const auto runs = WEIR_TRY(from.runs());
     for (auto run : runs) {
         run.state = catalogue::OpenState::closed;
@@ -101,7 +101,7 @@ Result<> inherit(catalogue::Catalogue& from, catalogue::Catalogue& to, const Clo
                 WEIR_TRY(to.set_transfer(transfer));
             }
         }
-        WEIR_TRY(inherit_run(run.run, from, to));
+        WEIR_TRY(carry_over_run(run.run, from, to));
         WEIR_TRY(to.close_run(run.run, run.recorder, *run.ended));
     }
     const auto states = WEIR_TRY(from.reader_states());
@@ -118,12 +118,12 @@ Result<RebuildResult> adopt_volumes(std::span<const fs::path> volumes, catalogue
     const auto places = WEIR_TRY(one_spelling(volumes));
     auto found = WEIR_TRY(find_files(places));
     const auto known = WEIR_TRY(known_files(found.runs, catalogue));
-    struct Inheritance {
+    struct OldCatalogue {
         fs::path path;
         catalogue::HandOffLock lock;
         std::unique_ptr<catalogue::Catalogue> catalogue;
     };
-    std::vector<Inheritance> old;
+    std::vector<OldCatalogue> old;
     auto without_catalogue = found.runs;
     for (const auto& volume : places) {
         std::error_code error;
@@ -140,7 +140,7 @@ Result<RebuildResult> adopt_volumes(std::span<const fs::path> volumes, catalogue
     }
     WEIR_TRY(refuse_mixing(without_catalogue, places, nullptr, catalogue));
     for (auto& one : old) {
-        WEIR_TRY(inherit(*one.catalogue, catalogue, clock));
+        WEIR_TRY(carry_over(*one.catalogue, catalogue, clock));
         one.catalogue.reset();
         std::error_code error;
         for (const auto* ending : {"-wal", "-shm", ""}) {

@@ -15,14 +15,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class AdoptionTest : public testing::RecordingFixture {
+class AdoptTest : public testing::RecordingFixture {
 protected:
-    AdoptionTest() {
+    AdoptTest() {
         std::string pattern = (std::filesystem::temp_directory_path() / "weir-successor-XXXXXX").string();
         successor_directory_ = ::mkdtemp(pattern.data());
         successor_ = catalogue::open_sqlite_catalogue(catalogue::catalogue_path(successor_directory_)).value();
     }
-    ~AdoptionTest() override {
+    ~AdoptTest() override {
         successor_.reset();
         std::filesystem::remove_all(successor_directory_);
     }
@@ -54,7 +54,7 @@ protected:
     std::unique_ptr<catalogue::Catalogue> successor_;
 };
 
-TEST_F(AdoptionTest, ARunOfTheSuccessorsOwnWithTheSameNameIsNeitherClosedNorMixed) {
+TEST_F(AdoptTest, ARunOfTheSuccessorsOwnWithTheSameNameIsNeitherClosedNorMixed) {
     record(true);
     const auto opened = successor_->open_run({.run = *options_.run,
                                               .recorder = options_.recorder,
@@ -65,7 +65,7 @@ TEST_F(AdoptionTest, ARunOfTheSuccessorsOwnWithTheSameNameIsNeitherClosedNorMixe
     expect_refused("run 17 of recorder weir is in the catalogue already");
     EXPECT_EQ(successor_->runs().value().front().state, catalogue::OpenState::opened);
     std::filesystem::rename(catalogue::catalogue_path(directory_),
-                            directory_ / "lost");  // the same where only file names are left
+                            directory_ / "lost");  // the same with nothing but file names
     expect_refused("run 17 of recorder weir is in the catalogue already");
     catalogue::FileRow own;
     own.guid = Guid::random();
@@ -82,7 +82,7 @@ TEST_F(AdoptionTest, ARunOfTheSuccessorsOwnWithTheSameNameIsNeitherClosedNorMixe
     expect_refused(successor_directory_.native() + ", which is not adopted");
 }
 
-TEST_F(AdoptionTest, WhatWasHandedOverAndWhatBelongsToARunComesAlong) {
+TEST_F(AdoptTest, WhatWasHandedOverAndWhatBelongsToARunComesAlong) {
     record(false);
     catalogue::TransferRow transfer;
     {
@@ -121,7 +121,7 @@ TEST_F(AdoptionTest, WhatWasHandedOverAndWhatBelongsToARunComesAlong) {
     EXPECT_EQ(file.file_health, catalogue::FileHealth::truncated);
 }
 
-TEST_F(AdoptionTest, ACatalogueThatAHandOffWorksWithIsNotTakenAway) {
+TEST_F(AdoptTest, ACatalogueThatAHandOffWorksWithIsNotTakenAway) {
     record(false);
     {
         const auto hand_off = catalogue::HandOffLock::take(catalogue::catalogue_path(directory_));
